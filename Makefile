@@ -48,7 +48,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement agent-matrix
+	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -170,8 +170,7 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-# The tests of `map`, `eliza` and `local` lie beside the core's.
-CORE_TESTS = $(filter-out $(patsubst %,tests/unit/%/,plugins batch eliza local),$(wildcard tests/unit/*/)) $(wildcard tests/unit/test_*.py)
+CORE_TESTS = $(filter-out tests/unit/plugins/,$(wildcard tests/unit/*/)) $(wildcard tests/unit/test_*.py)
 
 test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 7 min)
 	AGENTNB_PLUGINS= $(PYTEST) $(CORE_TESTS) --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
@@ -243,18 +242,11 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 		tests/unit/ahp/test_bad_input.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_AHP_CONNECTIONS=10000 $(PYTEST) tests/kernel/test_many_connections.py $(PYTEST_ARGS)
 	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py tests/unit/host/test_undo_turns.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
-	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/batch/test_batch_machine.py $(PYTEST_ARGS)
-	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/batch/test_bad_input.py -k memory $(PYTEST_ARGS)
+	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/plugins/map/test_batch_machine.py $(PYTEST_ARGS)
+	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/plugins/map/test_bad_input.py -k memory $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios (about half an hour)
 	$(BIN)/python -m tests.benchmarks
-
-# pyright is no requirement of anything: only this count needs it.
-.cache/pyright/node_modules/.bin/pyright-langserver:
-	$(NPM) install --prefix .cache/pyright --no-fund --no-audit --loglevel=error pyright@1.1.414
-
-code-agreement: $(VENV)/.installed .cache/pyright/node_modules/.bin/pyright-langserver ## count where jedi and pyright agree, on 200 names of the notebooks (opt-in, about 3 min)
-	$(BIN)/python -m tests.benchmarks.code_agreement .cache/pyright/node_modules/.bin/pyright-langserver
 
 newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks (about 5 min)
 	$(BIN)/python scripts/newcomer.py

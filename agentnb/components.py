@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from agentnb.plugins.chain.components.component import Component, Tool
+from agentnb.plugins.chain.components.component import Component
+from agentnb.plugins.chain.components.component import ComponentTool as Tool
 
 __all__ = ["Component", "Tool"]

@@ -39,6 +39,7 @@ IN_WHEEL = (
     "agentnb/py.typed",
     "agentnb/agent/catalog/eliza.toml",
     "agentnb/agent/catalog/local.toml",
+    "agentnb/plugins/eliza/chart.png",
     "agentnb/plugins/eliza/script.toml",
 )
 EXTENSION = ("package.json", "install.json", "schemas/agentnb/plugin.json", LICENCES)

@@ -55,7 +55,7 @@ def _settings() -> str:
     from agentnb.plugins.eliza.settings import MODES, OPTIONS
 
     lines = ["## Modes", "", "| mode | what it does |", "|---|---|"]
-    lines += [f"| `{mode.id}` | {mode.description} |" for mode in MODES]
+    lines += [f"| `{mode['id']}` | {mode['description']} |" for mode in MODES]
     lines += ["", "## Options", "", "| option | what it is | values, the default first |", "|---|---|---|"]
     for option in OPTIONS:
         values = [choice.value for choice in option.choices] or ["off", "on"]
@@ -65,7 +65,7 @@ def _settings() -> str:
 
 
 def _sessions() -> str:
-    from agentnb.plugins.eliza.stdio import LOGIN_VARIABLE, STORE_VARIABLE
+    from agentnb.plugins.eliza.program import LOGIN_VARIABLE, STORE_VARIABLE
 
     return f"""\
 ## Sessions

@@ -25,8 +25,7 @@ def property_of(setting: Setting) -> dict[str, Any]:
     described = f"{setting.about} Applies {setting.counts}.".replace("`", "")
     told: dict[str, Any] = {"title": setting.title, "description": described, "type": TYPES.get(setting.kind, "string")}
     if setting.kind == "choice":
-        labels = setting.labels or setting.choices
-        told["oneOf"] = [{"const": each, "title": label} for each, label in zip(setting.choices, labels, strict=True)]
+        told["oneOf"] = [{"const": each, "title": label} for each, label in setting.choices.items()]
     elif setting.kind == "names":
         told["items"] = {"type": "string"}
     elif setting.kind == "number":

@@ -220,7 +220,7 @@ class Agent(Peer):
         """The sessions that the agent keeps, one page of them (ACP ``session/list``)."""
         self.demand("list")
         params = {name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
-        return read_page(mapping(await self.request("session/list", params)))
+        return read_page(mapping(await self.request("session/list", params)), self.spec.name)
 
     async def delete_session(self, session_id: str) -> None:
         """Make the agent forget an old session for good (ACP ``session/delete``)."""

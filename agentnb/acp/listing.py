@@ -3,44 +3,51 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from agentnb.acp.fields import objects, text
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """One session that an agent keeps (ACP ``SessionInfo``)."""
+class AgentSession(NamedTuple):
+    """One session that an agent keeps (ACP ``SessionInfo``); listed by :func:`agentnb.agent_sessions`.
 
-    session_id: str
-    cwd: str = ""
-    title: str = ""
-    updated: datetime | None = None
-    raw: dict[str, Any] = msgspec.field(default_factory=dict)
+    Attributes:
+        id: The agent's id of it.
+        title: Its title; empty where it has none.
+        cwd: Its folder; empty where the agent does not say.
+        updated: When something last happened in it, in UTC; None where the agent does not say.
+        agent: The agent's name.
+        raw: All that the agent says of it.
+    """
+
+    id: str
+    title: str
+    cwd: str
+    updated: datetime | None
+    agent: str
+    raw: dict[str, Any]
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """One page of sessions."""
 
-    sessions: tuple[Kept, ...]
+    sessions: tuple[AgentSession, ...]
     next_cursor: str | None = None
 
 
-def read_page(answer: dict[str, Any]) -> Page:
+def read_page(answer: dict[str, Any], agent: str) -> Page:
     """Read the answer to ``session/list``; a session without an id is ignored."""
-    found = [_kept(each, name) for each in objects(answer.get("sessions")) if (name := text(each.get("sessionId")))]
+    found = [
+        _session(each, name, agent) for each in objects(answer.get("sessions")) if (name := text(each.get("sessionId")))
+    ]
     return Page(sessions=tuple(found), next_cursor=text(answer.get("nextCursor")))
 
 
-def _kept(each: dict[str, Any], session_id: str) -> Kept:
-    return Kept(
-        session_id=session_id,
-        cwd=text(each.get("cwd")) or "",
-        title=text(each.get("title")) or "",
-        updated=_moment(text(each.get("updatedAt"))),
-        raw=each,
-    )
+def _session(each: dict[str, Any], session_id: str, agent: str) -> AgentSession:
+    title, cwd = text(each.get("title")) or "", text(each.get("cwd")) or ""
+    return AgentSession(session_id, title, cwd, _moment(text(each.get("updatedAt"))), agent, each)
 
 
 def _moment(said: str | None) -> datetime | None:

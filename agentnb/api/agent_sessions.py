@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
+from agentnb.acp.listing import AgentSession
 from agentnb.api.columns import Rows, Table, moment
 from agentnb.api.configured import configuration_of, configured
 from agentnb.api.waiting import within
@@ -13,29 +14,6 @@ from agentnb.host.kept_sessions import deleted, listed, logged_out
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from agentnb.acp.listing import Kept
-
-
-class AgentSession(NamedTuple):
-    """One session that an agent keeps; made by :func:`agent_sessions`.
-
-    Attributes:
-        id: The agent's id of it.
-        title: Its title; empty where it has none.
-        cwd: Its folder; empty where the agent does not say.
-        updated: When something last happened in it, in UTC; None where the agent does not say.
-        agent: The agent's name.
-        raw: All that the agent says of it.
-    """
-
-    id: str
-    title: str
-    cwd: str
-    updated: datetime | None
-    agent: str
-    raw: dict[str, Any]
 
 
 class AgentSessions(Table, Rows[AgentSession]):
@@ -99,7 +77,7 @@ def agent_sessions(
     host = current_host()
     work = listed(host, asked, None if everywhere else str(asked.cwd), cursor)
     page = within(host, work, timeout, asked.spec.title)
-    return AgentSessions((_row(kept, asked.spec.name) for kept in page.sessions), page.next_cursor)
+    return AgentSessions(page.sessions, page.next_cursor)
 
 
 def delete_session(
@@ -166,9 +144,3 @@ def logout(
     asked = configuration_of(configured(agent, command, env, cwd))
     host = current_host()
     within(host, logged_out(host, asked), timeout, asked.spec.title)
-
-
-def _row(kept: Kept, agent: str) -> AgentSession:
-    return AgentSession(
-        id=kept.session_id, title=kept.title, cwd=kept.cwd, updated=kept.updated, agent=agent, raw=kept.raw
-    )

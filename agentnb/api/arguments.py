@@ -95,6 +95,21 @@ def check_moment(name: str, given: date | str | None) -> int | None:
         raise UsageError(f"{name}={given!r} is no date.", hint=f'For example {name}="2026-11-02".') from None
 
 
+def check_which(
+    limit: int,
+    folder: str | os.PathLike[str] | None = None,
+    agent: str | None = None,
+    since: date | str | None = None,
+    until: date | str | None = None,
+) -> dict[str, Any]:
+    """The checked filter of what the log has, as it takes it; without *limit*, which is only checked."""
+    check_count("limit", limit)
+    if agent is not None:
+        check_text("agent", agent, example='agent="eliza"')
+    which = {"agent": agent, "since": check_moment("since", since), "until": check_moment("until", until)}
+    return which if folder is None else {**which, "cwd": check_folder(folder)}
+
+
 def check_folder(cwd: str | os.PathLike[str]) -> str:
     """The path of a folder, which need not be there."""
     try:

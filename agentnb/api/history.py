@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import (
-    check_count,
     check_environment,
-    check_folder,
-    check_moment,
     check_permissions,
     check_text,
+    check_which,
 )
 from agentnb.api.columns import Rows, Table, moment
 from agentnb.api.configured import check_kernel, folders_of
 from agentnb.api.session import CALLBACK_SECONDS, session_of
+from agentnb.api.this_log import demanded, kernel_log, shell_log
 from agentnb.clock import now_ms
-from agentnb.errors import LogUnavailable, SessionError, UsageError
+from agentnb.errors import SessionError, UsageError
 from agentnb.host import current_host
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
@@ -38,10 +37,8 @@ from agentnb.host.history.restore import (
     spec_of,
 )
 from agentnb.host.session_options import SessionOptions
-from agentnb.ids import new_id
-from agentnb.log.location import log_location
-from agentnb.log.search_index import Hit  # noqa: TC001 - a field of a NamedTuple
-from agentnb.log.store import LISTED, State, Store
+from agentnb.log.search_index import SearchHit  # noqa: TC001 - a field of a NamedTuple
+from agentnb.log.store import LISTED, State
 from agentnb.state import SessionStatus
 
 if TYPE_CHECKING:
@@ -49,8 +46,9 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
     from agentnb.api.session import Permissions, Session
+    from agentnb.api.this_log import ThisLog
     from agentnb.log.record import SessionRecord
-    from agentnb.log.store import Which
+    from agentnb.log.store import LogStore
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
 FORGET_SECONDS = 60.0
@@ -86,7 +84,7 @@ class SessionRow(NamedTuple):
     open: Literal["here", "in another kernel", ""]
     cwd: str
     place: str
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
     state: State = ""
     pinned: bool = False
     archived: bool = False
@@ -195,56 +193,36 @@ def history(
     Example:
         >>> agentnb.history("residuals", since="2026-11-01")  # doctest: +SKIP
     """
-    if search != "":
-        check_text("search", search, example='search="residuals"')
-    which = _which(limit, folder, agent=agent, since=since, until=until, state=state, archived=archived)
-    host = current_host()
-    if host.recorder is None:
-        return SessionTable(note=LOG_OFF)
-    recorder = recorder_of(host)
-    if here:
-        which = {**recorder.here(), **which}
-    return _table(recorder.store, search, which, host.conversations, recorder.note)
+    more: Any = {"state": state, "archived": archived, "agent": agent, "since": since, "until": until}
+    return list_sessions(kernel_log(), search, here=here, folder=folder, limit=limit, **more)
 
 
-def kept(
+def list_sessions(
+    log: ThisLog | None,
     search: str = "",
     *,
-    folder: str | None = None,
-    agent: str | None = None,
-    since: str | None = None,
-    state: str | None = None,
-    archived: bool = False,
+    here: bool = False,
+    folder: str | os.PathLike[str] | None = None,
     limit: int = LISTED,
+    state: State = "",
+    archived: bool = False,
+    **conditions: Any,
 ) -> SessionTable:
-    """The same for a shell, where no kernel runs; the arguments are those of :func:`history`."""
-    path = log_location()
-    if path is None:
+    """The sessions of a log; the arguments are those of :func:`history`."""
+    if search != "":
+        check_text("search", search, example='search="residuals"')
+    which = check_which(limit, folder, **conditions)
+    which |= {"limit": limit, "state": _check_state(state), "archived": bool(archived)}
+    if log is None:
         return SessionTable(note=LOG_OFF)
-    which = _which(limit, folder, agent=agent, since=since, state=state or "", archived=archived)
-    return _table(Store(path, new_id()), search, which, (), "")
-
-
-def _which(limit: int, folder: str | os.PathLike[str] | None, **given: Any) -> Which:
-    """The checked filter for sessions; those of every folder where *folder* is None."""
-    check_count("limit", limit)
-    if given["agent"] is not None:
-        check_text("agent", given["agent"], example='agent="eliza"')
-    which: Which = {"limit": limit, "agent": given["agent"], "state": _check_state(given["state"])}
-    which |= {"since": check_moment("since", given.get("since")), "until": check_moment("until", given.get("until"))}
-    which["archived"] = bool(given["archived"])
-    if folder is not None:
-        which["cwd"] = check_folder(folder)
-    return which
-
-
-def _table(store: Store, search: str, which: Which, here: Container[str], note: str) -> SessionTable:
-    found = store.find(search, **which)
+    if here:
+        which = {**log.here, **which}
+    found, note = log.store.find(search, **which), log.note
     if found.left:
         note = f"{note} {found.left:,} older sessions are not in the search index yet: search again.".strip()
-    elsewhere = store.held(found.sessions)
+    elsewhere = log.store.held(found.sessions)
     narrowed = search or [value for name, value in which.items() if name != "limit" and value not in (None, "", False)]
-    rows = (_row(record, here, elsewhere, found.hits.get(record.uri, ())) for record in found.sessions)
+    rows = (_row(record, log, elsewhere, found.hits.get(record.uri, ())) for record in found.sessions)
     return SessionTable(rows, note, searched=bool(narrowed))
 
 
@@ -395,17 +373,14 @@ def forget(session: str | SessionRow) -> SessionRow:
     """
     host, wanted = current_host(), _id(session)
     deletion = delete(host, lambda recorder: named(recorder, wanted))
-    return _row(host.loop.submit(deletion).result(FORGET_SECONDS), (), ())
+    return _row(host.loop.submit(deletion).result(FORGET_SECONDS))
 
 
 def change_kept(
     wanted: str, *, title: str | None, pinned: bool | None, archived: bool | None, duplicated: bool, deleted: bool
 ) -> str:
     """The same for a shell, where no kernel runs. Says what was done to the session whose id begins so."""
-    path = log_location()
-    if path is None:
-        raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG.")
-    store = Store(path, new_id())
+    store = demanded(shell_log()).store
     record = named_in(store, wanted)
     if deleted:
         return _delete_kept(store, record)
@@ -424,7 +399,7 @@ def change_kept(
     return " ".join(done)
 
 
-def _delete_kept(store: Store, record: SessionRecord) -> str:
+def _delete_kept(store: LogStore, record: SessionRecord) -> str:
     if store.held([record]):
         raise SessionError(ELSEWHERE.format(record.title), hint="Close it there, or restart that kernel.")
     store.forget(record.uri)
@@ -440,26 +415,26 @@ def _id(session: str | SessionRow) -> str:
 
 
 def _now(wanted: str) -> SessionRow:
-    host = current_host()
-    recorder = recorder_of(host)
-    record = named(recorder, wanted)
-    return _row(record, host.conversations, recorder.store.held([record]))
+    log = demanded(kernel_log())
+    record = named_in(log.store, wanted)
+    return _row(record, log, log.store.held([record]))
 
 
 def _row(
-    record: SessionRecord, here: Container[str], elsewhere: Container[str], hits: Iterable[Hit] = ()
+    record: SessionRecord, log: ThisLog | None = None, elsewhere: Container[str] = (), hits: tuple[SearchHit, ...] = ()
 ) -> SessionRow:
+    here = log is not None and log.is_open_here(record.uri)
     return SessionRow(
         id=record.tab_id,
         title=record.title,
         agent=record.agent,
         turns=record.turns,
         modified=datetime.fromtimestamp(record.modified_at / 1000, timezone.utc),
-        open="here" if record.uri in here else "in another kernel" if record.uri in elsewhere else "",
+        open="here" if here else "in another kernel" if record.uri in elsewhere else "",
         cwd=record.cwd,
         place=record.place,
-        hits=tuple(hits),
-        state=_state(record.status, is_alive=record.uri in here or record.uri in elsewhere),
+        hits=hits,
+        state=_state(record.status, is_alive=here or record.uri in elsewhere),
         pinned=record.pinned,
         archived=record.archived,
     )

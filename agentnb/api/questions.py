@@ -22,6 +22,7 @@ from agentnb.state import (
     ChatInputCompleted,
     ChatInputNumberAnswerValue,
     ChatInputQuestion,
+    ChatInputRequest,
     ChatInputSelectedAnswerValue,
     ChatInputSelectedManyAnswerValue,
     ChatInputSingleSelectQuestion,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.state import ChatInputAnswerValue, ChatState
-    from agentnb.state import ChatInputRequest as InputState
 
 Do: TypeAlias = Callable[[Callable[[], Any]], None]
 """Dispatches the action that a function makes. Defined at run time: the fields below are read then."""
@@ -181,7 +181,7 @@ class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
         )
 
 
-class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
+class InputQuestion(ChatInputRequest, frozen=True, kw_only=True):
     """An input request (ACP elicitation) that is open; made by :attr:`agentnb.Session.questions`.
 
     Attributes:
@@ -195,11 +195,6 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
         >>> session.questions[0].answer({"name": "ada"})  # doctest: +SKIP
     """
 
-    id: str
-    message: str | None
-    url: str | None
-    questions: tuple[ChatInputQuestion, ...] | None
-    answers: dict[str, ChatInputAnswer] | None
     do: Do
 
     def answer(
@@ -266,7 +261,8 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
     chat = conversation.chat.state
     asked = (_fields(conversation.channels, chat, call) for call in _pending(chat))
     permissions = [PermissionQuestion(**fields, do=do, _rehearse=rehearse) for fields in asked]
-    return QuestionTable([*permissions, *(_input(request, do) for request in chat.input_requests or ())])
+    inputs = [InputQuestion(**msgspec.structs.asdict(each), do=do) for each in chat.input_requests or ()]
+    return QuestionTable([*permissions, *inputs])
 
 
 class CallbackPermissions:
@@ -350,12 +346,6 @@ def _command(call: ToolCallPendingConfirmationState) -> str | None:
         if isinstance(raw, dict | list) and read_json(call.tool_input) == raw:
             return None
     return call.tool_input
-
-
-def _input(state: InputState, do: Do) -> InputQuestion:
-    return InputQuestion(
-        id=state.id, message=state.message, url=state.url, questions=state.questions, answers=state.answers, do=do
-    )
 
 
 def _line(text: str) -> str:

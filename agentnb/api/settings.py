@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.api.columns import Rows, Table, on_one_line
 from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.shown import shown_value
-from agentnb.configuration.sources import SOURCES, read_settings
+from agentnb.configuration.sources import SOURCES, SettingValue, read_settings
 from agentnb.configuration.table import setting
 from agentnb.configuration.what_if import in_words, what_if
 from agentnb.configuration.write import change_setting
@@ -21,36 +21,13 @@ from agentnb.policy.store import PolicyFiles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.configuration.sources import Sources, Value
+    from agentnb.configuration.sources import Sources
     from agentnb.host.environment import Environment
 
 _LONGEST = 60
 
 
-class SettingRow(NamedTuple):
-    """A setting as it is now.
-
-    Attributes:
-        name: Its name.
-        value: The value that counts.
-        source: Where that comes from: ``"%config"``, ``"startup"`` (``ipython_config.py``), ``"environment"``,
-            ``"project"``, ``"user"`` or ``"default"``.
-        where: The file or the variable; empty for the others.
-        group: The group that it is shown in.
-        about: What it does.
-        file: The user's file that a change is written to; None where no file holds it.
-    """
-
-    name: str
-    value: Any
-    source: str
-    where: str
-    group: str
-    about: str
-    file: Path | None
-
-
-class Settings(Table, Rows[SettingRow]):
+class Settings(Table, Rows[SettingValue]):
     """Every setting, as it is now.
 
     Args:
@@ -64,11 +41,11 @@ class Settings(Table, Rows[SettingRow]):
     _head = ("setting", "value", "from")
 
     def __init__(self, sources: Sources, environment: Environment | None = None) -> None:
-        super().__init__(_row(value) for _, values in sources.grouped() for value in values)
+        super().__init__(value for _, values in sources.grouped() for value in values)
         self.problems = (*sources.problems, *missing_things(sources))
         self._environment = environment
 
-    def _cells(self, row: SettingRow) -> tuple[str, ...]:
+    def _cells(self, row: SettingValue) -> tuple[str, ...]:
         return row.name, _short(shown_value(row.name, row.value)), _from(row)
 
     def _notes(self) -> Sequence[str]:
@@ -230,13 +207,8 @@ def kept_settings() -> Settings:
     return Settings(read_settings())
 
 
-def _row(value: Value) -> SettingRow:
-    which = value.setting
-    return SettingRow(which.name, value.value, value.source, value.where, which.group, which.about, value.path)
-
-
-def _from(row: SettingRow) -> str:
-    return f"{SOURCES[row.source]} ({row.where})" if row.where else SOURCES[row.source]  # type: ignore[index]
+def _from(row: SettingValue) -> str:
+    return f"{SOURCES[row.source]} ({row.where})" if row.where else SOURCES[row.source]
 
 
 def _short(text: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from agentnb.api.agent_sessions import AgentSession
+    from agentnb.acp.listing import AgentSession
     from agentnb.api.session import Permissions
 
 __all__ = ["DEFAULT_AGENT", "chat", "start", "warm"]

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.api.columns import Rows, Table, on_one_line
-from agentnb.errors import LogUnavailable, UsageError
-from agentnb.host import current_host
+from agentnb.api.this_log import demanded, kernel_log
+from agentnb.errors import UsageError
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
-from agentnb.host.history.restore import LOG_OFF, recorder_of
-from agentnb.host.history.storage import Kept, closed, forget, forget_batches, measured, oldest_kept, outdated, size_of
-from agentnb.ids import new_id
+from agentnb.host.history.restore import recorder_of
+from agentnb.host.history.storage import (
+    KeptStorage,
+    closed,
+    forget,
+    forget_batches,
+    measured,
+    oldest_kept,
+    outdated,
+    size_of,
+)
 from agentnb.log import maintenance
-from agentnb.log.location import log_location
-from agentnb.log.store import Store
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Iterable
 
-    from agentnb.host.host import Host
+    from agentnb.api.this_log import ThisLog
     from agentnb.log.record import SessionRecord
+    from agentnb.log.store import LogStore
 
-T = TypeVar("T")
 SHOWN = 10
 """Agents and folders that a table shows; the rows have all."""
 
@@ -51,23 +57,25 @@ class Removed(NamedTuple):
         return f"{what} would be deleted.{shown}{more}"
 
 
-class Storage(Table, Rows[Kept]):
+class Storage(Table, Rows[KeptStorage]):
     """What is kept on disk: rows by kind, which add up to everything, then by agent and by folder.
 
     Its methods change what is kept; they raise :class:`LogError` where the log cannot be read or written.
 
     Args:
         rows: The figures.
+        log: The log.
+
+    Attributes:
         path: The log's file.
-        host: The kernel's host; None in a shell.
     """
 
     _head = ("what", "name", "size", "items")
 
-    def __init__(self, rows: Iterable[Kept], path: Path, host: Host | None) -> None:
+    def __init__(self, rows: Iterable[KeptStorage], log: ThisLog) -> None:
         super().__init__(rows)
-        self.path = path
-        self._host = host
+        self.path = log.store.path
+        self._log = log
 
     @property
     def bytes(self) -> int:
@@ -78,7 +86,7 @@ class Storage(Table, Rows[Kept]):
         chosen = [row for what in ("kind", "agent", "folder") for row in [r for r in self if r.what == what][:SHOWN]]
         return [self._head, *map(self._cells, chosen), ("all", "", in_words(self.bytes), "")]
 
-    def _cells(self, row: Kept) -> tuple[str, ...]:
+    def _cells(self, row: KeptStorage) -> tuple[str, ...]:
         return row.what, on_one_line(row.name), in_words(row.bytes), f"{row.items:,}"
 
     def _notes(self) -> list[str]:
@@ -122,23 +130,15 @@ class Storage(Table, Rows[Kept]):
 
     def compact(self) -> int:
         """Give the room of what was deleted back to the disk; says how many bytes."""
-        path = self._store().path
-        before = sum(each.stat().st_size for each in maintenance.files_of(path))
-        if path.exists():
-            maintenance.compact(path)
-        return max(0, before - sum(each.stat().st_size for each in maintenance.files_of(path)))
+        return maintenance.compact(self._store().path)
 
     def check(self) -> list[str]:
         """Look through the whole log: what is wrong, in sentences; empty where all is well."""
-        path = self._store().path
-        return maintenance.faults(path) if path.exists() else []
+        return maintenance.faults(self._store().path)
 
     def repair(self) -> maintenance.Repaired:
         """Copy what can be read to a new file; the damaged one stays beside it."""
-        path = self._store().path
-        if not path.exists():
-            raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
-        return maintenance.repair(path)
+        return maintenance.repair(self._store().path)
 
     def export_to(self, path: str | os.PathLike[str]) -> int:
         """Write all conversations to a new file, which another machine can import; says how many.
@@ -153,17 +153,16 @@ class Storage(Table, Rows[Kept]):
         return maintenance.take_in(self._store().path, Path(path).expanduser())
 
     def _delete(self, records: list[SessionRecord], *, dry_run: bool) -> Removed:
-        titles = tuple(record.title for record in records)
         if not dry_run:
-            stores = WorkspaceStores(changes_folder()) if self._host is None else self._host.stores
-            self._run(forget(self._store(), stores, records))
-        return Removed(titles, is_done=not dry_run)
+            host = self._log.host
+            stores = WorkspaceStores(changes_folder()) if host is None else host.stores
+            work = forget(self._store(), stores, records)
+            asyncio.run(work) if host is None else host.loop.submit(work).result()
+        return Removed(tuple(record.title for record in records), is_done=not dry_run)
 
-    def _store(self) -> Store:
-        return Store(self.path, new_id()) if self._host is None else recorder_of(self._host).store
-
-    def _run(self, work: Coroutine[object, object, T]) -> T:
-        return asyncio.run(work) if self._host is None else self._host.loop.submit(work).result()
+    def _store(self) -> LogStore:
+        """The log, with all that has happened so far in its file."""
+        return self._log.store if self._log.host is None else recorder_of(self._log.host).store
 
 
 def storage() -> Storage:
@@ -178,19 +177,13 @@ def storage() -> Storage:
     Example:
         >>> agentnb.storage().remove(older_than_days=90)  # doctest: +SKIP
     """
-    host = current_host()
-    if host.recorder is None:
-        raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG and restart the kernel.")
-    store = recorder_of(host).store
-    return Storage(measured(store), store.path, host)
+    return storage_of(kernel_log())
 
 
-def kept_storage(*, measure: bool = True) -> Storage:
-    """The same for a shell, where no kernel runs."""
-    path = log_location()
-    if path is None:
-        raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG.")
-    return Storage(measured(Store(path, new_id())) if measure else (), path, None)
+def storage_of(log: ThisLog | None, *, measure: bool = True) -> Storage:
+    """The same of any log; without figures where they are not wanted."""
+    log = demanded(log)
+    return Storage(measured(log.store) if measure else (), log)
 
 
 def in_words(size: int) -> str:

@@ -22,30 +22,13 @@ from agentnb.host.changes.change_tracker import END_SECONDS
 from agentnb.state import MarkdownResponsePart
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
     from typing_extensions import Self
 
     from agentnb.host.conversation import Conversation
 
 SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent write its last output
-
-
-class _TextReader:
-    """Reads a turn's text piece by piece, each character once."""
-
-    def __init__(self) -> None:
-        self._read: dict[str, int] = {}
-
-    def read(self, parts: Iterable[MarkdownResponsePart]) -> str:
-        """What *parts* have grown by, in their order; empty where they have not."""
-        pieces: list[str] = []
-        for part in parts:
-            before = self._read.get(part.id, 0)
-            if len(part.content) > before:
-                pieces.append(part.content[before:])
-                self._read[part.id] = len(part.content)
-        return "".join(pieces)
 
 
 class FollowedTurn(TurnView):
@@ -157,39 +140,44 @@ class FollowedTurn(TurnView):
         return self.wait_async().__await__()
 
     def __iter__(self) -> Iterator[str]:
-        reader = _TextReader()
         with awaited(self):
-            while True:
-                self._see_that_its_end_is_told()
-                seen, done = self._changes, self._finished
-                if piece := reader.read(self._parts(MarkdownResponsePart)):
+            for piece, seen in self._pieces():
+                if piece:
                     yield piece
-                elif done:
-                    self._raise_if_failed(self.snapshot)
-                    return
                 else:
                     with self._job_queue.waiting(self._conversation.tab_id, self._wake):
                         self._wait_for_change(seen, POLL_SECONDS)
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        reader = _TextReader()
         with awaited(self), self._listening() as changed:
-            while True:
-                self._see_that_its_end_is_told()
-                done = self._finished
-                if piece := reader.read(self._parts(MarkdownResponsePart)):
+            for piece, _ in self._pieces():
+                if piece:
                     yield piece
-                elif done:
-                    self._raise_if_failed(self.snapshot)
-                    return
-                else:
-                    try:
-                        with self._job_queue.waiting(self._conversation.tab_id):
-                            await changed.wait()
-                    except asyncio.CancelledError:
-                        self.cancel()
-                        raise
-                    changed.clear()
+                    continue
+                try:
+                    with self._job_queue.waiting(self._conversation.tab_id):
+                        await changed.wait()
+                except asyncio.CancelledError:
+                    self.cancel()
+                    raise
+                changed.clear()
+
+    def _pieces(self) -> Iterator[tuple[str, int]]:
+        """What its text grows by until it has ended, each character once; empty where it must be waited for.
+
+        With the number of changes that were seen before it was looked at.
+        """
+        read: dict[str, int] = {}
+        while True:
+            self._see_that_its_end_is_told()
+            seen, done = self._changes, self._finished
+            parts = self._parts(MarkdownResponsePart)
+            piece = "".join(part.content[read.get(part.id, 0) :] for part in parts)
+            read = {part.id: max(len(part.content), read.get(part.id, 0)) for part in parts}
+            if done and not piece:
+                self._raise_if_failed(self.snapshot)
+                return
+            yield piece, seen
 
     def _see_that_its_end_is_told(self) -> None:
         if not self._finished:

@@ -3,53 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from agentnb.api.arguments import check_count, check_folder, check_moment, check_text
+from agentnb.api.arguments import check_text, check_which
 from agentnb.api.columns import Rows, Table, on_one_line
+from agentnb.api.this_log import kernel_log
 from agentnb.errors import UsageError
-from agentnb.host import current_host
-from agentnb.host.history.restore import LOG_OFF, named_in, recorder_of
-from agentnb.ids import new_id
-from agentnb.log.location import log_location
-from agentnb.log.store import Store
-from agentnb.log.usage import By
+from agentnb.host.history.restore import LOG_OFF, named_in
+from agentnb.log.usage import By, UsageRow
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
     from datetime import date
 
-    from agentnb.log.usage import Used, WhichTurns
+    from agentnb.api.this_log import ThisLog
 
 LISTED = 100
 NONE = "No kept turn has ended yet, or none as you asked."
 _LONGEST = 60  # characters of a name in the table
-
-
-class UsageRow(NamedTuple):
-    """What some turns used together.
-
-    Attributes:
-        name: What they have in common: a day (``"2026-11-02"``), a session's title, a prompt, an agent, a folder.
-        turns: How many turns.
-        input_tokens: Tokens that the models read; None where no agent said it.
-        output_tokens: Tokens that they wrote; None likewise.
-        cached_tokens: Tokens that they read from their caches; None likewise.
-        costs: Money spent, by currency (ISO 4217); empty where no agent said it.
-        last: When the last of the turns ended, in UTC.
-        id: Of a session: its id, as :func:`agentnb.resume` takes it; empty otherwise.
-    """
-
-    name: str
-    turns: int
-    input_tokens: int | None
-    output_tokens: int | None
-    cached_tokens: int | None
-    costs: dict[str, float]
-    last: datetime
-    id: str = ""
 
 
 class UsageTable(Table, Rows[UsageRow]):
@@ -123,57 +95,24 @@ def usage(
     Example:
         >>> agentnb.usage("agent", since="2026-11-01")  # doctest: +SKIP
     """
-    host = current_host()
-    which = _checked(by, limit, folder=folder, agent=agent, since=since, until=until)
-    if host.recorder is None:
-        return UsageTable(by=by, note=LOG_OFF)
-    recorder = recorder_of(host)
-    return UsageTable(_rows(recorder.store, by, which, session, limit), by, recorder.note)
+    which = {"folder": folder, "agent": agent, "since": since, "until": until}
+    return add_up(kernel_log(), by, limit=limit, session=session, **which)
 
 
-def kept_usage(by: By = "day", *, limit: int = LISTED, session: str | None = None, **which: Any) -> UsageTable:
-    """The same for a shell, where no kernel runs; the arguments are those of :func:`usage`."""
-    asked = _checked(by, limit, **which)
-    path = log_location()
-    if path is None:
-        return UsageTable(by=by, note=LOG_OFF)
-    return UsageTable(_rows(Store(path, new_id()), by, asked, session, limit), by)
-
-
-def _checked(by: By, limit: int, **given: Any) -> WhichTurns:
+def add_up(
+    log: ThisLog | None, by: By = "day", *, limit: int = LISTED, session: str | None = None, **given: Any
+) -> UsageTable:
+    """What turns used; the arguments are those of :func:`usage`."""
     if by not in get_args(By):
         known = ", ".join(map(repr, get_args(By)))
         raise UsageError(f"by is one of {known}, not {by!r}.", hint='agentnb.usage("agent") adds up by agent.')
-    check_count("limit", limit)
-    agent, folder = given.get("agent"), given.get("folder")
-    if agent is not None:
-        check_text("agent", agent, example='agent="eliza"')
-    return {
-        "cwd": None if folder is None else check_folder(folder),
-        "agent": agent,
-        "since": check_moment("since", given.get("since")),
-        "until": check_moment("until", given.get("until")),
-    }
-
-
-def _rows(store: Store, by: By, which: WhichTurns, session: str | None, limit: int) -> list[UsageRow]:
+    which = check_which(limit, **given)
+    if log is None:
+        return UsageTable(by=by, note=LOG_OFF)
     if session is not None:
         check_text("session", session, example='session="3f2a"')
-        which["uri"] = named_in(store, session).uri
-    return [_row(used, by) for used in store.usage(by, limit, **which)]
-
-
-def _row(used: Used, by: By) -> UsageRow:
-    return UsageRow(
-        name=used.name,
-        turns=used.turns,
-        input_tokens=used.input,
-        output_tokens=used.output,
-        cached_tokens=used.cached,
-        costs=used.costs,
-        last=datetime.fromtimestamp(used.ended_at / 1000, timezone.utc),
-        id=used.key.rpartition("/")[2] if by == "session" else "",
-    )
+        which["uri"] = named_in(log.store, session).uri
+    return UsageTable(log.store.usage(by, limit, **which), by, log.note)
 
 
 def _total(rows: Iterable[UsageRow]) -> UsageRow:

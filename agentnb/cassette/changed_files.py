@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.cassette.marks import escaped, shapes
-from agentnb.cassette.recording import Exchange, FileState, RecordedFile
+from agentnb.cassette.recording import FileState, RecordedExchange, RecordedFile
 from agentnb.changes.apply import check_path
 from agentnb.changes.model import UNKNOWN, path_from_json, path_to_json
 from agentnb.changes.text_diff import text_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentnb.acp.listener import ChangedFile
-    from agentnb.cassette.session_marks import SessionMarks
+    from agentnb.cassette.marks import SessionMarks
     from agentnb.changes.model import Version
 
 MOST_BYTES = 4 * 1024**2
@@ -75,7 +75,7 @@ def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]
     return rows
 
 
-def cleaned_files(exchange: Exchange, marks: SessionMarks) -> list[RecordedFile]:
+def cleaned_files(exchange: RecordedExchange, marks: SessionMarks) -> list[RecordedFile]:
     """The files of *exchange* as they are written; without those that a replay's own requests write."""
     written = written_by_requests(exchange)
     rows = []
@@ -88,12 +88,12 @@ def cleaned_files(exchange: Exchange, marks: SessionMarks) -> list[RecordedFile]
     return rows
 
 
-def written_by_requests(exchange: Exchange) -> Written:
+def written_by_requests(exchange: RecordedExchange) -> Written:
     """The texts that *exchange* wrote last through the client (``fs/write_text_file``), by path as it named them."""
     return dict(event.write for event in exchange.before if event.write is not None)
 
 
-def runs_again(exchange: Exchange) -> bool:
+def runs_again(exchange: RecordedExchange) -> bool:
     """Whether *exchange* ran commands or code through the client, which run again in a replay and may write files."""
     return any(
         event.kind == "asked" and event.method in ("terminal/create", "mcp/message") for event in exchange.before

@@ -14,7 +14,7 @@ from agentnb.errors import CassetteMismatch
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from agentnb.cassette.recording import Event, Header, Rule
+    from agentnb.cassette.recording import ComparisonRule, Header, WireEvent
 
 AGAIN = (
     "If today's is right, record again: AGENTNB_CASSETTE_MODE=record for a kernel, --agentnb-record for pytest, "
@@ -33,7 +33,7 @@ def mismatch(what: str) -> CassetteMismatch:
     return CassetteMismatch(f"{what}\n{AGAIN}")
 
 
-def ruled(rules: Iterable[Rule]) -> Callable[[Any], Any]:
+def ruled(rules: Iterable[ComparisonRule]) -> Callable[[Any], Any]:
     """What makes JSON comparable: everything that a rule matches becomes the rule's mark.
 
     Example:
@@ -120,7 +120,7 @@ def _named(params: Any) -> Any:
 
 
 def difference(
-    ask: Event, recorded: Event, result: Any, error: Any, *, header: Header, written: Collection[str] = ()
+    ask: WireEvent, recorded: WireEvent, result: Any, error: Any, *, header: Header, written: Collection[str] = ()
 ) -> str | None:
     """How today's answer to the agent's request differs from the recorded one in a way that matters; else None."""
     if ask.method == "fs/read_text_file" and error is None and _content(result) in written:
@@ -139,7 +139,7 @@ def difference(
     return None
 
 
-def _outcome(ask: Event, result: Any, error: Any) -> str:
+def _outcome(ask: WireEvent, result: Any, error: Any) -> str:
     if error is not None:
         return "refused"
     answer = result if isinstance(result, dict) else {}
@@ -179,7 +179,7 @@ def _content(result: Any) -> str:
     return str(result.get("content", "")) if isinstance(result, dict) else ""
 
 
-def _what(ask: Event) -> str:
+def _what(ask: WireEvent) -> str:
     params = ask.params if isinstance(ask.params, dict) else {}
     if ask.method == mcp.MESSAGE:
         return mcp_title(params)

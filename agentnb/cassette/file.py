@@ -16,8 +16,17 @@ import msgspec
 from agentnb.cassette.changed_files import check_files
 from agentnb.cassette.large_content import LargeContent, folder_of
 from agentnb.cassette.marks import shapes
-from agentnb.cassette.recording import PROMPT, VERSION, Cassette, Event, Exchange, Header, RecordedFile, Section
-from agentnb.cassette.text_streams import joined_texts
+from agentnb.cassette.recording import (
+    PROMPT,
+    VERSION,
+    Cassette,
+    Header,
+    RecordedExchange,
+    RecordedFile,
+    Section,
+    WireEvent,
+)
+from agentnb.cassette.session_cleaning import joined_texts
 from agentnb.errors import AgentnbError, CassetteBroken
 from agentnb.safe_json import read_json
 
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write(path: Path, cassette: Cassette, *, checked: Iterable[Exchange] = ()) -> None:
+def write(path: Path, cassette: Cassette, *, checked: Iterable[RecordedExchange] = ()) -> None:
     """Write *cassette* to *path*, whole or not at all."""
     check(path, cassette, checked)
     large = LargeContent(folder_of(path))
@@ -79,7 +88,7 @@ def _object(line: bytes) -> dict[str, Any]:
     return row if isinstance(row, dict) else {}
 
 
-def check(path: Path, cassette: Cassette, checked: Iterable[Exchange] = ()) -> None:
+def check(path: Path, cassette: Cassette, checked: Iterable[RecordedExchange] = ()) -> None:
     """Make sure that nothing in *cassette* looks like a credential."""
     _rules(path, cassette.header)
     known = {id(exchange) for exchange in checked}
@@ -203,7 +212,7 @@ class Reader:
             self._file(section, row)
         elif row.get("from") == "client" and "method" in row and "id" in row:
             params = self._get(row.get("params"))
-            section.exchanges.append(Exchange(method=str(row["method"]), params=params, line=self._number))
+            section.exchanges.append(RecordedExchange(method=str(row["method"]), params=params, line=self._number))
         else:
             self._event(section, row)
 
@@ -233,7 +242,7 @@ class Reader:
             raise self._broken("this message has neither a method nor a result.", _WHOLE)
         asked = "asked" if sender == "agent" and number else None
         kind: Any = "answered" if answers else asked or ("said" if sender == "agent" else "told")
-        event = Event(
+        event = WireEvent(
             kind=kind,
             method=method or "",
             params=self._get(row.get("params")),
@@ -263,7 +272,11 @@ class Reader:
         exchange = section.exchanges[-1] if section.exchanges else None
         if exchange is None or not isinstance(pace, list) or not all(isinstance(delay, int) for delay in pace):
             raise self._broken("this pace belongs to no exchange.", _WHOLE)
-        steps: list[Event | Exchange] = [*exchange.before, *([exchange] if exchange.answered else []), *exchange.after]
+        steps: list[WireEvent | RecordedExchange] = [
+            *exchange.before,
+            *([exchange] if exchange.answered else []),
+            *exchange.after,
+        ]
         for step, delay in zip(steps, pace, strict=False):
             step.delay = delay
 
@@ -293,7 +306,7 @@ def rows_of(cassette: Cassette, large: LargeContent) -> Iterator[dict[str, Any]]
             yield from _exchange(number, exchange, large)
 
 
-def _exchange(number: int, exchange: Exchange, large: LargeContent) -> Iterator[dict[str, Any]]:
+def _exchange(number: int, exchange: RecordedExchange, large: LargeContent) -> Iterator[dict[str, Any]]:
     yield {"from": "client", "id": number, "method": exchange.method, "params": large.put(exchange.params)}
     pace = []
     for event in exchange.before:
@@ -311,7 +324,7 @@ def _exchange(number: int, exchange: Exchange, large: LargeContent) -> Iterator[
         yield {"pace": pace}
 
 
-def _event(event: Event, large: LargeContent) -> dict[str, Any]:
+def _event(event: WireEvent, large: LargeContent) -> dict[str, Any]:
     row: dict[str, Any] = {"from": "agent" if event.kind in ("said", "asked") else "client"}
     if event.kind in ("asked", "answered"):
         row["id"] = event.id
@@ -320,7 +333,7 @@ def _event(event: Event, large: LargeContent) -> dict[str, Any]:
     return {**row, "method": event.method, "params": large.put(event.params)}
 
 
-def _answer(of: Event | Exchange, large: LargeContent) -> dict[str, Any]:
+def _answer(of: WireEvent | RecordedExchange, large: LargeContent) -> dict[str, Any]:
     if of.error is not None:
         return {"error": large.put(of.error)}
     return {"result": large.put(of.result)}

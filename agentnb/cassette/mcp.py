@@ -10,39 +10,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentnb.cassette.marks import CLOSE, OPEN, mark
-
 CONNECT, MESSAGE, DISCONNECT = "mcp/connect", "mcp/message", "mcp/disconnect"
 CHANGED = "agentnb/changed"
 """In the ``_meta`` of an answer of the kernel tools: the variables that the code has changed."""
 BRIDGE_VARIABLE = "AGENTNB_KERNEL_SOCKET"
 """The environment variable by which one knows the program that connects an agent with the kernel's tools."""
-_FIELDS = ("serverId", "connectionId")
-
-
-class Tools:
-    """The MCP servers that one session was given, and the connections to them."""
-
-    def __init__(self) -> None:
-        self.servers: dict[str, str] = {}
-        self.connections: list[str] = []
-
-    @property
-    def values(self) -> dict[str, str]:
-        """Today's ids by the names of their marks."""
-        named = {f"mcp server {name}": server for server, name in self.servers.items()}
-        return named | {f"mcp connection {number}": name for number, name in enumerate(self.connections, 1)}
-
-    def marked(self, value: Any) -> Any:
-        """*value* (JSON) with marks for these ids, where a field is named for them: they can be any short word."""
-        words = {held: mark(name) for name, held in self.values.items()}
-        return _with_plain_bridge(_marked(value, words) if words else value)
+FIELDS = ("serverId", "connectionId")
 
 
 def served(params: Any) -> dict[str, str]:
     """The names, by id, of the servers that the client serves itself to the session that it opens with *params*."""
     return {
-        server["serverId"]: re.sub(rf"[{OPEN}{CLOSE}\s]+", " ", str(server.get("name")))
+        server["serverId"]: re.sub(r"[⟦⟧\s]+", " ", str(server.get("name")))
         for server in _servers(params)
         if server.get("type") == "acp" and isinstance(server.get("serverId"), str)
     }
@@ -57,7 +36,7 @@ def addressed(method: Any, params: Any) -> tuple[str | None, str | None]:
     """Which server and which connection a message is about; each None where it is about none."""
     if method not in (CONNECT, MESSAGE, DISCONNECT) or not isinstance(params, dict):
         return None, None
-    server, connection = (params.get(field) for field in _FIELDS)
+    server, connection = (params.get(field) for field in FIELDS)
     return server if isinstance(server, str) else None, connection if isinstance(connection, str) else None
 
 
@@ -72,7 +51,7 @@ def _servers(params: Any) -> list[dict[str, Any]]:
     return [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
 
 
-def _with_plain_bridge(params: Any) -> Any:
+def with_plain_bridge(params: Any) -> Any:
     """*params* whose server of the kernel's tools names no interpreter, folder or socket of this run: none is asked."""
     if not any(_is_bridge(server) for server in _servers(params)):
         return params
@@ -85,14 +64,3 @@ def _is_bridge(server: Any) -> bool:
     """Whether an entry of ``mcpServers`` is the program that connects an agent with the kernel's tools."""
     env = server.get("env") if isinstance(server, dict) else None
     return isinstance(env, list) and any(isinstance(each, dict) and each.get("name") == BRIDGE_VARIABLE for each in env)
-
-
-def _marked(value: Any, words: dict[str, str]) -> Any:
-    if isinstance(value, list):
-        return [_marked(item, words) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        name: words[item] if name in _FIELDS and isinstance(item, str) and item in words else _marked(item, words)
-        for name, item in value.items()
-    }

@@ -1,4 +1,9 @@
-"""`agentnb record [PATH] -- COMMAND`: an agent that passes everything on to another, unchanged, and writes it down."""
+"""`agentnb record [PATH] -- COMMAND`: an agent that passes everything on to another, unchanged, and writes it down.
+
+Files that turns change are found by snapshots of the workspace: the first is taken before the prompt is passed on, the
+last before its answer is. What others do to the workspace meanwhile is in between, too: a proxy does not know who saved
+a file. Where turns of several sessions run in one workspace, a change belongs to the turn that ends first after it.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +12,34 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from agentnb.acp.listener import ChangedFile
 from agentnb.acp.stdio import CHUNK
-from agentnb.cassette.changed_files import keeps_files
+from agentnb.cassette.changed_files import keeps_files, recorded_files
 from agentnb.cassette.large_content import belongs_to, notebook_of
-from agentnb.cassette.recorder import Recorder, check_place
+from agentnb.cassette.recorder import CassetteRecorder, check_place
 from agentnb.cassette.report import say
-from agentnb.cassette.turn_files import TurnFiles
-from agentnb.errors import CassetteBroken, UsageError
+from agentnb.changes.coverage import Limits
+from agentnb.changes.store import ChangeStore
+from agentnb.changes.temporary_folder import TemporaryFolder
+from agentnb.errors import AgentnbError, CassetteBroken, ChangesError, UsageError
+from agentnb.policy.sensitive import secret_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
+
+    from agentnb.cassette.recording import RecordedExchange, RecordedFile
+    from agentnb.changes.model import FileChange, Snapshot, Version
 
 NOT_FOUND = 127
 
 
 def record(path: Path, command: Sequence[str], *, name: str) -> int:
     """Run *command*, pass its wire on, and keep it in the cassette at *path*."""
-    recorder, place = Recorder(path, os.environ), path.absolute()
+    recorder, place = CassetteRecorder(path, os.environ), path.absolute()
     try:
         check_place(place)
         files = (
@@ -62,7 +74,7 @@ def called(command: Sequence[str]) -> str:
     return command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
 
 
-def _pass_on(agent: subprocess.Popen[bytes], recorder: Recorder, name: str, files: TurnFiles | None) -> int:
+def _pass_on(agent: subprocess.Popen[bytes], recorder: CassetteRecorder, name: str, files: TurnFiles | None) -> int:
     tap = recorder.tap(name, takes_files=files is not None, files=files)
     turn = threading.Lock()
 
@@ -102,3 +114,121 @@ def _copy(source: int, sink: int, heard: Callable[[bytes], None], close: Callabl
         pass
     finally:
         close()
+
+
+FIRST_SECONDS = 20.0
+"""How long a prompt waits for the first snapshot of a workspace; a larger one is covered by named files only."""
+_WRITES = frozenset({"edit", "delete", "move"})
+
+
+class TurnFiles:
+    """Follows the turns of one agent; calls come one after another."""
+
+    def __init__(
+        self, owns: Callable[[Path], bool], is_notebook: Callable[[Path], bool], say: Callable[[str], None]
+    ) -> None:
+        self._owns = owns
+        self._is_notebook = is_notebook
+        self._say = say
+        self._said: set[str] = set()
+        self._folder = TemporaryFolder()
+        self._stores: dict[Path, ChangeStore] = {}
+        self._begun: list[tuple[RecordedExchange, Path, Snapshot]] = []
+        self._is_closed = False
+
+    def begin(self, turn: RecordedExchange, cwd: str | None) -> None:
+        """A turn in the workspace *cwd* is about to be prompted."""
+        if self._is_closed or cwd is None or not os.path.isabs(cwd):  # noqa: PTH117 - as text
+            return
+        try:
+            workspace = Path(cwd).resolve()
+            if not workspace.is_dir():
+                self._tell(f"the files that turns change in {cwd} are not recorded: there is no such folder.")
+                return
+            running = (snapshot for _, place, snapshot in self._begun if place == workspace)
+            snapshot = next(running, None) or self._store(workspace).take()
+        except (AgentnbError, OSError) as error:
+            self._tell(f"the files that turns change in {cwd} are not recorded: {error}")
+            return
+        if snapshot.reason:
+            self._tell(snapshot.reason)
+        self._begun.append((turn, workspace, snapshot))
+
+    def end(self, turn: RecordedExchange) -> list[RecordedFile]:
+        """The agent has answered: the files that the turn changed."""
+        begun = next((each for each in self._begun if each[0] is turn), None)
+        if begun is None:
+            return []
+        self._begun = [each for each in self._begun if each is not begun]  # two turns may be equal
+        _, workspace, before = begun
+        try:
+            store = self._store(workspace)
+            after = store.take(sorted(_named(turn, workspace)))
+            changes = store.changes(before, after)
+            files = [_changed_file(store, each) for each in changes if not self._owns(workspace / each.path)]
+        except (AgentnbError, OSError) as error:
+            self._tell(f"the files that a turn changed in {workspace} are not recorded: {error}")
+            return []
+        self._begun = [(other, place, after if place == workspace else it) for other, place, it in self._begun]
+        return recorded_files(files, lambda path: self._is_notebook(workspace / path))
+
+    def close(self) -> None:
+        """Remove the snapshots, and take no more."""
+        self._is_closed = True
+        self._folder.remove()
+
+    def _store(self, workspace: Path) -> ChangeStore:
+        if workspace not in self._stores:
+            self._folder.make()
+            self._stores[workspace] = ChangeStore(
+                self._folder.path / str(len(self._stores)),
+                workspace,
+                limits=Limits(seconds=FIRST_SECONDS),
+                is_sensitive=lambda path: secret_pattern(path) is not None,
+            )
+        return self._stores[workspace]
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self._say(sentence)
+
+
+def _changed_file(store: ChangeStore, change: FileChange) -> ChangedFile:
+    is_sensitive = any(secret_pattern(path) is not None for path in (change.path, change.was) if path)
+    return ChangedFile(change, _content(store, change.before), _content(store, change.after), is_sensitive)
+
+
+def _content(store: ChangeStore, version: Version | None) -> bytes | None:
+    """The content of *version*; None where it is not stored."""
+    try:
+        return None if version is None or version.blob is None else store.content(version)
+    except ChangesError:
+        return None
+
+
+def _named(turn: RecordedExchange, workspace: Path) -> set[str]:
+    """The files of the workspace that the turn's tool calls say they change: they count also where they are ignored."""
+    found = set()
+    for path in _paths(turn):
+        place = os.path.normpath(workspace / path)
+        real = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))  # noqa: PTH118, PTH119, PTH120
+        if Path(real).is_relative_to(workspace):
+            found.add(real)
+    return found
+
+
+def _paths(turn: RecordedExchange) -> Iterator[str]:
+    for event in turn.before:
+        update = event.update
+        if update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
+            continue
+        content, places = update.get("content"), update.get("locations")
+        named: list[Any] = [each for each in _dicts(content) if each.get("type") == "diff"]
+        if update.get("kind") in _WRITES:
+            named += _dicts(places)
+        yield from (each["path"] for each in named if isinstance(each.get("path"), str) and "\0" not in each["path"])
+
+
+def _dicts(values: Any) -> list[dict[str, Any]]:
+    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []

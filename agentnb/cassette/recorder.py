@@ -16,7 +16,7 @@ import msgspec
 from agentnb.cassette import file
 from agentnb.cassette.large_content import folder_of
 from agentnb.cassette.marks import Secrets
-from agentnb.cassette.recording import WRITER, Cassette, Exchange, Header, Section
+from agentnb.cassette.recording import WRITER, Cassette, Header, RecordedExchange, Section
 from agentnb.cassette.rerecording import FormerExchanges
 from agentnb.cassette.session_cleaning import SessionCleaner
 from agentnb.cassette.wire_tap import WireTap
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from agentnb.cassette.turn_files import TurnFiles
+    from agentnb.cassette.proxy import TurnFiles
     from agentnb.cassette.wire_tap import RawSection
 
 
-class Recorder:
+class CassetteRecorder:
     """Records one cassette; safe from any thread."""
 
     def __init__(self, path: Path, environment: Mapping[str, str], home: str | None = None) -> None:
@@ -47,7 +47,7 @@ class Recorder:
         self._taps: list[WireTap] = []
         self._launches: dict[str, int] = {}
         self._cleaners: dict[RawSection, SessionCleaner] = {}
-        self._checked: list[Exchange] = []
+        self._checked: list[RecordedExchange] = []
         self._lock = threading.RLock()
         self._closed = False
         self._header = _header(path)

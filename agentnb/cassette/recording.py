@@ -17,7 +17,7 @@ OPENERS = ("session/new", "session/load", "session/resume", "session/fork")
 """The methods by which a session comes to be."""
 
 
-class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
+class WireEvent(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One thing that happened during or after an exchange."""
 
     kind: Literal["said", "asked", "answered", "told"]
@@ -74,13 +74,13 @@ class RecordedFile(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
         return msgspec.structs.replace(self.before, mode=self.after.mode)
 
 
-class Exchange(msgspec.Struct, kw_only=True):
+class RecordedExchange(msgspec.Struct, kw_only=True):
     """A request of the client, what the agent did until it answered, and what it did after that."""
 
     method: str
     params: Any = None
-    before: list[Event] = msgspec.field(default_factory=list)
-    after: list[Event] = msgspec.field(default_factory=list)
+    before: list[WireEvent] = msgspec.field(default_factory=list)
+    after: list[WireEvent] = msgspec.field(default_factory=list)
     result: Any = None
     error: Any = None
     answered: bool = False
@@ -89,7 +89,7 @@ class Exchange(msgspec.Struct, kw_only=True):
     files: list[RecordedFile] = msgspec.field(default_factory=list)
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[WireEvent]:
         """The events during it, and after it."""
         return [*self.before, *self.after]
 
@@ -101,16 +101,16 @@ class Section(msgspec.Struct, kw_only=True):
     launch: int = 1
     session: int = 0
     description: dict[str, Any] | None = None
-    exchanges: list[Exchange] = msgspec.field(default_factory=list)
+    exchanges: list[RecordedExchange] = msgspec.field(default_factory=list)
     line: int = 0
 
     @property
-    def turns(self) -> list[Exchange]:
+    def turns(self) -> list[RecordedExchange]:
         """Its prompts."""
         return [exchange for exchange in self.exchanges if exchange.method == PROMPT]
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ComparisonRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A difference that is allowed between a recorded prompt and today's."""
 
     name: str
@@ -118,11 +118,11 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DEFAULT_RULES = (
-    Rule("time", r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"),
-    Rule("date", r"\b\d{4}-\d\d-\d\d\b"),
-    Rule("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
-    Rule("address", r"\b0x[0-9a-f]{6,16}\b"),
-    Rule("temporary folder", r"(?:/private)?/(?:tmp|var/tmp|var/folders/[\w+-]+/[\w+-]+/T)/[\w.+-]+"),
+    ComparisonRule("time", r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"),
+    ComparisonRule("date", r"\b\d{4}-\d\d-\d\d\b"),
+    ComparisonRule("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
+    ComparisonRule("address", r"\b0x[0-9a-f]{6,16}\b"),
+    ComparisonRule("temporary folder", r"(?:/private)?/(?:tmp|var/tmp|var/folders/[\w+-]+/[\w+-]+/T)/[\w.+-]+"),
 )
 """The rules of a new cassette."""
 
@@ -134,7 +134,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
 
     cassette: int = VERSION
     by: str = WRITER
-    rules: tuple[Rule, ...] = DEFAULT_RULES
+    rules: tuple[ComparisonRule, ...] = DEFAULT_RULES
     answers: Strictness = "content"
 
 

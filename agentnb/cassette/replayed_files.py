@@ -35,8 +35,8 @@ from agentnb.errors import AgentnbError, CassetteBroken
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from agentnb.cassette.recording import Exchange, FileState, RecordedFile
-    from agentnb.cassette.session_marks import SessionMarks
+    from agentnb.cassette.marks import SessionMarks
+    from agentnb.cassette.recording import FileState, RecordedExchange, RecordedFile
     from agentnb.changes.apply import Entry
     from agentnb.errors import CassetteMismatch
 
@@ -58,7 +58,7 @@ class ReplayedFiles:
 
     def __init__(
         self,
-        exchange: Exchange,
+        exchange: RecordedExchange,
         marks: SessionMarks,
         ruled: Callable[[Any], Any],
         later: Mapping[str, Sequence[FileState | None]],

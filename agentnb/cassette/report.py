@@ -27,7 +27,7 @@ REPORTS = "AGENTNB_CASSETTE_REPORT"
 """Environment: a folder in which each replayer keeps a file about what it played."""
 
 
-class Report:
+class ReplayReport:
     """The turns that one replayer has played so far; kept on disk, since a replayer may be ended at any moment."""
 
     def __init__(self, cassette: Path, folder: str | None) -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from agentnb.cassette.changed_files import comparable
 from agentnb.cassette.compare import ruled
-from agentnb.cassette.recording import DEFAULT_RULES, Cassette, Event, Exchange, Section
+from agentnb.cassette.recording import DEFAULT_RULES, Cassette, RecordedExchange, Section, WireEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ class FormerExchanges:
         self._ruled = ruled({rule.name: rule for rule in (*DEFAULT_RULES, *(header.rules if header else ()))}.values())
         # Version 0.1 sorted the fields of objects: what it wrote has another order than the agent.
         self._is_sorted = header is not None and header.by == "agentnb"
-        self._contents: dict[int, tuple[Exchange, str]] = {}  # by identity, with what keeps that valid
+        self._contents: dict[int, tuple[RecordedExchange, str]] = {}  # by identity, with what keeps that valid
 
     def in_place(self, cassette: Cassette) -> Cassette:
         """*cassette* with its exchanges replaced by former ones that say the same."""
@@ -51,7 +51,7 @@ class FormerExchanges:
         ]
         return msgspec.structs.replace(cassette, sections=sections)
 
-    def _kept(self, former: Section | None, section: Section) -> list[Exchange]:
+    def _kept(self, former: Section | None, section: Section) -> list[RecordedExchange]:
         if former is None:
             return section.exchanges
         before, today = former.exchanges, list(section.exchanges)
@@ -60,7 +60,7 @@ class FormerExchanges:
             today[same.b : same.b + same.size] = before[same.a : same.a + same.size]
         return today
 
-    def _content(self, exchange: Exchange) -> str:
+    def _content(self, exchange: RecordedExchange) -> str:
         """What *exchange* says, without what differs by chance."""
         known = self._contents.get(id(exchange))
         if known is not None:
@@ -88,7 +88,7 @@ def _by_place(sections: list[Section]) -> dict[tuple[str, int, int], Section]:
     return found
 
 
-def _merged(events: list[Event], lasting: Callable[[Any], Any]) -> Iterator[list[Any]]:
+def _merged(events: list[WireEvent], lasting: Callable[[Any], Any]) -> Iterator[list[Any]]:
     """*events* without their times; the pieces of a text that follow each other are one, questions are counted anew."""
     numbers: dict[int, int] = {}
     texts: list[str] = []
@@ -109,7 +109,7 @@ def _merged(events: list[Event], lasting: Callable[[Any], Any]) -> Iterator[list
         yield [stream, lasting("".join(texts))]
 
 
-def _piece(event: Event) -> tuple[list[Any], str] | None:
+def _piece(event: WireEvent) -> tuple[list[Any], str] | None:
     """The stream that *event* is a piece of, and its text."""
     match event.update if event.kind == "said" else None:
         case {"sessionUpdate": str(kind), "content": {"type": "text", "text": str(text)}} if kind in _CHUNKS:

@@ -1,31 +1,32 @@
 """One session as it is written: marks for what differs from run to run, no secrets, counted ids.
 
 A cassette is written whenever a turn has ended. Earlier turns do not change any more: each is cleaned
-once, however long the session becomes.
+once, however long the session becomes. A path or a credential can be cut anywhere in a text that comes in pieces.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from agentnb.cassette.changed_files import cleaned_files
-from agentnb.cassette.marks import each_text, escaped
-from agentnb.cassette.recording import Event, Exchange, Section
-from agentnb.cassette.session_marks import SessionMarks
-from agentnb.cassette.text_streams import rewrite, streams
+from agentnb.cassette.marks import SessionMarks, each_text, escaped
+from agentnb.cassette.recording import RecordedExchange, Section, WireEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from agentnb.cassette.marks import Secrets
+    from agentnb.cassette.recording import RecordedFile
     from agentnb.cassette.wire_tap import RawSection
+
+    Spans = Callable[[str], list[tuple[int, int, str]]]
 
 _IDS = {"toolCallId": "call", "messageId": "message", "planId": "plan", "elicitationId": "elicitation"}
 _LONG_ID = 6
 
-Said = TypeVar("Said", Event, Exchange)
+Said = TypeVar("Said", WireEvent, RecordedExchange)
 
 
 class SessionCleaner:
@@ -37,7 +38,8 @@ class SessionCleaner:
         self._known: tuple[Any, ...] = ()
         self._marks = SessionMarks(None)
         self._ids = _Ids()
-        self._past: list[Exchange] = []
+        self._past: list[RecordedExchange] = []
+        self._files: dict[int, tuple[list[RecordedFile], list[RecordedFile]]] = {}
         self._sizes: list[tuple[int, int, int]] = []
 
     def section(self, session: int, cwd: str | None, secrets: Secrets) -> Section:
@@ -65,7 +67,7 @@ class SessionCleaner:
     def _forget(self, known: tuple[Any, ...], marks: SessionMarks) -> None:
         """Clean everything again: what is known now may occur in what was said before."""
         self._known, self._marks = known, marks
-        self._ids, self._past, self._sizes = _Ids(), [], []
+        self._ids, self._past, self._sizes, self._files = _Ids(), [], [], {}
 
     def _ended(self) -> int:
         """How many exchanges at the beginning are over: answered, and followed by another."""
@@ -76,21 +78,28 @@ class SessionCleaner:
             number += 1
         return number
 
-    def _kept(self, said: list[Exchange], ids: _Ids) -> list[Exchange]:
+    def _kept(self, said: list[RecordedExchange], ids: _Ids) -> list[RecordedExchange]:
         part = [_each(exchange, lambda value: each_text(value, escaped)) for exchange in said]
         for _, pieces in streams(part):
             rewrite(pieces, self._marks.spans)
         kept = [_each(exchange, lambda value: ids.counted(self._marks.kept(value))) for exchange in part]
         for exchange, raw in zip(kept, said, strict=True):
-            exchange.files = cleaned_files(raw, self._marks)
+            exchange.files = self._kept_files(raw)
         return kept
 
+    def _kept_files(self, raw: RecordedExchange) -> list[RecordedFile]:
+        """The files of *raw*, cleaned once: a cassette is written several times before its last turn is over."""
+        known = self._files.get(id(raw))
+        if known is None or known[0] is not raw.files:
+            known = self._files[id(raw)] = (raw.files, cleaned_files(raw, self._marks))
+        return known[1]
 
-def _size(exchange: Exchange) -> tuple[int, int, int]:
+
+def _size(exchange: RecordedExchange) -> tuple[int, int, int]:
     return len(exchange.before), len(exchange.after), len(exchange.files)
 
 
-def _each(exchange: Exchange, change: Callable[[Any], Any]) -> Exchange:
+def _each(exchange: RecordedExchange, change: Callable[[Any], Any]) -> RecordedExchange:
     """*exchange* with everything that was said in it changed."""
 
     def changed(old: Said) -> Said:
@@ -142,3 +151,93 @@ class _Ids:
         if isinstance(value, dict):
             return {name: self._renamed(item, is_id=name in _IDS) for name, item in value.items()}
         return value
+
+
+# --- texts that come in pieces ---
+
+_PLACES = (("content", "text"), ("_meta", "terminal_output", "data"))
+
+
+class StreamPiece(NamedTuple):
+    """One piece of a stream: the object that holds its text, in the field *name*."""
+
+    holder: dict[str, Any]
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return str(self.holder[self.name])
+
+
+def streams(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[RecordedExchange, list[StreamPiece]]]:
+    """Every text that is sent in pieces within one of *exchanges*, by the exchange."""
+    for exchange in exchanges:
+        found: dict[tuple[Any, ...], list[StreamPiece]] = {}
+        for update in (event.update for event in exchange.events if event.kind == "said"):
+            for place in _PLACES:
+                if (piece := _piece(update, place)) is not None:
+                    key = (update.get("sessionUpdate"), update.get("toolCallId"), update.get("messageId"), place)
+                    found.setdefault(key, []).append(piece)
+        yield from ((exchange, pieces) for pieces in found.values())
+
+
+def joined_texts(exchanges: Sequence[RecordedExchange]) -> Iterator[tuple[RecordedExchange, str]]:
+    """Every text of *exchanges*, streams in one piece, by the exchange that it is in."""
+    for exchange, pieces in streams(exchanges):
+        yield exchange, "".join(piece.text for piece in pieces)
+    for exchange in exchanges:
+        messages: list[WireEvent | RecordedExchange] = [exchange, *exchange.events]
+        for each in messages:
+            for value in (each.params, each.result, each.error):
+                yield from ((exchange, text) for text in _texts(value))
+        for file in exchange.files:
+            texts = [file.path, *(each.text for each in (file.before, file.after) if each is not None)]
+            yield from ((exchange, text) for text in texts if text is not None)
+
+
+def rewrite(pieces: list[StreamPiece], spans: Spans) -> None:
+    """Replace what *spans* finds in the joined text of *pieces*, in the piece where it begins."""
+    texts = [piece.text for piece in pieces]
+    found = spans("".join(texts))
+    if not found:
+        return
+    at = 0
+    for piece, text in zip(pieces, texts, strict=True):
+        piece.holder[piece.name] = _part(text, at, found)
+        at += len(text)
+
+
+def _part(text: str, offset: int, spans: list[tuple[int, int, str]]) -> str:
+    """What is left of *text*, which begins at *offset* of its stream."""
+    out, at = [], 0
+    for start, end, word in spans:
+        first, last = start - offset, end - offset
+        if last <= 0 or first >= len(text):
+            continue
+        out.append(text[at : max(first, 0)])
+        if first >= 0:
+            out.append(word)
+        at = min(last, len(text))
+    return "".join([*out, text[at:]])
+
+
+def _piece(update: dict[str, Any], place: tuple[str, ...]) -> StreamPiece | None:
+    holder: Any = update
+    for name in place[:-1]:
+        holder = holder.get(name) if isinstance(holder, dict) else None
+    if isinstance(holder, dict) and isinstance(holder.get(place[-1]), str):
+        return StreamPiece(holder, place[-1])
+    return None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette import mcp
 from agentnb.cassette.compare import comparable, described, diff, mismatch, ruled, same_request, shown
+from agentnb.cassette.marks import SessionMarks
 from agentnb.cassette.recording import OPENERS, PROMPT
-from agentnb.cassette.session_marks import SessionMarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.cassette.marks import Secrets
-    from agentnb.cassette.recording import Cassette, Exchange, FileState, Section
+    from agentnb.cassette.recording import Cassette, FileState, RecordedExchange, Section
+
+    Answering = RecordedExchange | dict[str, Any]
 
 _LENIENT: dict[str, dict[str, Any]] = {
     "session/close": {},
@@ -35,19 +37,19 @@ class ReplayedSession:
         self.begun = False
         self.used: set[int] = set()
 
-    def following(self, method: str) -> Exchange | None:
+    def following(self, method: str) -> RecordedExchange | None:
         """The next exchange with *method* that was not used yet."""
         for exchange in self.section.exchanges:
             if exchange.method == method and id(exchange) not in self.used:
                 return exchange
         return None
 
-    def use(self, exchange: Exchange) -> None:
+    def use(self, exchange: RecordedExchange) -> None:
         """Never give *exchange* again."""
         self.used.add(id(exchange))
 
 
-class Store:
+class RecordedSessions:
     """The recorded sessions of one agent, and those of today."""
 
     def __init__(
@@ -76,7 +78,7 @@ class Store:
                         self.left.setdefault(each.was, []).append(None)
         self.connection = [ReplayedSession(section, SessionMarks(None)) for section in sections if not section.session]
 
-    def outside(self, method: str, params: Any) -> Exchange | dict[str, Any]:
+    def outside(self, method: str, params: Any) -> Answering:
         """What answers a request that belongs to no session: an exchange, or a ready answer."""
         for playing in self.connection:
             exchange = playing.following(method)
@@ -88,7 +90,7 @@ class Store:
             return _LENIENT[method]
         raise mismatch(f"{method} was not recorded.\n" + "\n".join(shown(params)))
 
-    def open(self, method: str, params: dict[str, Any]) -> tuple[ReplayedSession, Exchange]:
+    def open(self, method: str, params: dict[str, Any]) -> tuple[ReplayedSession, RecordedExchange]:
         """A session of today begins."""
         taken = [playing.section for playing in self.playing.values()]
         free = [section for section in self.sections if section.exchanges[0].method == method and section not in taken]
@@ -111,7 +113,7 @@ class Store:
         playing.use(opener)
         return playing, opener
 
-    def request(self, playing: ReplayedSession, method: str, params: dict[str, Any]) -> Exchange | dict[str, Any]:
+    def request(self, playing: ReplayedSession, method: str, params: dict[str, Any]) -> Answering:
         """What answers a request within a session."""
         if method == PROMPT:
             return self._prompt(playing, params)
@@ -147,7 +149,7 @@ class Store:
             if id(turn) not in used
         ]
 
-    def _prompt(self, playing: ReplayedSession, params: dict[str, Any]) -> Exchange:
+    def _prompt(self, playing: ReplayedSession, params: dict[str, Any]) -> RecordedExchange:
         today = comparable(described(self._today(playing, params.get("prompt"))))
         if not playing.begun and not self._matches(playing.section, today):
             self._rebind(playing, today)
@@ -167,7 +169,7 @@ class Store:
         playing.use(turn)
         return turn
 
-    def _spoken(self, playing: ReplayedSession, today: Any) -> Exchange | None:
+    def _spoken(self, playing: ReplayedSession, today: Any) -> RecordedExchange | None:
         """The recorded message that is the same, else the next: MCP servers speak to the agent in any order."""
         left = [
             each for each in playing.section.exchanges if each.method == mcp.MESSAGE and id(each) not in playing.used
@@ -178,7 +180,7 @@ class Store:
     def _matches(self, section: Section, today: list[str]) -> bool:
         return bool(section.turns) and self._recorded(section.turns[0]) == today
 
-    def _recorded(self, turn: Exchange) -> list[str]:
+    def _recorded(self, turn: RecordedExchange) -> list[str]:
         prompt = turn.params.get("prompt") if isinstance(turn.params, dict) else None
         return comparable(described(self.ruled(prompt)))
 
@@ -195,7 +197,7 @@ class Store:
                     one.section, one.used = other_section, {id(other_section.exchanges[0])}
             return
 
-    def _skipped(self, playing: ReplayedSession, turn: Exchange) -> Exchange | None:
+    def _skipped(self, playing: ReplayedSession, turn: RecordedExchange) -> RecordedExchange | None:
         """A recorded change of the session's settings that should have come before *turn*."""
         for exchange in playing.section.exchanges:
             if exchange is turn:
@@ -207,13 +209,13 @@ class Store:
     def _today(self, playing: ReplayedSession, value: Any) -> Any:
         return self.ruled(playing.marks.clean(value))
 
-    def _not_this(self, playing: ReplayedSession, turn: Exchange, recorded: list[str], today: list[str]) -> str:
+    def _not_this(self, playing: ReplayedSession, turn: RecordedExchange, recorded: list[str], today: list[str]) -> str:
         later = [number for number, other in enumerate(playing.section.turns, 1) if self._recorded(other) == today]
         known = f" It is recorded as turn {later[0]}." if later else ""
         place = self._place(playing, self._number(playing, turn))
         return f"{place}: the prompt is not the recorded one.{known}\n{diff(recorded, today)}"
 
-    def _number(self, playing: ReplayedSession, turn: Exchange) -> int:
+    def _number(self, playing: ReplayedSession, turn: RecordedExchange) -> int:
         return next(number for number, other in enumerate(playing.section.turns, 1) if other is turn)
 
     def _place(self, playing: ReplayedSession, turn: int) -> str:

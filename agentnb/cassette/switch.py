@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agentnb.acp.listener import Tap
-    from agentnb.cassette.recorder import Recorder
+    from agentnb.cassette.recorder import CassetteRecorder
 
 PATH, MODE, PACE = "AGENTNB_CASSETTE", "AGENTNB_CASSETTE_MODE", "AGENTNB_CASSETTE_PACE"
 TURNED = "AGENTNB_RECORDING"
@@ -45,7 +45,7 @@ _KEPT = ("title", "login", "logout", "capabilities", "steering")
 State = Literal["record", "replay", "off"]
 
 
-class Switch:
+class CassetteSwitch:
     """Records or replays the agents of one process; safe from any thread."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -55,7 +55,7 @@ class Switch:
         self._lock = threading.Lock()
         self._settled: dict[str, State] = {}
         self._launches: dict[str, int] = {}
-        self._recorder: Recorder | None = None
+        self._recorder: CassetteRecorder | None = None
         self._exit_reports: dict[Path, ExitReport] = {}
 
     def state(self) -> tuple[State, Path | None]:
@@ -70,7 +70,7 @@ class Switch:
             raise UsageError(f"{MODE}={mode} is set, and {PATH} names no cassette.", hint=hint)
         if not name or mode in ("off", BUILTIN):
             return "off", None
-        path = Path(os.path.abspath(self._folder / Path(name).expanduser()))  # noqa: PTH100 - links are kept
+        path = self._path_of(name)
         return self._settle(path, mode), path
 
     def agents(self) -> dict[str, AgentSpec | None]:
@@ -78,12 +78,8 @@ class Switch:
 
         A replay must not depend on the agents that this machine knows.
         """
-        with contextlib.suppress(UsageError, CassetteBroken):  # told when the agent is launched
-            state, path = self.state()
-            if state == "replay" and path is not None:
-                recorded = file.read_agents(path).items()
-                return {name: _recorded_spec(name, about) if about else None for name, about in recorded}
-        return {}
+        recorded = file.read_agents(path) if (path := self._replayed()) is not None else {}
+        return {name: _recorded_spec(name, about) if about else None for name, about in recorded.items()}
 
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
         """What is checked for in the place of *spec*: the replayer, where a cassette is replayed."""
@@ -100,18 +96,15 @@ class Switch:
 
     def expected(self) -> None:
         """A notebook is about to run: turns of its cassette that it never asks for are told at the end."""
-        with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told
-            state, path = self.state()
-            if state == "replay" and path is not None:
-                self._reports(path)
+        if (path := self._replayed()) is not None:
+            self._reports(path)
 
     def wanted(self) -> tuple[State, Path | None]:
         """As :meth:`state`; a cassette that is to be replayed need not be there: a batch's answers lie beside it."""
         try:
             return self.state()
         except CassetteBroken:
-            name = self._environment.get(PATH, "")
-            return "replay", Path(os.path.abspath(self._folder / Path(name).expanduser()))  # noqa: PTH100 - links are kept
+            return "replay", self._path_of(self._environment.get(PATH, ""))
 
     def path(self) -> Path | None:
         """The cassette that is recorded or replayed; None where there is none, or the settings make no sense."""
@@ -131,12 +124,10 @@ class Switch:
 
     def matched_prompts(self) -> int | None:
         """How many prompts the replay has found in the cassette so far; None where nothing is replayed."""
-        with contextlib.suppress(UsageError, CassetteBroken):
-            state, path = self.state()
-            folder = self._environment.get(REPORTS) or (path in self._exit_reports and self._exit_reports[path].folder)
-            if state == "replay" and folder:
-                return sum(len(report["turns"]) for report in reports(Path(folder)))
-        return None
+        if (path := self._replayed()) is None:
+            return None
+        folder = self._environment.get(REPORTS) or (path in self._exit_reports and self._exit_reports[path].folder)
+        return sum(len(report["turns"]) for report in reports(Path(folder))) if folder else None
 
     def apart(self) -> dict[str, str]:
         """Environment that keeps agents started now apart from those that ran before recording started or stopped."""
@@ -185,7 +176,7 @@ class Switch:
             self._record(path)
             self.turned += 1
 
-    def stop(self) -> Recorder:
+    def stop(self) -> CassetteRecorder:
         """End the recording that `record` began."""
         with self._lock:
             if self._recorder is None:
@@ -195,6 +186,16 @@ class Switch:
             self._end()
         return recorder
 
+    def _replayed(self) -> Path | None:
+        """The cassette that is replayed; None where there is none, or the settings make no sense."""
+        with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told
+            state, path = self.state()
+            return path if state == "replay" else None
+        return None
+
+    def _path_of(self, name: str) -> Path:
+        return Path(os.path.abspath(self._folder / Path(name).expanduser()))  # noqa: PTH100 - links are kept
+
     def _end(self) -> None:
         """Write what is being recorded, and record no more."""
         recorder, self._recorder = self._recorder, None
@@ -202,10 +203,10 @@ class Switch:
             atexit.unregister(_close)
             _close_with_word(recorder)
 
-    def _record(self, path: Path) -> Recorder:
-        from agentnb.cassette.recorder import Recorder
+    def _record(self, path: Path) -> CassetteRecorder:
+        from agentnb.cassette.recorder import CassetteRecorder
 
-        recorder = self._recorder = Recorder(path, self._environment)
+        recorder = self._recorder = CassetteRecorder(path, self._environment)
         atexit.register(_close, recorder)
         return recorder
 
@@ -253,7 +254,7 @@ def _replayer(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[
     return msgspec.structs.replace(spec, command=(sys.executable, "-m", "agentnb", *words), env=dict(env))
 
 
-def _close(recorder: Recorder) -> None:
+def _close(recorder: CassetteRecorder) -> None:
     """At the end of the process: what could not be written is said where a terminal may be."""
     try:
         _close_with_word(recorder)
@@ -261,7 +262,7 @@ def _close(recorder: Recorder) -> None:
         print(f"agentnb: the cassette was not written: {error}", file=sys.__stderr__)
 
 
-def _close_with_word(recorder: Recorder) -> None:
+def _close_with_word(recorder: CassetteRecorder) -> None:
     recorder.close()
     if recorder.word is not None:
         print(f"agentnb: {recorder.word}", file=sys.__stderr__)

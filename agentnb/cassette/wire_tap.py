@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette import mcp
 from agentnb.cassette.changed_files import recorded_files
-from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange, Section
+from agentnb.cassette.recording import OPENERS, PROMPT, RecordedExchange, Section, WireEvent
 from agentnb.rpc_message import Lines, repair_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.acp.listener import ChangedFile
-    from agentnb.cassette.turn_files import TurnFiles
+    from agentnb.cassette.proxy import TurnFiles
     from agentnb.rpc_message import RpcMessage
 
 _CROSSING = ("available_commands_update", "usage_update", "prompt_suggestions_update")
@@ -23,13 +23,13 @@ _CROSSING = ("available_commands_update", "usage_update", "prompt_suggestions_up
 class RawSection:
     """One session while it is recorded, as it was said."""
 
-    def __init__(self, agent: str, launch: int, opener: Exchange | None = None) -> None:
+    def __init__(self, agent: str, launch: int, opener: RecordedExchange | None = None) -> None:
         self.section = Section(agent=agent, launch=launch, exchanges=[opener] if opener else [])
         self.session_id: str | None = None
         self.cwd: str | None = None
         if opener is not None and isinstance(opener.params, dict):
             self.cwd = _text(opener.params.get("cwd"))
-        self.prompt: Exchange | None = None
+        self.prompt: RecordedExchange | None = None
         self.terminals: list[str] = []
         self.servers = mcp.served(opener.params if opener else None)
         self.connections: list[str] = []
@@ -42,26 +42,22 @@ class RawSection:
         passed, self._last = now - self._last, now
         return round(passed * 1000)
 
-    def begin(self, exchange: Exchange) -> None:
+    def begin(self, exchange: RecordedExchange) -> None:
         """The client asks for something."""
         self.delay()
         self.section.exchanges.append(exchange)
         if exchange.method == PROMPT:
             self.prompt = exchange
 
-    def add(self, event: Event) -> Exchange | None:
+    def add(self, event: WireEvent) -> RecordedExchange | None:
         """Something happens; returns the exchange that it belongs to."""
-        if (settled := self._settled(event)) is not None:
-            event.delay = self.delay()
-            (settled.after if settled.answered else settled.before).append(event)
-            return settled
         asked = (each for each in reversed(self.section.exchanges) if each.method != mcp.MESSAGE)
-        exchange = self.prompt or next(asked, None)
+        exchange = self._settled(event) or self.prompt or next(asked, None)
         if exchange is not None:
             self.add_to(exchange, event)
         return exchange
 
-    def _settled(self, event: Event) -> Exchange | None:
+    def _settled(self, event: WireEvent) -> RecordedExchange | None:
         """Where an announcement belongs that can come a little earlier or later; None: where it comes.
 
         An agent names its commands when it has opened the session, its usage and its suggestions when it has answered.
@@ -78,7 +74,7 @@ class RawSection:
             return before[-1] if before else None
         return None
 
-    def add_to(self, exchange: Exchange, event: Event) -> None:
+    def add_to(self, exchange: RecordedExchange, event: WireEvent) -> None:
         """Something happens in *exchange*."""
         event.delay = self.delay()
         (exchange.after if exchange.answered else exchange.before).append(event)
@@ -106,8 +102,8 @@ class WireTap:
         self.sessions: list[RawSection] = []
         self._on_rest = on_rest
         self._from_client, self._from_agent = Lines(), Lines()
-        self._open: dict[str, tuple[RawSection, Exchange]] = {}
-        self._asks: dict[str, tuple[RawSection, Exchange, Event]] = {}
+        self._open: dict[str, tuple[RawSection, RecordedExchange]] = {}
+        self._asks: dict[str, tuple[RawSection, RecordedExchange, WireEvent]] = {}
         self._early: dict[str, list[RpcMessage]] = {}
 
     def sent(self, data: bytes) -> None:
@@ -116,7 +112,7 @@ class WireTap:
             if isinstance(message.method, str) and message.id is not None:
                 self._request(message.method, message)
             elif isinstance(message.method, str):
-                self._section(message).add(Event(kind="told", method=message.method, params=message.params))
+                self._section(message).add(WireEvent(kind="told", method=message.method, params=message.params))
             elif message.id is not None:
                 self._client_answers(message)
 
@@ -133,12 +129,12 @@ class WireTap:
         busy = [section for section in self.sessions if section.prompt is not None]
         section = next(reversed(busy or self.sessions), self.connection)
         section.asked += 1
-        ask = Event(kind="asked", method=mcp.MESSAGE, params=params, id=section.asked)
+        ask = WireEvent(kind="asked", method=mcp.MESSAGE, params=params, id=section.asked)
         exchange = section.add(ask)
 
         def answered(result: Any, error: dict[str, Any] | None) -> None:
             if exchange is not None:
-                section.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=error))
+                section.add_to(exchange, WireEvent(kind="answered", id=ask.id, result=result, error=error))
 
         return answered
 
@@ -154,12 +150,12 @@ class WireTap:
         """The agent is gone, unasked."""
         for section in self.sessions:
             if section.prompt is not None:
-                section.add_to(section.prompt, Event(kind="said", method="$/gone"))
+                section.add_to(section.prompt, WireEvent(kind="said", method="$/gone"))
                 section.prompt = None
         self._on_rest()
 
     def _request(self, method: str, message: RpcMessage) -> None:
-        exchange = Exchange(method=method, params=message.params)
+        exchange = RecordedExchange(method=method, params=message.params)
         if method in OPENERS and (method == "session/fork" or self._known(message.params) is None):
             section = RawSection(self.agent, self.launch, exchange)
             self.sessions.append(section)
@@ -202,10 +198,10 @@ class WireTap:
             return
         section = self._section(message)
         if message.id is None:
-            section.add(Event(kind="said", method=method, params=message.params))
+            section.add(WireEvent(kind="said", method=method, params=message.params))
             return
         section.asked += 1
-        event = Event(kind="asked", method=method, params=message.params, id=section.asked)
+        event = WireEvent(kind="asked", method=method, params=message.params, id=section.asked)
         exchange = section.add(event)
         if exchange is not None:
             self._asks[_key(message.id)] = (section, exchange, event)
@@ -215,7 +211,7 @@ class WireTap:
         if section is None or exchange is None or ask is None:
             return
         result = message.value
-        section.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=message.error))
+        section.add_to(exchange, WireEvent(kind="answered", id=ask.id, result=result, error=message.error))
         if ask.method == "terminal/create" and isinstance(result, dict) and _text(result.get("terminalId")):
             section.terminals.append(str(result["terminalId"]))
         if ask.method == mcp.CONNECT and (connection := mcp.connected(result)):
@@ -241,7 +237,7 @@ class WireTap:
         return next(reversed(busy or found), None)
 
 
-def _withdraws(event: Event) -> bool:
+def _withdraws(event: WireEvent) -> bool:
     """Whether an agent takes its suggestions back: that is said at the begin of a turn, and belongs there."""
     return bool(event.update.get("suggestions") == [])
 

@@ -8,6 +8,8 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from agentnb.changes.coverage import file_mode
 from agentnb.changes.file_operations import read_entry
 from agentnb.changes.journal import Content, Operation
@@ -17,7 +19,6 @@ from agentnb.changes.model import (
     Conflict,
     FileChange,
     Mode,
-    Step,
     Version,
     folders_above,
     path_to_json,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from agentnb.changes.model import Choice
+    from agentnb.changes.model import Choice, Step
 
 
 class Entry(NamedTuple):
@@ -91,6 +92,7 @@ class Planner:
         """The operations that bring each path to its step's target."""
         wishes: list[Wish] = []
         conflicts: list[Conflict] = []
+        folders: set[str] = set()
         for step in joined(steps):
             check_path(step.path)
             if choices.get(step.path) == "mine":
@@ -102,12 +104,14 @@ class Planner:
             found = self._decide(step, entry)
             if isinstance(found, Wish):
                 wishes.append(found)
+                if {step.base, step.target} == {None, FOLDER} and not step.is_implied:
+                    folders.add(step.path)
             elif found is not None:
                 conflicts.append(found)
         conflicts += self._blocked(wishes, choices)
         if conflicts:
             raise conflict(conflicts)
-        return self._operations(wishes)
+        return self._operations(wishes, folders)
 
     def entry(self, path: str) -> Entry | None:
         """What is at *path* now; None where nothing is, or where a link or file stands for one of its folders."""
@@ -167,7 +171,7 @@ class Planner:
 
         A folder holds no content, so it is as good a base as nothing: what lies in it decides (:meth:`_in_the_way`).
         """
-        if self._is_done(step, entry):
+        if self._is_done(step, entry) or (step.is_implied and entry is not None and entry.mode != "folder"):
             return None
         if self.is_at(step.target, step.path, entry) or self.is_at(step.base, step.path, entry):
             return self._target(step, entry)
@@ -261,7 +265,7 @@ class Planner:
 
     # ------------------------------------------------------------ the plan
 
-    def _operations(self, wishes: list[Wish]) -> Plan:
+    def _operations(self, wishes: list[Wish], folders: set[str]) -> Plan:
         plan = Plan()
         going = [each for each in wishes if each.is_going]
         removed = [each for each in going if each.entry is not None and each.entry.mode != "folder"]
@@ -271,7 +275,13 @@ class Planner:
         emptied = self._emptied({each.path for each in going}, {each.path for each in removed}, needed)
         made = self._missing(needed, {each.path for each in removed})
         plan.changes += self._changes([*removed, *written], emptied, made)
-        plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in self._filled(needed, made)]
+        there = {
+            each.path
+            for each in wishes
+            if each.path in folders and each.entry is not None and each.entry.mode == "folder"
+        }
+        staying = {*self._filled(needed, made), *there.difference(emptied, made)}
+        plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in sorted(staying)]
         for each in removed:
             if each.entry is not None:
                 plan.seen[len(plan.operations)] = each.entry.state
@@ -358,8 +368,13 @@ def joined(steps: Sequence[Step]) -> list[Step]:
     by_path: dict[str, Step] = {}
     for each in steps:
         first = by_path.get(each.path)
-        by_path[each.path] = each if first is None else Step(path=each.path, base=first.base, target=each.target)
+        by_path[each.path] = each if first is None else followed_by(first, each)
     return list(by_path.values())
+
+
+def followed_by(first: Step, second: Step) -> Step:
+    """Both as one step of their path."""
+    return replace(first, target=second.target, is_implied=first.is_implied and second.is_implied)
 
 
 def conflict(conflicts: list[Conflict]) -> FilesConflict:

@@ -132,11 +132,19 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Brings one path from one version to another."""
+    """Brings one path from one version to another.
+
+    Attributes:
+        path: The path.
+        base: The version that it has now.
+        target: The version that it gets.
+        is_implied: It makes or removes a folder for what is in it: whatever else stands there by now, stays.
+    """
 
     path: str
     base: Version | None = None
     target: Version | None = None
+    is_implied: bool = False
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -215,15 +215,17 @@ class ChangeStore:
             choices: Which side of a conflict to take, by path.
             absent: Which of the folders above the steps go when nothing is in them; None: those that get empty.
         """
+        above = {folder for step in steps for folder in folders_above(step.path)}
+        steps = [step for step in steps if step.base is not None or step.target is not None]
         if absent is not None:
-            steps = [*steps, *self._folder_steps({step.path for step in steps}, absent)]
+            steps += self._folder_steps(above - {step.path for step in steps}, absent)
         with self._explained(), self._held(), self.reading():
             self._note(self._transaction.recover())
             planner = self._planner()
             for _ in range(_ATTEMPTS):
                 plan = planner.plan(steps, choices or {})
                 if not plan.operations:
-                    return ()
+                    return tuple(plan.changes)
                 self._records.applied(plan.changes)
                 with contextlib.suppress(FileChanged):
                     self._transaction.run(tuple(plan.operations), plan.contents, plan.seen)
@@ -231,11 +233,11 @@ class ChangeStore:
         message = "Files change all the time while they are written; nothing was written."
         raise ChangesError(message, hint="Stop the program that writes them, and try again.")
 
-    def _folder_steps(self, paths: set[str], absent: AbstractSet[str]) -> Iterator[Step]:
-        for folder in sorted({above for path in paths for above in folders_above(path)} - paths):
+    def _folder_steps(self, folders: set[str], absent: AbstractSet[str]) -> Iterator[Step]:
+        for folder in sorted(folders):
             place = self._workspace / folder
             if place.is_dir() and not place.is_symlink():
-                yield Step(path=folder, base=FOLDER, target=None if folder in absent else FOLDER)
+                yield Step(path=folder, base=FOLDER, target=None if folder in absent else FOLDER, is_implied=True)
 
     def recover(self) -> str | None:
         """Finish or roll back what a killed kernel left; a sentence for the user, or None."""

@@ -26,7 +26,7 @@ from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
     from agentnb.acp.doctor import Checkup
-    from agentnb.cassette.switch import Switch
+    from agentnb.cassette.switch import CassetteSwitch
 
 
 def examine() -> list[Checkup]:
@@ -53,16 +53,15 @@ def kept() -> Checkup:
 
 def log(path: Path | None) -> Checkup:
     """The session log: is it off, can it be read and written, is it whole?"""
-    title = "the session log"
     if path is None:
         message = f"It is off ({VARIABLE}): sessions are not kept."
-        return checkup("log", "absent", None, message, todo=f"unset {VARIABLE}", title=title)
+        return checkup("log", "absent", None, message, todo=f"unset {VARIABLE}")
     if not path.exists():
         folder = next(parent for parent in path.parents if parent.exists())
         if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
-            return checkup("log", "ready", None, f"{path} is made with the first session.", title=title)
+            return checkup("log", "ready", None, f"{path} is made with the first session.")
         message = f"{path} cannot be made: {folder} cannot be written to."
-        return checkup("log", "broken", None, message, todo=f"export {VARIABLE}=PATH", title=title)
+        return checkup("log", "broken", None, message, todo=f"export {VARIABLE}=PATH")
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -70,88 +69,85 @@ def log(path: Path | None) -> Checkup:
             count = connection.execute("SELECT count(*) FROM sessions").fetchone()[0] if version else 0
     except sqlite3.Error as error:
         message = f"{path} cannot be read: {error}. It is put aside at the next start, and a new one begun."
-        return checkup("log", "broken", None, message, todo=f'mv "{path}" "{path}.damaged"', title=title)
+        return checkup("log", "broken", None, message, todo=f'mv "{path}" "{path}.damaged"')
     if sound != "ok":
         message = f"{path} is damaged: {sound}. It is put aside at the next start, and a new one begun."
-        return checkup("log", "broken", str(version), message, todo=f'mv "{path}" "{path}.damaged"', title=title)
+        return checkup("log", "broken", str(version), message, todo=f'mv "{path}" "{path}.damaged"')
     if version > len(MIGRATIONS):
         message = f"A newer agentnb wrote {path}: this one does not keep sessions."
-        return checkup("log", "old", str(version), message, todo=pip("install", "--upgrade", NAME), title=title)
+        return checkup("log", "old", str(version), message, todo=pip("install", "--upgrade", NAME))
     if not os.access(path, os.W_OK):
         message = f"{path} cannot be written to: sessions are not kept."
-        return checkup("log", "broken", str(version), message, todo=f'chmod u+w "{path}"', title=title)
+        return checkup("log", "broken", str(version), message, todo=f'chmod u+w "{path}"')
     aside = sorted(each.name for each in path.parent.glob(f"{path.name}.damaged-*[0-9]"))
     damaged = f" It was damaged before: what could not be read was put aside as {', '.join(aside)}." if aside else ""
-    return checkup("log", "ready", str(version), f"{path}: {count} sessions.{damaged}", title=title)
+    return checkup("log", "ready", str(version), f"{path}: {count} sessions.{damaged}")
 
 
 def changes(folder: Path, *, off: bool = False) -> Checkup:
     """The stores of what turns changed: are they off, how large are they, with what are snapshots taken?"""
-    title = "the stores of changes"
     if off:
         message = f"They are off ({CHANGES}): what turns change is not followed, and cannot be undone."
-        return checkup("changes", "absent", None, message, todo=f"unset {CHANGES}", title=title)
+        return checkup("changes", "absent", None, message, todo=f"unset {CHANGES}")
     has_git = find_git(Path.cwd()) is not None
     how = " Snapshots are taken with git." if has_git else " git 2.30 or later was not found: snapshots are copies."
     stores = [each for each in folder.glob("*") if each.is_dir()] if folder.is_dir() else []
     if not stores:
-        return checkup("changes", "ready", None, f"{folder} is made with the first turn.{how}", title=title)
+        return checkup("changes", "ready", None, f"{folder} is made with the first turn.{how}")
     if not os.access(folder, os.W_OK | os.X_OK):
         message = f"{folder} cannot be written to: turns cannot be undone."
-        return checkup("changes", "broken", None, message, todo=f'chmod u+rwx "{folder}"', title=title)
+        return checkup("changes", "broken", None, message, todo=f'chmod u+rwx "{folder}"')
     size = sum(each.lstat().st_blocks * 512 for each in folder.rglob("*"))
     conversations = sum(1 for _ in folder.glob("*/records/*.json"))
     message = (
         f"{folder}: {size / 1e6:,.1f} MB, {len(stores)} workspace{'s' if len(stores) != 1 else ''}, "
         f"{conversations} conversation{'s' if conversations != 1 else ''}.{how}"
     )
-    return checkup("changes", "ready", None, message, title=title)
+    return checkup("changes", "ready", None, message)
 
 
 def policy(files: PolicyFiles) -> Checkup:
     """The user's policy file: can it be read, and does it say something?"""
-    title, settings, path = "the policy", files.user, files.user_path
+    settings, path = files.user, files.user_path
     if settings.problem is not None:
-        return checkup("policy", "broken", None, settings.problem, todo=f'${{EDITOR:-vi}} "{path}"', title=title)
+        return checkup("policy", "broken", None, settings.problem, todo=f'${{EDITOR:-vi}} "{path}"')
     if not path.exists():
-        return checkup("policy", "ready", None, f"There is none ({path}): the built-in policy applies.", title=title)
-    return checkup("policy", "ready", None, f"{path}: {len(settings.rules)} rules.", title=title)
+        return checkup("policy", "ready", None, f"There is none ({path}): the built-in policy applies.")
+    return checkup("policy", "ready", None, f"{path}: {len(settings.rules)} rules.")
 
 
 def confinement(chosen: str, way: str | None, why: str, unchecked: str = "") -> Checkup:
     """Whether agents are confined: what is chosen, what can do it here, and what is not checked."""
-    title = "what agents are confined to"
     if chosen in ("on", "no network") and way is None:
         message = f"Agents do not start: they are to be confined ({chosen}), and cannot be: {why}."
-        return checkup("confinement", "broken", None, message, todo="agentnb settings confine off", title=title)
+        return checkup("confinement", "broken", None, message, todo="agentnb settings confine off")
     if way is None:
         message = f"Agents run with all your rights. They cannot be confined here: {why}."
-        return checkup("confinement", "absent", None, message, title=title)
+        return checkup("confinement", "absent", None, message)
     if chosen == "off":
         message = "Agents run with all your rights, unless they are started with confine=True."
         words = f"{message} {way} can keep them in their workspace."
-        return checkup("confinement", "absent", None, words, todo="agentnb settings confine on", title=title)
+        return checkup("confinement", "absent", None, words, todo="agentnb settings confine on")
     if chosen != "where possible" or way in TRIED:
         which = "agents whose needs are known" if chosen == "where possible" else "agents"
         message = f"{way} keeps {which} in their workspace ({chosen})."
         message += f" Not checked on this system: {unchecked}." if unchecked else ""
         message += f" Not checked on any: {NEVER_CHECKED}." if way == "Landlock" else ""
-        return checkup("confinement", "ready", None, message, title=title)
+        return checkup("confinement", "ready", None, message)
     message = f"Agents run with all your rights. {way} can keep them in their workspace, but has not been tried."
-    return checkup("confinement", "absent", None, message, todo="agentnb settings confine on", title=title)
+    return checkup("confinement", "absent", None, message, todo="agentnb settings confine on")
 
 
-def cassette(switch: Switch) -> Checkup:
+def cassette(switch: CassetteSwitch) -> Checkup:
     """A cassette in force: what is done with it, and can it be used?"""
-    title = "a cassette"
     try:
         state, path = switch.state()
         if path is None or state == "off":
-            return checkup("cassette", "absent", None, "No cassette is in use: agents run as usual.", title=title)
+            return checkup("cassette", "absent", None, "No cassette is in use: agents run as usual.")
         if state == "record":
-            return checkup("cassette", "ready", None, f"{path} is being recorded ({PATH}).", title=title)
+            return checkup("cassette", "ready", None, f"{path} is being recorded ({PATH}).")
         turns = file.read(path).turns
     except AgentnbError as error:
-        return checkup("cassette", "broken", None, str(error), todo=f"export {MODE}=record", title=title)
+        return checkup("cassette", "broken", None, str(error), todo=f"export {MODE}=record")
     message = f"{path} stands in for every agent: {turns} turns are replayed ({PATH})."
-    return checkup("cassette", "ready", None, message, todo=f"unset {PATH}", title=title)
+    return checkup("cassette", "ready", None, message, todo=f"unset {PATH}")

@@ -49,29 +49,28 @@ def disabled(files: Iterable[Path]) -> Iterator[str]:
 
 
 def _own(folders: Sequence[Path], off: set[str]) -> Checkup:
-    title = "agentnb's extension"
     path, version = _installed(folders, OWN)
     if path is None:
         message = f"JupyterLab finds no extension of agentnb in {', '.join(map(str, folders))}."
-        return checkup("extension", "missing", None, message, todo=f"{_HERE} {NAME}=={__version__}", title=title)
+        return checkup("extension", "missing", None, message, todo=f"{_HERE} {NAME}=={__version__}")
     if version != __version__:
         message = f"The extension in {path} is of version {version or 'unknown'}, agentnb is {__version__}."
-        return checkup("extension", "old", version, message, todo=f"{_HERE} {NAME}=={__version__}", title=title)
+        return checkup("extension", "old", version, message, todo=f"{_HERE} {NAME}=={__version__}")
     if names := _of(OWN, off):
         message = f"It is disabled: {', '.join(names)}."
-        return checkup("extension", "broken", version, message, todo=_enable(names[0]), title=title)
-    return checkup("extension", "ready", version, f"In {path}, enabled.", title=title)
+        return checkup("extension", "broken", version, message, todo=_enable(names[0]))
+    return checkup("extension", "ready", version, f"In {path}, enabled.")
 
 
 def _widgets(folders: Sequence[Path], off: set[str]) -> Checkup:
     path, version = _installed(folders, WIDGETS)
     if path is None:
         message = "JupyterLab finds no extension that draws widgets: answers are shown as text."
-        return checkup("widgets", "missing", None, message, todo=f"{_HERE} jupyterlab_widgets", title=WIDGETS)
+        return checkup("widgets", "missing", None, message, todo=f"{_HERE} jupyterlab_widgets")
     if names := _of(WIDGETS, off):
         message = f"What draws widgets is disabled: {', '.join(names)}."
-        return checkup("widgets", "broken", version, message, todo=_enable(names[0]), title=WIDGETS)
-    return checkup("widgets", "ready", version, "They are drawn.", title=WIDGETS)
+        return checkup("widgets", "broken", version, message, todo=_enable(names[0]))
+    return checkup("widgets", "ready", version, "They are drawn.")
 
 
 def _of(extension: str, off: set[str]) -> list[str]:

@@ -57,13 +57,24 @@ def examine() -> list[Checkup]:
     return [python, own, *needed, *_plugins(), *(_page(name, versions[name]) for name in PAGES)]
 
 
+TITLES = {
+    "log": "the session log",
+    "changes": "the stores of changes",
+    "policy": "the policy",
+    "confinement": "what agents are confined to",
+    "cassette": "a cassette",
+    "extension": "agentnb's extension",
+    "widgets": "@jupyter-widgets/jupyterlab-manager",
+}
+"""What is not called by its name."""
+
+
 def checkup(
-    name: str, state: Any, version: str | None, message: str, *, todo: str | None = None, title: str | None = None
+    name: str, state: Any, version: str | None, message: str, *, todo: str | None = None, title: str = ""
 ) -> Checkup:
     """Something found of Jupyter."""
-    return Checkup(
-        name=name, title=title or name, state=state, version=version, message=message, todo=todo, kind="jupyter"
-    )
+    title = title or TITLES.get(name, name)
+    return Checkup(name=name, title=title, state=state, version=version, message=message, todo=todo, kind="jupyter")
 
 
 def version_of(name: str) -> str | None:

@@ -31,25 +31,19 @@ def _conversation(arguments: argparse.Namespace) -> int:
 
 
 def _history(arguments: argparse.Namespace) -> int:
-    from agentnb.api.history import kept
-    from agentnb.log.store import LISTED
+    from agentnb.api.history import list_sessions
+    from agentnb.api.this_log import shell_log
 
-    limit = LISTED if arguments.limit is None else arguments.limit
-    which = {name: getattr(arguments, name) for name in ("folder", "agent", "since", "state", "archived")}
-    found = kept(" ".join(arguments.words), limit=limit, **which)
-    return write_json([_fields(row) for row in found]) if arguments.json else write(repr(found))
-
-
-def _fields(row: Any) -> dict[str, Any]:
-    """A row of the history by the names of its fields, for JSON."""
-    return {**row._asdict(), "hits": [hit._asdict() for hit in row.hits]}
+    which = _chosen(arguments, "folder", "agent", "since", "state", "archived", "limit")
+    return _write_rows(list_sessions(shell_log(), " ".join(arguments.words), **which), as_json=arguments.json)
 
 
 def _storage(arguments: argparse.Namespace) -> int:
-    from agentnb.api.storage import in_words, kept_storage
+    from agentnb.api.storage import in_words, storage_of
+    from agentnb.api.this_log import shell_log
 
     given, dry = arguments, not arguments.yes
-    kept = kept_storage(measure=False)
+    kept = storage_of(shell_log(), measure=False)
     said: list[str] = []
     if given.check:
         said += kept.check() or ["The log is sound."]
@@ -72,19 +66,32 @@ def _storage(arguments: argparse.Namespace) -> int:
     if given.import_from is not None:
         added, known = kept.import_from(given.import_from)
         said.append(f"{added:,} conversations added, without what turns changed; {known:,} were here already.")
-    return write("\n".join(said)) if said else _write_rows(kept_storage(), as_json=given.json)
+    return write("\n".join(said)) if said else _write_rows(storage_of(shell_log()), as_json=given.json)
 
 
 def _write_rows(rows: Any, *, as_json: bool) -> int:
-    return write_json([row._asdict() for row in rows]) if as_json else write(repr(rows))
+    return write_json([_fields(row) for row in rows]) if as_json else write(repr(rows))
+
+
+def _fields(row: Any) -> Any:
+    """A row by the names of its fields in Python, for JSON."""
+    from msgspec.structs import asdict
+
+    fields = asdict(row) if hasattr(row, "__struct_fields__") else row._asdict()
+    return {**fields, "hits": [asdict(hit) for hit in row.hits]} if "hits" in fields else fields
+
+
+def _chosen(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """The options of these names that were typed."""
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
 
 
 def _usage(arguments: argparse.Namespace) -> int:
-    from agentnb.api.usage import LISTED, kept_usage
+    from agentnb.api.this_log import shell_log
+    from agentnb.api.usage import add_up
 
-    limit = LISTED if arguments.limit is None else arguments.limit
-    which = {name: getattr(arguments, name) for name in ("session", "folder", "agent", "since", "until")}
-    return _write_rows(kept_usage(arguments.by or "day", limit=limit, **which), as_json=arguments.json)
+    which = _chosen(arguments, "by", "session", "folder", "agent", "since", "until", "limit")
+    return _write_rows(add_up(shell_log(), **which), as_json=arguments.json)
 
 
 COMMANDS = (

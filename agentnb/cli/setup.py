@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.command import FAILED, OK, Command, Option, complain, write, write_json
 
 if TYPE_CHECKING:
     import argparse
+
+    from agentnb.configuration.sources import SettingValue
 
 
 def _agents(arguments: argparse.Namespace) -> int:
@@ -61,7 +63,7 @@ def _plugins(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace) -> int:
     from agentnb.api.settings import kept_settings
-    from agentnb.configuration.shown import public_value, shown_value
+    from agentnb.configuration.shown import shown_value
     from agentnb.configuration.table import setting
 
     words, kept = arguments.words, kept_settings()
@@ -79,10 +81,18 @@ def _settings(arguments: argparse.Namespace) -> int:
     wanted = {setting(word).name for word in words}
     rows = [row for row in kept if not wanted or row.name in wanted]
     if arguments.json:
-        return write_json([row._asdict() | {"value": public_value(row.name, row.value)} for row in rows])
+        return write_json([_fields(row) for row in rows])
     if not words:
         return write(repr(kept))
     return write("\n\n".join(f"{row.name} = {shown_value(row.name, row.value)}\n{row.about}" for row in rows))
+
+
+def _fields(row: SettingValue) -> dict[str, Any]:
+    """A setting by the names of its fields, for JSON; nothing that may be secret is in it."""
+    from agentnb.configuration.shown import public_value
+
+    fields = {name: getattr(row, name) for name in ("name", "value", "source", "where", "group", "about", "file")}
+    return {**fields, "value": public_value(row.name, row.value)}
 
 
 def _trust(arguments: argparse.Namespace) -> int:

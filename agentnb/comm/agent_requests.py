@@ -15,11 +15,10 @@ import msgspec
 from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import catalogue, find
 from agentnb.agent.own_agents import check, has_program, own_agents, remove_agent, write_agent
-from agentnb.comm.answers import Count
 from agentnb.comm.request_table import Asker, ChangedResult, request
 from agentnb.host.agents.customizations import decide
 from agentnb.host.host import agent_infos
-from agentnb.state.wire import Wire
+from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,14 +6,12 @@ look like. ``docs/reference/protocol.md`` is written from them, and the contract
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from agentnb.state import Envelope
-from agentnb.state.wire import Index, Time, Wire
-
-Count = Annotated[int, msgspec.Meta(ge=0)]
+from agentnb.state.wire import Count, Index, Time, Wire
 
 
 class FromKernel(Wire, frozen=True, kw_only=True):

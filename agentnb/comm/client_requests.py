@@ -10,7 +10,7 @@ import msgspec
 
 from agentnb.clock import now_ms
 from agentnb.comm import window
-from agentnb.comm.answers import ChannelSnapshot, Count
+from agentnb.comm.answers import ChannelSnapshot
 from agentnb.comm.content_refs import with_references
 from agentnb.comm.messages import UNKNOWN_CLIENT, UNKNOWN_SESSION
 from agentnb.comm.request_table import Asker, Bytes, request
@@ -18,7 +18,7 @@ from agentnb.errors import AgentnbError, UnknownSession, UsageError
 from agentnb.host.channels import ROOT
 from agentnb.state import Envelope, Turn
 from agentnb.state.versions import negotiate
-from agentnb.state.wire import Time, Wire
+from agentnb.state.wire import Count, Time, Wire
 
 if TYPE_CHECKING:
     from agentnb.comm.channel_owner import ChannelOwner

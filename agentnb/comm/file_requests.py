@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from agentnb.comm.answers import Count
 from agentnb.comm.content_refs import RANGE
 from agentnb.comm.request_table import Asker, Bytes, request
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, UsageError
@@ -16,7 +15,7 @@ from agentnb.host.changes.contents import range_for_page, versions
 from agentnb.host.files.workspace_files import for_page, listed, snippet
 from agentnb.policy.workspace import Workspace
 from agentnb.state import ErrorInfo
-from agentnb.state.wire import Wire
+from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from agentnb.comm.answers import Count
 from agentnb.comm.messages import LARGEST, Moment
 from agentnb.comm.notices import HistoryNotices
 from agentnb.comm.request_table import Asker, request
@@ -21,11 +20,12 @@ from agentnb.host.history.arrangement import arrange, delete, duplicate
 from agentnb.host.history.restore import LOG_OFF, had_kernel_tools, kept, read_back, recorder_of, restore, spec_of
 from agentnb.log.location import VARIABLE
 from agentnb.log.record import SessionRecord
-from agentnb.state.wire import Wire
+from agentnb.log.search_index import SearchHit
+from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
     from agentnb.host.host import Host
-    from agentnb.log.record import TurnRecord
+    from agentnb.log.record import TurnText
     from agentnb.log.store import Which
 
 MAX_LISTED = 200
@@ -65,26 +65,6 @@ class ListSessionsParams(Wire, frozen=True, kw_only=True):
     offset: Moment = 0
 
 
-class SearchHit(Wire, frozen=True, kw_only=True):
-    """One place where a searched text stands.
-
-    Attributes:
-        number: The turn's number, 0 for the session's first.
-        turn_id: Its id.
-        where: Whether it stands in the prompt or in the answer.
-        before: The text before it, on one line, cut.
-        text: What was found, as it stands there.
-        after: The text behind it, on one line, cut.
-    """
-
-    number: Count
-    turn_id: str
-    where: Literal["prompt", "answer"]
-    before: str
-    text: str
-    after: str
-
-
 class ListSessionsResult(Wire, frozen=True, kw_only=True):
     """The sessions, the latest first.
 
@@ -120,11 +100,10 @@ def _listed(host: Host, params: ListSessionsParams) -> ListSessionsResult:
     which |= recorder.here() if params.here else {}
     found = recorder.store.find(params.search, **which)
     held = recorder.store.held(found.sessions)
-    hits = {uri: tuple(SearchHit(**hit._asdict()) for hit in hits) for uri, hits in found.hits.items()}
     return ListSessionsResult(
         sessions=tuple(found.sessions),
         elsewhere=tuple(record.uri for record in found.sessions if record.uri in held),
-        hits=hits if params.search else None,
+        hits=found.hits if params.search else None,
         left=found.left or None,
         note=recorder.note or None,
     )
@@ -196,7 +175,7 @@ def _preview(host: Host, uri: str) -> PreviewSessionResult:
     return PreviewSessionResult(title=record.title, total=record.turns, turns=tuple(map(_turn, turns)))
 
 
-def _turn(turn: TurnRecord) -> TurnPreview:
+def _turn(turn: TurnText) -> TurnPreview:
     prompt, answer = turn.prompt[:PREVIEWED_CHARACTERS], turn.answer[:PREVIEWED_CHARACTERS]
     cut = (prompt, answer) != (turn.prompt, turn.answer)
     return TurnPreview(number=turn.number, turn_id=turn.turn_id, prompt=prompt, answer=answer, cut=cut)

@@ -9,36 +9,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentnb.kernel.code_runner import NotebookCell
+
 if TYPE_CHECKING:
     from agentnb.comm.lab_messages import CellParams, NotebookParams
 
 
 MOST_PATHS = 20
 """Earlier paths of a notebook that are remembered."""
-
-
-class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell.
-
-    Attributes:
-        id: Its id in the notebook.
-        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
-        count: Its execution count; None before it has run.
-        source: Its text.
-        cut: Whether *source* is not all of it.
-        tags: Its tags.
-        editable: Whether it may be edited.
-        deletable: Whether it may be deleted.
-    """
-
-    id: str
-    kind: str
-    count: int | None
-    source: str
-    cut: bool = False
-    tags: tuple[str, ...] = ()
-    editable: bool = True
-    deletable: bool = True
 
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from agentnb.safe_json import read_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.comm.notebook import NotebookCell
+    from agentnb.kernel.code_runner import NotebookCell
 
 Cell: TypeAlias = dict[str, Any]
 FORMAT = 4

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agentnb.comm.answers import Count
 from agentnb.comm.request_table import Asker, ChangedResult, request
 from agentnb.configuration.what_if import in_words, what_if
 from agentnb.errors import UsageError
 from agentnb.policy.rules import Rule
 from agentnb.policy.trust import shown
-from agentnb.state.wire import Wire
+from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
     from agentnb.host.host import Host

@@ -30,7 +30,7 @@ from agentnb.policy.places import PROJECT
 from agentnb.state.wire import Wire
 
 if TYPE_CHECKING:
-    from agentnb.configuration.sources import Value
+    from agentnb.configuration.sources import SettingValue
     from agentnb.host.host import Host
 
 MOST_FOLDERS = 500
@@ -83,7 +83,7 @@ class SettingInfo(Wire, frozen=True, kw_only=True):
     in_file: Any = None
 
 
-def _info(value: Value) -> SettingInfo:
+def _info(value: SettingValue) -> SettingInfo:
     """A setting for the page: nothing that may be secret is in it."""
     which = value.setting
     in_file = value.in_file
@@ -97,10 +97,10 @@ def _info(value: Value) -> SettingInfo:
         source=value.source,
         where=value.where,
         below=tuple(SettingLayer(source=each.source, value=public_value(which.name, each.value)) for each in layers),
-        file=str(value.path) if value.path is not None else "",
+        file=str(value.file or ""),
         is_trait=which.trait,
         counts=which.counts,
-        choices=tuple(zip(which.choices, which.labels or which.choices, strict=True)),
+        choices=tuple(which.choices.items()),
         in_file=public_value(which.name, in_file) if in_file is not None else None,
     )
 

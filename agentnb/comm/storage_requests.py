@@ -9,23 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from agentnb.agent.catalog import find
-from agentnb.comm.answers import Count
 from agentnb.comm.request_table import Asker, request
 from agentnb.comm.session_requests import TabChannels, channels_of
-from agentnb.errors import LogUnavailable, SessionError, UsageError
+from agentnb.errors import SessionError, UsageError
 from agentnb.host.history.arrangement import LONGEST_TITLE
 from agentnb.host.history.restore import recorder_of
-from agentnb.host.history.storage import closed, forget, forget_batches, measured, oldest_kept, outdated, size_of
+from agentnb.host.history.storage import (
+    KeptStorage,
+    closed,
+    forget,
+    forget_batches,
+    measured,
+    oldest_kept,
+    outdated,
+    size_of,
+)
 from agentnb.host.kept_sessions import holder, listed, opened
 from agentnb.log import maintenance
-from agentnb.state.wire import Wire
+from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
-    from agentnb.acp.listing import Kept
+    from agentnb.acp.listing import AgentSession
     from agentnb.host.host import Host
     from agentnb.host.session_options import Configuration
     from agentnb.log.record import SessionRecord
-    from agentnb.log.store import Store
+    from agentnb.log.store import LogStore
 
 
 class AgentKeptSession(Wire, frozen=True, kw_only=True):
@@ -72,15 +80,15 @@ async def list_agent_sessions(
     host = asker.host
     asked = _configuration(host, agent, Path.cwd())
     page = await listed(host, asked, None if everywhere else str(asked.cwd), cursor)
-    known = await asyncio.to_thread(_known, host, agent, [each.session_id for each in page.sessions])
-    theirs = [each for each in page.sessions if each.session_id not in known]
-    theirs = [each for each in theirs if holder(host, asked.spec, each.session_id) is None]
+    known = await asyncio.to_thread(_known, host, agent, [each.id for each in page.sessions])
+    theirs = [each for each in page.sessions if each.id not in known]
+    theirs = [each for each in theirs if holder(host, asked.spec, each.id) is None]
     return ListAgentSessionsResult(sessions=tuple(map(_agent_session, theirs)), cursor=page.next_cursor)
 
 
-def _agent_session(kept: Kept) -> AgentKeptSession:
+def _agent_session(kept: AgentSession) -> AgentKeptSession:
     modified_at = None if kept.updated is None else int(kept.updated.timestamp() * 1000)
-    return AgentKeptSession(id=kept.session_id, title=kept.title, cwd=kept.cwd, modified_at=modified_at)
+    return AgentKeptSession(id=kept.id, title=kept.title, cwd=kept.cwd, modified_at=modified_at)
 
 
 @request("openAgentSession")
@@ -133,22 +141,6 @@ def _workspace(host: Host, named: str | None) -> Path:
     )
 
 
-class KeptStorage(Wire, frozen=True, kw_only=True):
-    """How much of one kind, agent or folder is kept.
-
-    Attributes:
-        what: Which of these it is; the kinds add up to everything.
-        name: The kind in words, the agent, or the workspace.
-        bytes: How much.
-        items: How many conversations, or files.
-    """
-
-    what: Literal["kind", "agent", "folder"]
-    name: str
-    bytes: Count
-    items: Count
-
-
 class MeasureStorageResult(Wire, frozen=True, kw_only=True):
     """What is kept.
 
@@ -166,7 +158,7 @@ async def measure_storage(asker: Asker[Host]) -> MeasureStorageResult:
     """Measure how much agentnb keeps on disk, by kind, agent and folder."""
     store = await _store(asker.host)
     rows = await asyncio.to_thread(measured, store)
-    return MeasureStorageResult(path=str(store.path), rows=tuple(KeptStorage(**row._asdict()) for row in rows))
+    return MeasureStorageResult(path=str(store.path), rows=tuple(rows))
 
 
 class ChangeStorageParams(Wire, frozen=True, kw_only=True):
@@ -211,7 +203,7 @@ async def change_storage(asker: Asker[Host], params: ChangeStorageParams) -> Cha
     return ChangeStorageResult(message=await asyncio.to_thread(_CARE[params.action], store.path, params), count=0)
 
 
-async def _delete(host: Host, store: Store, params: ChangeStorageParams) -> ChangeStorageResult:
+async def _delete(host: Host, store: LogStore, params: ChangeStorageParams) -> ChangeStorageResult:
     records = await asyncio.to_thread(_meant, store, params)
     if not params.dry_run:
         await forget(store, host.stores, records)
@@ -221,11 +213,11 @@ async def _delete(host: Host, store: Store, params: ChangeStorageParams) -> Chan
     return ChangeStorageResult(message=message, count=len(records))
 
 
-async def _store(host: Host) -> Store:
+async def _store(host: Host) -> LogStore:
     return (await asyncio.to_thread(recorder_of, host)).store
 
 
-def _meant(store: Store, params: ChangeStorageParams) -> list[SessionRecord]:
+def _meant(store: LogStore, params: ChangeStorageParams) -> list[SessionRecord]:
     if params.action == "deleteAll":
         return closed(store)
     if not params.larger_than:
@@ -236,7 +228,7 @@ def _meant(store: Store, params: ChangeStorageParams) -> list[SessionRecord]:
     return outdated(store, most_bytes=most)
 
 
-def _tidy(store: Store, params: ChangeStorageParams) -> None:
+def _tidy(store: LogStore, params: ChangeStorageParams) -> None:
     """Batches go with the conversations that are as old; after all were deleted, the disk has its room again."""
     if params.action == "deleteAll":
         forget_batches(store)
@@ -246,20 +238,17 @@ def _tidy(store: Store, params: ChangeStorageParams) -> None:
 
 
 def _check(path: Path, _: ChangeStorageParams) -> str:
-    found = maintenance.faults(path) if path.exists() else []
+    found = maintenance.faults(path)
     hint = "Repair makes a new log of what can be read, and keeps this one beside it."
     return " ".join([*found, hint]) if found else "The log is sound."
 
 
 def _compact(path: Path, _: ChangeStorageParams) -> str:
-    if path.exists():
-        maintenance.compact(path)
+    maintenance.compact(path)
     return "The room of what was deleted is given back to the disk."
 
 
 def _repair(path: Path, _: ChangeStorageParams) -> str:
-    if not path.exists():
-        raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
     done = maintenance.repair(path)
     whole = f"Of {len(done.lost):,} not all could be read." if done.lost else "All of them are whole."
     return f"The new log has {done.sessions:,} conversations. {whole} The old log is beside it: {done.aside}."
@@ -267,8 +256,6 @@ def _repair(path: Path, _: ChangeStorageParams) -> str:
 
 def _export(path: Path, params: ChangeStorageParams) -> str:
     to = _file(params)
-    if not path.exists():
-        raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
     said = f"{maintenance.copy_out(path, to):,} conversations are in {to}. Credentials in them are not masked."
     return f"{said} {maintenance.WITHOUT_CHANGES}"
 

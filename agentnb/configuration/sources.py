@@ -49,12 +49,27 @@ class Layer(msgspec.Struct, frozen=True):
     line: int = 0
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting as it is now."""
+class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting as it is now, with what each place says of it, the one that counts first."""
 
     setting: Setting
     layers: tuple[Layer, ...]
     problem: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.setting.name
+
+    @property
+    def group(self) -> str:
+        """The group that it is shown in."""
+        return self.setting.group
+
+    @property
+    def about(self) -> str:
+        """What it does."""
+        return self.setting.about
 
     @property
     def value(self) -> Any:
@@ -95,7 +110,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
         return next((layer.value for layer in self.layers if layer.source == "user"), None)
 
     @property
-    def path(self) -> Path | None:
+    def file(self) -> Path | None:
         """The user's file that a change is written to; None where no file holds this setting."""
         return config_folder() / self.setting.file if self.setting.file else None
 
@@ -103,13 +118,13 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
 class Sources(msgspec.Struct, frozen=True):
     """All settings as they are now."""
 
-    values: dict[str, Value]
+    values: dict[str, SettingValue]
     problems: tuple[str, ...] = ()
 
-    def __getitem__(self, name: str) -> Value:
+    def __getitem__(self, name: str) -> SettingValue:
         return self.values[setting(name).name]
 
-    def grouped(self) -> Iterator[tuple[str, list[Value]]]:
+    def grouped(self) -> Iterator[tuple[str, list[SettingValue]]]:
         """Each group's title and its settings."""
         for group, title in GROUPS.items():
             found = [each for each in self.values.values() if each.setting.group == group]
@@ -255,15 +270,15 @@ class _Reader:
 
 
 @functools.cache
-def _default(name: str) -> Value:
+def _default(name: str) -> SettingValue:
     """A setting of which no place says anything; most are such."""
     which = SETTINGS[name]
-    return Value(setting=which, layers=(Layer("default", which.default),))
+    return SettingValue(setting=which, layers=(Layer("default", which.default),))
 
 
 def _value(
     which: Setting, kernel: Mapping[str, Layer], files: Mapping[str, _File], project: _File, environ: Mapping[str, str]
-) -> Value:
+) -> SettingValue:
     if not (
         which.name in kernel
         or (which.file and which.file_key in files[which.file].data)
@@ -280,4 +295,4 @@ def _value(
     above = [variable, own if own is not None and (which.unset is None or own.value != which.unset) else None]
     found = [each for each in (reversed(above) if which.variable_first else above) if each is not None]
     layers = (*reversed(found), *reader.layers)
-    return Value(setting=which, layers=layers, problem=" ".join(reader.problems) or None)
+    return SettingValue(setting=which, layers=layers, problem=" ".join(reader.problems) or None)

@@ -31,16 +31,15 @@ GROUPS: dict[str, str] = {
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting."""
+    """One setting; ``choices`` are its values, each with what it is called."""
 
     name: str
-    group: str
     title: str
     kind: Kind
     default: Any
     about: str
-    choices: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
+    choices: dict[str, str] = {}
+    group: str = ""
     file: File = "settings.toml"
     key: str = ""
     variable: str = ""
@@ -86,12 +85,10 @@ def _policy_setting(key: Key) -> Setting:
     """The setting that a key of the policy file is."""
     return Setting(
         name=key.name,
-        group="permissions",
         title=key.title,
         kind="choice",
         default=key.default,
-        choices=key.choices,
-        labels=key.labels,
+        choices=dict(zip(key.choices, key.labels, strict=True)),
         about=key.about,
         file="policy.toml",
         variable=key.variable,
@@ -146,12 +143,10 @@ def _is_line(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST and all(char.isprintable() for char in value)
 
 
-SETTINGS: dict[str, Setting] = {
-    each.name: each
-    for each in (
+_TABLE: dict[str, tuple[Setting, ...]] = {
+    "agents": (
         Setting(
             name="agent",
-            group="agents",
             title="Default agent",
             kind="agent",
             default="eliza",
@@ -160,7 +155,6 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="agents_order",
-            group="agents",
             title="Order of agents",
             kind="names",
             default=[],
@@ -169,7 +163,6 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="agents_hidden",
-            group="agents",
             title="Hidden agents",
             kind="names",
             default=[],
@@ -178,18 +171,16 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="models_hidden",
-            group="agents",
             title="Hidden models",
             kind="names",
             default=[],
-            about="Models that selectors do not list, so that these stay short: the model's id, or `agent/id` for one "
-            "agent's. The one that is in use is always listed.",
+            about="Models that selectors do not list, so that these stay short: the model's id, or `agent/id` for one"
+            " agent's. The one that is in use is always listed.",
             counts="at once",
             is_look=True,
         ),
         Setting(
             name="cwd",
-            group="agents",
             title="Working folder",
             kind="folder",
             default="",
@@ -199,27 +190,24 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="mcp_servers",
-            group="agents",
             title="MCP servers",
             kind="servers",
             default={},
-            about="MCP servers that agents in tabs opened from now on may use: a mapping of names to servers, as other "
-            "tools keep it in mcp.json, or the path of such a file.",
+            about="MCP servers that agents in tabs opened from now on may use: a mapping of names to servers, as "
+            "other tools keep it in mcp.json, or the path of such a file.",
             widens=True,
         ),
         Setting(
             name="components",
-            group="agents",
             title="Components",
             kind="names",
             default=[],
-            about="What stands between you and the agent in tabs opened from now on, the first one next to you: "
-            "names of shipped components (`agentnb components` lists them), or commands.",
+            about="What stands between you and the agent in tabs opened from now on, the first one next to you: names"
+            " of shipped components (`agentnb components` lists them), or commands.",
             widens=True,
         ),
         Setting(
             name="plugins_off",
-            group="agents",
             title="Plug-ins switched off",
             kind="names",
             default=[],
@@ -229,54 +217,48 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="confine",
-            group="agents",
             title="Confine agents",
             kind="choice",
             default="where possible",
             about="Whether agents in tabs opened from now on can read and change only what they need: the system, "
-            "their install, the workspace, their own settings. Where possible: agents whose needs agentnb knows, on "
-            "Linux 6.2 or with bubblewrap; others start unconfined, and the chat says so. On: every agent, with the "
-            "network; no network: without; an agent that cannot be confined does not start.",
-            choices=("no network", "on", "where possible", "off"),
-            labels=("On, without network", "On", "Where possible", "Off"),
+            "their install, the workspace, their own settings. Where possible: agents whose needs agentnb "
+            "knows, on Linux 6.2 or with bubblewrap; others start unconfined, and the chat says so. On: every "
+            "agent, with the network; no network: without; an agent that cannot be confined does not start.",
+            choices={"no network": "On, without network", "on": "On", "where possible": "Where possible", "off": "Off"},
             order=("no network", "on", "where possible", "off"),
         ),
         Setting(
             name="warm",
-            group="agents",
             title="Start early",
             kind="names",
             default=[],
-            about="Agents to start as soon as the extension is loaded, so that the first prompt need not wait; "
-            "one that "
-            "nobody uses is stopped after ten minutes.",
+            about="Agents to start as soon as the extension is loaded, so that the first prompt need not wait; one "
+            "that nobody uses is stopped after ten minutes.",
             widens=True,
             counts="when a kernel starts",
         ),
+    ),
+    "permissions": (
         Setting(
             name="permissions",
-            group="permissions",
             title="Permissions",
             kind="choice",
             default="ask",
-            choices=("ask", "allow", "deny"),
-            labels=("Ask", "Allow", "Deny"),
-            about="What answers an agent's permission request in tabs opened from now on: 'ask' (you, in the notebook; "
-            "denied where no front end is attached), 'allow' or 'deny'.",
+            about="What answers an agent's permission request in tabs opened from now on: 'ask' (you, in the "
+            "notebook; denied where no front end is attached), 'allow' or 'deny'.",
+            choices={"ask": "Ask", "allow": "Allow", "deny": "Deny"},
             order=("deny", "ask", "allow"),
         ),
         *(_policy_setting(key) for key in FILE_KEYS if key.title),
         Setting(
             name="cell_review",
-            group="permissions",
             title="Review of cell edits",
             kind="choice",
             default="first",
-            choices=("policy", "first", "after"),
-            labels=("As the policy file says", "Review first", "Review afterwards"),
-            about="When you review an agent's change of a notebook's cell: 'first' (it is shown in the cell until you "
-            "accept it) or 'after' (it is made at once; Review and Undo stand below the turn). 'policy': as "
+            about="When you review an agent's change of a notebook's cell: 'first' (it is shown in the cell until you"
+            " accept it) or 'after' (it is made at once; Review and Undo stand below the turn). 'policy': as "
             "cell_review in your policy file says, else 'first'.",
+            choices={"policy": "As the policy file says", "first": "Review first", "after": "Review afterwards"},
             file="policy.toml",
             unset="policy",
             order=("first", "after"),
@@ -284,59 +266,63 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="rehearse",
-            group="permissions",
             title="Previews",
             kind="choice",
             default="on demand",
-            choices=("auto", "on demand", "off"),
-            labels=("By themselves", "On demand", "Off"),
-            about="Whether a permission request can show what the code or command would do, from a run in a closed-in "
-            "copy that changes nothing: 'on demand' (Preview on the card), 'auto' (by itself where that is quick and "
-            "nothing else waits; commands that are rated high or worse only on demand) or 'off'. It needs Linux.",
+            about="Whether a permission request can show what the code or command would do, from a run in a closed-in"
+            " copy that changes nothing: 'on demand' (Preview on the card), 'auto' (by itself where that is "
+            "quick and nothing else waits; commands that are rated high or worse only on demand) or 'off'. It "
+            "needs Linux.",
+            choices={"auto": "By themselves", "on demand": "On demand", "off": "Off"},
             order=("off", "on demand", "auto"),
             counts="at once",
             is_look=True,
         ),
+    ),
+    "kernel": (
         Setting(
             name="kernel_tools",
-            group="kernel",
             title="Kernel access",
             kind="switch",
             default=False,
-            about="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, "
-            "run code "
-            "in it, read and change the notebook's cells. What runs or changes something is asked for like everything "
-            "else.",
+            about="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, run "
+            "code in it, read and change the notebook's cells. What runs or changes something is asked for like"
+            " everything else.",
             order=(False, True),
         ),
         Setting(
             name="language_server",
-            group="kernel",
             title="Language server",
             kind="choice",
             default="off",
-            choices=("off", "auto", "basedpyright", "pyright", "pylsp", "ruff"),
-            labels=("Off", "The first that is installed", "basedpyright", "pyright", "pylsp", "ruff"),
             about="The language server that finds problems in the notebook's and the workspace's code, beside jedi; "
             "basedpyright and pyright find uses, too. It is a program that runs with your rights and reads the "
             "workspace; it starts at the first question and ends with the kernel.",
+            choices={
+                "off": "Off",
+                "auto": "The first that is installed",
+                "basedpyright": "basedpyright",
+                "pyright": "pyright",
+                "pylsp": "pylsp",
+                "ruff": "ruff",
+            },
             widens=True,
             counts="at once",
         ),
+    ),
+    "changes": (
         Setting(
             name="changes",
-            group="changes",
             title="Follow changes",
             kind="switch",
             default=True,
-            about="Whether tabs opened from now on follow what each turn changes, so that it can be shown and undone. "
-            "AGENTNB_CHANGES=off switches it off for all.",
+            about="Whether tabs opened from now on follow what each turn changes, so that it can be shown and undone."
+            " AGENTNB_CHANGES=off switches it off for all.",
             variable="AGENTNB_CHANGES",
             variable_first=True,
         ),
         Setting(
             name="store_sensitive",
-            group="changes",
             title="Store sensitive files",
             kind="switch",
             default=False,
@@ -344,21 +330,20 @@ SETTINGS: dict[str, Setting] = {
             "shown and undone. Otherwise only that they changed is known.",
             order=(False, True),
         ),
+    ),
+    "turns": (
         Setting(
             name="view",
-            group="turns",
             title="Turns in a notebook",
             kind="choice",
             default="auto",
-            choices=("auto", "live", "text"),
-            labels=("Live where possible", "Always live", "Text"),
             about="How a running turn is shown in a notebook: 'auto' (live where a page is there, else one final "
             "output), 'live' (always the live view), 'text' (Markdown that grows, no widget).",
+            choices={"auto": "Live where possible", "live": "Always live", "text": "Text"},
             counts="at once",
         ),
         Setting(
             name="timeout",
-            group="turns",
             title="Time limit of a turn",
             kind="number",
             default=0.0,
@@ -367,17 +352,17 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="headless_timeout",
-            group="turns",
             title="Time limit where nobody can stop it",
             kind="number",
             default=1800.0,
-            about="Seconds after which a cell's turn is cancelled if nobody can stop it (nbconvert, papermill, "
-            "a pipe) and neither --timeout nor Agentnb.timeout is set. 0 means no limit.",
+            about="Seconds after which a cell's turn is cancelled if nobody can stop it (nbconvert, papermill, a "
+            "pipe) and neither --timeout nor Agentnb.timeout is set. 0 means no limit.",
             counts="at once",
         ),
+    ),
+    "local": (
         Setting(
             name="local_url",
-            group="local",
             title="Model server",
             kind="text",
             default="",
@@ -391,7 +376,6 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="local_model",
-            group="local",
             title="Model",
             kind="text",
             default="",
@@ -403,7 +387,6 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="local_key_variable",
-            group="local",
             title="Variable with the key",
             kind="text",
             default="",
@@ -415,59 +398,51 @@ SETTINGS: dict[str, Setting] = {
             unset="",
             widens=True,
         ),
+    ),
+    "look": (
         Setting(
             name="density",
-            group="look",
             title="Density",
             kind="choice",
             default="comfortable",
-            choices=("comfortable", "compact"),
-            labels=("Comfortable", "Compact"),
             about="How much room the chat leaves between things.",
+            choices={"comfortable": "Comfortable", "compact": "Compact"},
             counts="at once",
             is_look=True,
         ),
         Setting(
             name="text_width",
-            group="look",
             title="Width of text",
             kind="choice",
             default="readable",
-            choices=("readable", "full"),
-            labels=("Readable lines", "The whole chat"),
             about="How wide messages are in a wide chat: 'readable' (lines that the eye can follow), or 'full'.",
+            choices={"readable": "Readable lines", "full": "The whole chat"},
             counts="at once",
             is_look=True,
         ),
         Setting(
             name="font_size",
-            group="look",
             title="Size of letters",
             kind="choice",
             default="normal",
-            choices=("small", "normal", "large"),
-            labels=("Small", "Normal", "Large"),
             about="How large the chat's letters are.",
+            choices={"small": "Small", "normal": "Normal", "large": "Large"},
             counts="at once",
             is_look=True,
         ),
         Setting(
             name="send_key",
-            group="look",
             title="Key that sends",
             kind="choice",
             default="enter",
-            choices=("enter", "ctrl-enter"),
-            labels=("Enter", "Ctrl+Enter, or ⌘+Enter"),
-            about="The key that sends a message: 'enter' (Shift+Enter for a new line), or 'ctrl-enter' (Enter "
-            "for a new "
-            "line).",
+            about="The key that sends a message: 'enter' (Shift+Enter for a new line), or 'ctrl-enter' (Enter for a "
+            "new line).",
+            choices={"enter": "Enter", "ctrl-enter": "Ctrl+Enter, or ⌘+Enter"},
             counts="at once",
             is_look=True,
         ),
         Setting(
             name="notifications",
-            group="look",
             title="Notifications of the browser",
             kind="switch",
             default=False,
@@ -476,9 +451,10 @@ SETTINGS: dict[str, Setting] = {
             counts="at once",
             is_look=True,
         ),
+    ),
+    "storage": (
         Setting(
             name="log_days",
-            group="storage",
             title="Keep quiet conversations for (days)",
             kind="number",
             default=0.0,
@@ -489,7 +465,6 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             name="log_max",
-            group="storage",
             title="Largest size of what is kept",
             kind="text",
             default="",
@@ -498,7 +473,11 @@ SETTINGS: dict[str, Setting] = {
             trait=False,
             counts="when a kernel starts",
         ),
-    )
+    ),
+}
+
+SETTINGS: dict[str, Setting] = {
+    each.name: msgspec.structs.replace(each, group=group) for group, settings in _TABLE.items() for each in settings
 }
 """Every setting, by name."""
 

@@ -36,6 +36,7 @@ from agentnb.host.turns.turns import Turns
 from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.tool_runner import ToolRunner
+from agentnb.kernel.tool_tab import ToolEvents
 from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
@@ -469,19 +470,22 @@ class Conversation:
         return KernelTools(self.host.environment, self._kernel_changes, self._tool_runner)
 
     def _tool_runner(self, runner: CodeRunner, takes_pictures: Callable[[], bool]) -> ToolRunner:
+        events = ToolEvents(
+            authorize=self._authorize_tool,
+            interrupted=self._interrupt,
+            finished=self.permissions.finished,
+            access=lambda: self.channels.kernel_access,
+            progressed=self.permissions.kernel_calls.progressed,
+            takes_pictures=takes_pictures,
+            show=self.permissions.kernel_calls.show,
+        )
         return ToolRunner(
             self.tab_id,
             runner,
-            self._authorize_tool,
-            self._interrupt,
             self.host.environment.job_queue,
-            finished=self.permissions.finished,
-            access=lambda: self.channels.kernel_access,
+            events,
+            self._tool_session,
             changes=self._kernel_changes,
-            progressed=self.permissions.kernel_calls.progressed,
-            takes_pictures=takes_pictures,
-            session=self._tool_session,
-            show=self.permissions.kernel_calls.show,
         )
 
     def _cancel_questions(self) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.confinement_choice import ConfinementChoice
     from agentnb.agent.mcp import McpServer
-    from agentnb.cassette.switch import Switch
+    from agentnb.cassette.switch import CassetteSwitch
     from agentnb.configuration.sources import Sources
     from agentnb.host.session_options import SessionOptions
     from agentnb.kernel.code_runner import CodeRunner
@@ -154,16 +154,16 @@ class Environment:
         self.changed: Callable[[], None] = lambda: None
         self._cell_review: CellReview | None = None
         self._lock = threading.Lock()
-        self._cassette: Switch | None = None
+        self._cassette: CassetteSwitch | None = None
 
     @property
-    def cassette(self) -> Switch:
+    def cassette(self) -> CassetteSwitch:
         """Records what agents say, or replays it (:mod:`agentnb.cassette`); loaded at its first use."""
-        from agentnb.cassette.switch import Switch
+        from agentnb.cassette.switch import CassetteSwitch
 
         with self._lock:
             if self._cassette is None:
-                self._cassette = Switch(os.environ)
+                self._cassette = CassetteSwitch(os.environ)
             return self._cassette
 
     def connect(self, **parts: Unpack[Parts]) -> None:

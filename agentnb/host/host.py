@@ -38,7 +38,7 @@ from agentnb.host.files.client_files import ClientFiles
 from agentnb.host.history.recorder import Recorder
 from agentnb.host.history.storage import keep_limits
 from agentnb.host.loop import HostLoop
-from agentnb.host.pairing import KERNEL_ENDED, Pairing
+from agentnb.host.pairing import KERNEL_ENDED, KernelPairing
 from agentnb.host.permissions.session_policy import HostPolicy
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
@@ -101,7 +101,7 @@ class Host:
         self.installs = Installs(self.loop, self.policy, self._take_setups)
         own = OwnFiles(log, cassette=lambda: self.environment.cassette.path())  # noqa: PLW0108 - loaded later
         self.stores = WorkspaceStores(None if log is None else changes_folder(), own=own)
-        self.pairing = Pairing(self)
+        self.pairing = KernelPairing(self)
         self.client_files = ClientFiles(self)
         self.plugin_memory: dict[str, Any] = {}
         self.agents.host = self

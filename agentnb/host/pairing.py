@@ -30,7 +30,7 @@ from agentnb.host.outside_programs import (
 )
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
-from agentnb.kernel.content import said
+from agentnb.kernel.content import text_result
 from agentnb.kernel.paired_connection import LINGER_SECONDS
 from agentnb.kernel.paired_kernels import register, unregister
 from agentnb.kernel.paired_server import PairedServer
@@ -94,7 +94,7 @@ class PairedConversation(Conversation):
 class PairedClient:
     """The program at the other end of one connection (:class:`agentnb.kernel.paired_server.Program`)."""
 
-    def __init__(self, owner: Pairing) -> None:
+    def __init__(self, owner: KernelPairing) -> None:
         self.conversation: PairedConversation | None = None
         self.end_connection: Callable[[str], object] = lambda _reason: None
         self._owner = owner
@@ -154,9 +154,9 @@ class PairedClient:
         """Run the tool *name* in the running turn, or in a new one; see :class:`ToolCaller`."""
         conversation, turns = self.conversation, self._turns
         if conversation is None or conversation.kernel is None or turns is None:
-            return said(LEFT, failed=True)
+            return text_result(LEFT, failed=True)
         if name not in kernel_tools():  # the program's own plug-ins may be others than the kernel's
-            return said(f"This kernel has no tool {name!r}.", failed=True)
+            return text_result(f"This kernel has no tool {name!r}.", failed=True)
         tool_runner = conversation.kernel.tool_runner()
         try:
             turn_id = await turns.enter()
@@ -169,10 +169,10 @@ class PairedClient:
             try:
                 result = await tool_runner.call(name, arguments)
             except asyncio.CancelledError:
-                _show_end(conversation, turn_id, call_id, said(CANCELLED, failed=True))
+                _show_end(conversation, turn_id, call_id, text_result(CANCELLED, failed=True))
                 raise
             if result["isError"] and not conversation.channels.is_active(turn_id):
-                result = said(STOPPED, failed=True)
+                result = text_result(STOPPED, failed=True)
             _show_end(conversation, turn_id, call_id, result)
             return result
         finally:
@@ -205,7 +205,7 @@ def _show_end(conversation: PairedConversation, turn_id: str, call_id: str, resu
         conversation.events.actions(ended_call(conversation.chat.state, turn_id, call_id, result, now_ms()))
 
 
-class Pairing:
+class KernelPairing:
     """The pairing of one host. Everything here runs on the host's thread."""
 
     def __init__(self, host: SessionOwner) -> None:

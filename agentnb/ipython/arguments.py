@@ -59,18 +59,18 @@ _VALUE = re.compile(r"\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<word>
 
 def parse(line: str, cell: str | None = None) -> Arguments:
     """Read the text after ``%agent``."""
-    given, rest = _options(line)
+    options, rest = _options(line)
     prompt = "\n".join(part.strip("\n") for part in (rest, cell or "") if part.strip()).strip()
     if not prompt:
         raise UsageError(
             "%agent needs a prompt.",
             hint="Write the prompt after it, as in `%agent Why is df empty?`, or under %%agent. " + _MANUAL,
         )
-    return replace(Arguments(prompt=prompt), **given)
+    return replace(Arguments(prompt=prompt), **options)
 
 
 def _options(line: str) -> tuple[dict[str, Any], str]:
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     rest = line.strip()
     while match := _OPTION.match(rest):
         name = match["name"]
@@ -80,16 +80,16 @@ def _options(line: str) -> tuple[dict[str, Any], str]:
         rest = rest[match.end("name") :]
         if field_name in _FLAGS:
             _no_value(name, rest)
-            given[field_name], rest = True, rest.lstrip()
+            options[field_name], rest = True, rest.lstrip()
             continue
         text, rest = _value(name, rest[1:] if match["equals"] else rest)
         value = _READERS[field_name](name, text)
-        given[field_name] = (*given.get("context", ()), *value) if field_name == "context" else value
+        options[field_name] = (*options.get("context", ()), *value) if field_name == "context" else value
     if rest == "--" or re.match(r"--\s", rest):
         rest = rest[2:]
     elif re.match(r"-\S", rest):
         raise _unknown(rest.split()[0])
-    return given, rest.strip()
+    return options, rest.strip()
 
 
 def _unknown(word: str) -> UsageError:

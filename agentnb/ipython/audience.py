@@ -28,13 +28,13 @@ def audience_of(shell: Any) -> Audience:
 
 
 def is_unattended(shell: Any) -> bool:
-    """Whether nobody is there who could stop a turn: no page, no person at a terminal."""
+    """True if nobody is there who could stop a turn: no page, no person at a terminal."""
     audience = audience_of(shell)
     return audience is Audience.NOBODY or (audience is Audience.TERMINAL and not sys.stdin.isatty())
 
 
 def in_notebook(shell: Any) -> bool:
-    """Whether the cell that *shell* runs is a notebook's, whose outputs can be replaced in place.
+    """True if the cell that *shell* runs is a notebook's, whose outputs can be replaced in place.
 
     JupyterLab, Notebook and VS Code name the cell in the request's metadata. Consoles (``jupyter console``, qtconsole)
     do not, and pass over what replaces an output: there text is what everybody can read.

@@ -162,7 +162,7 @@ Block: TypeAlias = (
 def turn_blocks(
     turn: Turn | ActiveTurn, terminals: Mapping[str, TerminalView] | None = None, cwd: Path = Path()
 ) -> Iterator[Block]:
-    """What *turn* shows."""
+    """The blocks of *turn*."""
     for part in turn.response_parts:
         yield from part_blocks(part, terminals or {}, cwd)
     yield from ending_blocks(turn)
@@ -171,7 +171,7 @@ def turn_blocks(
 def part_blocks(  # noqa: C901, PLR0911 - one match over every kind of part
     part: ResponsePart, terminals: Mapping[str, TerminalView] | None = None, cwd: Path = Path()
 ) -> tuple[Block, ...]:
-    """What one part of a turn shows; the arguments as for `turn_blocks`."""
+    """The blocks of one part of a turn; the arguments as for `turn_blocks`."""
     match part:
         case MarkdownResponsePart(content=text):
             return (ProseBlock(text),)
@@ -208,8 +208,8 @@ def usage_words(usage: UsageInfo | None) -> str:
     if usage is None:
         return ""
     counts = ((usage.input_tokens, "in"), (usage.output_tokens, "out"), (usage.cache_read_tokens, "from cache"))
-    said = [f"{count:,} {word}" for count, word in counts if count is not None]
-    return f"Tokens: {', '.join(said)}" if said else ""
+    parts = [f"{count:,} {word}" for count, word in counts if count is not None]
+    return f"Tokens: {', '.join(parts)}" if parts else ""
 
 
 def _ending(turn: Turn | ActiveTurn) -> str:
@@ -230,7 +230,7 @@ def _ending(turn: Turn | ActiveTurn) -> str:
 
 
 def tool_line(call: ToolCallState) -> str:
-    """What *call* is and how it went, in one line of plain text."""
+    """The title, kind and outcome of *call*, in one line of plain text."""
     kind = call.details.kind if call.details is not None else None
     title = " ".join(printable(call.display_name or call.tool_name).split())
     unasked = "ran without asking" if call.details is not None and call.details.ran_without_asking else ""
@@ -302,7 +302,7 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
 
 
 def _run_blocks(run: ToolCallRun, terminals: Mapping[str, TerminalView], cwd: Path) -> Iterable[Block]:
-    """What code in the kernel gave; what the agent says of it says the same, or less."""
+    """The output of code in the kernel; the agent's own words say the same, or less."""
     for piece in run.content:
         if isinstance(piece, ToolTextContent):
             yield CodeBlock(_without_fences(piece.text), "", "Output")
@@ -330,7 +330,7 @@ def _without_fences(text: str) -> str:
 
 
 def _input(call: ToolCallState) -> tuple[str, str]:
-    """What *call* was given, and its language."""
+    """The input of *call*, and its language."""
     details = call.details
     text = getattr(call, "tool_input", None) or ""
     if details is not None and details.raw_input not in (None, {}, ""):

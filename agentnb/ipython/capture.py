@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from agentnb.ipython.cell_outputs import encoded
-from agentnb.kernel.code_runner import Failure
+from agentnb.kernel.code_runner import RunFailure
 from agentnb.kernel.output_text import without_colours
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Sink:
     def __init__(self) -> None:
         self.shown: list[dict[str, Any]] = []
         self.result: str | None = None
-        self.failure: Failure | None = None
+        self.failure: RunFailure | None = None
         self._head: list[str] = []
         self._tail: list[str] = []
         self._room = MOST_PRINTED // 2
@@ -44,7 +44,7 @@ class Sink:
 
     @property
     def printed(self) -> str:
-        """What was printed."""
+        """The printed text."""
         cut = [f"\n… ({self._left_out:,} characters left out) …\n"] if self._left_out else []
         return without_colours("".join([*self._head, *cut, *self._tail]))
 
@@ -158,7 +158,7 @@ def _replaced(target: Any, name: str, new: Any) -> Iterator[None]:
 
 
 def _split(mine: Callable[..., Any]) -> Callable[[Any, Any], Callable[..., Any]]:
-    """What calls *mine* for the captured code, with its sink and the shell, and for all other what was there before."""
+    """Makes a function that calls *mine* for the captured code, and the function from before for all other code."""
 
     def make(shell: Any, before: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -194,7 +194,7 @@ def _raised(sink: Sink, shell: Any, kind: type[BaseException], value: BaseExcept
     # It is no cell, and IPython calls it by the number that the user's next cell will have.
     number = rf"(?:Cell|Input) In ?\[{shell.execution_count}\]"
     text = re.sub(number, "This code", without_colours("\n".join(map(str, lines))))
-    sink.failure = Failure(name=kind.__name__, message=str(value), traceback=text)
+    sink.failure = RunFailure(name=kind.__name__, message=str(value), traceback=text)
 
 
 def _asked(*_args: Any, **_kwargs: Any) -> Any:

@@ -13,20 +13,27 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from agentnb.api.describe import cell_place
 from agentnb.comm.lab import current_notebook
 from agentnb.credentials import Credentials, logger
 from agentnb.errors import AgentnbError, UsageError
+from agentnb.kernel.bounded_text import cut, fenced, masked
 from agentnb.kernel.cell_names import cell_name
-from agentnb.kernel.error_summary import LONGEST, LONGEST_CELL, LONGEST_MESSAGE, ErrorPlace, summarize_error
+from agentnb.kernel.error_summary import (
+    LONGEST,
+    LONGEST_CELL,
+    LONGEST_MESSAGE,
+    ErrorPlace,
+    ErrorSummary,
+    summarize_error,
+)
 from agentnb.kernel.output_text import without_colours
-from agentnb.kernel.value_text import cut, fenced, masked
 
 if TYPE_CHECKING:
     from agentnb.comm.lab_messages import FailedParams
-    from agentnb.comm.notebook import NotebookCell
+    from agentnb.kernel.code_runner import NotebookCell
 
 log = logger("agentnb.ipython")
 
@@ -46,45 +53,24 @@ _ENDING = "Don't run it. Say briefly what was wrong."
 _EXPLAIN = "Say what it means, what caused it here and how to avoid it. Don't change anything."
 
 
-class CellError(msgspec.Struct, frozen=True, kw_only=True):
-    """The error of one cell."""
-
-    name: str
-    message: str
-    text: str
-    count: int | None = None
-    cell_id: str | None = None
-
-    @property
-    def mention(self) -> str:
-        """What to write after the ``@`` to mean it."""
-        return "error" if self.count is None else f"error:{self.count}"
-
-    @property
-    def title(self) -> str:
-        """The error in a line."""
-        said = next(iter(self.message.splitlines()), "")
-        return f"{self.name}: {said}" if said else self.name
-
-
 class CellErrors:
     """The errors of one shell's cells. Usable from any thread."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._lock = threading.Lock()
-        self._errors: list[CellError] = []
+        self._errors: list[ErrorSummary] = []
 
     @property
-    def last(self) -> CellError | None:
-        """What failed last; None before anything has."""
+    def last(self) -> ErrorSummary | None:
+        """The last error; None before anything has failed."""
         with self._lock:
             return self._errors[-1] if self._errors else None
 
-    def of(self, count: int) -> CellError | None:
+    def of(self, count: int) -> ErrorSummary | None:
         """The error of the cell with an execution count."""
         with self._lock:
-            return next((each for each in reversed(self._errors) if each.count == count), None)
+            return next((each for each in reversed(self._errors) if each.place.count == count), None)
 
     def remember(self, error: BaseException, count: int | None = None, cell_id: str | None = None) -> None:
         """Note that a cell has failed.
@@ -95,7 +81,7 @@ class CellErrors:
             return
         failed = ErrorPlace(count, cell_id)
         try:
-            told = summarize_error(
+            summary = summarize_error(
                 error,
                 cell_of=lambda file: self._cell_of(file, failed),
                 failed=failed if count else None,
@@ -105,9 +91,9 @@ class CellErrors:
         except Exception:  # noqa: BLE001 - the cell's own traceback is shown all the same
             log.warning("An error could not be summarized: %s", type(error).__name__)
             return
-        self._add(CellError(name=told.name, message=told.message, text=told.text, count=count, cell_id=cell_id))
+        self._add(replace(summary, place=failed))
 
-    def told(self, params: FailedParams) -> CellError:
+    def told(self, params: FailedParams) -> ErrorSummary:
         """The error that a page's output shows: the one remembered of that run of the cell, else what the page says."""
         with self._lock:
             known = next((each for each in reversed(self._errors) if _is_of(each, params)), None)
@@ -117,15 +103,15 @@ class CellErrors:
         self._add(error)
         return error
 
-    def _add(self, error: CellError) -> None:
+    def _add(self, error: ErrorSummary) -> None:
         with self._lock:
             self._errors.append(error)
             del self._errors[:-MOST]
 
     def _cell_of(self, file: str, failed: ErrorPlace) -> ErrorPlace | None:
         """The cell that IPython has compiled under a file name."""
-        found = cell_place(file, self._shell)
-        return failed if found is not None and found.count == failed.count else found
+        place = cell_place(file, self._shell)
+        return failed if place is not None and place.count == failed.count else place
 
     def _displayed(self) -> str | None:
         """The traceback that was just displayed: ipykernel keeps it for its reply."""
@@ -133,42 +119,42 @@ class CellErrors:
         return without_colours("\n".join(map(str, lines))) if lines else None
 
 
-def text_of(error: CellError) -> str:
-    """What an agent is shown of *error*: what was told of it, and how its cell reads now where that has changed."""
+def text_of(error: ErrorSummary) -> str:
+    """*error* as an agent gets it, with the present text of its cell where that has changed."""
     cell = _cell_of(error)
     if cell is None:
         return error.text
     now = cut(masked(cell.source, Credentials(os.environ)), LONGEST_CELL)
     if now.rstrip("\n") in error.text:
         return error.text
-    return f"{error.text}\n\n{cell_name('code', error.count)} (cell id {cell.id}) as it reads now:\n{fenced(now)}"
+    return f"{error.text}\n\n{cell_name('code', error.place.count)} (cell id {cell.id}) as it reads now:\n{fenced(now)}"
 
 
-def _cell_of(error: CellError) -> NotebookCell | None:
+def _cell_of(error: ErrorSummary) -> NotebookCell | None:
     """The cell that failed, as it reads now; of several with its id the one that ran then."""
     notebook = current_notebook()
-    if notebook is None or not error.cell_id:
+    if notebook is None or not error.place.cell_id:
         return None
-    found = [each for each in notebook.cells if each.id == error.cell_id]
-    if len(found) > 1:
-        found = [each for each in found if each.count == error.count]
-    return found[0] if len(found) == 1 else None
+    cells = [each for each in notebook.cells if each.id == error.place.cell_id]
+    if len(cells) > 1:
+        cells = [each for each in cells if each.count == error.place.count]
+    return cells[0] if len(cells) == 1 else None
 
 
 def errors_of(shell: Any) -> CellErrors:
     """The errors of *shell*'s cells."""
-    found: CellErrors = shell.__dict__.setdefault(_ATTRIBUTE, CellErrors(shell))
-    return found
+    errors: CellErrors = shell.__dict__.setdefault(_ATTRIBUTE, CellErrors(shell))
+    return errors
 
 
-def _is_of(error: CellError, params: FailedParams) -> bool:
-    """Whether *error* is the one that a page shows. Until the kernel's reply comes, the page has no execution count."""
-    is_same_run = params.count is None or error.count == params.count
-    return is_same_run and (error.cell_id, error.name) == (params.cell_id, params.name)
+def _is_of(error: ErrorSummary, params: FailedParams) -> bool:
+    """True if *error* is the one that a page shows. Until the kernel's reply comes, the page has no execution count."""
+    is_same_run = params.count is None or error.place.count == params.count
+    return is_same_run and (error.place.cell_id, error.name) == (params.cell_id, params.name)
 
 
-def _from_output(params: FailedParams) -> CellError:
-    """What can be told of an error that is only an output."""
+def _from_output(params: FailedParams) -> ErrorSummary:
+    """The error that a page shows as an output."""
     credentials = Credentials(os.environ)
     place = f"{cell_name('code', params.count)} (cell id {params.cell_id})"
     name, message = params.name[:100], cut(masked(params.message, credentials), LONGEST_MESSAGE)
@@ -180,12 +166,12 @@ def _from_output(params: FailedParams) -> CellError:
         "The traceback in its output; the values of the variables are not known, the kernel did not see the error:",
         fenced(traceback),
     ]
-    return CellError(name=name, message=message, text="\n".join(lines), count=params.count, cell_id=params.cell_id)
+    return ErrorSummary(name, message, "\n".join(lines), ErrorPlace(params.count, params.cell_id))
 
 
-def error_prompt(action: str, error: CellError, *, edits: bool | None = None, words: str = "") -> str:
+def error_prompt(action: str, error: ErrorSummary, *, edits: bool | None = None, words: str = "") -> str:
     """The prompt for an agent."""
-    where = "" if error.count is None else f" in {cell_name('code', error.count)}"
+    where = "" if error.place.count is None else f" in {cell_name('code', error.place.count)}"
     if action == "fix":
         text = f"Fix the error{where}: @{error.mention}\n\n{_FIX[edits]} {_ENDING}"
     else:

@@ -55,20 +55,20 @@ class CellOutputs:
         kept = getattr(history, "outputs", {}).get(count, ())
         printed = [_stream(each) for each in [*kept] if each.output_type in {"out_stream", "err_stream"}]
         results = [_result(each.bundle) for each in [*kept] if each.output_type == "execute_result"]
-        shown = [_result(each.bundle, "display_data") for each in [*kept] if each.output_type == "display_data"]
+        displays = [_result(each.bundle, "display_data") for each in [*kept] if each.output_type == "display_data"]
         if not results and (text := getattr(history, "output_hist_reprs", {}).get(count)):
             results = [_result({"text/plain": text})]
         with self._lock:
             own = [_result(each.data, "display_data") for each in self._displays.get(count, ())]
-        return [*printed, *(own or shown), *results]
+        return [*printed, *(own or displays), *results]
 
     @property
     def last_figure(self) -> int | None:
         """The execution count of the cell that showed a figure last; None where none has."""
         kept = getattr(self._shell.history_manager, "outputs", {})
         with self._lock:
-            counts = {count for count, found in self._displays.items() if any(_is_figure(one.data) for one in found)}
-        counts |= {count for count, found in [*kept.items()] if any(_is_figure(one.bundle) for one in [*found])}
+            counts = {count for count, shows in self._displays.items() if any(_is_figure(one.data) for one in shows)}
+        counts |= {count for count, shows in [*kept.items()] if any(_is_figure(one.bundle) for one in [*shows])}
         return max(counts, default=None)
 
     def _cell_begins(self, info: Any) -> None:
@@ -98,21 +98,21 @@ class CellOutputs:
             return
         display = _Display(content)
         if kind == "update_display_data":
-            for shown in self._displays.values():
-                shown[:] = [display if one.id == display.id else one for one in shown]
+            for displays in self._displays.values():
+                displays[:] = [display if one.id == display.id else one for one in displays]
             return
         if self._count is None:
             return
-        shown = self._displays.setdefault(self._count, [])
+        displays = self._displays.setdefault(self._count, [])
         if self._clears:
-            shown.clear()
+            displays.clear()
             self._clears = False
-        shown.append(display)
-        del shown[:-MOST_DISPLAYS]
+        displays.append(display)
+        del displays[:-MOST_DISPLAYS]
         self._forget()
 
     def _forget(self) -> None:
-        size = sum(one.size for shown in self._displays.values() for one in shown)
+        size = sum(one.size for displays in self._displays.values() for one in displays)
         while len(self._displays) > 1 and (len(self._displays) > MOST_CELLS or size > LARGEST):
             _, oldest = self._displays.popitem(last=False)
             size -= sum(one.size for one in oldest)
@@ -128,7 +128,7 @@ class _Display:
 
 
 def has_live_figure() -> bool:
-    """Whether a figure of matplotlib is open."""
+    """True if a figure of matplotlib is open."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     return helpers is not None and helpers.Gcf.get_active() is not None
 
@@ -149,8 +149,8 @@ def live_figure() -> bytes | None:
 
 def outputs_of(shell: Any) -> CellOutputs:
     """The outputs of *shell*'s cells."""
-    found: CellOutputs = shell.__dict__.setdefault(_ATTRIBUTE, CellOutputs(shell))
-    return found
+    outputs: CellOutputs = shell.__dict__.setdefault(_ATTRIBUTE, CellOutputs(shell))
+    return outputs
 
 
 def figures_in(outputs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -163,7 +163,7 @@ def _is_figure(bundle: Mapping[str, Any]) -> bool:
 
 
 def _bounded(kind: str, value: Any) -> Any:
-    """What is kept of a displayed value; of a picture that is too large only its size in bytes."""
+    """The part of a displayed value that is kept; of a picture that is too large only its size in bytes."""
     value = encoded(value)  # ipykernel publishes bytes
     if isinstance(value, str):
         if kind in PICTURES:

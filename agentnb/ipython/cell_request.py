@@ -13,7 +13,7 @@ from typing import Any
 
 
 class CellRequest:
-    """What a shell was asked, for the cell that runs in each thread."""
+    """The request that a shell answers, for the cell that runs in each thread."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -38,7 +38,7 @@ class CellRequest:
 
     def _ends(self, _result: Any) -> None:
         kernel = self._shell.kernel
-        if asked := self._asked.get(threading.get_ident()):
-            ident, request = asked.pop()
+        if requests := self._asked.get(threading.get_ident()):
+            ident, request = requests.pop()
             if kernel.get_parent("shell") is not request:
                 kernel.set_parent(ident, request, channel="shell")

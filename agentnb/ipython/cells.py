@@ -10,20 +10,41 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.lab import current_notebook
+from agentnb.comm.notebook import Notebook
+from agentnb.kernel.bounded_text import fenced
 from agentnb.kernel.cell_names import cell_name
-from agentnb.kernel.value_text import fenced
+from agentnb.kernel.code_runner import NotebookCell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agentnb.comm.lab_messages import QuoteParams
-    from agentnb.comm.notebook import Notebook, NotebookCell
 
 LONGEST = 20_000
 """Characters of cells that one mention attaches; those far from the active cell are left out first."""
 MOST_QUOTES = 50
 """Selections that are remembered; the oldest are forgotten first."""
 _ATTRIBUTE = "_agentnb_quotes"
+
+
+def cells_run(shell: Any) -> list[str]:
+    """The cells that *shell* has run, by execution count; index 0 is unused."""
+    return list(shell.history_manager.input_hist_raw[: shell.execution_count])
+
+
+def notebook_of_history(cells: Sequence[str]) -> Notebook:
+    """The cells that were run, by execution count, as a notebook: for kernels of which no page shows one."""
+    numbered = [*enumerate(cells)][1:]
+    return Notebook(path="", cells=tuple(_run_cell(number, source) for number, source in numbered))
+
+
+def _run_cell(number: int, source: str) -> NotebookCell:
+    return NotebookCell(id="", kind="code", count=number, source=source[:LONGEST], cut=len(source) > LONGEST)
+
+
+def shown_notebook(shell: Any) -> Notebook:
+    """The notebook as its page showed it last, else the cells that *shell* has run."""
+    return current_notebook() or notebook_of_history(cells_run(shell))
 
 
 def cell_text(cell: NotebookCell) -> str:
@@ -33,7 +54,8 @@ def cell_text(cell: NotebookCell) -> str:
 
 def all_text(notebook: Notebook, outputs: Mapping[int, str]) -> str:
     """Every cell, in the notebook's order."""
-    return _bounded(notebook, outputs) or "(the notebook is empty)"
+    empty = "(the notebook is empty)" if notebook.path else "(no cell has been run)"
+    return _bounded(notebook, outputs) or empty
 
 
 def _bounded(notebook: Notebook, outputs: Mapping[int, str]) -> str:
@@ -60,7 +82,7 @@ def _text(cell: NotebookCell, outputs: Mapping[int, str]) -> str:
 
 
 class Quotes:
-    """What the user has added to messages, in one shell. Usable from any thread."""
+    """The code that the user has added to messages, in one shell. Usable from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -88,6 +110,6 @@ class Quotes:
 
 
 def quotes_of(shell: Any) -> Quotes:
-    """What was added to messages in *shell*."""
-    found: Quotes = shell.__dict__.setdefault(_ATTRIBUTE, Quotes())
-    return found
+    """The quotes of *shell*."""
+    quotes: Quotes = shell.__dict__.setdefault(_ATTRIBUTE, Quotes())
+    return quotes

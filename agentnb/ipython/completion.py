@@ -9,12 +9,12 @@ from IPython.core.completer import context_matcher
 if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext
 
-    from agentnb.ipython.completion_candidates import Completed
+    from agentnb.ipython.extension import Extension
 
 NOTHING = {"completions": [], "matched_fragment": "", "suppress": False, "ordered": True}
 
 
-def completers(extension: Completed) -> list[Any]:
+def completers(extension: Extension) -> list[Any]:
     """The matchers for one shell."""
 
     @context_matcher(identifier="agentnb.agent", priority=100)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from IPython.core.completer import CompletionContext
 
-    from agentnb.ipython.config import Agentnb
-    from agentnb.ipython.tabs import Tabs
+    from agentnb.ipython.extension import Extension
 
 _LINE = re.compile(r"(?:.*=\s*|\s*)%{1,2}agent\s(?P<words>.*)$")
 _MANAGE = re.compile(r"\s*%agents\s+(?P<words>.*)$")
@@ -31,20 +30,12 @@ _OF_AGENTS = frozenset({"new", "doctor", "kept", "logout"})
 _MENTION = re.compile(r"(?:^|[\s(\[{\"'])@(?P<start>[\w./~:-]*)$")
 
 
-class Completed(Protocol):
-    """What is completed for: a shell in which the magics are."""
-
-    shell: Any
-    settings: Agentnb
-    tabs: Tabs
-
-
-def matches(context: CompletionContext, extension: Completed) -> Any:
+def matches(context: CompletionContext, extension: Extension) -> Any:
     """The answer to IPython's completer."""
     return _result(*_matches(context, extension))
 
 
-def _matches(context: CompletionContext, extension: Completed) -> tuple[Iterable[str], str]:
+def _matches(context: CompletionContext, extension: Extension) -> tuple[Iterable[str], str]:
     line = context.line_with_cursor
     if match := _MANAGE.match(line):
         return _managed(match["words"], extension)
@@ -59,7 +50,7 @@ def _matches(context: CompletionContext, extension: Completed) -> tuple[Iterable
     return (), ""
 
 
-def _managed(words: str, extension: Completed) -> tuple[Iterable[str], str]:
+def _managed(words: str, extension: Extension) -> tuple[Iterable[str], str]:
     command, space, start = words.partition(" ")
     if not space:
         return commands(), command
@@ -67,7 +58,7 @@ def _managed(words: str, extension: Completed) -> tuple[Iterable[str], str]:
     return names, start
 
 
-def _option(words: str, extension: Completed) -> tuple[Iterable[str], str] | None:
+def _option(words: str, extension: Extension) -> tuple[Iterable[str], str] | None:
     before, _, start = words.rpartition(" ")
     values = _VALUES.get(before.rpartition(" ")[2])
     if values is not None:
@@ -75,7 +66,7 @@ def _option(words: str, extension: Completed) -> tuple[Iterable[str], str] | Non
     return (OPTIONS, start) if start.startswith("-") else None
 
 
-_VALUES: dict[str, Callable[[Completed], Iterable[str]]] = {
+_VALUES: dict[str, Callable[[Extension], Iterable[str]]] = {
     **dict.fromkeys(("-a", "--agent"), lambda _: [spec.name for spec in known()]),
     **dict.fromkeys(("-t", "--tab"), lambda extension: list(extension.tabs.all())),
     **dict.fromkeys(("-c", "--context"), lambda extension: visible(extension.shell.user_ns)),
@@ -83,7 +74,7 @@ _VALUES: dict[str, Callable[[Completed], Iterable[str]]] = {
 }
 
 
-def _mentionable(start: str, extension: Completed) -> tuple[Iterable[str], str]:
+def _mentionable(start: str, extension: Extension) -> tuple[Iterable[str], str]:
     folder, slash, _ = start.rpartition("/")
     root = Path(extension.settings.cwd or ".")
     files = [f"{folder}{slash}{entry}" for entry in file_names(root / folder)]
@@ -97,5 +88,5 @@ def _mentionable(start: str, extension: Completed) -> tuple[Iterable[str], str]:
 
 
 def _result(names: Iterable[str], start: str) -> dict[str, Any]:
-    found = [SimpleCompletion(text=name, type="agentnb") for name in names if name.startswith(start)]
-    return {"completions": found, "matched_fragment": start, "suppress": bool(found), "ordered": True}
+    completions = [SimpleCompletion(text=name, type="agentnb") for name in names if name.startswith(start)]
+    return {"completions": completions, "matched_fragment": start, "suppress": bool(completions), "ordered": True}

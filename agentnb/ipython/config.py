@@ -26,7 +26,7 @@ def _trait(setting: Setting) -> TraitType[Any, Any]:
     default = setting.default if setting.unset is None else setting.unset
     traits: dict[str, TraitType[Any, Any]] = {
         "switch": Bool(default, help=setting.about) if setting.kind == "switch" else Bool(),
-        "choice": Enum(setting.choices, default_value=default, help=setting.about),
+        "choice": Enum(list(setting.choices), default_value=default, help=setting.about),
         "number": Float(default if setting.kind == "number" else 0.0, min=0.0, help=setting.about),
         "names": List(Unicode(), help=setting.about),
         "servers": Union([Dict(), Unicode()], default_value={}, help=setting.about),
@@ -71,14 +71,14 @@ class Agentnb(Configurable):
         return sources
 
     def layers(self) -> dict[str, Layer]:
-        """What ``%config`` and ``ipython_config.py`` say, by name."""
-        said = {*self.config.get(Agentnb.__name__, {}), *self._chosen}
-        found = {}
-        for name in said & set(SETTINGS):
+        """The settings of ``%config`` and ``ipython_config.py``, by name."""
+        names = {*self.config.get(Agentnb.__name__, {}), *self._chosen}
+        layers = {}
+        for name in names & set(SETTINGS):
             if SETTINGS[name].trait:
                 is_chosen = name in self._chosen or name not in self._startup
-                found[name] = Layer("%config" if is_chosen else "startup", getattr(self, name))
-        return found
+                layers[name] = Layer("%config" if is_chosen else "startup", getattr(self, name))
+        return layers
 
     def choose(self, name: str, value: Any) -> None:
         """Set *name* in this kernel, as ``%config`` does; None: nothing is said here any more."""
@@ -105,12 +105,12 @@ class Agentnb(Configurable):
                 self._chosen.add(name)
 
     @contextlib.contextmanager
-    def named_agent(self, given: str | None) -> Iterator[str]:
-        """The agent *given*, else the one of the settings: where that is not there, the error says who names it."""
+    def named_agent(self, name: str | None) -> Iterator[str]:
+        """The agent *name*, else the one of the settings: where that is not there, the error says who names it."""
         try:
-            yield given or self.agent
+            yield name or self.agent
         except UnknownAgent as error:
-            if given:
+            if name:
                 raise
             origin = self.refresh()["agent"].origin
             raise UnknownAgent(f"{origin}: {error.message}", hint=error.hint) from None
@@ -142,7 +142,7 @@ def settings_of(shell: Any) -> Agentnb:
 
 
 def _is_replayed() -> bool:
-    """Whether a cassette describes the agents: then it does not matter which are here."""
+    """True if a cassette describes the agents: then it does not matter which are here."""
     return bool(os.environ.get("AGENTNB_CASSETTE"))
 
 

@@ -43,14 +43,14 @@ def on_one_line(lines: Sequence[str], pieces: Iterable[MarkdownLines]) -> list[s
     done: list[str] = []
     at = 0
     while at < len(lines):
-        found = None if owners[at].is_code else _formula(lines, at, closings)
-        end = at + 1 if found is None else found.end
+        formula = None if owners[at].is_code else _formula(lines, at, closings)
+        end = at + 1 if formula is None else formula.end
         is_paragraph = owners[at][:2] == (at, end) and lines[at].lstrip().startswith(("$$", "\\["))
-        if found is None or is_paragraph or any(owner.is_code for owner in owners[at:end]):
+        if formula is None or is_paragraph or any(owner.is_code for owner in owners[at:end]):
             done.append(lines[at])
             at += 1
         else:
-            done.append(found.text)
+            done.append(formula.text)
             at = end
     return done
 
@@ -97,7 +97,7 @@ def _formula(lines: Sequence[str], start: int, closings: Mapping[str, Sequence[i
 
 
 def _opening(line: str) -> _Opening | None:
-    """What *line* begins, if it begins a formula."""
+    """The formula that *line* begins, if it begins one."""
     rest = line.lstrip(" \t>")
     if marker := _MARKER.match(rest):
         rest = rest[marker.end() :].lstrip(" \t")
@@ -106,7 +106,7 @@ def _opening(line: str) -> _Opening | None:
 
 
 def _closed(line: str, sign: str) -> tuple[str, str] | None:
-    """What stands before the *sign* that ends *line*, and the punctuation behind it; None where it does not end so."""
+    """The text before the *sign* that ends *line*, and the punctuation behind it; None where it does not end so."""
     rest = line.rstrip(" \t")
     after = rest[-1:] if rest.endswith((".", ",", ";")) else ""
     rest = rest.removesuffix(after)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.comm.lab import current_notebook
 from agentnb.errors import AgentnbError
 from agentnb.ipython.cell_errors import errors_of
-from agentnb.ipython.mentions import cells_run
+from agentnb.ipython.cells import shown_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,18 +33,17 @@ def example_prompts(
     shell: Any, names: Sequence[str], on_main_thread: Callable[[Callable[[], str]], str]
 ) -> tuple[str, ...]:
     """Prompts that fit the notebook, at most :data:`MOST`."""
-    found = [*_about_a_cell(shell), *_about_a_table(shell, names, on_main_thread), *_about_an_error(shell)]
-    if len(found) < MOST:
-        found += _about_all(shell)
-    return tuple([*found, *_NOTHING_YET][:MOST])
+    prompts = [*_about_a_cell(shell), *_about_a_table(shell, names, on_main_thread), *_about_an_error(shell)]
+    if len(prompts) < MOST:
+        prompts += _about_all(shell)
+    return tuple([*prompts, *_NOTHING_YET][:MOST])
 
 
 def _about_a_cell(shell: Any) -> Iterator[str]:
     """The longest cell that has run says most."""
-    cells = {number: source for number, source in _numbered(shell).items() if not _PROMPT.match(source)}
+    cells = [cell for cell in shown_notebook(shell).cells if cell.count and not _PROMPT.match(cell.source)]
     if cells:
-        number = max(cells, key=lambda each: (cells[each].count("\n"), each))
-        yield f"Explain @cell:{number}"
+        yield f"Explain @cell:{max(cells, key=lambda cell: (cell.source.count(chr(10)), cell.count)).count}"
 
 
 def _about_a_table(
@@ -81,23 +80,14 @@ def _about_an_error(shell: Any) -> Iterator[str]:
     error, notebook = errors_of(shell).last, current_notebook()
     if error is None:
         return
-    if notebook is not None and error.cell_id is not None:
-        cell = next((each for each in notebook.cells if each.id == error.cell_id), None)
-        if cell is None or cell.count != error.count:
+    if notebook is not None and error.place.cell_id is not None:
+        cell = next((each for each in notebook.cells if each.id == error.place.cell_id), None)
+        if cell is None or cell.count != error.place.count:
             return
     yield "Fix the last error: @error"
 
 
 def _about_all(shell: Any) -> Iterator[str]:
-    notebook = current_notebook()
-    number = len(_numbered(shell)) if notebook is None else len([cell for cell in notebook.cells if cell.source])
+    number = len([cell for cell in shown_notebook(shell).cells if cell.source])
     if number > 1:
         yield f"Summarize the {number} cells of this notebook: @cells"
-
-
-def _numbered(shell: Any) -> dict[int, str]:
-    """The code of the cells that have a number: those of the open notebook, else those that were run."""
-    notebook = current_notebook()
-    if notebook is not None:
-        return {cell.count: cell.source for cell in notebook.cells if cell.count}
-    return {number: source for number, source in enumerate(cells_run(shell)) if number}

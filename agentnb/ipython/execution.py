@@ -11,13 +11,13 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentnb.api.interrupts import interrupt_main_thread, running_loop
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.ipython.capture import capturing
-from agentnb.kernel.code_runner import Failure, Ran
+from agentnb.kernel.code_runner import Ran, RunFailure
 from agentnb.swallowed import is_swallowed
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CodeWatch
     from agentnb.kernel.job_queue import Stop
 
+T = TypeVar("T")
+
 STEP = 0.001
 AGAIN_SECONDS = 1.0  # sooner than this an interrupt is still on its way
 CLEANUP_SECONDS = 5.0
@@ -40,6 +42,10 @@ MOST_SPARED = 20
 """How often an interrupt that would be swallowed where it comes is sent again soon, before it is raised even there."""
 ARRIVAL_SECONDS = 1.0
 """How long an interrupt of ours that has not come yet is waited for."""
+LOOK_SECONDS = 20.0
+"""Seconds that a look at objects by the cell that runs may take."""
+_LOOK_AGAIN_SECONDS = 2.0
+_LOOK_TRIES = 5
 
 _STOPPED: dict[Stop, str] = {
     "timeout": "took too long and was interrupted",
@@ -63,7 +69,7 @@ class Execution:
 
     @property
     def printed(self) -> str:
-        """What it has printed so far, with colours; from any thread."""
+        """The text that it has printed so far, with colours; from any thread."""
         return "" if self._sink is None else self._sink.latest
 
     def begin(self, done: Callable[[Ran], None], *, loop_is_free: bool) -> None:
@@ -151,7 +157,7 @@ class ObjectLook:
         signals = self._signals
         try:
             with capturing(self._shell), signals, signals.raising():
-                found = self._look()
+                result = self._look()
         except AgentnbError:
             raise
         except BaseException as error:
@@ -159,17 +165,50 @@ class ObjectLook:
             what = _STOPPED[signals.why] if signals.why is not None else f"raised {type(error).__name__}"
             raise UsageError(f"Looking at the objects {what}.") from error
         signals.hand_on()
-        done(found)
+        done(result)
 
     def stop(self, why: Stop) -> None:
         """Interrupt it; from another thread."""
         self._signals.send(why)
 
 
-def _bare(error: BaseException) -> Failure:
+def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECONDS) -> T:
+    """The result of *look*, called here; on the main thread another thread interrupts it when its time is up.
+
+    For the cell that runs, which is on the main thread already; others queue a :class:`ObjectLook`.
+    Not bounded: C code that never checks for signals, and threads other than the main one, which get no signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return look()
+    work, over = ObjectLook(shell, look), threading.Event()
+    results: list[T] = []
+
+    def interrupt() -> None:
+        wait, tries = seconds, _LOOK_TRIES
+        while tries and not over.wait(wait):  # again: what catches everything catches an interrupt, too
+            work.stop("timeout")
+            wait, tries = _LOOK_AGAIN_SECONDS, tries - 1
+
+    watch = threading.Thread(target=interrupt, name="agentnb-look", daemon=True)
+    watch.start()
+    try:
+        work.begin(results.append, loop_is_free=False)
+    except Exception as error:
+        if work.stopped_by == "user":
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        over.set()
+        watch.join()
+    if work.stopped_by == "user":
+        raise KeyboardInterrupt
+    return results[0]
+
+
+def _bare(error: BaseException) -> RunFailure:
     """The failure of code whose error was not shown: what it is, without where."""
     kind = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else type(error)
-    return Failure(name=kind.__name__, message="", traceback="")
+    return RunFailure(name=kind.__name__, message="", traceback="")
 
 
 def _ran(sink: Sink, why: Stop | None) -> Ran:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import AgentnbError
@@ -36,6 +37,7 @@ class Extension:
         self.magics = AgentMagics(shell, self.settings, self.tabs)
         self.completers = completers(self)
         self.cell_request = CellRequest(shell)
+        self._undo = ExitStack()
 
     def transform(self, lines: list[str]) -> list[str]:
         """The lines of a cell with its ``%agent`` commands awaited, where that is possible."""
@@ -59,12 +61,19 @@ class Extension:
         """Put everything in."""
         shell = self.shell
         shell.register_magics(self.magics)
-        shell.configurables.append(self.settings)
-        shell.input_transformer_manager.token_transformers.insert(0, AgentMagicTransform)
-        shell.input_transformers_post.append(self.transform)
-        shell.events.register("pre_run_cell", self.magics.forget_shown)
-        shell.events.register("pre_run_cell", self.refresh)
+        self._undo.callback(self._forget_magics)
+        completer = getattr(shell, "Completer", None)
+        self._list(shell.configurables, self.settings)
+        self._list(shell.input_transformer_manager.token_transformers, AgentMagicTransform, first=True)
+        self._list(shell.input_transformers_post, self.transform)
+        if completer is not None:
+            for matcher in self.completers:
+                self._list(completer.custom_matchers, matcher)
+        for callback in (self.magics.forget_shown, self.refresh):
+            shell.events.register("pre_run_cell", callback)
+            self._undo.callback(shell.events.unregister, "pre_run_cell", callback)
         self.cell_request.follow()
+        self._undo.callback(self.cell_request.stop)
         connect_shell(shell)
         environment = current_environment()
         chosen = environment.cell_review()  # in a page, before the extension was there
@@ -74,8 +83,6 @@ class Extension:
         self.settings.observe(_settings_changed, names="cell_review")
         formatter = shell.display_formatter.ipython_display_formatter
         formatter.for_type_by_name("agentnb.api.session", "Turn", self.magics.show)
-        if (completer := getattr(shell, "Completer", None)) is not None:
-            completer.custom_matchers.extend(self.completers)
         if os.environ.get("AGENTNB_CASSETTE"):
             current_environment().cassette.expected()
         if self.settings.warm:
@@ -94,22 +101,19 @@ class Extension:
 
     def unload(self) -> None:
         """Take everything out."""
-        shell = self.shell
-        for kind in ("line", "cell"):
-            for name in ("agent", "agents", "rehearse", AWAITED_MAGIC):
-                shell.magics_manager.magics[kind].pop(name, None)
-        shell.configurables.remove(self.settings)
-        shell.input_transformer_manager.token_transformers.remove(AgentMagicTransform)
-        shell.input_transformers_post.remove(self.transform)
-        shell.events.unregister("pre_run_cell", self.magics.forget_shown)
-        shell.events.unregister("pre_run_cell", self.refresh)
-        self.cell_request.stop()
+        self._undo.close()
         self.settings.unobserve(_settings_changed, names="cell_review")
         current_environment().connect(settings=None)
-        _forget_display(shell)
-        if (completer := getattr(shell, "Completer", None)) is not None:
-            for matcher in self.completers:
-                completer.custom_matchers.remove(matcher)
+        _forget_display(self.shell)
+
+    def _list(self, items: list[Any], item: Any, *, first: bool = False) -> None:
+        items.insert(0 if first else len(items), item)
+        self._undo.callback(items.remove, item)
+
+    def _forget_magics(self) -> None:
+        for kind in ("line", "cell"):
+            for name in ("agent", "agents", "rehearse", AWAITED_MAGIC):
+                self.shell.magics_manager.magics[kind].pop(name, None)
 
 
 def load(shell: Any) -> None:
@@ -153,7 +157,7 @@ def _forget_display(shell: Any) -> None:
 
 
 def _can_await(shell: Any) -> bool:
-    """Whether a cell that *shell* is about to run may be rewritten to await.
+    """True if a cell that *shell* is about to run may be rewritten to await.
 
     Only in a kernel, where the cell's own code is what is transformed (not a cell inside a cell, as under ``%%time``),
     and where IPython runs asynchronous cells on asyncio.

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def is_running_cell(shell: Any) -> bool:
-    """Whether *shell* is running a cell now.
+    """True if *shell* is running a cell now.
 
     IPython replaces ``sys.displayhook`` while it runs a cell; its ``DisplayTrap`` counts the nested cells. IPython 9.1
     added ``is_active``; the versions before it, which no longer change, keep the count in ``_nested_level``.

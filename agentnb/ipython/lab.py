@@ -1,4 +1,4 @@
-"""What the sidebar runs in a kernel, on a second shell: cells import agentnb at the same time."""
+"""The entry of the sidebar in a kernel, on a second shell: cells import agentnb at the same time."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class AgentMagics(Magics):
 
     @cached_property
     def _prompts(self) -> PromptCommand:
-        """What runs a prompt: the host and all below it are loaded with it, not with the magics."""
+        """Runs prompts; the host and all below it are loaded with it, not with the magics."""
         imported("agentnb.api.start", "agentnb.ipython.prompt_command")
         from agentnb.ipython.notes import say
         from agentnb.ipython.prompt_command import PromptCommand
@@ -116,7 +116,7 @@ class AgentMagics(Magics):
     @no_var_expand
     @line_cell_magic(AWAITED_MAGIC)  # type: ignore[arg-type] # typed for the form without a name
     async def agent_awaited(self, line: str, cell: str | None = None) -> Turn | AwaitableWork:
-        """What `%agent` becomes in a cell that can await; see `%agent?`."""
+        """The form of `%agent` in a cell that can await; see `%agent?`."""
         return await self._prompts.run_awaited(line, cell)
 
     @no_var_expand

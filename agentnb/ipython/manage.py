@@ -37,9 +37,9 @@ def _use(tabs: Tabs, name: str) -> Remark:
 
 
 def _new(tabs: Tabs, words: str) -> Remark:
-    given = words.split()
-    kernel = "--kernel" in given
-    agent, *name = [word for word in given if word != "--kernel"] or [""]
+    options = words.split()
+    kernel = "--kernel" in options
+    agent, *name = [word for word in options if word != "--kernel"] or [""]
     session = tabs.open(agent or None, " ".join(name) or None, kernel=kernel)
     return Remark(f"Opened the tab {tabs.name_of(session)!r} with {session.agent}; %agent talks to it now.")
 
@@ -56,8 +56,8 @@ def _restart(tabs: Tabs, name: str) -> Remark:
     session = tabs.find(name or None)
     session.restart()
     process = session.state.agent_process
-    said = f" {process.message}" if process is not None and process.message else ""
-    return Remark(f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}.{said}")
+    message = f" {process.message}" if process is not None and process.message else ""
+    return Remark(f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}.{message}")
 
 
 def _resume(tabs: Tabs, tab_id: str) -> Remark:
@@ -153,11 +153,11 @@ def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
     """The turn of the current tab with that number or id; the last with changes in *state* where none is named."""
     turns = tabs.find(None).turns
     if name:
-        found = _turns_called(turns, name)
-        if len(found) != 1:
+        matching = _turns_called(turns, name)
+        if len(matching) != 1:
             hint = f"It has {len(turns)} turns: `%agents {command} 1` is its first, `%agents {command} -1` its last."
             raise UsageError(f"The tab has no turn {name!r}.", hint=hint)
-        return found[0]
+        return matching[0]
     for turn in reversed(turns):
         changes = [each for each in turn.changes if each.state == state and each.undoable]
         if any(state != "open" or not is_left_alone(each.by) for each in changes):
@@ -189,9 +189,11 @@ def _serve(_: Tabs, words: str) -> Remark:
     server = serve() if server is None else server
     if not name:
         return Remark(repr(server))
-    given: Any = rights or ["watch"]  # it says what the rights are
-    server.add_client(name, rights=given)
-    return Remark(f"{name!r} may connect ({', '.join(given)}). `agentnb serve --list` in a terminal shows its address.")
+    wanted: Any = rights or ["watch"]  # it says what the rights are
+    server.add_client(name, rights=wanted)
+    return Remark(
+        f"{name!r} may connect ({', '.join(wanted)}). `agentnb serve --list` in a terminal shows its address."
+    )
 
 
 COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
@@ -225,7 +227,7 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "untrust": _untrust,
     "sidebar": lambda *_: sidebar(),
 }
-"""What `%agents` does, by its first word; each gets the tabs and the rest of the line."""
+"""The commands of `%agents`, by their word; each gets the tabs and the rest of the line."""
 
 
 def commands() -> dict[str, Callable[[Tabs, str], Any]]:
@@ -265,4 +267,4 @@ OTHER_WORDS = {
     "stop": "cancel",
     "switch": "use",
 }
-"""What else people call these commands; a guess by spelling would be another one (`start`: `restart`)."""
+"""Other words that people use for these commands; a guess by spelling would be another one (`start`: `restart`)."""

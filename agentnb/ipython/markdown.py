@@ -142,7 +142,7 @@ def _piece(lines: list[str], start: int, end: int, code: Token | None, fences: F
 
 
 def _before(line: str, code: Token) -> str:
-    """What stands on *line* before the code: the marks of the list or quote that it is in."""
+    """The beginning of *line* before the code: the marks of the list or quote that it is in."""
     if code.type == "fence":
         return line[: line.find(code.markup)]
     first = code.content.split("\n", 1)[0]
@@ -263,28 +263,28 @@ def _signs(text: str) -> str:
 
 
 def _replacement(match: re.Match[str]) -> str:
-    found = match.group()
+    text = match.group()
     match match.lastgroup:
         case "url" | "autolink":
-            return safe_url(match["url"]) or found[1:-1]
+            return safe_url(match["url"]) or text[1:-1]
         case "formula":
-            return re.sub(_TAG, r"\\lt ", found)
+            return re.sub(_TAG, r"\\lt ", text)
         case "image":
-            return "[" if found == "![" else _unescaped(found, "&#33;[")
+            return "[" if text == "![" else _unescaped(text, "&#33;[")
         case "tag":
-            return _unescaped(found, "&lt;")
+            return _unescaped(text, "&lt;")
         case "link":
             return "]&#40;"
         case "colon":
             return "]&#58;"
         case "run":
-            return _signs(found)
-    return found
+            return _signs(text)
+    return text
 
 
-def _unescaped(found: str, sign: str) -> str:
+def _unescaped(text: str, sign: str) -> str:
     """The backslashes before a sign, without the one that escaped it."""
-    slashes = len(found) - len(found.lstrip("\\"))
+    slashes = len(text) - len(text.lstrip("\\"))
     return "\\" * (slashes - slashes % 2) + sign
 
 

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.api.describe import describe
 from agentnb.comm.lab import current_notebook
 from agentnb.errors import OutsideWorkspace, UnknownMention
-from agentnb.ipython import cells as real_cells
 from agentnb.ipython.cell_errors import errors_of, text_of
-from agentnb.ipython.cells import quotes_of
+from agentnb.ipython.cells import all_text, cell_text, cells_run, notebook_of_history, quotes_of
 from agentnb.ipython.output_mentions import (
     KnownOutputs,
     figure_attachments,
@@ -36,12 +35,12 @@ from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment, Te
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from agentnb.comm.notebook import Notebook, NotebookCell
-    from agentnb.ipython.cell_errors import CellError, CellErrors
+    from agentnb.comm.notebook import Notebook
+    from agentnb.ipython.cell_errors import CellErrors
+    from agentnb.kernel.code_runner import NotebookCell
+    from agentnb.kernel.error_summary import ErrorSummary
     from agentnb.state import MessageAttachment
 
-LONGEST_CELLS = 20_000
-"""Characters of notebook cells that one mention attaches; the oldest are left out first."""
 _END = r"""[^\s`"'()\[\]{}<>,;!?*]"""
 _MENTION = re.compile(rf"""(?<![^\s(\[{{"'“‘,;:>*])@(?:"(?P<quoted>[^"\n]+)"|(?P<word>[^\W\d]{_END}*|[.~/]{_END}+))""")
 _CODE = re.compile(
@@ -67,7 +66,7 @@ def represented(value: Any, name: str) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What mentions can name."""
+    """The things that mentions can name."""
 
     variables: Mapping[str, Any]
     cells: Sequence[str]
@@ -85,18 +84,13 @@ class Scope:
         return None if cell is None else cell.id
 
 
-def cells_run(shell: Any) -> list[str]:
-    """The cells that *shell* has run, by execution count; index 0 is unused."""
-    return list(shell.history_manager.input_hist_raw[: shell.execution_count])
-
-
 def scope_of(
     shell: Any,
     cwd: Path,
     represent: Callable[[Any, str], str | None] = represented,
     known_outputs: KnownOutputs | None = None,
 ) -> Scope:
-    """What mentions can name in an IPython shell."""
+    """The scope of an IPython shell."""
     return Scope(
         variables=shell.user_ns,
         cells=cells_run(shell),
@@ -110,15 +104,15 @@ def scope_of(
 
 
 def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[MessageAttachment, ...]:
-    """What *prompt* mentions and what *names* name, each once, in that order."""
-    found: dict[str, MessageAttachment] = {}
+    """The attachments of the mentions in *prompt* and of *names*, each once, in that order."""
+    attached: dict[str, MessageAttachment] = {}
     for name, place in _mentions(prompt):
         for attachment in _resolve(name, place, scope):
-            found.setdefault(attachment.label, attachment)
+            attached.setdefault(attachment.label, attachment)
     for name in names:
         for attachment in _resolve(name, None, scope):
-            found.setdefault(attachment.label, attachment)
-    return tuple(found.values())
+            attached.setdefault(attachment.label, attachment)
+    return tuple(attached.values())
 
 
 def mentioned(prompt: str) -> list[str]:
@@ -143,10 +137,8 @@ def _position(text: str, offset: int) -> TextPosition:
 
 
 def _resolve(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment]:
-    if (found := _of_notebook(name, place, scope)) is not None:
-        return found
-    if (found := _numbered(name, place, scope)) is not None:
-        return found
+    if (attached := _of_notebook(name, place, scope)) is not None:
+        return attached
     if ("." in name or "/" in name or "~" in name) and (path := _existing(name, scope)):
         return [_file(path, name, place, scope)]
     base = name.partition(".")[0]
@@ -159,82 +151,74 @@ def _resolve(name: str, place: TextRange | None, scope: Scope) -> Sequence[Messa
     raise _unknown(name, scope)
 
 
-def _numbered(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment] | None:
-    """What *name* means, if it is a word that a number follows, or ``cells``."""
+def _of_notebook(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment] | None:
+    """The cells, outputs, error or selection that *name* means; None where it is no such word.
+
+    A page shows more than the kernel knows, which is the cells that were run: those count where no page shows one, and
+    where the page has no cell with that number any longer.
+    """
+    notebook = scope.notebook
     if name == "cells":
-        return [_text("cells", _cells_text(range(1, len(scope.cells)), scope), place)]
-    if match := _CELL.fullmatch(name):
-        return _cell(int(match["number"]), place, scope)
+        return [_text("cells", all_text(notebook or notebook_of_history(scope.cells), scope.outputs), place)]
     if match := _OUTPUT.fullmatch(name):
         return _output(int(match["number"]), place, scope)
     if match := _ERROR.fullmatch(name):
         return [_error(name, scope.errors.of(int(match["number"])), place)]
-    match = _QUOTE.fullmatch(name)
-    text = scope.quotes(int(match["number"])) if match else None
-    return None if text is None else with_outputs(name, text, (), place)
-
-
-def _of_notebook(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment] | None:
-    """What *name* means in the notebook that a page tells of: more than the kernel knows, which is what was run."""
-    notebook = scope.notebook
-    if notebook is None:
-        return None
-    if name == "cells":
-        return [_text("cells", real_cells.all_text(notebook, scope.outputs), place)]
-    if name == "selection" and name not in scope.variables:
+    if (match := _QUOTE.fullmatch(name)) and (text := scope.quotes(int(match["number"]))) is not None:
+        return with_outputs(name, text, (), place)
+    if notebook is not None and name == "selection" and name not in scope.variables:
         if notebook.selection:
             return with_outputs("selection", notebook.selection, (), place)
-        return _real_cells(name, notebook.selected_cells, place, scope) or None
+        return _cells(name, notebook.selected_cells, place, scope) or None
+    cell = None if notebook is None else _shown_cell(name, notebook)
+    if cell is None and (match := _CELL.fullmatch(name)):
+        number = int(match["number"])
+        _check_was_run(number, "cell", scope)
+        cell, name = notebook_of_history(scope.cells).executed(number), f"cell:{number}"
+    return None if cell is None else _cells(name, [cell], place, scope)
+
+
+def _shown_cell(name: str, notebook: Notebook) -> NotebookCell | None:
+    """The cell that *name* means in the notebook that a page shows."""
     if name == "cell":
-        cell = notebook.active_cell
-    elif match := _CELL.fullmatch(name):
-        cell = notebook.executed(int(match["number"])) or notebook.cell(match["number"])
-    else:
-        match = _CELL_ID.fullmatch(name)
-        cell = notebook.cell(match["id"]) if match else None
-    return None if cell is None else _real_cells(name, [cell], place, scope)
+        return notebook.active_cell
+    if match := _CELL.fullmatch(name):
+        return notebook.executed(int(match["number"])) or notebook.cell(match["number"])
+    match = _CELL_ID.fullmatch(name)
+    return notebook.cell(match["id"]) if match else None
 
 
-def _real_cells(
-    name: str, cells: Sequence[NotebookCell], place: TextRange | None, scope: Scope
-) -> list[MessageAttachment]:
-    """Cells of the notebook with their outputs; each is an attachment of its own."""
-    shown = cells[:MOST_SELECTED]
-    outputs = scope.known_outputs.of([(cell.count, cell.id if cell.kind == "code" else None) for cell in shown])
-    found = several(
+def _cells(name: str, cells: Sequence[NotebookCell], place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
+    """Cells with their outputs; each is an attachment of its own."""
+    first = cells[:MOST_SELECTED]
+    outputs = scope.known_outputs.of([(cell.count, cell.id if cell.kind == "code" else None) for cell in first])
+    attached = several(
         with_outputs(
             name if number == 1 else f"{name} {number}",
-            real_cells.cell_text(cell),
+            cell_text(cell),
             outputs[number - 1],
             place,
             heading=output_heading(cell.count),
             error=scope.known_outputs.error_of(cell.count),
             cut="The cell's source is cut." if cell.cut else "",
         )
-        for number, cell in enumerate(shown, 1)
+        for number, cell in enumerate(first, 1)
     )
-    if len(cells) > len(shown):
-        found.append(_text(f"{name}, the rest", f"{len(cells) - len(shown)} more cells are selected; left out.", place))
-    return found
+    if len(cells) > len(first):
+        attached.append(
+            _text(f"{name}, the rest", f"{len(cells) - len(first)} more cells are selected; left out.", place)
+        )
+    return attached
 
 
 def _text(label: str, text: str, place: TextRange | None) -> SimpleMessageAttachment:
     return SimpleMessageAttachment(label=label, range=place, display_kind="document", model_representation=text)
 
 
-def _cell(number: int, place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
-    source = f"In [{number}]:\n{_source(number, 'cell', scope)}"
-    (outputs,) = scope.known_outputs.of([(number, None)])
-    cut = "The cell's source is cut." if len(source) > LONGEST_CELLS else ""
-    text = source[:LONGEST_CELLS] + "\n… (cut)" if cut else source
-    heading, error = output_heading(number), scope.known_outputs.error_of(number)
-    return with_outputs(f"cell:{number}", text, outputs, place, heading=heading, error=error, cut=cut)
-
-
 def _output(number: int, place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
     cell_id = scope.cell_id(number)
     if cell_id is None:
-        _source(number, "output", scope)
+        _check_was_run(number, "output", scope)
     (outputs,) = scope.known_outputs.of([(number, cell_id)])
     if not outputs:
         raise UnknownMention(f"@output:{number}: In [{number}] has no output.", hint="Run the cell, or name another.")
@@ -252,30 +236,15 @@ def _plot(place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
     return figure_attachments("plot", outputs, place)
 
 
-def _source(number: int, what: str, scope: Scope) -> str:
-    """The source of the cell with an execution count that the kernel has run."""
+def _check_was_run(number: int, what: str, scope: Scope) -> None:
+    """Check that the kernel has run the cell with an execution count."""
     if not 0 < number < len(scope.cells):
         last = len(scope.cells) - 1
         there = f"Cells 1 to {last} have been run." if last > 0 else "No cell has been run before this one."
         raise UnknownMention(f"@{what}:{number} names no cell.", hint=there)
-    return scope.cells[number]
 
 
-def _cells_text(numbers: Iterable[int], scope: Scope) -> str:
-    pieces: list[str] = []
-    left = LONGEST_CELLS
-    for number in reversed([*numbers]):
-        output = scope.outputs.get(number)
-        piece = f"In [{number}]:\n{scope.cells[number]}" + (f"\nOut[{number}]:\n{output}" if output else "")
-        if len(piece) > left:
-            pieces.append(piece[:left] + "\n… (cut)" if left > 0 else "… (earlier cells left out)")
-            break
-        pieces.append(piece)
-        left -= len(piece)
-    return "\n\n".join(reversed(pieces)) or "(no cell has been run)"
-
-
-def _error(name: str, error: CellError | None, place: TextRange | None) -> SimpleMessageAttachment:
+def _error(name: str, error: ErrorSummary | None, place: TextRange | None) -> SimpleMessageAttachment:
     if error is not None:
         return _text(name, text_of(error), place)
     number = name.partition(":")[2]
@@ -287,8 +256,8 @@ def _error(name: str, error: CellError | None, place: TextRange | None) -> Simpl
 
 
 def _variable(name: str, place: TextRange | None, scope: Scope) -> SimpleMessageAttachment:
-    shown = scope.represent(scope.variables[name], name)
-    return SimpleMessageAttachment(label=name, range=place, display_kind="symbol", model_representation=shown)
+    text = scope.represent(scope.variables[name], name)
+    return SimpleMessageAttachment(label=name, range=place, display_kind="symbol", model_representation=text)
 
 
 def _existing(name: str, scope: Scope) -> Path | None:
@@ -306,11 +275,11 @@ def _file(path: Path, name: str, place: TextRange | None, scope: Scope) -> Messa
         raise OutsideWorkspace(f"@{name} is outside of the workspace {root}.", hint=hint)
     kind = mimetypes.guess_type(path.name)[0]
     folder = path.is_dir()
-    shown = "directory" if folder else "image" if (kind or "").startswith("image/") else "document"
+    display_kind = "directory" if folder else "image" if (kind or "").startswith("image/") else "document"
     return MessageResourceAttachment(
         label=path.relative_to(root).as_posix(),
         range=place,
-        display_kind=shown,
+        display_kind=display_kind,
         uri=path.as_uri(),
         size_hint=None if folder else path.stat().st_size,
         content_type=None if folder else kind,

@@ -1,4 +1,4 @@
-"""What mentions of cells, outputs and figures attach: text with the outputs in it, and the pictures.
+"""The attachments of mentions of cells, outputs and figures: text with the outputs in it, and the pictures.
 
 A page that shows the notebook is asked first, because it has what the user sees: outputs from before agentnb was
 loaded, and SVGs and charts drawn as PNG. What the kernel itself has seen stands in where no page answers.
@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from agentnb.credentials import Credentials
 from agentnb.ipython.cell_errors import errors_of, text_of
 from agentnb.ipython.cell_outputs import figures_in, live_figure, outputs_of
+from agentnb.kernel.bounded_text import masked
 from agentnb.kernel.chart_pictures import with_pictures
 from agentnb.kernel.output_text import LARGEST_PICTURES, LEFT_OUT, picture_size, read_outputs
-from agentnb.kernel.value_text import masked
 from agentnb.state import MessageEmbeddedResourceAttachment, SimpleMessageAttachment
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class KnownOutputs:
         ids = [cell_id for _, cell_id in cells if cell_id]
         answers = self._ask_page(ids) if ids else ()
         times = Counter(each.cell_id for each in answers)  # an id that two cells have names neither
-        told = {each.cell_id: each.outputs for each in answers if times[each.cell_id] == 1}
+        outputs = {each.cell_id: each.outputs for each in answers if times[each.cell_id] == 1}
         seen = outputs_of(self._shell)
-        return [told[cell_id] if cell_id in told else seen.of(count) if count else [] for count, cell_id in cells]
+        return [outputs[cell_id] if cell_id in outputs else seen.of(count) if count else [] for count, cell_id in cells]
 
     def error_of(self, count: int | None) -> str | None:
-        """What is told of the error of the cell with an execution count."""
+        """The error of the cell with an execution count, as text."""
         error = errors_of(self._shell).of(count) if count else None
         return None if error is None else text_of(error)
 
@@ -84,7 +84,7 @@ def with_outputs(
     text = masked(text, Credentials(os.environ))
     whole = "\n".join(each for each in (text, heading if read.text else "", read.text) if each)
     left_out = [*([cut] if cut else []), *undrawn, *read.left_out]
-    said = SimpleMessageAttachment(
+    attachment = SimpleMessageAttachment(
         label=label,
         range=place,
         display_kind="document",
@@ -101,20 +101,20 @@ def with_outputs(
         )
         for number, each in enumerate(read.pictures, 1)
     )
-    return [said, *pictures]
+    return [attachment, *pictures]
 
 
 def figure_attachments(label: str, outputs: Outputs, place: TextRange | None) -> list[MessageAttachment]:
     """A figure: the picture alone, where there is one; else what is told in its place."""
-    said, *pictures = with_outputs(label, "", outputs, place, heading="")
+    attachment, *pictures = with_outputs(label, "", outputs, place, heading="")
     if pictures:
         return [replace(pictures[0], label=label)]
-    return [said]
+    return [attachment]
 
 
 def several(attached: Iterable[Sequence[MessageAttachment]]) -> list[MessageAttachment]:
     """The attachments of several cells, with as many of their pictures as all may have together."""
-    found: list[MessageAttachment] = []
+    kept: list[MessageAttachment] = []
     room = LARGEST_PICTURES
     for each in attached:
         for one in each:
@@ -122,10 +122,10 @@ def several(attached: Iterable[Sequence[MessageAttachment]]) -> list[MessageAtta
                 room -= picture_size(one.data)
                 if room < 0:
                     continue
-            found.append(one)
-    return found
+            kept.append(one)
+    return kept
 
 
 def output_heading(count: int | None) -> str:
-    """What comes between a cell and its outputs, by the cell's execution count."""
+    """The line between a cell and its outputs, by the cell's execution count."""
     return f"Out[{count}]:" if count else "Output:"

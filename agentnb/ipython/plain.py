@@ -34,7 +34,7 @@ _MARKS = {"completed": "x", "in_progress": ">"}
 
 
 def plain_text(turn: Turn | ActiveTurn | None) -> str:
-    """What the agent said and did in *turn*, as text without any markup of ours."""
+    """*turn* as text without any markup of ours."""
     if turn is None:
         return "Waiting in the queue."
     blocks = [part_text(part).strip("\n") for part in turn.response_parts]
@@ -42,7 +42,7 @@ def plain_text(turn: Turn | ActiveTurn | None) -> str:
 
 
 def without_parts(turn: Turn | ActiveTurn) -> str:
-    """What stands for a turn in which the agent has said and done nothing: so far, or to its end."""
+    """The words for a turn in which the agent has said and done nothing: so far, or to its end."""
     return (
         "The agent said nothing."
         if isinstance(turn, Turn)
@@ -88,7 +88,7 @@ class GrowingText:
         self._begun = False
 
     def read(self, turn: Turn | ActiveTurn | None) -> str:
-        """What is new in *turn* since the last call."""
+        """The text of *turn* that came since the last call."""
         pieces: list[str] = []
         parts = turn.response_parts if turn is not None else ()
         while self._part < len(parts):

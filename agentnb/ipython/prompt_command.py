@@ -13,8 +13,8 @@ from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
-from agentnb.ipython.bounded_look import LOOK_SECONDS, look_in_time
 from agentnb.ipython.cell_errors import expanded
+from agentnb.ipython.execution import LOOK_SECONDS, look_in_time
 from agentnb.ipython.mentions import attachments, represented, scope_of
 from agentnb.ipython.notes import say
 from agentnb.ipython.record import record, value_record, workspace
@@ -51,15 +51,15 @@ class PromptCommand:
         turn = self._begin(arguments)
         if arguments.background:
             return self._leave_running(turn)
-        shown = self._display_for(turn, blocking=True)
+        view = self._display_for(turn, blocking=True)
         try:
-            shown.open()
-            block_on(turn, shown.tick, timeout=self._timeout(arguments))
+            view.open()
+            block_on(turn, view.tick, timeout=self._timeout(arguments))
         except KeyboardInterrupt:
             turn.cancel()  # one that came before or behind the waiting
             raise
         finally:
-            shown.close()
+            view.close()
         return turn.raise_for_error()
 
     async def run_awaited(self, line: str, cell: str | None) -> Turn | AwaitableWork:
@@ -71,8 +71,8 @@ class PromptCommand:
         turn = self._begin(arguments)
         if arguments.background:
             return self._leave_running(turn)
-        shown = self._display_for(turn, blocking=False)
-        await self._shown_while(turn, shown, arguments)
+        view = self._display_for(turn, blocking=False)
+        await self._shown_while(turn, view, arguments)
         return turn.raise_for_error()
 
     def show(self, turn: Turn) -> None:
@@ -84,14 +84,14 @@ class PromptCommand:
         elif audience_of(self.shell) is Audience.TERMINAL:
             sys.stdout.write(f"{turn!r}\n")  # the terminal has printed its "Out[3]: " already
 
-    async def _shown_while(self, turn: Turn, shown: TurnDisplay, arguments: Arguments) -> None:
-        shown.open()
+    async def _shown_while(self, turn: Turn, view: TurnDisplay, arguments: Arguments) -> None:
+        view.open()
         try:
             await await_turn(
-                turn, shown.tick, timeout=self._timeout(arguments), kernel=getattr(self.shell, "kernel", None)
+                turn, view.tick, timeout=self._timeout(arguments), kernel=getattr(self.shell, "kernel", None)
             )
         finally:
-            shown.close()
+            view.close()
 
     def _batch(self, arguments: Arguments) -> AwaitableWork | None:
         """Begin the work of a plug-in whose word comes first; None where an agent is prompted."""
@@ -134,10 +134,10 @@ class PromptCommand:
 
     def _leave_running(self, turn: Turn) -> Turn:
         """Show *turn* while it goes on behind the next cells: here where a page is there, else in the last cell."""
-        shown = self._display_for(turn, blocking=False)
+        view = self._display_for(turn, blocking=False)
         if audience_of(self.shell) is Audience.PAGE and in_notebook(self.shell):
-            shown.open()
-            turn.add_done_callback(lambda _: shown.close())
+            view.open()
+            turn.add_done_callback(lambda _: view.close())
         else:
             name = self.tabs.name_of(turn.session)
             words = f"Runs in the background, in the tab {name!r}. `%agents cancel` stops it, `await turn` waits."

@@ -34,12 +34,12 @@ def record(turn: Turn) -> dict[str, str]:
 def value_record(turn: Turn) -> dict[str, str]:
     """The turn as the value of a cell, which stays as it is now: of one that still runs it says so."""
     snapshot = turn.snapshot
-    shown = _bundle(turn, snapshot)
+    bundle = _bundle(turn, snapshot)
     if not isinstance(snapshot, ActiveTurn) or not snapshot.response_parts:
-        return shown
+        return bundle
     return {
-        "text/markdown": f"{shown['text/markdown']}\n\n*{_MORE}*",
-        "text/plain": f"{shown['text/plain']}\n\n({_MORE})",
+        "text/markdown": f"{bundle['text/markdown']}\n\n*{_MORE}*",
+        "text/plain": f"{bundle['text/plain']}\n\n({_MORE})",
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentnb.comm.notebook_text import joined
 from agentnb.errors import UsageError
-from agentnb.kernel.code_runner import CellView
+from agentnb.kernel.code_runner import NotebookCell
 from agentnb.kernel.output_text import without_colours
 from agentnb.safe_json import read_json
 
@@ -15,7 +15,7 @@ LONGEST_OUTPUT = 4_000
 """Characters of one cell's outputs."""
 
 
-def read_cells(path: str, outputs: bool) -> tuple[CellView, ...]:
+def read_cells(path: str, outputs: bool) -> tuple[NotebookCell, ...]:
     """The cells of the notebook *path*."""
     try:
         cells = read_json(Path(path).read_text(encoding="utf-8"))["cells"]
@@ -24,9 +24,9 @@ def read_cells(path: str, outputs: bool) -> tuple[CellView, ...]:
         raise UsageError(f"The notebook {path!r} cannot be read: {type(error).__name__}.") from error
 
 
-def _cell(cell: dict[str, Any], outputs: bool) -> CellView:
-    return CellView(
-        cell_id=cell.get("id", ""),
+def _cell(cell: dict[str, Any], outputs: bool) -> NotebookCell:
+    return NotebookCell(
+        id=cell.get("id", ""),
         kind=cell["cell_type"],
         source=joined(cell["source"]),
         count=cell.get("execution_count"),

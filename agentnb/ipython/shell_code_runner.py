@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from agentnb.api.describe import describe, summarize
 from agentnb.comm.lab import current_notebook, lab
@@ -21,12 +21,12 @@ from agentnb.ipython.execution import Execution, ObjectLook
 from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.saved_notebook import read_cells
 from agentnb.ipython.shell_namespace import ShellNamespace
-from agentnb.kernel.code_runner import CellView, Edited, NotebookView, UserVariable
+from agentnb.kernel.code_runner import Edited, NotebookCell, NotebookView, UserVariable
 from agentnb.kernel.content import image_blocks
 from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.output_text import read_outputs
 from agentnb.kernel.rehearsal_result import begin_code
-from agentnb.kernel.variable_path import follow
+from agentnb.kernel.variables.path import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -64,20 +64,20 @@ class ShellCodeRunner:
     def inspect(self, path: str) -> str:
         """As the agent is shown a variable that is mentioned, and for what can be called its docstring."""
         value = follow(path, dict(self._shell.user_ns))
-        shown = describe(value, path.strip()).model_representation or ""
+        text = describe(value, path.strip()).model_representation or ""
         if not callable(value) or python_inspect.isfunction(value) or python_inspect.isclass(value):
-            return shown
+            return text
         documented = python_inspect.getdoc(value)
-        return f"{shown}\n\n{documented}" if documented else shown
+        return f"{text}\n\n{documented}" if documented else text
 
     def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:
-        """What the page told of last; else the file that Jupyter started this kernel for."""
+        """The notebook that the page showed last; else the file that Jupyter started this kernel for."""
         session = os.environ.get(SESSION, "")
         notebooks = open_notebooks(lab())
-        told = current_notebook() if named is None else named_notebook(named, notebooks)
-        if told is not None:
-            file = file_of(session, told, notebooks)
-            return _live(told, file, self._outputs(file) if outputs else {})
+        notebook = current_notebook() if named is None else named_notebook(named, notebooks)
+        if notebook is not None:
+            file = file_of(session, notebook, notebooks)
+            return _live(notebook, file, self._outputs(file) if outputs else {})
         if not session.endswith(".ipynb") or not os.path.isfile(session):  # noqa: PTH113 - as text
             raise UsageError("It is not known which notebook this is.", hint=f"{_NO_PAGE}.")
         return NotebookView(
@@ -85,15 +85,15 @@ class ShellCodeRunner:
         )
 
     def notebooks(self) -> Sequence[NotebookView]:
-        """What pages told of."""
-        told = open_notebooks(lab())
-        return [_live(each, file_of(os.environ.get(SESSION, ""), each, told), {}) for each in told]
+        """The notebooks that pages show."""
+        notebooks = open_notebooks(lab())
+        return [_live(each, file_of(os.environ.get(SESSION, ""), each, notebooks), {}) for each in notebooks]
 
-    def executed_cells(self) -> Sequence[CellView]:
+    def executed_cells(self) -> Sequence[NotebookCell]:
         """As IPython keeps them."""
         sources = [*self._shell.history_manager.input_hist_raw][1:]
         return [
-            CellView(cell_id=f"In [{number}]", kind="code", source=source, count=number)
+            NotebookCell(id=f"In [{number}]", kind="code", source=source, count=number)
             for number, source in enumerate(sources, 1)
         ]
 
@@ -118,8 +118,8 @@ class ShellCodeRunner:
         fit = _fit(edit.notebook, {edit.cell_id} if edit.cell_id is not None else ())
         fields = asdict(edit)
         del fields["notebook"]
-        asked = EditParams(id="", wait=wait, **fields)
-        done = await lab().edit(asked, RUN_SECONDS if wait else ANSWER_SECONDS, notebook=fit)
+        params = EditParams(id="", wait=wait, **fields)
+        done = await lab().edit(params, RUN_SECONDS if wait else ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
         cell = _named(done.cell_id)
@@ -132,7 +132,7 @@ class ShellCodeRunner:
             text = f"Replaced the text of {cell}."
             return Edited(text=text, cell_id=done.cell_id, index=index, before=done.before)
         if done.outputs is None:
-            text = f"{cell} runs as soon as the kernel is free: when the cell that asked has ended."
+            text = f"{cell} runs as soon as the kernel is free: when the cell that params has ended."
             return Edited(text=text[0].upper() + text[1:])
         raised = any(output.get("output_type") == "error" for output in done.outputs)
         read = read_outputs(await _shown_outputs(done, fit))
@@ -148,58 +148,53 @@ class ShellCodeRunner:
     ) -> Mapping[str, str | None]:
         """Ask the page that shows *notebook*."""
         fit = _fit(notebook, {each for step in steps for each in (step.cell_id, step.below) if each is not None})
-        asked = EditParams(id="", action="change", steps=tuple(steps), exact=exact, file_hashes=file_hashes)
-        done = await lab().edit(asked, ANSWER_SECONDS, notebook=fit)
+        params = EditParams(id="", action="change", steps=tuple(steps), exact=exact, file_hashes=file_hashes)
+        done = await lab().edit(params, ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
         return {conflict.cell_id: conflict.current for conflict in done.conflicts or ()}
 
     async def read_cell(self, notebook: str, cell_id: str) -> str:
         """Ask the page that shows *notebook*."""
-        asked = EditParams(id="", action="read", cell_id=cell_id)
-        done = await lab().edit(asked, ANSWER_SECONDS, notebook=_fit(notebook, {cell_id}))
+        params = EditParams(id="", action="read", cell_id=cell_id)
+        done = await lab().edit(params, ANSWER_SECONDS, notebook=_fit(notebook, {cell_id}))
         if done.before is None:
             raise UsageError(done.error or "The cell's text is too long to be read.")
         return done.before
 
     def _outputs(self, file: Path | None) -> dict[str, str]:
         """The outputs by cell id, as far as they are saved; the page tells of sources only."""
-        found = read_cells(str(file), outputs=True) if file is not None else ()
-        return {cell.cell_id: cell.output for cell in found}
+        cells = read_cells(str(file), outputs=True) if file is not None else ()
+        return {cell.id: cell.output for cell in cells}
 
 
 async def _shown_outputs(done: EditedParams, fit: Callable[[Notebook], int]) -> Sequence[Mapping[str, Any]]:
     """The outputs of a cell that was run, with their pictures where the page tells them."""
     look = partial(lab().outputs, (done.cell_id,), OUTPUTS_SECONDS, notebook=fit)
-    told = await asyncio.to_thread(look) if done.outputs else ()
-    return next((cell.outputs for cell in told if cell.cell_id == done.cell_id), done.outputs or ())
+    cells = await asyncio.to_thread(look) if done.outputs else ()
+    return next((cell.outputs for cell in cells if cell.cell_id == done.cell_id), done.outputs or ())
 
 
 def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[Notebook], int]:
     """How well a page's notebook fits: by its path, also an earlier one, else by its cells."""
 
-    def fit(shown: Notebook) -> int:
-        return 2 * shown.is_at(notebook) + any(cell.id in cell_ids for cell in shown.cells)
+    def fit(open_notebook: Notebook) -> int:
+        return 2 * open_notebook.is_at(notebook) + any(cell.id in cell_ids for cell in open_notebook.cells)
 
     return fit
 
 
 def _named(cell_id: str) -> str:
     """The cell as its page told of it last, which was after the edit."""
-    cells = (cell for told in open_notebooks(lab()) for cell in told.cells)
+    cells = (cell for notebook in open_notebooks(lab()) for cell in notebook.cells)
     count = next((cell.count for cell in cells if cell.id == cell_id), None)
     return f"In [{count}] (id {cell_id})" if count else f"the cell (id {cell_id})"
 
 
-def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> NotebookView:
-    cells: list[CellView] = []
-    for cell in told.cells:
-        fields = asdict(cell)
-        cells.append(CellView(cell_id=fields.pop("id"), output=outputs.get(cell.id, ""), **fields))
+def _live(page: Notebook, file: Path | None, outputs: dict[str, str]) -> NotebookView:
+    cells = tuple(replace(cell, output=outputs.get(cell.id, "")) for cell in page.cells)
     path = os.path.realpath(file) if file is not None else None
-    return NotebookView(
-        name=told.path, path=path, live=True, cells=tuple(cells), start=told.first, read_only=told.read_only
-    )
+    return NotebookView(name=page.path, path=path, live=True, cells=cells, start=page.first, read_only=page.read_only)
 
 
 def _variable(name: str, value: Any) -> UserVariable:

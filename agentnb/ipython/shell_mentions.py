@@ -21,9 +21,10 @@ from agentnb.errors import AgentnbError, KernelBusy
 from agentnb.host.environment import Suggestion
 from agentnb.ipython.cell_errors import errors_of
 from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
+from agentnb.ipython.cells import cells_run, shown_notebook
 from agentnb.ipython.example_prompts import example_prompts
 from agentnb.ipython.execution import ObjectLook
-from agentnb.ipython.mentions import attachments, cells_run, file_names, mentioned, represented, scope_of, visible
+from agentnb.ipython.mentions import attachments, file_names, mentioned, represented, scope_of, visible
 from agentnb.ipython.output_mentions import KnownOutputs
 
 if TYPE_CHECKING:
@@ -61,20 +62,20 @@ class ShellMentions:
         self._patience = patience
 
     def suggest(self, start: str, cwd: Path) -> list[Suggestion]:
-        """What a prompt can mention that holds *start*, most likely first.
+        """The mentions that hold *start*, most likely first.
 
         The cells of now come first, then the user's variables, the last used one first, then files and earlier cells;
         last are modules and the names that IPython put there. Names that begin with *start* come before those that hold
         it.
         """
-        found = [one for one in self._all(start, cwd) if start.lower() in one.text.lower()]
+        suggestions = [one for one in self._all(start, cwd) if start.lower() in one.text.lower()]
         injected = self._shell.user_ns_hidden
-        found.sort(key=lambda one: (one.text in injected, not one.text.lower().startswith(start.lower())))
-        return self._detailed(found[:MOST])
+        suggestions.sort(key=lambda one: (one.text in injected, not one.text.lower().startswith(start.lower())))
+        return self._detailed(suggestions[:MOST])
 
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
-        """What *prompt* mentions, each once; an ``@`` that means nothing here is the user's own word."""
-        found: dict[str, MessageAttachment] = {}
+        """The attachments of the mentions in *prompt*, each once; an ``@`` without a meaning here is prose."""
+        attached: dict[str, MessageAttachment] = {}
         is_busy = False
 
         def shown(value: Any, name: str) -> str | None:
@@ -89,8 +90,8 @@ class ShellMentions:
         for name in mentioned(prompt):
             with contextlib.suppress(AgentnbError):
                 for attachment in attachments("", [name], scope):
-                    found.setdefault(attachment.label, attachment)
-        return tuple(found.values())
+                    attached.setdefault(attachment.label, attachment)
+        return tuple(attached.values())
 
     def examples(self) -> tuple[str, ...]:
         """Prompts that fit what the user has, for an empty conversation."""
@@ -152,18 +153,13 @@ class ShellMentions:
 
     def _numbered_cells(self) -> Iterator[Suggestion]:
         """The cells that have a number, the latest first: those of the open notebook, else those that were run."""
-        notebook = current_notebook()
-        if notebook is not None:
-            numbered = {cell.count: cell.source for cell in notebook.cells if cell.count}
-        else:
-            numbered = dict(enumerate(cells_run(self._shell)))
-            numbered.pop(0, None)
+        numbered = {cell.count: cell.source for cell in shown_notebook(self._shell).cells if cell.count}
         for number in sorted(numbered, reverse=True):
             yield Suggestion(text=f"cell:{number}", kind="cell", detail=_first(numbered[number]))
 
-    def _detailed(self, found: list[Suggestion]) -> list[Suggestion]:
-        """*found* with what is to be said of the variables among them."""
-        values = {one.text: self._shell.user_ns.get(one.text) for one in found if one.kind == "variable"}
+    def _detailed(self, suggestions: list[Suggestion]) -> list[Suggestion]:
+        """*suggestions* with what is to be said of the variables among them."""
+        values = {one.text: self._shell.user_ns.get(one.text) for one in suggestions if one.kind == "variable"}
         try:
             details = self._on_main_thread(lambda: _summaries(values), self._patience)
         except AgentnbError:
@@ -172,7 +168,7 @@ class ShellMentions:
             Suggestion(text=one.text, kind=one.kind, detail=details[one.text][:_DETAIL_CHARACTERS])
             if one.kind == "variable"
             else one
-            for one in found
+            for one in suggestions
         ]
 
     def _on_main_thread(self, look: Callable[[], T], patience: float) -> T:
@@ -191,18 +187,18 @@ class ShellMentions:
 
 
 def _page_outputs(cell_ids: Sequence[str]) -> Sequence[CellOutputsParams]:
-    """What a page tells of outputs; nothing on the main thread, which may have to hear the answer."""
+    """The outputs that a page knows; none on the main thread, which may have to hear the answer."""
     if threading.current_thread() is threading.main_thread():
         return ()
     return lab().outputs(cell_ids, _PAGE_SECONDS)
 
 
 def _summaries(values: dict[str, Any]) -> dict[str, str]:
-    found = dict.fromkeys(values, "")
+    summaries = dict.fromkeys(values, "")
     for name, value in values.items():
         with contextlib.suppress(Exception):  # a user's object may raise anything when looked at
-            found[name] = summarize(value)
-    return found
+            summaries[name] = summarize(value)
+    return summaries
 
 
 def names_by_recency(shell: Any) -> tuple[list[str], list[str]]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentnb.api.interrupts import interrupt_main_thread
 from agentnb.ipython.capture import copied
 from agentnb.ipython.mentions import visible
-from agentnb.kernel.variable_watch import VariableWatch, Watches
+from agentnb.kernel.variables.watch import VariableWatch, Watches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.kernel.code_runner import CellWatch
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.variable_changes import NameChange
+    from agentnb.kernel.variables.changes import NameChange
 
 
 LATE_SECONDS = 5.0
@@ -75,9 +75,9 @@ class ShellNamespace:
         """Delete *name*."""
         self._shell.user_ns.pop(name, None)
 
-    def watch(self, found: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
+    def watch(self, ended: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
         """A watch for one piece of code."""
-        return VariableWatch(self.variables, self._following(), found)
+        return VariableWatch(self.variables, self._following(), ended)
 
     def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:
         """Watch the next run of the cell, as IPython's events tell of it."""

@@ -66,9 +66,9 @@ class _Asking:
         self._timer.start()
         ask_for_sidebar(self._answered)
 
-    def _answered(self, shown: bool) -> None:
+    def _answered(self, is_shown: bool) -> None:
         self._timer.cancel()
-        if not shown:
+        if not is_shown:
             self._fall_back()
             return
         with self._lock:
@@ -84,7 +84,7 @@ class _Asking:
 
 
 def _instead(session: Session | None) -> dict[str, Any]:
-    """What the output becomes where no page has the extension."""
+    """The output where no page has the extension."""
     from ipywidgets import HTML, VBox
 
     from agentnb.comm import frontend

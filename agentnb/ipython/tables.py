@@ -77,10 +77,10 @@ def _state(session: Session) -> str:
 
 
 def _confined(item: tuple[str, Any]) -> str:
-    agent, said = item
-    if isinstance(said, bool):
-        return agent if said else f"not {agent}"
-    return f"{agent} ({said if isinstance(said, str) else ', '.join(said)})"
+    agent, value = item
+    if isinstance(value, bool):
+        return agent if value else f"not {agent}"
+    return f"{agent} ({value if isinstance(value, str) else ', '.join(value)})"
 
 
 class PolicyTable:
@@ -103,7 +103,7 @@ class PolicyTable:
         facts = [f"Warning: {warning}" for warning in held.warnings]
         facts += [f"This session has permissions={held.mode!r}."] if held.mode is not None else []
         facts += [f"Need not ask: {', '.join(held.bypass)}."] if held.bypass else []
-        facts += [f"Confined: {', '.join(found)}."] if (found := [*map(_confined, held.confine.items())]) else []
+        facts += [f"Confined: {', '.join(confined)}."] if (confined := [*map(_confined, held.confine.items())]) else []
         facts.append(self._trust())
         facts.append(f"Always asks: {_ALWAYS}.")
         facts += [key.facts[getattr(held, key.name)] for key in reversed(FILE_KEYS)]

@@ -149,7 +149,7 @@ class Tabs:
         return closed
 
     def name_of(self, session: Session) -> str:
-        """What *session*'s tab is called."""
+        """The name of *session*'s tab."""
         return self._names.get(session.tab_id, session.agent)
 
     def _latest(self, tabs: dict[str, Session], agent: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,16 +10,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 from IPython.display import DisplayHandle, display
 
 from agentnb.ipython.audience import Audience
+from agentnb.ipython.blocks import tool_line
+from agentnb.ipython.markdown import printable
 from agentnb.ipython.plain import GrowingText, ending_text
-from agentnb.ipython.progress import TurnProgress
 from agentnb.ipython.record import record
-from agentnb.state import ToolCallPendingConfirmationState
+from agentnb.state import ToolCallPendingConfirmationState, ToolCallResponsePart
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn
 
 ATTACH_S = 3.0
 """How long a page may take to show the live view before text stands in for it (0.2 s is the slowest seen)."""
+
+FIRST_S, AGAIN_S = 5.0, 10.0
+"""Seconds until the first line, and between lines."""
+_LONGEST_LINE = 120
 
 
 class TurnDisplay(Protocol):
@@ -35,7 +41,7 @@ class TurnDisplay(Protocol):
 
 
 def display_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, replaces: bool = True) -> TurnDisplay:
-    """What shows a turn."""
+    """The display for a turn."""
     if audience is Audience.TERMINAL:
         return TerminalDisplay(turn)
     if view == "live" or (view == "auto" and audience is Audience.PAGE):
@@ -114,10 +120,10 @@ class GrowingMarkdownDisplay:
         if snapshot is None or (snapshot, silence) == self._shown or not (snapshot.response_parts or silence):
             return
         self._shown = (snapshot, silence)
-        shown = record(self._turn)
+        bundle = record(self._turn)
         if silence is not None:
-            shown = {kind: f"{text}\n\n({silence})" for kind, text in shown.items()}
-        self._handle.update(shown, raw=True)
+            bundle = {kind: f"{text}\n\n({silence})" for kind, text in bundle.items()}
+        self._handle.update(bundle, raw=True)
 
     def close(self) -> None:
         """Show the whole record."""
@@ -173,3 +179,60 @@ _CANNOT_CLICK = (
     "The agent asks for permission, but this cell blocks the kernel, so a click may not reach it. Interrupt the kernel "
     "and run %agent in a cell of its own, or `await` the turn.\n"
 )
+
+
+class TurnProgress:
+    """Writes a line now and then to the terminal that the kernel was started from, if there is one.
+
+    It does not go through ``sys.stderr``, which in a kernel is the cell's output.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._terminal = terminal()
+        self._since = time.monotonic()
+        self._next = self._since + _first_seconds()
+
+    def tick(self) -> None:
+        """Write a line where it is time for one."""
+        now = time.monotonic()
+        if self._terminal is None or now < self._next:
+            return
+        self._next = now + AGAIN_S
+        doing = self._doing() + self._silence()
+        line = f"agentnb: {self._turn.session.agent} has been working for {now - self._since:.0f} s{doing}\n"
+        try:
+            os.write(self._terminal, line.encode("utf-8", "replace"))
+        except OSError:  # the terminal was closed
+            self._terminal = None
+
+    def _silence(self) -> str:
+        silence = inactivity_of(self._turn)
+        return f" ({silence})" if silence else ""
+
+    def _doing(self) -> str:
+        snapshot = self._turn.snapshot
+        last = snapshot.response_parts[-1] if snapshot is not None and snapshot.response_parts else None
+        if not isinstance(last, ToolCallResponsePart):
+            return ""
+        return f": {printable(tool_line(last.tool_call))[:_LONGEST_LINE]}"
+
+
+def _first_seconds() -> float:
+    try:
+        return float(os.environ.get("AGENTNB_PROGRESS_SECONDS", FIRST_S))
+    except ValueError:  # it was said when the settings were read
+        return FIRST_S
+
+
+def terminal() -> int | None:
+    """The descriptor of the terminal that stderr was before the kernel took it; None where there is none."""
+    kept = getattr(sys.stderr, "_original_stdstream_copy", None)
+    candidates = [kept] if isinstance(kept, int) else [2]
+    for descriptor in candidates:
+        try:
+            if os.isatty(descriptor):
+                return descriptor
+        except OSError:
+            continue
+    return None

@@ -1,19 +1,14 @@
 """The program that an agent starts as its MCP server on stdio. It joins stdin and stdout to the kernel's socket.
 
-Two environment variables give it the socket's path and the token. It uses only the standard library, so it starts fast.
+Two environment variables give it the socket's path and the token. It uses only the standard library.
 """
 
 from __future__ import annotations
 
-import _thread
 import os
+import socket
 import sys
-
-TYPE_CHECKING = False  # as in typing, which costs start-up time
-if TYPE_CHECKING:
-    import socket
-else:
-    import _socket as socket  # socket and threading load more than half of what this program would
+import threading
 
 SOCKET, TOKEN = "AGENTNB_KERNEL_SOCKET", "AGENTNB_KERNEL_TOKEN"
 CHUNK = 65_536
@@ -32,7 +27,7 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"The kernel has ended or has closed this conversation: {error}.\n")
         return 1
-    _thread.start_new_thread(_to_kernel, (socket_server,))
+    threading.Thread(target=_to_kernel, args=(socket_server,), daemon=True).start()
     return _to_agent(socket_server)
 
 

@@ -25,37 +25,12 @@ _KEPT = "It was kept: its old text is no longer held."
 _UNKNOWN = "The page did not say the cell's old text, so it cannot be put back. Reload the page."
 
 
-class CellText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell at one time."""
-
-    source: str
-    kind: str
-
-
 class CellPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Where a cell was."""
 
     notebook: str
     below: str | None = None
     index: int = 0
-
-
-class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell that a turn changed."""
-
-    id: str
-    name: str
-    notebook: str
-    status: Status
-    before: CellText | None
-    after: CellText | None
-    undoable: bool
-    undone: bool = False
-    reason: str | None = None
-    offered: bool = False
-    from_file: bool = False
-    detail: str = ""
-    place: CellPlace | None = None
 
 
 class CellRecord(msgspec.Struct, kw_only=True):
@@ -89,11 +64,16 @@ class CellRecord(msgspec.Struct, kw_only=True):
         return cell_change_id(self.cell_id) + (f"@{self.notebook}" if self.is_in_copy else "")
 
     @property
+    def status(self) -> Status:
+        """``added`` or ``deleted``, else ``changed``."""
+        return "added" if self.before is None else "deleted" if self.after is None else "changed"
+
+    @property
     def name(self) -> str:
         """The cell as the notebook shows it, with its first line."""
         line = first_line(self.after if self.after is not None else self.before or "").strip("`")
-        shown = cell_name(self.kind, self.count)
-        return f"{shown}: {line}" if line else shown
+        name = cell_name(self.kind, self.count)
+        return f"{name}: {line}" if line else name
 
     @property
     def refusal(self) -> str | None:
@@ -112,19 +92,19 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def detail(self) -> str:
-        """What else than its text changed, in a few words."""
+        """The changes besides its text, in a few words."""
         if self.before is None or self.after is None:
             return ""
-        found = ["moved"] if self.moved else []
+        changes = ["moved"] if self.moved else []
         if self.old_kind is not None:
-            found.append(f"{self.old_kind} → {self.kind}")
+            changes.append(f"{self.old_kind} → {self.kind}")
         if self.tags is not None and self.old_tags is not None:
-            found.append(f"tags: {_listed(self.old_tags)} → {_listed(self.tags)}")
-        return ", ".join(found)
+            changes.append(f"tags: {_listed(self.old_tags)} → {_listed(self.tags)}")
+        return ", ".join(changes)
 
     @property
     def is_same(self) -> bool:
-        """Whether the cell is as before."""
+        """True if the cell is as before."""
         if self.before is None or self.after is None:
             return self.before == self.after
         return self.before == self.after and self.is_known and not self.detail
@@ -212,29 +192,11 @@ class CellRecord(msgspec.Struct, kw_only=True):
             self.after = replaced
         self.undone, self.offered = not self.undone, False
 
-    def as_change(self) -> CellChange:
-        """The change as it is shown."""
-        before = None if self.before is None else CellText(source=self.before, kind=self.old_kind or self.kind)
-        after = None if self.after is None else CellText(source=self.after, kind=self.kind)
-        refusal = self.refusal
-        return CellChange(
-            id=self.id,
-            name=self.name,
-            notebook=self.notebook,
-            status="added" if before is None else "deleted" if after is None else "changed",
-            before=before,
-            after=after,
-            undoable=refusal is None,
-            undone=self.undone,
-            reason=refusal,
-            offered=self.offered,
-            from_file=self.from_file,
-            detail=self.detail,
-            place=None if before is None or after is not None else self._old_place,
-        )
-
     @property
-    def _old_place(self) -> CellPlace:
+    def old_place(self) -> CellPlace | None:
+        """The place of a cell that was deleted."""
+        if self.before is None or self.after is not None:
+            return None
         below, index = (self.old_below, self.old_index) if self.moved else (self.below, self.index)
         return CellPlace(notebook=self.notebook, below=below, index=index)
 
@@ -268,7 +230,7 @@ class CellOrder(msgspec.Struct, frozen=True):
 
 def order_of(notebook: NotebookView) -> CellOrder:
     """The order of a notebook's cells."""
-    return CellOrder(tuple(cell.cell_id for cell in notebook.cells), notebook.start)
+    return CellOrder(tuple(cell.id for cell in notebook.cells), notebook.start)
 
 
 def steps_in_order(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
-    from agentnb.kernel.code_runner import CellView, NotebookView
+    from agentnb.kernel.code_runner import NotebookCell, NotebookView
 
 MOST_TAGS = 50
 """Tags of one cell."""
@@ -30,11 +30,16 @@ def cell_name(kind: str, count: int | None) -> str:
     return "Code cell, not run" if kind == "code" else f"{kind.capitalize()} cell"
 
 
-def cell_title(kind: str, count: int | None, source: str) -> str:
+def cell_title(cell: NotebookCell) -> str:
     """The name of a cell and its first line, for the middle of a card's title."""
+    kind, count, line = cell.kind, cell.count, first_line(cell.source)
     named = f"In [{count}]:" if count else "the cell" if kind == "code" else f"the {kind.capitalize()} cell"
-    line = first_line(source)
     return f"{named} {line}" if line else named.removesuffix(":") + ("" if count else " that is empty")
+
+
+def capitalized(text: str) -> str:
+    """*text* with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]
 
 
 def first_line(source: str) -> str:
@@ -51,20 +56,20 @@ def number_in(named: str) -> int | None:
     return int(match["number"]) if match else None
 
 
-def named_cell(named: str, notebook: NotebookView) -> CellView:
+def named_cell(named: str, notebook: NotebookView) -> NotebookCell:
     """The cell of *notebook* that an agent names."""
     number = number_in(named)
-    found = [each for each in notebook.cells if each.cell_id and each.cell_id == named]
-    found = found or [each for each in notebook.cells if number is not None and each.count == number]
-    if not found:
+    cells = [each for each in notebook.cells if each.id and each.id == named]
+    cells = cells or [each for each in notebook.cells if number is not None and each.count == number]
+    if not cells:
         raise UsageError(
             f"The notebook has no cell {named!r}.", hint="`cells` lists them with their ids and their In [n]."
         )
-    doubled = [each for each in notebook.cells if each.cell_id and each.cell_id == found[0].cell_id]
+    doubled = [each for each in notebook.cells if each.id and each.id == cells[0].id]
     if len(doubled) > 1:
         hint = "Ask the user to save the notebook, close it and open it again: then each cell has an id of its own."
-        raise UsageError(f"{len(doubled)} cells of the notebook have the id {doubled[0].cell_id!r}.", hint=hint)
-    if len(found) > 1:
-        ids = " and ".join(each.cell_id for each in found)
-        raise UsageError(f"{len(found)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")
-    return found[0]
+        raise UsageError(f"{len(doubled)} cells of the notebook have the id {doubled[0].id!r}.", hint=hint)
+    if len(cells) > 1:
+        ids = " and ".join(each.id for each in cells)
+        raise UsageError(f"{len(cells)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")
+    return cells[0]

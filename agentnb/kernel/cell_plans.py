@@ -1,8 +1,7 @@
-"""What a call of a kernel tool that moves, deletes, splits or merges cells, or sets their type or tags, would do.
+"""The effect of a kernel tool that changes cells, before it is carried out.
 
-Pure: from the notebook as its page told of it come the steps for the page, what the card says, what the page shows in
-the cells meanwhile, and the records for undo. And whether it may: cells can be locked, or have another text than the
-agent has read.
+Pure: from the notebook as its page showed it last come what the page has to do, the title of the card, what the page
+shows in the cells meanwhile, and the records for undo. And whether the change is possible: cells can be locked.
 """
 
 from __future__ import annotations
@@ -10,41 +9,71 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
 from agentnb.kernel.cell_changes import CellOrder, CellRecord, order_of
-from agentnb.kernel.cell_names import LONGEST_TAG, MOST_TAGS, cell_title, named_cell
-from agentnb.kernel.code_runner import CellStep
+from agentnb.kernel.cell_names import LONGEST_TAG, MOST_TAGS, capitalized, cell_title, named_cell
+from agentnb.kernel.code_runner import CellStep, Edit, Edited
 from agentnb.state import ToolCallCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from agentnb.kernel.code_runner import CellView, NotebookView
+    from agentnb.kernel.code_runner import NotebookCell, NotebookView
 
 SECOND_LINE = 2
 """The first that a cell can be split before."""
 TYPE_NAMES = {"code": "code", "markdown": "Markdown", "raw": "raw"}
 BETWEEN_MERGED = "\n\n"
-"""What stands between the texts of merged cells, as JupyterLab merges them."""
+"""The separator between the texts of merged cells, as JupyterLab merges them."""
 
 
 class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call would do."""
+    """The effect of one call.
+
+    Attributes:
+        title: The title of the card.
+        shown: What the page shows in the cells meanwhile.
+        records: The cells for undo.
+        edit: What the page does to one cell; its answer completes the records (:meth:`performed`).
+        steps: What the page does to several cells, or to more of one than its text.
+        changes_order: Whether the notebook's order is another one afterwards.
+        before: The text that the preview starts from.
+        after: The text that the preview ends with.
+        done: What the agent is told afterwards.
+    """
 
     title: str
-    steps: tuple[CellStep, ...]
     shown: ToolCallCell
     records: tuple[CellRecord, ...]
-    orders: tuple[CellOrder, CellOrder] | None = None
+    edit: Edit | None = None
+    steps: tuple[CellStep, ...] = ()
+    changes_order: bool = False
     before: str = ""
     after: str = ""
-    done: str
+    done: str = ""
+
+    def performed(self, answer: Edited) -> CellPlan:
+        """The plan with what the page has answered to its edit."""
+        (record,) = self.records
+        record = replace(record, cell_id=answer.cell_id or record.cell_id, index=answer.index)
+        if answer.before is not None:
+            record = replace(record, before=answer.before, is_known=True)
+        step = CellStep(action="insert", cell_id=record.cell_id, below=record.below, index=record.index)
+        return replace(self, records=(record,), steps=(step,), done=answer.text)
+
+    def orders(self, notebook: NotebookView) -> tuple[CellOrder, CellOrder] | None:
+        """The order of the cells of *notebook* before and after; None where it stays."""
+        before = order_of(notebook)
+        return (before, before.after(self.steps)) if self.changes_order else None
 
 
-def planned_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> tuple[CellView, ...]:
+def planned_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> tuple[NotebookCell, ...]:
     """The cells that a call would change: whose texts must be as the agent read them."""
+    if name == "insert_cell":
+        return ()
     if name != "merge_cells":
         return (named_cell(arguments["cell"], notebook),)
     first, last = (notebook.cells.index(named_cell(arguments[each], notebook)) for each in ("first", "last"))
@@ -56,11 +85,56 @@ def planned_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
 
 
 def plan_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> CellPlan:
-    """What the call of the tool *name* with the checked *arguments* would do to *notebook*."""
+    """The effect that the tool *name* would have on *notebook* with the checked *arguments*."""
     return PLANS[name](arguments, notebook, planned_cells(name, arguments, notebook))
 
 
-def _move(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[CellView]) -> CellPlan:
+def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> ToolCallCell | None:
+    """The proposal that a page shows in the cell that a call would change; None where it changes none."""
+    if not notebook.live or name not in PLANS:
+        return None
+    try:
+        return plan_cells(name, arguments, notebook).shown
+    except UsageError:
+        return None  # the call itself says so
+
+
+def _insert(arguments: Mapping[str, Any], notebook: NotebookView, _cells: Sequence[NotebookCell]) -> CellPlan:
+    below = named_cell(arguments["below"], notebook) if "below" in arguments else None
+    above = below or (notebook.cells[-1] if notebook.cells else None)
+    kind, source, below_id = arguments.get("cell_type", "code"), arguments["source"], _id(below)
+    return CellPlan(
+        title=f"Insert a cell {f'below {cell_title(below)}' if below is not None else 'at the end'}",
+        edit=Edit(action="insert", cell_id=below_id, source=source, kind=kind, notebook=notebook.name),
+        shown=ToolCallCell(notebook=notebook.name, action="insert", cell_id=below_id, kind=kind, new_text=source),
+        records=(_added(notebook, "", kind, source, below=_id(above)),),
+        changes_order=True,
+        after=source,
+    )
+
+
+def _replace(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
+    (cell,) = cells
+    source = arguments["source"]
+    edit = Edit(
+        action="replace",
+        cell_id=cell.id,
+        source=source,
+        expected=cell.source,
+        expected_is_cut=cell.cut,
+        notebook=notebook.name,
+    )
+    return CellPlan(
+        title=f"Replace {cell_title(cell)}",
+        edit=edit,
+        shown=_shown(notebook, cell, "replace", new_text=source),
+        records=(_record(notebook, cell, after=source, is_known=not cell.cut),),
+        before=cell.source,
+        after=source,
+    )
+
+
+def _move(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
     (cell,) = cells
     if ("below" in arguments) == ("above" in arguments):
         raise UsageError("move_cell wants either 'below' or 'above'.", hint="Both name the cell that it is put beside.")
@@ -72,45 +146,33 @@ def _move(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[
     rest = [each for each in notebook.cells if each is not cell]
     place = rest.index(other) + (where == "below")
     if place == at:
-        raise UsageError(f"{_name(cell)} is already {where} {_title(other)}.")
-    above = rest[place - 1].cell_id if place else None
-    step = CellStep(
-        action="move", cell_id=cell.cell_id, expected=cell.source, below=above, index=notebook.start + place
-    )
-    record = _record(
-        notebook,
-        cell,
-        moved=True,
-        below=above,
-        index=notebook.start + place,
-        old_below=notebook.cells[at - 1].cell_id if at else None,
-        old_index=notebook.start + at,
-    )
+        raise UsageError(f"{_name(cell)} is already {where} {cell_title(other)}.")
+    above, index = rest[place - 1].id if place else None, notebook.start + place
+    old = {"old_below": _above(notebook, at), "old_index": notebook.start + at}
     return CellPlan(
-        title=f"Move {_title(cell)} {where} {_title(other)}",
-        steps=(step,),
+        title=f"Move {cell_title(cell)} {where} {cell_title(other)}",
+        steps=(CellStep(action="move", cell_id=cell.id, expected=cell.source, below=above, index=index),),
         shown=_shown(notebook, cell, "move", below=above),
-        records=(record,),
-        orders=_orders(notebook, (step,)),
-        done=f"Moved {_title(cell)} (id {cell.cell_id}) {where} {_title(other)} (id {other.cell_id}).",
+        records=(_record(notebook, cell, moved=True, below=above, index=index, **old),),
+        changes_order=True,
+        done=f"Moved {cell_title(cell)} (id {cell.id}) {where} {cell_title(other)} (id {other.id}).",
     )
 
 
-def _delete(_arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[CellView]) -> CellPlan:
+def _delete(_arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
     (cell,) = cells
-    steps = (_deletion(cell),)
     return CellPlan(
-        title=f"Delete {_title(cell)}",
-        steps=steps,
+        title=f"Delete {cell_title(cell)}",
+        steps=(_deletion(cell),),
         shown=_shown(notebook, cell, "delete"),
         records=(_deleted(notebook, cell),),
-        orders=_orders(notebook, steps),
+        changes_order=True,
         before=cell.source,
-        done=f"Deleted {_title(cell)} (id {cell.cell_id}).",
+        done=f"Deleted {cell_title(cell)} (id {cell.id}).",
     )
 
 
-def _split(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[CellView]) -> CellPlan:
+def _split(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
     (cell,) = cells
     lines = cell.source.split("\n")
     line = arguments["line"]
@@ -119,83 +181,63 @@ def _split(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence
             f"{_name(cell)} has {len(lines)} lines; the new cell begins with one of the lines from 2 on, not {line}."
         )
     first, rest = "\n".join(lines[: line - 1]), "\n".join(lines[line - 1 :])
-    made, place = new_id(), notebook.start + notebook.cells.index(cell) + 1
-    steps = (
-        CellStep(action="replace", cell_id=cell.cell_id, kind=cell.kind, source=first, expected=cell.source),
-        CellStep(
-            action="insert",
-            cell_id=made,
-            kind=cell.kind,
-            source=rest,
-            tags=cell.tags or None,
-            below=cell.cell_id,
-            index=place,
-        ),
-    )
-    added = CellRecord(
-        cell_id=made,
-        notebook=notebook.name,
-        kind=cell.kind,
-        before=None,
-        after=rest,
-        tags=cell.tags or None,
-        below=cell.cell_id,
-        index=place,
-    )
+    where: dict[str, Any] = {
+        "tags": cell.tags or None,
+        "below": cell.id,
+        "index": notebook.start + notebook.cells.index(cell) + 1,
+    }
+    made = new_id()
     return CellPlan(
-        title=f"Split {_title(cell)} before line {line}",
-        steps=steps,
+        title=f"Split {cell_title(cell)} before line {line}",
+        steps=(
+            _replacement(cell, source=first),
+            CellStep(action="insert", cell_id=made, kind=cell.kind, source=rest, **where),
+        ),
         shown=_shown(notebook, cell, "split", new_text=first, more_text=rest),
-        records=(_record(notebook, cell, after=first), added),
-        orders=_orders(notebook, steps),
+        records=(_record(notebook, cell, after=first), _added(notebook, made, cell.kind, rest, **where)),
+        changes_order=True,
         before=cell.source,
         after=f"{first}\n\n# --- new cell ---\n\n{rest}" if cell.kind == "code" else f"{first}\n\n---\n\n{rest}",
-        done=f"Split {_title(cell)} (id {cell.cell_id}); its lines from {line} on are in a new cell (id {made}).",
+        done=f"Split {cell_title(cell)} (id {cell.id}); its lines from {line} on are in a new cell (id {made}).",
     )
 
 
-def _merge(_arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[CellView]) -> CellPlan:
+def _merge(_arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
     first, *rest = cells
     other = next((each for each in rest if each.kind != first.kind), None)
     if other is not None:
         message = (
-            f"{_name(first)} is a {TYPE_NAMES[first.kind]} cell and {_title(other)} a {TYPE_NAMES[other.kind]} one."
+            f"{_name(first)} is a {TYPE_NAMES[first.kind]} cell and {cell_title(other)} a {TYPE_NAMES[other.kind]} one."
         )
         raise UsageError(message, hint="Only cells of one type can be merged; set_cell_type changes a cell's type.")
     text = BETWEEN_MERGED.join(each.source for each in cells)
-    steps = (
-        CellStep(action="replace", cell_id=first.cell_id, kind=first.kind, source=text, expected=first.source),
-        *map(_deletion, rest),
-    )
-    many = f"{len(cells)} cells"
     return CellPlan(
-        title=f"Merge {many}, from {_title(first)} to {_title(cells[-1])}",
-        steps=steps,
-        shown=_shown(notebook, first, "merge", new_text=text, others=tuple(each.cell_id for each in rest)),
+        title=f"Merge {len(cells)} cells, from {cell_title(first)} to {cell_title(cells[-1])}",
+        steps=(_replacement(first, source=text), *map(_deletion, rest)),
+        shown=_shown(notebook, first, "merge", new_text=text, others=tuple(each.id for each in rest)),
         records=(_record(notebook, first, after=text), *(_deleted(notebook, each) for each in rest)),
-        orders=_orders(notebook, steps),
+        changes_order=True,
         before=first.source,
         after=text,
-        done=f"Merged {many} into {_title(first)} (id {first.cell_id}).",
+        done=f"Merged {len(cells)} cells into {cell_title(first)} (id {first.id}).",
     )
 
 
-def _set_type(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[CellView]) -> CellPlan:
+def _set_type(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
     (cell,) = cells
     kind = arguments["cell_type"]
     if kind == cell.kind:
         raise UsageError(f"{_name(cell)} is a {TYPE_NAMES[kind]} cell already.")
-    step = _replacement(cell, new_kind=kind, expected_kind=cell.kind)
     return CellPlan(
-        title=f"Make {_title(cell)} a {TYPE_NAMES[kind]} cell",
-        steps=(step,),
+        title=f"Make {cell_title(cell)} a {TYPE_NAMES[kind]} cell",
+        steps=(_replacement(cell, new_kind=kind, expected_kind=cell.kind),),
         shown=_shown(notebook, cell, "type", new_kind=kind),
         records=(_record(notebook, cell, kind=kind, old_kind=cell.kind),),
-        done=f"Made {_title(cell)} (id {cell.cell_id}) a {TYPE_NAMES[kind]} cell.",
+        done=f"Made {cell_title(cell)} (id {cell.id}) a {TYPE_NAMES[kind]} cell.",
     )
 
 
-def _set_tags(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[CellView]) -> CellPlan:
+def _set_tags(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
     (cell,) = cells
     tags = tuple(dict.fromkeys(each.strip() for each in arguments["tags"]))
     for tag in tags:
@@ -207,15 +249,17 @@ def _set_tags(arguments: Mapping[str, Any], notebook: NotebookView, cells: Seque
         raise UsageError(f"{_name(cell)} has these tags already.")
     listed = ", ".join(tags)
     return CellPlan(
-        title=f"Tag {_title(cell)} with {listed}" if tags else f"Remove the tags of {_title(cell)}",
+        title=f"Tag {cell_title(cell)} with {listed}" if tags else f"Remove the tags of {cell_title(cell)}",
         steps=(_replacement(cell, tags=tags, expected_tags=cell.tags),),
         shown=_shown(notebook, cell, "tags", new_tags=tags),
         records=(_record(notebook, cell, tags=tags, old_tags=cell.tags),),
-        done=f"The tags of {_title(cell)} (id {cell.cell_id}) are now: {listed or 'none'}.",
+        done=f"The tags of {cell_title(cell)} (id {cell.id}) are now: {listed or 'none'}.",
     )
 
 
-PLANS: dict[str, Callable[[Mapping[str, Any], NotebookView, Sequence[CellView]], CellPlan]] = {
+PLANS: dict[str, Callable[[Mapping[str, Any], NotebookView, Sequence[NotebookCell]], CellPlan]] = {
+    "insert_cell": _insert,
+    "replace_cell": _replace,
     "move_cell": _move,
     "delete_cell": _delete,
     "split_cell": _split,
@@ -223,33 +267,10 @@ PLANS: dict[str, Callable[[Mapping[str, Any], NotebookView, Sequence[CellView]],
     "set_cell_type": _set_type,
     "set_cell_tags": _set_tags,
 }
-"""By tool."""
+"""The tools that change cells."""
 
 
-def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> ToolCallCell | None:
-    """What the call of a kernel tool would do to a cell, for a page that shows it there; None where it changes none."""
-    if not notebook.live:
-        return None
-    try:
-        if name in PLANS:
-            return plan_cells(name, arguments, notebook).shown
-        if name == "replace_cell":
-            return _shown(notebook, named_cell(arguments["cell"], notebook), "replace", new_text=arguments["source"])
-        if name == "insert_cell":
-            below = named_cell(arguments["below"], notebook) if "below" in arguments else None
-            return ToolCallCell(
-                notebook=notebook.name,
-                action="insert",
-                cell_id=below.cell_id if below is not None else None,
-                kind=arguments.get("cell_type", "code"),
-                new_text=arguments["source"],
-            )
-    except UsageError:
-        pass  # the call itself says so
-    return None
-
-
-def check_locks(tool: str, cells: Sequence[CellView]) -> None:
+def check_locks(tool: str, cells: Sequence[NotebookCell]) -> None:
     """Check that *tool* may change *cells*: those of ``merge_cells`` but the first are deleted, others edited.
 
     Moving a cell is always possible, as it is for the user.
@@ -262,16 +283,15 @@ def check_locks(tool: str, cells: Sequence[CellView]) -> None:
         if cell.deletable if is_deleted else cell.editable:
             continue
         lock, can = ("deletable", "deleted") if is_deleted else ("editable", "edited")
-        named = cell_title(cell.kind, cell.count, cell.source)
         raise UsageError(
-            f"{named[0].upper()}{named[1:]} can't be {can}: its metadata has `{lock}: false`.",
+            f"{_name(cell)} can't be {can}: its metadata has `{lock}: false`.",
             hint="Leave it as it is and insert a new cell instead, or ask the user to unlock it (JupyterLab: Property "
             "Inspector → Common Tools).",
         )
 
 
 def note_on_file(notebook: NotebookView) -> str:
-    """What to add to the answer of a tool that changed *notebook*; empty where its file can be written."""
+    """A note for the answer of a tool that changed *notebook*; empty where its file can be written."""
     if not notebook.read_only:
         return ""
     return (
@@ -280,76 +300,48 @@ def note_on_file(notebook: NotebookView) -> str:
     )
 
 
-class ReadTexts:
-    """The cells' texts as the agent was last given them, by notebook: a copy has cells with the same ids.
-
-    A cell that has another text since is not changed.
-    """
-
-    def __init__(self) -> None:
-        self._texts: dict[str, dict[str, str]] = {}
-
-    def note(self, notebook: str, cell_id: str, text: str | None) -> None:
-        """The agent knows *text* of the cell; None: nothing any longer."""
-        known = self._texts.setdefault(notebook, {})
-        known.pop(cell_id, None)
-        if text is not None:
-            known[cell_id] = text
-
-    def text(self, notebook: str, cell_id: str) -> str | None:
-        """The text that the agent knows; of a notebook that it has not read by this name, which may be new, by any."""
-        if (known := self._texts.get(notebook)) is not None:
-            return known.get(cell_id)
-        return next((each[cell_id] for each in reversed(self._texts.values()) if cell_id in each), None)
+def _deletion(cell: NotebookCell) -> CellStep:
+    return CellStep(action="delete", cell_id=cell.id, expected=cell.source)
 
 
-def _deletion(cell: CellView) -> CellStep:
-    return CellStep(action="delete", cell_id=cell.cell_id, expected=cell.source)
+def _replacement(cell: NotebookCell, **what: Any) -> CellStep:
+    fields = {"source": cell.source, "expected": cell.source, **what}
+    return CellStep(action="replace", cell_id=cell.id, kind=cell.kind, **fields)
 
 
-def _replacement(cell: CellView, **what: Any) -> CellStep:
-    return CellStep(
-        action="replace", cell_id=cell.cell_id, kind=cell.kind, source=cell.source, expected=cell.source, **what
-    )
+def _added(notebook: NotebookView, cell_id: str, kind: str, text: str, **where: Any) -> CellRecord:
+    return CellRecord(cell_id=cell_id, notebook=notebook.name, kind=kind, before=None, after=text, **where)
 
 
-def _deleted(notebook: NotebookView, cell: CellView) -> CellRecord:
+def _deleted(notebook: NotebookView, cell: NotebookCell) -> CellRecord:
     at = notebook.cells.index(cell)
-    return _record(
-        notebook,
-        cell,
-        after=None,
-        old_tags=cell.tags,
-        below=notebook.cells[at - 1].cell_id if at else None,
-        index=notebook.start + at,
-    )
+    where = {"below": _above(notebook, at), "index": notebook.start + at}
+    return _record(notebook, cell, after=None, old_tags=cell.tags, **where)
 
 
-def _record(notebook: NotebookView, cell: CellView, **what: Any) -> CellRecord:
-    given = {"kind": cell.kind, "before": cell.source, "after": cell.source, "count": cell.count, **what}
-    return CellRecord(cell_id=cell.cell_id, notebook=notebook.name, **given)
+def _record(notebook: NotebookView, cell: NotebookCell, **what: Any) -> CellRecord:
+    fields = {"kind": cell.kind, "before": cell.source, "after": cell.source, "count": cell.count, **what}
+    return CellRecord(cell_id=cell.id, notebook=notebook.name, **fields)
 
 
-def _shown(notebook: NotebookView, cell: CellView, action: str, **what: Any) -> ToolCallCell:
+def _id(cell: NotebookCell | None) -> str | None:
+    return None if cell is None else cell.id
+
+
+def _above(notebook: NotebookView, at: int) -> str | None:
+    return notebook.cells[at - 1].id if at else None
+
+
+def _shown(notebook: NotebookView, cell: NotebookCell, action: str, **what: Any) -> ToolCallCell:
     return ToolCallCell(
         notebook=notebook.name,
         action=action,
-        cell_id=cell.cell_id,
+        cell_id=cell.id,
         kind=cell.kind,
         old_text=None if cell.cut else cell.source,
         **what,
     )
 
 
-def _orders(notebook: NotebookView, steps: Sequence[CellStep]) -> tuple[CellOrder, CellOrder]:
-    before = order_of(notebook)
-    return before, before.after(steps)
-
-
-def _title(cell: CellView) -> str:
-    return cell_title(cell.kind, cell.count, cell.source)
-
-
-def _name(cell: CellView) -> str:
-    title = _title(cell)
-    return title[0].upper() + title[1:]
+def _name(cell: NotebookCell) -> str:
+    return capitalized(cell_title(cell))

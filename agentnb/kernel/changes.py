@@ -1,7 +1,7 @@
-"""What an agent changed in the kernel and the notebook, by turn: to be shown, undone, redone and kept.
+"""The changes of an agent in the kernel and the notebook, by turn: to be shown, undone, redone and kept.
 
-Variables are watched while an agent's code runs (:mod:`agentnb.kernel.variable_watch`); what a name was bound to before
-is held, within a limit, until the change is kept or the conversation is closed. Undo binds it again. Nothing of the
+Variables are watched while an agent's code runs (:mod:`agentnb.kernel.variables`); what a name was bound to before is
+held, within a limit, until the change is kept or the conversation is closed. Undo binds it again. Nothing of the
 user's is overwritten: where they have bound a name, or changed the object, since, that is a conflict.
 
 Cells (:mod:`agentnb.kernel.cell_changes`) are changed by the page that shows the notebook, which compares before it
@@ -11,26 +11,25 @@ changes anything; the user's own Ctrl+Z takes an undo back, too.
 from __future__ import annotations
 
 import threading
+from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from agentnb.errors import AgentnbError, ChangesError, KernelChangesConflict
 from agentnb.kernel.cell_changes import steps_in_order
-from agentnb.kernel.value_fingerprint import fingerprint
-from agentnb.kernel.value_text import summarize_value
-from agentnb.kernel.variable_changes import Binding, NameChange, is_at, is_untouched
+from agentnb.kernel.variables.changes import Binding, NameChange
+from agentnb.kernel.variables.summary import summarize_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from agentnb.kernel.cell_changes import CellChange, CellOrder, CellRecord
+    from agentnb.kernel.cell_changes import CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace, NotebookView
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.variable_changes import VariableChange
 
 Choice = Literal["mine", "theirs"]
-"""What to do about a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
+"""The answer to a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
 
 HELD_BYTES = 512 * 1024 * 1024
 """About how much memory the old objects of one conversation may hold."""
@@ -51,7 +50,7 @@ class KernelConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class _Turn:
-    """What one turn has changed."""
+    """The changes of one turn."""
 
     def __init__(self) -> None:
         self.cells: dict[str, CellRecord] = {}
@@ -62,8 +61,8 @@ class _Turn:
 
     def order(self, known_as: Sequence[str]) -> tuple[CellOrder, CellOrder] | None:
         """The cells of a notebook before and after the turn, by the names that it had; None where that is the same."""
-        found = [orders for name, orders in self.orders.items() if name in known_as]
-        return (found[0][0], found[-1][1]) if found else None
+        changes = [orders for name, orders in self.orders.items() if name in known_as]
+        return (changes[0][0], changes[-1][1]) if changes else None
 
 
 class KernelChanges:
@@ -96,8 +95,8 @@ class KernelChanges:
             self._current = turn_id
             self._turns.setdefault(turn_id, _Turn())
 
-    def end(self, turn_id: str) -> tuple[CellChange | VariableChange, ...]:
-        """The turn has ended, or is to be shown while it runs: what it has changed so far, cells first.
+    def end(self, turn_id: str) -> tuple[CellRecord | NameChange, ...]:
+        """The turn has ended, or is to be shown while it runs: its changes so far, cells first.
 
         Code that goes on after the turn's end can change more; then :attr:`changed` is called.
         """
@@ -106,8 +105,7 @@ class KernelChanges:
             if turn is None:
                 return ()
             turn.ended = True
-            cells = [cell.as_change() for cell in turn.cells.values()]
-            return (*cells, *(turn.variables[name].as_change() for name in sorted(turn.variables)))
+            return (*map(copy, turn.cells.values()), *(copy(turn.variables[name]) for name in sorted(turn.variables)))
 
     def cells_changed(self, changes: Iterable[CellRecord], orders: tuple[CellOrder, CellOrder] | None = None) -> None:
         """The agent has changed cells of one notebook, by a tool of ours."""
@@ -142,10 +140,10 @@ class KernelChanges:
         """The notebook as a page has it open; None where no page told of one, or its file is not known."""
         runner = self._runner()
         try:
-            found = None if runner is None else runner.notebook(outputs=False)
+            notebook = None if runner is None else runner.notebook(outputs=False)
         except (AgentnbError, OSError):
             return None
-        return found if found is not None and found.live and found.path is not None else None
+        return notebook if notebook is not None and notebook.live and notebook.path is not None else None
 
     def _open_names(self) -> set[str]:
         runner = self._runner()
@@ -155,7 +153,7 @@ class KernelChanges:
         if turn.ended:
             self.changed(next(turn_id for turn_id, each in self._turns.items() if each is turn))
 
-    def watch(self, told: Callable[[Sequence[NameChange]], object] = lambda _changes: None) -> CodeWatch | None:
+    def watch(self, then: Callable[[Sequence[NameChange]], object] = lambda _changes: None) -> CodeWatch | None:
         """A watch for code that the agent runs now; None where there is no kernel."""
         turn_id, runner = self._current, self._runner()
         if runner is None:
@@ -163,7 +161,7 @@ class KernelChanges:
 
         def found(changes: Sequence[NameChange]) -> None:
             self._found(turn_id, changes)
-            told(changes)
+            then(changes)
 
         return runner.namespace.watch(found)
 
@@ -172,10 +170,10 @@ class KernelChanges:
         if not changes:
             return
         for change in changes:
-            for binding in filter(None, (change.before, change.after)):
+            for binding in change.bindings:
                 binding.measure()
-            if change.after is not None and change.after.is_available:
-                change.after.contents = fingerprint(change.after.value)
+            if change.after is not None:
+                change.after.read()
         with self._lock:
             turn = self._turns.get(turn_id or "")
             if turn is None:
@@ -186,12 +184,13 @@ class KernelChanges:
 
     def _add(self, variables: dict[str, NameChange], change: NameChange) -> None:
         earlier = variables.pop(change.name, None)
+        old = () if earlier is None else earlier.bindings
         merged = change if earlier is None or earlier.kept or earlier.undone else earlier.merged(change)
         if merged is None:
-            self._release(_bindings(earlier))
+            self._release(old)
             return
         variables[change.name] = merged
-        self._release(each for each in _bindings(earlier) if each not in (merged.before, merged.after))
+        self._release(each for each in old if each not in merged.bindings)
         if merged.rebound and merged.before is not None:
             self._hold(merged.before)
         if merged.after is not None and merged.after.is_held:
@@ -224,7 +223,7 @@ class KernelChanges:
             for variable in turn.variables.values():
                 if wanted is None or variable.id in wanted:
                     variable.kept = True
-                    self._release(_bindings(variable))
+                    self._release(variable.bindings)
 
     def close(self) -> None:
         """The conversation is closed: nothing is held any longer."""
@@ -260,19 +259,19 @@ class KernelChanges:
             cells, variables = [], []
             known: dict[str, CellRecord | NameChange] = {each.id: each for each in turn.variables.values()}
             for named in ids:
-                found = turn.cells.get(named) or known.get(named)
-                if found is None:
+                change = turn.cells.get(named) or known.get(named)
+                if change is None:
                     message = f"{named!r} of that turn cannot be {what}: the kernel knows nothing of it."
                     hint = "Cells and variables can be undone until the kernel is restarted."
                     raise ChangesError(message, hint=hint)
-                if found.undone is not undone:
+                if change.undone is not undone:
                     continue
-                if (refusal := found.refusal) is not None:
-                    raise ChangesError(f"{found.name!r} cannot be {what}. {refusal}")
-                if isinstance(found, NameChange):
-                    variables.append(found)
+                if (refusal := change.refusal) is not None:
+                    raise ChangesError(f"{change.name!r} cannot be {what}. {refusal}")
+                if isinstance(change, NameChange):
+                    variables.append(change)
                 else:
-                    cells.append(found)
+                    cells.append(change)
             return cells, variables
 
     async def _change_cells(
@@ -292,7 +291,7 @@ class KernelChanges:
         return done
 
     def _file_hashes(self, cells: Sequence[CellRecord]) -> tuple[str, str] | None:
-        """Of the file that the page has all of when it has been given *cells*; None where it lacks others then."""
+        """The hashes of the file that the page has all of once it has *cells*; None where it lacks others then."""
         hashes = {cell.file_hashes if cell.offered else None for cell in cells}
         with self._lock:
             all_cells = [cell for turn in self._turns.values() for cell in turn.cells.values()]
@@ -322,19 +321,19 @@ class KernelChanges:
                 },
                 forced=forced,
             )
-            found = await runner.change_cells(notebook, steps, file_hashes) if steps else {}
-            if not found:
+            differing = await runner.change_cells(notebook, steps, file_hashes) if steps else {}
+            if not differing:
                 for cell in chosen:
                     cell.reverse(expected[cell.cell_id])
                 return tuple(cell.id for cell in chosen)
-            unsettled = [cell for cell in chosen if cell.cell_id in found and cell.id not in choices]
+            unsettled = [cell for cell in chosen if cell.cell_id in differing and cell.id not in choices]
             if unsettled:
-                raise _conflicting([_cell_conflict(cell, found[cell.cell_id]) for cell in unsettled])
+                raise _conflicting([_cell_conflict(cell, differing[cell.cell_id]) for cell in unsettled])
             for cell in chosen:
-                if cell.cell_id in found and choices[cell.id] == "theirs":
-                    expected[cell.cell_id] = found[cell.cell_id]
+                if cell.cell_id in differing and choices[cell.id] == "theirs":
+                    expected[cell.cell_id] = differing[cell.cell_id]
                     forced.add(cell.cell_id)
-                elif cell.cell_id in found:
+                elif cell.cell_id in differing:
                     del expected[cell.cell_id]
         # The page compares each time, and the user can type between its answer and the next try.
         raise ChangesError("The cells are being changed in the notebook.", hint="Try again in a moment.")
@@ -352,10 +351,10 @@ class KernelChanges:
         with self._lock:
             ready, conflicts = [], []
             for variable in variables:
-                name, choice = variable.name, choices.get(variable.id)
-                if is_at(variable.target, names, name):
+                choice = choices.get(variable.id)
+                if variable.is_done(names):
                     ready.append((variable, False))
-                elif is_untouched(variable.source, names, name) or choice == "theirs":
+                elif variable.is_untouched(names) or choice == "theirs":
                     ready.append((variable, True))
                 elif choice is None:
                     conflicts.append(_conflict(variable, names))
@@ -373,15 +372,14 @@ class KernelChanges:
             return tuple(variable.id for variable, _ in ready)
 
     def _replaced(self, variable: NameChange, names: Mapping[str, Any]) -> Binding | None:
-        """What the name is bound to now, held so that it can be bound again."""
+        """The object that the name is bound to now, held so that it can be bound again."""
         if variable.target is not None:
-            variable.target.contents = fingerprint(variable.target.value)
-        name = variable.name
-        if name not in names:
+            variable.target.read()
+        if variable.name not in names:
             return None
-        binding = Binding(name, names[name])
+        binding = Binding(variable.name, names[variable.name])
         binding.measure()
-        binding.contents = fingerprint(names[name])
+        binding.read()
         self._hold(binding)
         return binding
 
@@ -404,22 +402,18 @@ class KernelChanges:
 
 
 def _present_names(turn: _Turn, notebooks: Sequence[NotebookView]) -> dict[str, str]:
-    """What the notebooks of a turn are called now: one that was renamed meanwhile is the open one with its cells."""
+    """The present names of a turn's notebooks: one that was renamed meanwhile is the open one with its cells."""
     names = {cell.notebook: cell.notebook for cell in turn.cells.values()}
-    shown = {each.name: {cell.cell_id for cell in each.cells} for each in notebooks}
+    cells_of = {each.name: {cell.id for cell in each.cells} for each in notebooks}
     for name in names:
-        if name in shown or not shown:
+        if name in cells_of or not cells_of:
             continue
         ids = {cell.cell_id for cell in turn.cells.values() if cell.notebook == name}
         ids |= {*turn.orders[name][1].ids} if name in turn.orders else set()
-        best = max(shown, key=lambda each: len(ids & shown[each]))
-        if ids & shown[best]:
+        best = max(cells_of, key=lambda each: len(ids & cells_of[each]))
+        if ids & cells_of[best]:
             names[name] = best
     return names
-
-
-def _bindings(variable: NameChange | None) -> Iterable[Binding]:
-    return () if variable is None else filter(None, (variable.before, variable.after))
 
 
 def _conflict(variable: NameChange, names: Mapping[str, Any]) -> KernelConflict:

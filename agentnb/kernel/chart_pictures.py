@@ -54,13 +54,13 @@ def with_pictures(
 
     Blocks for at most twice `DRAW_S`. Charts stay as they are where their renderer is not installed.
     """
-    shown: list[Mapping[str, Any]] = []
+    drawn_outputs: list[Mapping[str, Any]] = []
     notes: list[str] = []
     drawn, end = 0, time.monotonic() + DRAW_S
     for output in outputs:
         chart = chart_of(output)
         if chart is None or (draw is None and not is_drawable(chart.library)):
-            shown.append(output)
+            drawn_outputs.append(output)
             continue
         try:
             if drawn == MOST_CHARTS:
@@ -71,10 +71,10 @@ def with_pictures(
             png = (draw or draw_chart)(chart)
         except Undrawn as why:
             notes.append(str(why))
-            shown.append(output)
+            drawn_outputs.append(output)
         else:
-            shown.append({**output, "data": {**output["data"], "image/png": base64.b64encode(png).decode()}})
-    return shown, notes
+            drawn_outputs.append({**output, "data": {**output["data"], "image/png": base64.b64encode(png).decode()}})
+    return drawn_outputs, notes
 
 
 def chart_of(output: Mapping[str, Any]) -> Chart | None:
@@ -91,7 +91,7 @@ def chart_of(output: Mapping[str, Any]) -> Chart | None:
 
 
 def is_drawable(library: str) -> bool:
-    """Whether what draws the charts of *library* is installed."""
+    """True if what draws the charts of *library* is installed."""
     return all(importlib.util.find_spec(name) is not None for name in _RENDERERS[library])
 
 
@@ -121,7 +121,7 @@ def _drawn(chart: Chart) -> bytes | str:
 
 
 def run_renderer(command: Sequence[str], specification: str, timeout: float) -> bytes:
-    """What a program makes of a chart."""
+    """The PNG that a program draws of a chart."""
     program = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )
@@ -142,24 +142,24 @@ def run_renderer(command: Sequence[str], specification: str, timeout: float) -> 
 def _chart_in(html: str) -> Chart | None:
     """The chart in the HTML that Altair and Plotly give where no renderer of the page is known to be there."""
     with contextlib.suppress(ValueError):
-        if found := PLOTLY_HTML.search(html):
-            data, end = read_json_at(html, found.end())
+        if match := PLOTLY_HTML.search(html):
+            data, end = read_json_at(html, match.end())
             layout, _ = read_json_at(html, html.index("{", end))
             return Chart("plotly", json.dumps({"data": data, "layout": layout}))
-        if "vegaEmbed" in html and (found := ALTAIR_HTML.search(html)):
-            return Chart("vega", json.dumps(read_json_at(html, found.end())[0]))
+        if "vegaEmbed" in html and (match := ALTAIR_HTML.search(html)):
+            return Chart("vega", json.dumps(read_json_at(html, match.end())[0]))
     return None
 
 
 def _keys(value: Any) -> set[str]:
     """The names that lead to texts or objects anywhere in JSON."""
-    found: set[str] = set()
+    keys: set[str] = set()
     left = [value]
     while left:
         one = left.pop()
         if isinstance(one, dict):
-            found.update(name for name, inner in one.items() if isinstance(inner, (str, dict)))
+            keys.update(name for name, inner in one.items() if isinstance(inner, (str, dict)))
             left.extend(one.values())
         elif isinstance(one, list):
             left.extend(one)
-    return found
+    return keys

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentnb.kernel.rehearsal_result import Rehearsal
-    from agentnb.kernel.variable_changes import NameChange
+    from agentnb.kernel.variables.changes import NameChange
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class UserVariable(msgspec.Struct, frozen=True, kw_only=True):
     size: int | None = None
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class RunFailure(msgspec.Struct, frozen=True, kw_only=True):
     """An exception that code raised."""
 
     name: str
@@ -40,14 +40,26 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     printed: str = ""
     result: str | None = None
     shown: tuple[dict[str, Any], ...] = ()
-    failure: Failure | None = None
+    failure: RunFailure | None = None
     stopped: Stop | None = None
 
 
-class CellView(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell as agents see it."""
+class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A notebook's cell.
 
-    cell_id: str
+    Attributes:
+        id: Its id in the notebook; empty where it has none.
+        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
+        source: Its text.
+        count: Its execution count; None before it has run.
+        output: Its outputs as text, where they were wanted.
+        cut: Whether *source* is not all of it.
+        tags: Its tags.
+        editable: Whether it may be edited.
+        deletable: Whether it may be deleted.
+    """
+
+    id: str
     kind: str
     source: str
     count: int | None = None
@@ -64,7 +76,7 @@ class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     path: str | None
     live: bool
-    cells: tuple[CellView, ...]
+    cells: tuple[NotebookCell, ...]
     start: int = 0
     read_only: bool = False
 
@@ -170,8 +182,8 @@ class Namespace(Protocol):
         """Interrupt the cell, which is watched, on whatever thread this is called; False where it does not run now."""
         ...
 
-    def watch(self, found: Callable[[Sequence[NameChange]], object]) -> CodeWatch:
-        """A watch for one piece of code; *found* is called at its end, on the main thread, with what the code did."""
+    def watch(self, ended: Callable[[Sequence[NameChange]], object]) -> CodeWatch:
+        """A watch for one piece of code; *ended* is called at its end, on the main thread, with what the code did."""
         ...
 
     def release(self, objects: Sequence[object]) -> None:
@@ -215,7 +227,7 @@ class CodeRunner(Protocol):
         """The notebooks that pages have open with this kernel, the one that was used last first."""
         ...
 
-    def executed_cells(self) -> Sequence[CellView]:
+    def executed_cells(self) -> Sequence[NotebookCell]:
         """The cells that this kernel has run, as they were then; their ids are as ``In [3]``."""
         ...
 

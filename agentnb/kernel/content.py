@@ -11,17 +11,17 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import Credentials
+from agentnb.kernel.bounded_text import MOST_CHARACTERS, clipped, fenced
 from agentnb.kernel.cell_names import cell_name
 from agentnb.kernel.job_queue import GO_ON
 from agentnb.kernel.output_text import read_outputs
-from agentnb.kernel.value_text import MOST_CHARACTERS, clipped, fenced
 from agentnb.safe_json import read_json
 from agentnb.state import ToolBlockContent, ToolTextContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Ran, UserVariable
+    from agentnb.kernel.code_runner import Edited, NotebookCell, NotebookView, Ran, UserVariable
     from agentnb.kernel.job_queue import Stop
     from agentnb.kernel.output_text import OutputText
     from agentnb.state import ToolContent
@@ -37,7 +37,7 @@ STOPPED: dict[Stop, str] = {
 }
 
 
-def said(text: str, *, failed: bool = False) -> dict[str, Any]:
+def text_result(text: str, *, failed: bool = False) -> dict[str, Any]:
     """A tool's result (MCP ``CallToolResult``) that is text."""
     return {"content": [text_block(text)], "isError": failed}
 
@@ -85,8 +85,8 @@ def of_run(ran: Ran) -> Result:
     Agents and transcripts read a tool's text as Markdown, so a traceback is a code block: without one its dashed
     line would be a rule and its arrows quotes.
     """
-    shown = read_outputs({"output_type": "display_data", "data": bundle} for bundle in ran.shown)
-    pieces = [ran.printed.rstrip("\n"), shown.text, ran.result or ""]
+    displays = read_outputs({"output_type": "display_data", "data": bundle} for bundle in ran.shown)
+    pieces = [ran.printed.rstrip("\n"), displays.text, ran.result or ""]
     failure = ""
     if ran.failure is not None:
         failure = fenced(clipped(ran.failure.traceback.strip("\n"), MOST_CHARACTERS // 2))
@@ -98,7 +98,7 @@ def of_run(ran: Ran) -> Result:
     printed = clipped("\n".join(piece for piece in pieces if piece), MOST_CHARACTERS - len(failure) - 100)
     text = "\n".join(piece for piece in (printed, failure) if piece)
     failed = ran.failure is not None or ran.stopped is not None
-    return _result(text or "(no output)", image_blocks(shown), failed=failed)
+    return _result(text or "(no output)", image_blocks(displays), failed=failed)
 
 
 def of_cell(done: Edited, *, stopped: bool) -> Result:
@@ -124,12 +124,12 @@ def for_agent(result: Result, *, takes_pictures: bool) -> Result:
     if takes_pictures or not count:
         return result
     what = "1 picture is left out" if count == 1 else f"{count} pictures are left out"
-    said = f"({what}: this agent takes no pictures. The user sees {'it' if count == 1 else 'them'}.)"
-    return {**result, "content": [*texts, text_block(said)]}
+    note = f"({what}: this agent takes no pictures. The user sees {'it' if count == 1 else 'them'}.)"
+    return {**result, "content": [*texts, text_block(note)]}
 
 
 def shown_on_card(result: Result) -> tuple[ToolContent, ...]:
-    """What the tool call's card shows of *result*."""
+    """*result* as the tool call's card shows it."""
     return tuple(_shown(block) for block in result["content"])
 
 
@@ -141,36 +141,36 @@ def _result(text: str, pictures: Iterable[dict[str, Any]], *, failed: bool) -> R
     return {"content": [text_block(text), *pictures], "isError": failed}
 
 
-def of_variables(found: Iterable[UserVariable], total: int) -> dict[str, Any]:
+def of_variables(variables: Iterable[UserVariable], total: int) -> dict[str, Any]:
     """The variables, one per line."""
-    lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in found]
+    lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in variables]
     if not lines:
-        return said("There are no variables." if not total else f"None of the {total} variables matches.")
-    return said("\n".join(lines))
+        return text_result("There are no variables." if not total else f"None of the {total} variables matches.")
+    return text_result("\n".join(lines))
 
 
 def of_notebooks(notebooks: Iterable[NotebookView]) -> dict[str, Any]:
     """The open notebooks, the one that was used last first."""
     lines = [f"{each.name}: {len(each.cells)} cells{_read_only(each)}" for each in notebooks]
     if not lines:
-        return said("No browser page has a notebook open with this kernel.")
-    return said("\n".join([f"{lines[0]} (used last)", *lines[1:]]))
+        return text_result("No browser page has a notebook open with this kernel.")
+    return text_result("\n".join([f"{lines[0]} (used last)", *lines[1:]]))
 
 
-def of_notebook(notebook: NotebookView, cells: Iterable[CellView]) -> dict[str, Any]:
+def of_notebook(notebook: NotebookView, cells: Iterable[NotebookCell]) -> dict[str, Any]:
     """The *cells* of a notebook, and whether they come from the open page or from the file."""
     how = "as it is open in the page" if notebook.live else "as its file was last saved"
     pieces = [f"{notebook.name}, {how}, {len(notebook.cells)} cells{_read_only(notebook)}."]
     for cell in cells:
         locks = [lock for lock, is_open in (("edited", cell.editable), ("deleted", cell.deletable)) if not is_open]
         locked = f", can't be {' or '.join(locks)}" if locks else ""
-        named = f" (id {cell.cell_id}{locked})" if cell.cell_id else ""
+        named = f" (id {cell.id}{locked})" if cell.id else ""
         pieces.append(f"--- {cell_name(cell.kind, cell.count)}{named}\n{cell.source}")
         if cell.cut:
             pieces.append("… (the rest of this cell is left out)")
         if cell.output:
             pieces.append(f"Output:\n{cell.output}")
-    return said("\n".join(pieces))
+    return text_result("\n".join(pieces))
 
 
 def _read_only(notebook: NotebookView) -> str:

@@ -1,4 +1,4 @@
-"""What failed, as text for an agent: the error, the user's own frames with their lines and values, causes, groups.
+"""An error as text for an agent: the error, the user's own frames with their lines and values, causes, groups.
 
 The user's own frames are those of cells and of files in the workspace; others are told in a line each. None of the
 user's code runs for it (no ``__str__``, no ``__repr__``, no property), so an error that hangs or raises when it is
@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from agentnb.credentials import Credentials, is_secret_name
+from agentnb.kernel.bounded_text import cut, fenced, masked
 from agentnb.kernel.cell_names import cell_name
-from agentnb.kernel.value_text import cut, fenced, masked, value_text
+from agentnb.kernel.variables.summary import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -62,11 +63,23 @@ class ErrorPlace(msgspec.Struct, frozen=True):
 
 
 class ErrorSummary(msgspec.Struct, frozen=True):
-    """What is told of an error."""
+    """An error as text, and the cell that failed."""
 
     name: str
     message: str
     text: str
+    place: ErrorPlace = ErrorPlace(None)
+
+    @property
+    def mention(self) -> str:
+        """The word after the ``@`` that mentions it."""
+        return "error" if self.place.count is None else f"error:{self.place.count}"
+
+    @property
+    def title(self) -> str:
+        """The error in a line."""
+        line = next(iter(self.message.splitlines()), "")
+        return f"{self.name}: {line}" if line else self.name
 
 
 def summarize_error(
@@ -78,13 +91,13 @@ def summarize_error(
     script: Path | None = None,
     displayed: str | None = None,
 ) -> ErrorSummary:
-    """Tell of *error*."""
+    """Describe *error*."""
     roots = ((root or Path.cwd()).resolve(), *([script.parent] if script else []))
     telling = _Telling(error, cell_of, failed, roots)
     name, message = _class_name(error), telling.message(error, displayed)
     lines = [*telling.error(error, displayed), *telling.chain(error), *telling.sources()]
     text = cut(masked("\n".join(lines), telling.credentials), LONGEST)
-    return ErrorSummary(name, masked(message, telling.credentials), text)
+    return ErrorSummary(name, masked(message, telling.credentials), text, failed or ErrorPlace(None))
 
 
 class _Run(NamedTuple):
@@ -152,9 +165,9 @@ class _Telling:
         return lines
 
     def message(self, error: BaseException, displayed: str | None = None) -> str:
-        """What *error* says, without a call of the user's own code."""
-        said = _message(error, displayed, self.credentials)
-        return self._masked_cut(said, LONGEST_MESSAGE)
+        """The message of *error*, without a call of the user's own code."""
+        text = _message(error, displayed, self.credentials)
+        return self._masked_cut(text, LONGEST_MESSAGE)
 
     def _masked_cut(self, text: str, most: int) -> str:
         """*text*, masked and cut; of a very long one only its ends are looked through."""
@@ -181,16 +194,16 @@ class _Telling:
         runs, between = self._runs(error)
         own = [at for at, run in enumerate(runs) if run.is_own]
         if not own:
-            shown = [] if issubclass(type(error), SyntaxError) else runs[-MOST_LIBRARY_FRAMES:]
+            kept_runs = [] if issubclass(type(error), SyntaxError) else runs[-MOST_LIBRARY_FRAMES:]
             skipped = between = 0
         else:
             runs = runs[own[0] :]  # what called the cell is IPython
             own = [at - own[0] for at in own]
             kept = {*own[: MOST_FRAMES // 3], *own[-(MOST_FRAMES - MOST_FRAMES // 3) :]}
             skipped = len(own) - len(kept)
-            shown = [run for at, run in enumerate(runs) if not run.is_own or at in kept]
+            kept_runs = [run for at, run in enumerate(runs) if not run.is_own or at in kept]
         lines: list[str] = []
-        for is_own, group in groupby(shown, key=lambda run: run.is_own):
+        for is_own, group in groupby(kept_runs, key=lambda run: run.is_own):
             some = list(group)
             lines += self._own_frames(some) if is_own else _library_frames(some)
         if skipped or between:
@@ -220,8 +233,8 @@ class _Telling:
             code, line = run.traceback.tb_frame.f_code, run.traceback.tb_lineno
             often = f" ({run.times:,} times in a row)" if run.times > 1 else ""
             lines.append(f"{self._place(code.co_filename)}, line {line}, in {code.co_name}{often}:")
-            shown, words = self._lines(code.co_filename, _statement(run.traceback))
-            lines += shown
+            source_lines, words = self._lines(code.co_filename, _statement(run.traceback))
+            lines += source_lines
             lines += [f"      {text}" for text in self._values(run.traceback.tb_frame, words)]
         return lines
 
@@ -229,28 +242,28 @@ class _Telling:
         """The lines of a statement as they are shown, and its text."""
         lines = _file_lines(file)
         around = 0 if file in self._cells else _AROUND
-        shown = []
+        numbered = []
         for number in range(max(1, statement.start - around), min(len(lines), statement.stop - 1 + around) + 1):
             mark = ">" if number in statement else " "
-            shown.append(f"{mark} {number:>4} | {self._masked_cut(lines[number - 1].rstrip(), LONGEST_LINE)}")
-        return shown, "\n".join(line[:10_000] for line in lines[statement.start - 1 : statement.stop - 1])
+            numbered.append(f"{mark} {number:>4} | {self._masked_cut(lines[number - 1].rstrip(), LONGEST_LINE)}")
+        return numbered, "\n".join(line[:10_000] for line in lines[statement.start - 1 : statement.stop - 1])
 
     def _values(self, frame: FrameType, words: str) -> Iterator[str]:
         known = _variables(frame)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for match in _NAME.finditer(words):
             base, attribute = match.groups()
             if base not in known:
                 continue
-            found.setdefault(base, known[base])
+            values.setdefault(base, known[base])
             held = _attributes(known[base]) if attribute else {}
             if attribute[1:] in held:
-                found.setdefault(base + attribute, held[attribute[1:]])
-        told = [(name, value) for name, value in found.items() if not _is_code(value)]
-        for name, value in told[:MOST_VALUES]:
+                values.setdefault(base + attribute, held[attribute[1:]])
+        described = [(name, value) for name, value in values.items() if not _is_code(value)]
+        for name, value in described[:MOST_VALUES]:
             yield f"{name} = {value_text(value, name.rpartition('.')[2], self.credentials)}"
-        if len(told) > MOST_VALUES:
-            yield f"… ({len(told) - MOST_VALUES} more values)"
+        if len(described) > MOST_VALUES:
+            yield f"… ({len(described) - MOST_VALUES} more values)"
 
     def _place(self, file: str) -> str:
         if self._is_own(file):
@@ -259,7 +272,7 @@ class _Telling:
         return "The text given" if file.startswith("<") else _short(file)
 
     def _is_own(self, file: str) -> bool:
-        """Whether *file* is a cell or a file of the workspace; remembers which cell."""
+        """True if *file* is a cell or a file of the workspace; remembers which cell."""
         if file not in self._own:
             place = self._cell_of(file)
             if place is not None:
@@ -290,9 +303,9 @@ def _message(error: BaseException, displayed: str | None, credentials: Credentia
             return _told(arguments, credentials, depth)
     name = _class_name(error)
     if displayed and (
-        found := [*re.finditer(rf"^(?:[\w.]+\.)?{re.escape(name)}: ", displayed[-_WINDOW:], re.MULTILINE)]
+        matches := [*re.finditer(rf"^(?:[\w.]+\.)?{re.escape(name)}: ", displayed[-_WINDOW:], re.MULTILINE)]
     ):
-        return displayed[-_WINDOW:][found[-1].end() :].rstrip()
+        return displayed[-_WINDOW:][matches[-1].end() :].rstrip()
     return _told(arguments, credentials, depth)
 
 
@@ -310,7 +323,7 @@ def _is_builtin(kind: type[Any]) -> bool:
 
 
 def _are_plain(arguments: tuple[Any, ...]) -> bool:
-    """Whether Python can write them out at once, without other code."""
+    """True if Python can write them out at once, without other code."""
     size = sum(len(each) if type(each) in (str, bytes) else 20 for each in arguments)
     huge = any(type(each) is int and each.bit_length() > 1_000 for each in arguments)  # noqa: PLR2004
     return all(type(each) in _PLAIN for each in arguments) and not huge and (len(arguments) == 1 or size <= _WINDOW)
@@ -366,8 +379,8 @@ def _secrets(error: BaseException) -> dict[str, str]:
     for each in deque(_tracebacks(error), maxlen=MOST_FRAMES):
         seen[id(each)] = each.tb_frame
     held = (item for frame in seen.values() for item in _variables(frame).items())
-    found = dict.fromkeys(value for name, value in held if type(value) is str is type(name) and is_secret_name(name))
-    return {f"SECRET_{number}": value for number, value in enumerate(islice(found, _MOST_SECRETS))}
+    secrets = dict.fromkeys(value for name, value in held if type(value) is str is type(name) and is_secret_name(name))
+    return {f"SECRET_{number}": value for number, value in enumerate(islice(secrets, _MOST_SECRETS))}
 
 
 def _variables(frame: FrameType) -> dict[str, Any]:

@@ -9,27 +9,25 @@ not say which user sent a request: a user of this machine who learns the token c
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hmac
 import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.errors import NotOffered
+from agentnb.kernel.local_server import LONGEST_LINE, LocalServer
 from agentnb.kernel.server import connect
 from agentnb.rpc_message import RpcError, RpcMessage, encode, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.server import McpServer
+    from agentnb.kernel.server import ToolMcpServer
 
-LONGEST_BODY = 16 * 1024 * 1024
 LONGEST_HEAD = 64 * 1024
 MOST_SESSIONS = 32
 SESSION = "mcp-session-id"
 PATH = "/mcp"
 _NEVER = secrets.token_bytes(32)
-"""What nobody sends."""
+"""A separator that nobody sends."""
 
 
 def demand_loopback(title: str, *, reached: bool) -> None:
@@ -49,26 +47,23 @@ class _Request(NamedTuple):
     headers: dict[str, str]
 
 
-class HttpServer:
-    """Listens for one agent, once it is started (:meth:`started`). Runs on the host's loop."""
+class HttpServer(LocalServer):
+    """Listens for one agent, once it is started (:meth:`started`)."""
 
-    def __init__(self, server: Callable[[], McpServer]) -> None:
-        self._make = server
-        self._token = secrets.token_urlsafe(32)
+    def __init__(self, server: Callable[[], ToolMcpServer]) -> None:
+        super().__init__(server)
         self._port = 0
-        self._listening: asyncio.AbstractServer | None = None
         self._sessions: dict[str, _Session] = {}
-        self._connections: set[asyncio.Task[None]] = set()
 
     @classmethod
-    async def started(cls, server: Callable[[], McpServer]) -> HttpServer:
+    async def started(cls, server: Callable[[], ToolMcpServer]) -> HttpServer:
         """A server that listens."""
         listening = cls(server)
         try:
-            opened = await asyncio.start_server(listening._accept, "127.0.0.1", 0, limit=LONGEST_HEAD)
+            opened = await asyncio.start_server(listening.accept, "127.0.0.1", 0, limit=LONGEST_HEAD)
         except OSError as error:
             raise NotOffered(f"No port could be opened at 127.0.0.1: {error}.", hint="Close other programs.") from None
-        listening._listening, listening._port = opened, opened.sockets[0].getsockname()[1]
+        listening.listening, listening._port = opened, opened.sockets[0].getsockname()[1]
         return listening
 
     @property
@@ -79,36 +74,19 @@ class HttpServer:
     @property
     def headers(self) -> dict[str, str]:
         """The headers that each request needs."""
-        return {"Authorization": f"Bearer {self._token}"}
+        return {"Authorization": f"Bearer {self.token}"}
 
-    def close(self) -> None:
+    def close(self, linger: float = 0.0) -> None:
         """Stop listening and end all sessions."""
-        if self._listening is not None:
-            self._listening.close()
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
-        for task in [*self._connections]:
-            task.cancel()
+        super().close(linger)
 
-    async def wait_closed(self) -> None:
-        """Wait until all connections have ended; first :meth:`close`."""
-        while self._connections:
-            await asyncio.wait([*self._connections])
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._connections.add(task)
-            task.add_done_callback(self._connections.discard)
-        with contextlib.suppress(OSError, EOFError, asyncio.CancelledError):
-            try:
-                while await self._served(reader, writer):
-                    await writer.drain()
-            finally:
-                writer.close()
-                with contextlib.suppress(OSError):
-                    await writer.wait_closed()
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection."""
+        while await self._served(reader, writer):
+            await writer.drain()
 
     async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; False where the connection ends with it."""
@@ -138,9 +116,7 @@ class HttpServer:
         return request.headers.get("connection", "").lower() != "close"
 
     def _check(self, request: _Request) -> None:
-        given = request.headers.get("authorization", "").encode("utf-8", "replace")
-        # In constant time, so that the time of the answer says nothing about the token.
-        if not hmac.compare_digest(given, self.headers["Authorization"].encode()):
+        if not self.is_secret(request.headers.get("authorization", ""), self.headers["Authorization"]):
             raise _Refused("401 Unauthorized")
         if "origin" in request.headers or request.headers.get("host") != f"127.0.0.1:{self._port}":
             raise _Refused("403 Forbidden")
@@ -165,7 +141,7 @@ class HttpServer:
         if message.method == "initialize":
             while len(self._sessions) >= MOST_SESSIONS:
                 self._sessions.pop(next(iter(self._sessions))).close()
-            session = _Session(self._make)
+            session = _Session(self.make_server)
             self._sessions[session.id] = session
         else:
             session = self._session(request)
@@ -187,7 +163,7 @@ class HttpServer:
 class _Session:
     """One session of the agent's client."""
 
-    def __init__(self, make: Callable[[], McpServer]) -> None:
+    def __init__(self, make: Callable[[], ToolMcpServer]) -> None:
         self.id = secrets.token_urlsafe(16)
         self._server = make()
         self._connection = connect(self._server, self._send)
@@ -196,7 +172,7 @@ class _Session:
         self._server.opened(self._connection, self.close)
 
     async def answer(self, message: RpcMessage) -> bytes | None:
-        """What *message* is answered with; None where it is no request, or is cancelled."""
+        """The answer to *message*; None where it is no request, or is cancelled."""
         if message.id is None or message.method is None:
             self._connection.handle([message])
             return None
@@ -273,7 +249,7 @@ def _length(request: _Request) -> int:
         raise _Refused("411 Length Required")
     if not (length.isascii() and length.isdigit()):
         raise _Refused("400 Bad Request")
-    if int(length) > LONGEST_BODY:
+    if int(length) > LONGEST_LINE:
         raise _Refused("413 Content Too Large")
     return int(length)
 

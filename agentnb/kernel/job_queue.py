@@ -31,7 +31,7 @@ AGAIN_SECONDS = 2.0
 TRIES = 5
 GRACE_SECONDS = 6.0
 GO_ON = "The turn goes on. Ask the user before you run it again."
-"""What an agent does whose code the user has stopped."""
+"""The advice to an agent whose code the user has stopped."""
 
 _owners: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("agentnb_owners", default=())
 
@@ -170,13 +170,13 @@ class JobQueue:
 
     @property
     def has_waiter(self) -> bool:
-        """Whether code on the main thread waits for a turn."""
+        """True if code on the main thread waits for a turn."""
         with self._lock:
             return any(isinstance(each, _Waiter) for each in self._stack)
 
     @property
     def is_running_job(self) -> bool:
-        """Whether the caller itself runs as one of these jobs."""
+        """True if the caller itself runs as one of these jobs."""
         return bool(_owners.get())
 
     def check_can_wait(self, owner: str) -> None:
@@ -242,7 +242,7 @@ def _stop(job: _Job[Any], why: Stop, tries: int = TRIES) -> None:
 
 
 async def _in_time(future: Future[Any], seconds: float | None) -> bool:
-    """Whether *future* is done within *seconds*; the future itself is not cancelled.
+    """True if *future* is done within *seconds*; the future itself is not cancelled.
 
     Not ``asyncio.wait_for``: before Python 3.12 that loses a cancellation which arrives together with the result.
     """

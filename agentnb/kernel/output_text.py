@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.credentials import Credentials
-from agentnb.kernel.value_text import clipped, fenced, masked
+from agentnb.kernel.bounded_text import clipped, fenced, masked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -78,7 +78,7 @@ class OutputPicture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutputText(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent gets of outputs."""
+    """Outputs as an agent gets them."""
 
     text: str
     pictures: tuple[OutputPicture, ...] = ()
@@ -96,9 +96,9 @@ def picture_size(data: str) -> int:
 
 
 def _chart_in(html: str) -> str:
-    """What the HTML draws that Altair and Plotly give where no renderer is known to be there; empty for other HTML."""
-    found = PLOTLY_HTML.search(html) or (ALTAIR_HTML.search(html) if "vegaEmbed" in html else None)
-    return "" if found is None else html[found.end() :].partition("</script>")[0].strip()
+    """The chart in HTML that Altair and Plotly give where they know no renderer; empty for other HTML."""
+    match = PLOTLY_HTML.search(html) or (ALTAIR_HTML.search(html) if "vegaEmbed" in html else None)
+    return "" if match is None else html[match.end() :].partition("</script>")[0].strip()
 
 
 class _Reading:
@@ -146,8 +146,8 @@ class _Reading:
         if svg := _joined(bundle.get("image/svg+xml")):
             return "An SVG picture, as text:\n" + self._safe(fenced(svg), LONGEST_SPECIFICATION, "An SVG picture is")
         if chart := next((kind for kind in bundle if CHARTS.fullmatch(kind)), None):
-            said = bundle[chart] if isinstance(bundle[chart], str) else json.dumps(bundle[chart], default=str)
-            return f"A chart ({chart}):\n" + self._safe(said, LONGEST_SPECIFICATION, "A chart's JSON is")
+            specification = bundle[chart] if isinstance(bundle[chart], str) else json.dumps(bundle[chart], default=str)
+            return f"A chart ({chart}):\n" + self._safe(specification, LONGEST_SPECIFICATION, "A chart's JSON is")
         return self._text(bundle, plain)
 
     def _text(self, bundle: Mapping[str, Any], plain: str) -> str:
@@ -157,25 +157,25 @@ class _Reading:
         read = _read_html(html) if html else None
         if read is not None and read.rows:
             return self._table(read)
-        said = plain if plain and not _OBJECT.match(plain) else ""
-        said = said or _joined(bundle.get("text/markdown")) or (read.text if read is not None else "")
-        said = said or _joined(bundle.get("text/latex")) or plain
-        if not said:
+        text = plain if plain and not _OBJECT.match(plain) else ""
+        text = text or _joined(bundle.get("text/markdown")) or (read.text if read is not None else "")
+        text = text or _joined(bundle.get("text/latex")) or plain
+        if not text:
             return f"(shows {', '.join(sorted(bundle)[:5])[:200]})" if bundle else ""
-        return self._safe(without_colours(ends(said)), LONGEST_OUTPUT, "An output is")
+        return self._safe(without_colours(ends(text)), LONGEST_OUTPUT, "An output is")
 
     def _table(self, table: _Html) -> str:
         width = max(len(row) for row in table.rows)
         body = len(table.rows) - table.headers
-        shape = next((found for said in _SHAPES if (found := said.search(table.text))), None)
+        shape = next((match for pattern in _SHAPES if (match := pattern.search(table.text))), None)
         rows, columns = shape.groups() if shape else (f"{body:,}", f"{width - table.index_columns:,}")
-        shown = [" | ".join(row[:MOST_COLUMNS]) for row in table.rows[: table.headers + MOST_ROWS]]
-        said = [f"Table, {rows} rows × {columns} columns:", *shown]
+        rows_shown = [" | ".join(row[:MOST_COLUMNS]) for row in table.rows[: table.headers + MOST_ROWS]]
+        lines = [f"Table, {rows} rows × {columns} columns:", *rows_shown]
         if body > MOST_ROWS or width > MOST_COLUMNS:
             note = f"A table is cut to {min(body, MOST_ROWS)} rows and {min(width, MOST_COLUMNS)} columns."
             self._left_out.append(note)
-            said.append(f"… ({note})")
-        return self._safe("\n".join(said), LONGEST_OUTPUT, "A table is")
+            lines.append(f"… ({note})")
+        return self._safe("\n".join(lines), LONGEST_OUTPUT, "A table is")
 
     def _failure(self, output: Mapping[str, Any]) -> str:
         if self._error is not None:
@@ -183,9 +183,9 @@ class _Reading:
         name, message = _joined(output.get("ename")), _joined(output.get("evalue"))
         lines = output.get("traceback")
         traceback = "\n".join(map(str, lines)) if isinstance(lines, list) else ""
-        said = f"{name}: {message}" if name else "An error"
-        told = self._safe(without_colours(ends(traceback)), LONGEST_OUTPUT, "A traceback is")
-        return f"{self._safe(ends(said), 2_000, 'An error is')}\n{fenced(told)}" if told else said[:2_000]
+        summary = f"{name}: {message}" if name else "An error"
+        text = self._safe(without_colours(ends(traceback)), LONGEST_OUTPUT, "A traceback is")
+        return f"{self._safe(ends(summary), 2_000, 'An error is')}\n{fenced(text)}" if text else summary[:2_000]
 
     def _picture(self, kind: str, encoded: Any, plain: str) -> str:
         data = _joined(encoded)
@@ -198,8 +198,8 @@ class _Reading:
         elif not is_picture(data, kind):
             note = f"A picture is left out: it is no {kind.partition('/')[2].upper()}."
         else:
-            said = "" if _OBJECT.match(plain) else plain.partition("\n")[0][:100]
-            text = self._safe(said, 100, "")
+            caption = "" if _OBJECT.match(plain) else plain.partition("\n")[0][:100]
+            text = self._safe(caption, 100, "")
             self._pictures.append(OutputPicture(data=data, content_type=kind, text=text))
             self._size += size
             return f"[picture {len(self._pictures)}{': ' if text else ''}{text}]"
@@ -216,7 +216,7 @@ class _Reading:
 
 
 def is_picture(data: str, kind: str) -> bool:
-    """Whether base64 *data* begins as a picture of that *kind* does."""
+    """True if base64 *data* begins as a picture of that *kind* does."""
     try:
         start = base64.b64decode(data[:32], validate=True)
         base64.b64decode(data, validate=True)

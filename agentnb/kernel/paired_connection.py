@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ENDED = "notifications/agentnb/ended"
-"""What a kernel says before it ends a connection; ``reason`` says why.
+"""A kernel sends this before it ends a connection; ``reason`` says why.
 
 The program then closes the connection. If the kernel closed it, a write of the program's would lose what it has not
 read yet.

@@ -45,7 +45,7 @@ _LARGEST_BYTES = 100_000
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file of a paired kernel says."""
+    """The file of a paired kernel."""
 
     machine: str
     pid: int
@@ -81,8 +81,8 @@ def register(name: str, path: str, token: str) -> Path:
     folder = registrations_folder() / name
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
-    said = Registration(machine=socket.gethostname(), pid=os.getpid(), socket=path, token=token)
-    write_atomically(folder / _FILE, msgspec.json.encode(said))
+    registration = Registration(machine=socket.gethostname(), pid=os.getpid(), socket=path, token=token)
+    write_atomically(folder / _FILE, msgspec.json.encode(registration))
     GUARD.sweep(folder)
     return folder
 
@@ -96,8 +96,10 @@ def unregister(folder: Path) -> None:
 async def paired_kernels() -> list[PairedKernel]:
     """The paired kernels of this user on this machine that answer; files of kernels that are gone are removed."""
     folders = await asyncio.to_thread(_folders)
-    found = await asyncio.gather(*(_described(folder) for folder in folders))
-    return sorted((each for each in found if each is not None), key=lambda each: (each.notebook, each.registration.pid))
+    answers = await asyncio.gather(*(_described(folder) for folder in folders))
+    return sorted(
+        (each for each in answers if each is not None), key=lambda each: (each.notebook, each.registration.pid)
+    )
 
 
 def choose_kernel(kernels: Sequence[PairedKernel], wanted: str) -> PairedKernel:
@@ -132,14 +134,14 @@ async def _described(folder: Path) -> PairedKernel | None:
     if registration is None or registration.machine != socket.gethostname():
         return None
     try:
-        said = await asyncio.wait_for(_describe(registration), ANSWER_SECONDS)
+        description = await asyncio.wait_for(_describe(registration), ANSWER_SECONDS)
     except (ConnectionRefusedError, FileNotFoundError):  # nobody listens any more
         await asyncio.to_thread(unregister, folder)
         return None
     except (AgentnbError, OSError, asyncio.TimeoutError) as error:
         log.info("the kernel %d does not say what it runs: %s", registration.pid, error)
         return None
-    return _kernel(registration, said)
+    return _kernel(registration, description)
 
 
 async def _describe(registration: Registration) -> dict[str, Any]:
@@ -150,14 +152,14 @@ async def _describe(registration: Registration) -> dict[str, Any]:
         await connection.close()
 
 
-def _kernel(registration: Registration, said: dict[str, Any]) -> PairedKernel | None:
+def _kernel(registration: Registration, description: dict[str, Any]) -> PairedKernel | None:
     with contextlib.suppress(msgspec.ValidationError):
-        return msgspec.convert({**said, "registration": registration}, PairedKernel)
+        return msgspec.convert({**description, "registration": registration}, PairedKernel)
     return None
 
 
 def _read(path: Path) -> Registration | None:
-    """What *path* says, if it is a file of this user's that no other user can write."""
+    """The registration in *path*, if it is a file of this user's that no other user can write."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor

@@ -9,7 +9,7 @@ import msgspec
 
 from agentnb.kernel.paired_connection import ENDED, LINGER_SECONDS
 from agentnb.kernel.paired_kernels import DESCRIBE
-from agentnb.kernel.server import McpServer
+from agentnb.kernel.server import ToolMcpServer
 from agentnb.rpc_message import INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
@@ -21,17 +21,17 @@ _LONGEST_WORD = 40
 
 
 class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program says of itself (MCP ``clientInfo``), short and on one line; nothing of it is trusted."""
+    """The name that a program gives itself (MCP ``clientInfo``), short and on one line; it is not trusted."""
 
     name: str = ""
     title: str = ""
     version: str = ""
 
     @classmethod
-    def read(cls, said: Any) -> ClientInfo:
+    def read(cls, value: Any) -> ClientInfo:
         """Read what was sent, whatever it is."""
-        given = said if isinstance(said, dict) else {}
-        return cls(**{key: _clean(given.get(key)) for key in cls.__struct_fields__})
+        fields = value if isinstance(value, dict) else {}
+        return cls(**{key: _clean(fields.get(key)) for key in cls.__struct_fields__})
 
 
 class Program(Protocol):
@@ -47,11 +47,11 @@ class Program(Protocol):
 
     @property
     def waits_for(self) -> str:
-        """What its calls wait for."""
+        """The reason why its calls wait."""
         ...
 
     async def describe(self) -> dict[str, Any]:
-        """What a program is told of the kernel before it chooses it."""
+        """The description of the kernel, from which a program chooses."""
         ...
 
     def introduce(self, info: ClientInfo) -> None:
@@ -65,7 +65,7 @@ class Program(Protocol):
         """The connection has ended; no effect where that is known."""
 
 
-class PairedServer(McpServer):
+class PairedServer(ToolMcpServer):
     """Serves one connection."""
 
     def __init__(self, program: Program) -> None:
@@ -78,7 +78,7 @@ class PairedServer(McpServer):
         self._ended: str | None = None
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
-        """The connection is open; see :meth:`McpServer.opened`."""
+        """The connection is open; see :meth:`ToolMcpServer.opened`."""
         self._connection, self._hang_up = connection, hang_up
 
     def closed(self) -> None:
@@ -86,7 +86,7 @@ class PairedServer(McpServer):
         self._program.leave()
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`McpServer.request`."""
+        """Answer one request; see :meth:`ToolMcpServer.request`."""
         if self._ended is not None:
             raise RpcError(INVALID_REQUEST, self._ended)
         if method == DESCRIBE:
@@ -114,8 +114,8 @@ class PairedServer(McpServer):
             ]:
                 times += 1
                 if self._connection is not None:
-                    told = {"progressToken": token, "progress": times, "message": self._program.waits_for}
-                    self._connection.notify("notifications/progress", told)
+                    progress = {"progressToken": token, "progress": times, "message": self._program.waits_for}
+                    self._connection.notify("notifications/progress", progress)
             return call.result()
         except asyncio.CancelledError:
             call.cancel()

@@ -1,4 +1,4 @@
-"""What a rehearsal tells: :class:`Rehearsal`, as Python shows it; and the plug-in that makes one."""
+"""The result of a rehearsal, as Python shows it; and the plug-in that makes one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ROWS = 50
 
 
 class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What code or a command would do. Nothing of it has been done.
+    """The effect that code or a command would have. Nothing of it has been done.
 
     Attributes:
         available: Whether it could be rehearsed at all.
@@ -66,7 +66,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def summary(self) -> str:
-        """What it would do, in a line.
+        """The effect in a line.
 
         Example:
             >>> Rehearsal(files=(RehearsalFile(path="a", status="deleted"),), connections=("x:80",)).summary
@@ -77,15 +77,15 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         if not self.available:
             return f"No preview: {self.reason}"
         pieces = [*_counted(self.files, self.more_files), *_named(self.variables)]
-        said = [f"would {', '.join(pieces)}"] if pieces else []
+        parts = [f"would {', '.join(pieces)}"] if pieces else []
         if not pieces and (self.connections or self.refused):
-            said.append("changes nothing here")
-        said += ["needs the network: not tried"] if self.connections else []
-        said += [f"refused here: {_first_of(self.refused)}"] if self.refused else []
-        said += [f"fails: {self.error}"] if self.error else []
+            parts.append("changes nothing here")
+        parts += ["needs the network: not tried"] if self.connections else []
+        parts += [f"refused here: {_first_of(self.refused)}"] if self.refused else []
+        parts += [f"fails: {self.error}"] if self.error else []
         if self.exit_code:
-            said.append(f"exit code {self.exit_code}")
-        text = "; ".join(said) or "would change nothing"
+            parts.append(f"exit code {self.exit_code}")
+        text = "; ".join(parts) or "would change nothing"
         return f"{text[0].upper()}{text[1:]}."
 
     def __repr__(self) -> str:
@@ -95,19 +95,19 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def _repr_html_(self) -> str:
         body = "".join(f"<tr><th>{escape(name)}</th>{_html_cell(text)}</tr>" for name, text in self._rows())
         diffs = "".join(f"<pre>{escape(each.diff)}</pre>" for each in self.files if each.diff)
-        shown = (f'<img src="data:image/png;base64,{base64.b64encode(each).decode()}">' for each in self.pictures)
-        return f"<p>{escape(self.summary)}</p><table><tbody>{body}</tbody></table>{''.join(shown)}{diffs}"
+        pictures = (f'<img src="data:image/png;base64,{base64.b64encode(each).decode()}">' for each in self.pictures)
+        return f"<p>{escape(self.summary)}</p><table><tbody>{body}</tbody></table>{''.join(pictures)}{diffs}"
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         for variable in self.variables[:MOST_ROWS]:
             yield variable.name, _short(f"{variable.status}: {variable.detail}")
         yield from _file_rows(self.files, self.more_files)
-        shown = {
+        outputs = {
             "printed": _short(self.stdout.rstrip("\n"), at_end=True),
             "value": _short(self.result or ""),
             "pictures": str(len(self.pictures)) if self.pictures else "",
         }
-        yield from ((name, text) for name, text in shown.items() if text)
+        yield from ((name, text) for name, text in outputs.items() if text)
         for name, values in (("started", self.processes), ("network", self.connections), ("refused", self.refused)):
             yield from ((name, _short(value)) for value in values[:MOST_ROWS])
         if self.error:
@@ -140,15 +140,15 @@ def unavailable(reason: str) -> Rehearsal:
 def rehearse_command(
     command: str, folder: str, *, env: Mapping[str, str] | None = None, seconds: float = SECONDS
 ) -> Rehearsal:
-    """What a command of the shell would do; see :meth:`agentnb.ports.Previewer.command`."""
-    found: Previewer | None = plugins().first("previewers")
-    return _NO_PLUGIN if found is None else found.command(command, folder, env=env, seconds=seconds)
+    """Rehearse a command of the shell; see :meth:`agentnb.ports.Previewer.command`."""
+    previewer: Previewer | None = plugins().first("previewers")
+    return _NO_PLUGIN if previewer is None else previewer.command(command, folder, env=env, seconds=seconds)
 
 
 def begin_code(shell: Any, code: str, folder: str, *, seconds: float = SECONDS) -> Callable[[], Rehearsal]:
     """Begin to rehearse code; see :meth:`agentnb.ports.Previewer.code`."""
-    found: Previewer | None = plugins().first("previewers")
-    return (lambda: _NO_PLUGIN) if found is None else found.code(shell, code, folder, seconds=seconds)
+    previewer: Previewer | None = plugins().first("previewers")
+    return (lambda: _NO_PLUGIN) if previewer is None else previewer.code(shell, code, folder, seconds=seconds)
 
 
 _NO_PLUGIN = unavailable("No plug-in that rehearses is loaded (`agentnb plugins` says why).")
@@ -156,8 +156,8 @@ _NO_PLUGIN = unavailable("No plug-in that rehearses is loaded (`agentnb plugins`
 
 def _html_cell(text: str) -> str:
     """To the left, and lines stay lines: a value may be a table."""
-    shown = f"<pre>{escape(text)}</pre>" if "\n" in text else escape(text)
-    return f'<td style="text-align: left">{shown}</td>'
+    cell = f"<pre>{escape(text)}</pre>" if "\n" in text else escape(text)
+    return f'<td style="text-align: left">{cell}</td>'
 
 
 def _short(text: str, *, at_end: bool = False) -> str:
@@ -174,11 +174,11 @@ def _first_of(names: Sequence[str]) -> str:
 def _counted(files: Sequence[RehearsalFile], more: int) -> Iterator[str]:
     verbs = (("deleted", "delete"), ("changed", "change"), ("created", "create"))
     for status, verb in verbs:
-        found = [each for each in files if each.status == status]
-        if len(found) == 1:
-            yield f"{verb} {found[0].path}"
-        elif found:
-            yield f"{verb} {len(found):,} files{_in_folder(found)}"
+        matching = [each for each in files if each.status == status]
+        if len(matching) == 1:
+            yield f"{verb} {matching[0].path}"
+        elif matching:
+            yield f"{verb} {len(matching):,} files{_in_folder(matching)}"
     if more:
         yield f"change {more:,} more"
 

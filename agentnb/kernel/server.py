@@ -30,7 +30,7 @@ INSTRUCTIONS = (
 
 
 class ServerAbout(NamedTuple):
-    """What a server of tools says of itself."""
+    """The description that a server of tools gives of itself."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class ToolCaller(Protocol):
         ...
 
 
-class McpServer:
+class ToolMcpServer:
     """The MCP server of one connection."""
 
     def __init__(self, tool_runner: ToolCaller, about: ServerAbout | None = None) -> None:
@@ -100,7 +100,7 @@ class McpServer:
         return name
 
 
-def connect(server: McpServer, write: Callable[[bytes], object], longest: int = LONGEST_MESSAGE) -> Connection:
+def connect(server: ToolMcpServer, write: Callable[[bytes], object], longest: int = LONGEST_MESSAGE) -> Connection:
     """A connection on which *server* answers."""
     return Connection(
         write,
@@ -112,20 +112,20 @@ def connect(server: McpServer, write: Callable[[bytes], object], longest: int = 
     )
 
 
-class RecordedServer(McpServer):
+class RecordedServer(ToolMcpServer):
     """Serves an agent on stdio: its tool calls, which do not come on the agent's own wire, are told to a recorder."""
 
     def __init__(
         self,
         tool_runner: ToolCaller,
-        asked: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
+        recorder: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
         about: ServerAbout | None = None,
     ) -> None:
         super().__init__(tool_runner, about)
-        self._asked = asked
+        self._asked = recorder
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`McpServer.request`."""
+        """Answer one request; see :meth:`ToolMcpServer.request`."""
         if method != "tools/call":
             return await super().request(method, params)
         record = self._asked(method, params)

@@ -9,10 +9,7 @@ where the kernel is killed.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hmac
 import os
-import secrets
 import shutil
 import socket
 import struct
@@ -24,30 +21,27 @@ from typing import TYPE_CHECKING
 from agentnb.agent.guard import GUARD
 from agentnb.errors import NotOffered
 from agentnb.kernel.bridge import SOCKET, TOKEN
+from agentnb.kernel.local_server import LONGEST_LINE, LocalServer
 from agentnb.kernel.server import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.server import McpServer
+    from agentnb.kernel.server import ToolMcpServer
 
-LONGEST_LINE = 16 * 1024 * 1024
 GREETING_SECONDS = 10.0
 """How long a new connection may take to send the token."""
 
 
-class SocketServer:
-    """Listens for bridges, once it is started (:meth:`started`). Runs on the host's loop."""
+class SocketServer(LocalServer):
+    """Listens for bridges, once it is started (:meth:`started`)."""
 
-    def __init__(self, server: Callable[[], McpServer]) -> None:
-        self._make = server
-        self._token = secrets.token_urlsafe(32)
+    def __init__(self, server: Callable[[], ToolMcpServer]) -> None:
+        super().__init__(server)
         self._folder: Path | None = None
-        self._listening: asyncio.AbstractServer | None = None
-        self._connections: set[asyncio.Task[None]] = set()
 
     @classmethod
-    async def started(cls, server: Callable[[], McpServer], within: Path | None = None) -> SocketServer:
+    async def started(cls, server: Callable[[], ToolMcpServer], within: Path | None = None) -> SocketServer:
         """A server that listens."""
         listening = cls(server)
         if not hasattr(socket, "AF_UNIX") or not hasattr(asyncio, "start_unix_server"):
@@ -57,8 +51,8 @@ class SocketServer:
         try:
             listening._folder = Path(tempfile.mkdtemp(prefix="agentnb-", dir=within))  # 0700
             GUARD.sweep(listening._folder)
-            listening._listening = await asyncio.start_unix_server(
-                listening._accept, str(listening._path), limit=LONGEST_LINE
+            listening.listening = await asyncio.start_unix_server(
+                listening.accept, str(listening._path), limit=LONGEST_LINE
             )
             listening._path.chmod(0o600)
         except OSError as error:
@@ -72,22 +66,16 @@ class SocketServer:
     @property
     def environment(self) -> dict[str, str]:
         """The environment variables that a bridge needs to connect."""
-        return {SOCKET: str(self._path), TOKEN: self._token}
+        return {SOCKET: str(self._path), TOKEN: self.token}
 
     @property
     def address(self) -> tuple[str, str]:
         """The socket's path, and the token that a connection sends first."""
-        return str(self._path), self._token
+        return str(self._path), self.token
 
     def close(self, linger: float = 0.0) -> None:
         """Stop listening, end all connections and remove the socket's folder."""
-        if self._listening is not None:
-            self._listening.close()
-        for task in [*self._connections]:
-            if linger:
-                task.get_loop().call_later(linger, task.cancel)
-            else:
-                task.cancel()
+        super().close(linger)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             GUARD.sweep_no_more(self._folder)
@@ -98,24 +86,14 @@ class SocketServer:
             raise RuntimeError("the server is not started")
         return self._folder / "kernel"
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._connections.add(task)
-            task.add_done_callback(self._connections.discard)
-        with contextlib.suppress(OSError, ValueError, asyncio.TimeoutError, asyncio.CancelledError):
-            try:
-                if not is_of_this_user(writer.get_extra_info("socket")):
-                    return
-                token = await asyncio.wait_for(reader.readline(), GREETING_SECONDS)
-                # In constant time, so that the time of the answer says nothing about the token.
-                if hmac.compare_digest(token.strip(), self._token.encode()):
-                    await self._serve(reader, writer)
-            finally:
-                writer.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        server, task = self._make(), asyncio.current_task()
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a bridge that sends the token."""
+        if not is_of_this_user(writer.get_extra_info("socket")):
+            return
+        token = await asyncio.wait_for(reader.readline(), GREETING_SECONDS)
+        if not self.is_secret(token.strip().decode("latin-1"), self.token):
+            return
+        server, task = self.make_server(), asyncio.current_task()
         connection = connect(server, writer.write, LONGEST_LINE)
         if task is not None:
             server.opened(connection, task.cancel)
@@ -127,7 +105,7 @@ class SocketServer:
 
 
 def is_of_this_user(connection: socket.socket) -> bool:
-    """Whether the process at the other end of a Unix socket is this user's; True where the system does not say."""
+    """True if the process at the other end of a Unix socket is this user's; True where the system does not say."""
     try:
         if hasattr(socket, "SO_PEERCRED"):  # Linux: struct ucred
             _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.fields import mapping
 from agentnb.acp.stdio import read_input
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.kernel.content import said
+from agentnb.kernel.content import text_result
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
-from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, McpServer, ServerAbout, connect
-from agentnb.kernel.tools import kernel_tools
+from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, ServerAbout, ToolMcpServer, connect
+from agentnb.kernel.tools import kernel_tools, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,36 +27,23 @@ if TYPE_CHECKING:
     from agentnb.rpc import Connection
 
 PROGRESS = "notifications/progress"
-NOTEBOOKS: dict[str, Any] = {
-    "name": "paired_notebooks",
-    "title": "List notebooks",
-    "description": "Lists the notebooks whose kernels the user has paired, and which of them the other tools work on.",
-    "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
-    "annotations": {"title": "List notebooks", "readOnlyHint": True, "destructiveHint": False, "openWorldHint": False},
-}
-USE_NOTEBOOK: dict[str, Any] = {
-    "name": "use_notebook",
-    "title": "Choose a notebook",
-    "description": "Chooses the notebook that the other tools work on. With only one paired it is chosen already.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "notebook": {
-                "type": "string",
-                "description": "Its name or path, or the kernel's number, from `paired_notebooks`.",
-            }
-        },
-        "required": ["notebook"],
-        "additionalProperties": False,
-    },
-    "annotations": {
-        "title": "Choose a notebook",
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "openWorldHint": False,
-    },
-}
-OWN_TOOLS = {tool["name"]: tool for tool in (NOTEBOOKS, USE_NOTEBOOK)}
+_NOTEBOOK = {"type": "string", "description": "Its name or path, or the kernel's number, from `paired_notebooks`."}
+NOTEBOOKS = tool(
+    "paired_notebooks",
+    "List notebooks",
+    "Lists the notebooks whose kernels the user has paired, and which of them the other tools work on.",
+    {},
+    reads=True,
+)
+USE_NOTEBOOK = tool(
+    "use_notebook",
+    "Choose a notebook",
+    "Chooses the notebook that the other tools work on. With only one paired it is chosen already.",
+    {"notebook": _NOTEBOOK},
+    "notebook",
+    reads=True,
+)
+OWN_TOOLS = {each["name"]: each for each in (NOTEBOOKS, USE_NOTEBOOK)}
 
 
 def terminal_server() -> ServerAbout:
@@ -67,7 +54,7 @@ def terminal_server() -> ServerAbout:
     )
 
 
-class TerminalServer(McpServer):
+class TerminalServer(ToolMcpServer):
     """Answers one MCP client."""
 
     def __init__(self, notebook: str = "") -> None:
@@ -101,14 +88,14 @@ class TerminalServer(McpServer):
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Run one of its own tools."""
-        return said(await (self._use(arguments) if name == "use_notebook" else self._listed()))
+        return text_result(await (self._use(arguments) if name == "use_notebook" else self._listed()))
 
     async def _called(self, params: dict[str, Any]) -> dict[str, Any]:
         is_own = self._checked_name(params) in OWN_TOOLS
         try:
             return await (super()._called(params) if is_own else self._forward(params))
         except AgentnbError as error:
-            return said(str(error), failed=True)
+            return text_result(str(error), failed=True)
 
     # --- which kernel ---
 
@@ -119,8 +106,8 @@ class TerminalServer(McpServer):
         used = None if self._kernel is None else self._kernel.registration
         return "\n".join(f"- {each.line}{' (in use)' if each.registration == used else ''}" for each in kernels)
 
-    async def _use(self, given: Any) -> str:
-        notebook = given.get("notebook") if isinstance(given, dict) else None
+    async def _use(self, arguments: Any) -> str:
+        notebook = arguments.get("notebook") if isinstance(arguments, dict) else None
         if not isinstance(notebook, str) or not notebook.strip():
             raise UsageError("'notebook' of use_notebook is a string.", hint="`paired_notebooks` lists what there is.")
         async with self._choosing:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import PermissionDenied, UsageError
-from agentnb.kernel.content import said
+from agentnb.kernel.content import text_result
 from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ NOTEBOOK: Schema = {
 }
 
 
-def _tool(
+def tool(
     name: str,
     title: str,
     description: str,
@@ -45,6 +45,7 @@ def _tool(
     *required: str,
     reads: bool = False,
 ) -> dict[str, Any]:
+    """A tool of ours as MCP ``tools/list`` has it."""
     schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
     return described(name, title, description, schema, reads=reads)
 
@@ -56,16 +57,16 @@ def described(name: str, title: str, description: str, schema: Schema, *, reads:
 
 
 TOOLS: dict[str, dict[str, Any]] = {
-    tool["name"]: tool
-    for tool in (
-        _tool(
+    each["name"]: each
+    for each in (
+        tool(
             "variables",
             "List variables",
             "Lists the variables in the user's Jupyter kernel: name, type, shape or length, size.",
             {"filter": {"type": "string", "description": "Only names that hold this; * and ? stand for anything."}},
             reads=True,
         ),
-        _tool(
+        tool(
             "inspect",
             "Inspect a variable",
             "Shows one variable, or what a path into it leads to: type, shape, columns and head of a frame, the source "
@@ -74,7 +75,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "path",
             reads=True,
         ),
-        _tool(
+        tool(
             "run_code",
             "Run code in the kernel",
             "Runs Python code in the user's Jupyter kernel, as a notebook cell would: it sees and changes the user's "
@@ -92,7 +93,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             },
             "code",
         ),
-        _tool(
+        tool(
             "notebooks",
             "List the open notebooks",
             "Lists the notebooks that the user has open with this kernel, the one used last first. The tools for cells "
@@ -100,7 +101,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             {},
             reads=True,
         ),
-        _tool(
+        tool(
             "cells",
             "Read the notebook",
             "Reads the cells of the user's notebook: as they stand in the open page, else as they were last saved.",
@@ -111,7 +112,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             },
             reads=True,
         ),
-        _tool(
+        tool(
             "insert_cell",
             "Insert a cell",
             "Puts a new cell into the notebook that the user has open; the user can undo it. It is not run.",
@@ -125,7 +126,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             },
             "source",
         ),
-        _tool(
+        tool(
             "replace_cell",
             "Replace a cell's text",
             "Replaces the text of a cell in the notebook that the user has open; the user can undo it.",
@@ -133,7 +134,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "cell",
             "source",
         ),
-        _tool(
+        tool(
             "move_cell",
             "Move a cell",
             "Moves a cell of the notebook that the user has open below or above another; the user can undo it.",
@@ -144,14 +145,14 @@ TOOLS: dict[str, dict[str, Any]] = {
             },
             "cell",
         ),
-        _tool(
+        tool(
             "delete_cell",
             "Delete a cell",
             "Deletes a cell of the notebook that the user has open; the user can undo it.",
             {"cell": CELL},
             "cell",
         ),
-        _tool(
+        tool(
             "split_cell",
             "Split a cell",
             "Splits a cell of the notebook that the user has open in two; the user can undo it.",
@@ -166,7 +167,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "cell",
             "line",
         ),
-        _tool(
+        tool(
             "merge_cells",
             "Merge cells",
             "Merges cells of one type that follow each other in the notebook that the user has open into the first of "
@@ -178,7 +179,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "first",
             "last",
         ),
-        _tool(
+        tool(
             "set_cell_type",
             "Change a cell's type",
             "Makes a cell of the notebook that the user has open a code, Markdown or raw cell; a code cell loses its "
@@ -190,7 +191,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "cell",
             "cell_type",
         ),
-        _tool(
+        tool(
             "set_cell_tags",
             "Set a cell's tags",
             "Gives a cell of the notebook that the user has open these tags and no others; the user can undo it.",
@@ -201,7 +202,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "cell",
             "tags",
         ),
-        _tool(
+        tool(
             "run_cell",
             "Run a cell",
             "Runs a code cell of the notebook that the user has open, as if the user had. Its output is in the "
@@ -224,13 +225,13 @@ for _name in OF_CELLS:
 
 def offered_tools() -> dict[str, tuple[str, Tool]]:
     """The kernel tools of plug-ins by their names, each with its plug-in's name."""
-    offers = ((plugin.name, tool) for plugin, tool in plugins().offers("tools"))
-    return {tool.name: (plugin, tool) for plugin, tool in offers if tool.with_kernel and tool.name not in TOOLS}
+    offers = ((plugin.name, each) for plugin, each in plugins().offers("tools"))
+    return {each.name: (plugin, each) for plugin, each in offers if each.with_kernel and each.name not in TOOLS}
 
 
 def kernel_tools() -> dict[str, dict[str, Any]]:
     """Every kernel tool by its name, those of plug-ins last."""
-    return {**TOOLS, **{name: described_offer(tool) for name, (_, tool) in offered_tools().items()}}
+    return {**TOOLS, **{name: described_offer(each) for name, (_, each) in offered_tools().items()}}
 
 
 def described_offer(tool: Tool) -> dict[str, Any]:
@@ -243,7 +244,7 @@ async def call_offer(plugin: str, tool: Tool, session: ToolSession, arguments: d
     """Call a plug-in's tool; the result is an MCP ``CallToolResult``."""
     with plugins().guard(plugin, f"the tool {tool.name!r}"):
         result = await tool.call(session, arguments)
-    return result if isinstance(result, dict) else said(str(result))
+    return result if isinstance(result, dict) else text_result(str(result))
 
 
 def call_words(name: str, arguments: dict[str, Any]) -> tuple[str, str]:
@@ -269,15 +270,15 @@ def checked(name: str, arguments: Any) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise UsageError(f"The arguments of {name} are an object.")
     schema = kernel_tools()[name]["inputSchema"]
-    given = {_NEW_NAMES.get((name, str(key)), str(key)): value for key, value in arguments.items() if value is not None}
-    missing = [key for key in schema["required"] if key not in given]
-    unknown = [key for key in given if key not in schema["properties"]]
+    valid = {_NEW_NAMES.get((name, str(key)), str(key)): value for key, value in arguments.items() if value is not None}
+    missing = [key for key in schema["required"] if key not in valid]
+    unknown = [key for key in valid if key not in schema["properties"]]
     if missing or unknown:
         what = f"wants {missing[0]!r}" if missing else f"has no argument {unknown[0]!r}"
         raise UsageError(f"{name} {what}.", hint=f"It takes {', '.join(schema['properties'])}.")
-    for key, value in given.items():
+    for key, value in valid.items():
         _check(f"{key!r} of {name}", value, schema["properties"][key])
-    return given
+    return valid
 
 
 def _check(what: str, value: Any, schema: Schema) -> None:

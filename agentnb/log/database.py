@@ -83,13 +83,13 @@ MIGRATIONS = (
 """What makes each version of the file out of the one before it; only ever added to."""
 
 
-class Connection(sqlite3.Connection):
+class LogConnection(sqlite3.Connection):
     """A connection that knows which file it opened: a path may lead to another one by now."""
 
     file: FileId = None
 
 
-def connect(path: Path) -> Connection:
+def connect(path: Path) -> LogConnection:
     """Open the log's file, made and brought up to date where need be."""
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -97,11 +97,11 @@ def connect(path: Path) -> Connection:
             return _opened(path)
 
 
-def _opened(path: Path) -> Connection:
+def _opened(path: Path) -> LogConnection:
     make_private(path)
     # Autocommit: each write says itself where its transaction begins.
     connection = sqlite3.connect(
-        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Connection
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=LogConnection
     )
     connection.file = file_at(path)
     try:

@@ -67,9 +67,10 @@ def sizes(path: Path) -> dict[str, int]:
 
 
 def faults(path: Path) -> list[str]:
-    """What is wrong with the file: sentences, a few at most; none where all is well."""
-    connection = _raw(path)
-    with contextlib.closing(connection):
+    """What is wrong with the file: sentences, a few at most; none where all is well, or no log is there yet."""
+    if not path.exists():
+        return []
+    with contextlib.closing(_raw(path)) as connection:
         try:
             found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})") if row[0] != "ok"]
             for table, data in (("snapshots", "state"), ("entries", "envelope")):
@@ -89,6 +90,7 @@ def repair(path: Path) -> Repaired:
 
     Kernels that have the old one open write what is open there into the new one.
     """
+    _demand(path)
     fresh = path.with_name(f"{path.name}.repaired-{os.getpid()}")
     file = database.file_at(path)
     with database.explained(path):
@@ -107,8 +109,11 @@ def repair(path: Path) -> Repaired:
     return Repaired(kept, tuple(lost), "" if aside is None else aside.name)
 
 
-def compact(path: Path) -> None:
-    """Give the room of what was deleted back to the disk; waits for other kernels to have written."""
+def compact(path: Path) -> int:
+    """Give the room of what was deleted back to the disk, once other kernels have written; says how many bytes."""
+    before = _bytes(path)
+    if not path.exists():
+        return 0
     index = path.with_name(f"{path.stem}-search.db")
     with _opened(path) as connection:
         connection.execute("DELETE FROM changes WHERE kind = 'removed'")
@@ -118,6 +123,7 @@ def compact(path: Path) -> None:
         with contextlib.suppress(sqlite3.Error), contextlib.closing(_raw(index)) as connection:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return max(0, before - _bytes(path))
 
 
 WITHOUT_CHANGES = (
@@ -132,6 +138,7 @@ _UNCHANGED = "Nothing was changed. Name a file that `agentnb storage --export` h
 
 def copy_out(path: Path, to: Path) -> int:
     """Write the whole log, as it is at one moment, to a new file; says how many sessions it has."""
+    _demand(path)
     if to.exists():
         raise LogUnavailable(f"{to} is there already.", hint="Name a new file.")
     if not to.parent.is_dir():
@@ -237,6 +244,15 @@ def _uris(connection: sqlite3.Connection) -> list[str]:
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     with database.explained(path), contextlib.closing(database.connect(path)) as connection:
         yield connection
+
+
+def _demand(path: Path) -> None:
+    if not path.exists():
+        raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
+
+
+def _bytes(path: Path) -> int:
+    return sum(each.stat().st_size for each in files_of(path))
 
 
 def _raw(path: Path) -> sqlite3.Connection:

@@ -59,7 +59,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.uri.rpartition("/")[2]
 
 
-class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
+class TurnText(msgspec.Struct, frozen=True, kw_only=True):
     """A finished turn, to be searched for.
 
     Args:
@@ -77,10 +77,10 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
 
 
-def turn_record(uri: str, number: int, turn: Turn) -> TurnRecord:
+def turn_record(uri: str, number: int, turn: Turn) -> TurnText:
     """A finished turn as text."""
     answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
-    return TurnRecord(
+    return TurnText(
         uri=uri, number=number, turn_id=turn.id, prompt=turn.message.text, answer=answer[:SEARCHED_CHARACTERS]
     )
 
@@ -132,7 +132,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass
-class Batch:
+class LogBatch:
     """The data of one write.
 
     Args:
@@ -144,7 +144,7 @@ class Batch:
     """
 
     sessions: dict[str, SessionRecord] = field(default_factory=dict)
-    turns: list[TurnRecord] = field(default_factory=list)
+    turns: list[TurnText] = field(default_factory=list)
     usage: list[TurnUsage] = field(default_factory=list)
     snapshots: dict[str, tuple[int, Any]] = field(default_factory=dict)
     entries: list[Envelope] = field(default_factory=list)

@@ -15,9 +15,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable  # noqa: TC003 - read at run time by NamedTuple
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from agentnb.log.database import BUSY_SECONDS, make_private, opening_alone, transaction
+from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,6 +40,8 @@ HITS = 3
 AROUND = 60
 """Characters that are shown before and behind what was found."""
 
+Where: TypeAlias = Literal["prompt", "answer"]
+_PLACES: tuple[Where, Where] = ("prompt", "answer")
 _SCHEMA = f"""
     CREATE TABLE sessions (uri TEXT PRIMARY KEY, modified_at INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE places (id INTEGER PRIMARY KEY, uri TEXT NOT NULL, number INTEGER NOT NULL, turn_id TEXT NOT NULL);
@@ -58,21 +61,21 @@ _SCAN = """
 """
 
 
-class Hit(NamedTuple):
+class SearchHit(Wire, frozen=True, kw_only=True):
     """One place where a searched text stands.
 
     Attributes:
-        number: The turn's number, 0 for the conversation's first.
+        number: The turn's number, 0 for the session's first.
         turn_id: Its id.
-        where: ``"prompt"`` or ``"answer"``.
+        where: Whether it stands in the prompt or in the answer.
         before: The text before it, on one line, cut.
         text: What was found, as it stands there.
         after: The text behind it, on one line, cut.
     """
 
-    number: int
+    number: Count
     turn_id: str
-    where: str
+    where: Where
     before: str
     text: str
     after: str
@@ -89,7 +92,7 @@ class Matches(NamedTuple):
         left: How many conversations could not be taken into account yet.
     """
 
-    hits: dict[str, list[Hit]]
+    hits: dict[str, tuple[SearchHit, ...]]
     left: int
 
 
@@ -225,29 +228,28 @@ class _Turn(NamedTuple):
     read: Callable[[], tuple[str, ...]]
 
 
-def _hits(turns: Iterable[_Turn], text: str) -> dict[str, list[Hit]]:
+def _hits(turns: Iterable[_Turn], text: str) -> dict[str, tuple[SearchHit, ...]]:
     """The first few hits of each conversation."""
-    found: dict[str, list[Hit]] = {}
+    found: dict[str, tuple[SearchHit, ...]] = {}
     for turn in turns:
-        hits = found.get(turn.uri, [])
+        hits = found.get(turn.uri, ())
         if len(hits) >= HITS:
             continue
         here = _in_turn(turn, text)
         if here and not hits and len(found) == MOST_CONVERSATIONS:
             break
         if here:
-            found[turn.uri] = (hits + here)[:HITS]
+            found[turn.uri] = (*hits, *here)[:HITS]
     return found
 
 
-def _in_turn(turn: _Turn, text: str) -> list[Hit]:
-    places = zip(("prompt", "answer"), turn.read(), strict=True)
-    found = [(where, _hit(whole, text)) for where, whole in places]
-    return [Hit(turn.number, turn.turn_id, where, *hit) for where, hit in found if hit is not None]
+def _in_turn(turn: _Turn, text: str) -> tuple[SearchHit, ...]:
+    places = zip(_PLACES, turn.read(), strict=True)
+    return tuple(hit for where, whole in places if (hit := _hit(turn, where, whole, text)) is not None)
 
 
-def _hit(whole: str, text: str) -> tuple[str, str, str] | None:
-    """What stands before *text*, itself, and what stands behind it; None where *whole* does not have it."""
+def _hit(turn: _Turn, where: Where, whole: str, text: str) -> SearchHit | None:
+    """The first place of *text* in *whole*; None where it does not have it."""
     folded, wanted = whole.casefold(), text.casefold()
     at = folded.find(wanted)
     if at < 0:
@@ -257,10 +259,13 @@ def _hit(whole: str, text: str) -> tuple[str, str, str] | None:
         ends = list(accumulate(len(letter.casefold()) for letter in whole))
         begin, end = bisect_right(ends, begin), bisect_left(ends, end) + 1
     before, after = whole[max(0, begin - AROUND) : begin], whole[end : end + AROUND]
-    return (
-        ("…" if begin > AROUND else "") + _on_one_line(before),
-        _on_one_line(whole[begin:end]),
-        _on_one_line(after) + ("…" if end + AROUND < len(whole) else ""),
+    return SearchHit(
+        number=turn.number,
+        turn_id=turn.turn_id,
+        where=where,
+        before=("…" if begin > AROUND else "") + _on_one_line(before),
+        text=_on_one_line(whole[begin:end]),
+        after=_on_one_line(after) + ("…" if end + AROUND < len(whole) else ""),
     )
 
 

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from agentnb.errors import UnknownSession
 from agentnb.log import database
-from agentnb.log.record import Batch, SessionRecord, StoredSession, TurnRecord
+from agentnb.log.record import LogBatch, SessionRecord, StoredSession, TurnText
 from agentnb.log.search_index import SearchIndex
 from agentnb.log.usage import add_up
 from agentnb.log.watch import LogWatch
-from agentnb.log.writer import Writer, alive, enter, insert, replay
+from agentnb.log.writer import LogWriter, alive, enter, insert, replay
 from agentnb.safe_json import without_half_characters
 from agentnb.state import ChatOrigin, ChatState, SessionState, SessionStatus, reduce_chat, reduce_session
 from agentnb.state.change import iso_time
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from agentnb.errors import LogError
-    from agentnb.log.search_index import Hit
-    from agentnb.log.usage import By, Used, WhichTurns
+    from agentnb.log.search_index import SearchHit
+    from agentnb.log.usage import By, UsageRow, WhichTurns
 
-FLUSH_SECONDS = 5.0
 LISTED = 50
 _UNKNOWN = "The session log has no session {!r}."
 _LISTS = "agentnb.sessions() lists those that it has."
@@ -114,7 +113,7 @@ _EVERY: dict[str, Any] = {
 }  # fmt: skip
 
 
-class Found(NamedTuple):
+class FoundSessions(NamedTuple):
     """What a search has found.
 
     Attributes:
@@ -124,40 +123,22 @@ class Found(NamedTuple):
     """
 
     sessions: list[SessionRecord]
-    hits: dict[str, list[Hit]]
+    hits: dict[str, tuple[SearchHit, ...]]
     left: int
 
 
-class Store:
+class LogStore(LogWriter):
     """The log of one kernel in the file that it shares with others. Safe from any thread."""
 
     def __init__(self, path: Path, host_id: str, on_done: Callable[[LogError | None], None] = lambda _: None) -> None:
-        self.path = path
-        self._host_id = host_id
-        self._writer = Writer(path, host_id, on_done)
+        super().__init__(path, host_id, on_done)
         self._index = SearchIndex(path)
-
-    def begin(self) -> None:
-        """There will be something to write: the thread for it starts now, as it cannot when the interpreter ends."""
-        self._writer.begin()
-
-    def write(self, batch: Batch) -> None:
-        """Write *batch* soon; never waits."""
-        self._writer.put(batch)
-
-    def flush(self, timeout: float = FLUSH_SECONDS) -> bool:
-        """Wait until all that was handed over is in the file; says whether it was within *timeout* seconds."""
-        return self._writer.wait(timeout)
-
-    def close(self, timeout: float = FLUSH_SECONDS) -> None:
-        """Write what was handed over and end the thread, at most *timeout* seconds."""
-        self._writer.stop(timeout)
 
     def sessions(self, search: str = "", **which: Unpack[Which]) -> list[SessionRecord]:
         """The sessions with at least one finished turn, the latest first; as :meth:`find` takes its arguments."""
         return self.find(search, **which).sessions
 
-    def find(self, search: str = "", **which: Unpack[Which]) -> Found:
+    def find(self, search: str = "", **which: Unpack[Which]) -> FoundSessions:
         """The sessions with at least one finished turn, the latest first, and where in them the text stands."""
         search = without_half_characters(search)
         with self._reading() as connection:
@@ -165,7 +146,7 @@ class Store:
             wanted = {**_EVERY, **without_half_characters(dict(which))}
             asked: dict[str, Any] = {**wanted, "search": search.casefold(), "found": json.dumps([*hits])}
             sessions = _listed(connection, asked)
-        return Found(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
+        return FoundSessions(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
 
     def known(self, agent: str, ids: list[str]) -> set[str]:
         """Which of an agent's own sessions, by its ids of them, the log has."""
@@ -177,14 +158,14 @@ class Store:
         with self._reading() as connection:
             return [_record(row) for row in connection.execute(_NAMED, (f"/{beginning}",))] if beginning else []
 
-    def latest_turns(self, uri: str, limit: int) -> list[TurnRecord]:
+    def latest_turns(self, uri: str, limit: int) -> list[TurnText]:
         """The last finished turns of a session as text, oldest first; none where the log does not have it."""
         with self._reading() as connection:
             rows = connection.execute(_LATEST_TURNS, (uri, limit)).fetchall()
         fields = ("number", "turn_id", "prompt", "answer")
-        return [TurnRecord(uri=uri, **dict(zip(fields, row, strict=True))) for row in reversed(rows)]
+        return [TurnText(uri=uri, **dict(zip(fields, row, strict=True))) for row in reversed(rows)]
 
-    def usage(self, by: By, limit: int, **which: Unpack[WhichTurns]) -> list[Used]:
+    def usage(self, by: By, limit: int, **which: Unpack[WhichTurns]) -> list[UsageRow]:
         """What turns used, added up; the latest first."""
         with self._reading() as connection:
             return add_up(connection, by, which, limit)
@@ -315,7 +296,7 @@ def _record(row: tuple[Any, ...]) -> SessionRecord:
     return SessionRecord(**{**values, **flags, "status": values["status"] & ACTIVITY_MASK})
 
 
-def _copied(stored: StoredSession, turns: Iterable[TurnRecord], copy: str, title: str, now: int) -> Batch:
+def _copied(stored: StoredSession, turns: Iterable[TurnText], copy: str, title: str, now: int) -> LogBatch:
     """The batch for a copy under another name: without what waits, runs or is remembered by the agent."""
     channel, chat = f"{copy}/chat", stored.chat
     status = chat.status & ~ACTIVITY_MASK | (chat.status & SessionStatus.ERROR or SessionStatus.IDLE)
@@ -346,7 +327,7 @@ def _copied(stored: StoredSession, turns: Iterable[TurnRecord], copy: str, title
         pinned=False,
         archived=False,
     )
-    return Batch(
+    return LogBatch(
         sessions={copy: record},
         turns=[replace(turn, uri=copy) for turn in turns],
         snapshots={copy: (1, session), channel: (1, transcript)},

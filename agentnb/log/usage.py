@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
@@ -30,28 +31,28 @@ _WHERE = """
 _COLUMNS = "count(*), sum(u.input), sum(u.output), sum(u.cached), max(u.ended_at)"
 
 
-class Used(NamedTuple):
-    """What one group of turns used.
+class UsageRow(NamedTuple):
+    """What some turns used together.
 
     Attributes:
-        key: What the group has in common: a turn, a session's URI, a day, an agent, a folder.
-        name: The same for people: a prompt, a title, a day, an agent, a folder.
+        name: What they have in common: a day (``"2026-11-02"``), a session's title, a prompt, an agent, a folder.
         turns: How many turns.
-        input: Tokens that the models read; None where no agent said it.
-        output: Tokens that they wrote; None likewise.
-        cached: Tokens that they read from their caches; None likewise.
-        costs: Money spent, by currency (ISO 4217).
-        ended_at: When the last of the turns ended, milliseconds since 1970.
+        input_tokens: Tokens that the models read; None where no agent said it.
+        output_tokens: Tokens that they wrote; None likewise.
+        cached_tokens: Tokens that they read from their caches; None likewise.
+        costs: Money spent, by currency (ISO 4217); empty where no agent said it.
+        last: When the last of the turns ended, in UTC.
+        id: Of a session: its id, as :func:`agentnb.resume` takes it; empty otherwise.
     """
 
-    key: str
     name: str
     turns: int
-    input: int | None
-    output: int | None
-    cached: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
     costs: dict[str, float]
-    ended_at: int
+    last: datetime
+    id: str = ""
 
 
 class WhichTurns(TypedDict, total=False):
@@ -72,7 +73,7 @@ class WhichTurns(TypedDict, total=False):
     until: int | None
 
 
-def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int) -> list[Used]:
+def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int) -> list[UsageRow]:
     """The groups, the latest first, *limit* at most."""
     asked = {**dict.fromkeys(WhichTurns.__annotations__), **which, "limit": limit}
     key, name_of = _GROUPS[by]
@@ -85,6 +86,15 @@ def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int
     for group, currency, amount in connection.execute(spent, asked):
         costs.setdefault(group, {})[currency] = amount
     return [
-        Used(group, name or "", turns, read, written, cached, costs.get(group, {}), ended)
+        UsageRow(
+            name=name or "",
+            turns=turns,
+            input_tokens=read,
+            output_tokens=written,
+            cached_tokens=cached,
+            costs=costs.get(group, {}),
+            last=datetime.fromtimestamp(ended / 1000, timezone.utc),
+            id=group.rpartition("/")[2] if by == "session" else "",
+        )
         for group, name, turns, read, written, cached, ended in groups
     ]

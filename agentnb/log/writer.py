@@ -24,7 +24,7 @@ from agentnb.state import ChatState, Envelope, decode, encode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentnb.log.record import Batch, SessionRecord
+    from agentnb.log.record import LogBatch, SessionRecord
 
 _SESSION = """
     INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
@@ -43,40 +43,43 @@ _ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) D
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
 
 
-class Writer:
+FLUSH_SECONDS = 5.0
+
+
+class LogWriter:
     """Writes batches in order, each whole or not at all."""
 
     def __init__(self, path: Path, host_id: str, on_done: Callable[[LogError | None], None]) -> None:
         self.path = path
         self._host_id = host_id
         self._on_done = on_done
-        self._batches: SimpleQueue[Batch | threading.Event | None] = SimpleQueue()
-        self._connection: database.Connection | None = None
+        self._batches: SimpleQueue[LogBatch | threading.Event | None] = SimpleQueue()
+        self._connection: database.LogConnection | None = None
         self._file: database.FileId = None
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Start the thread. An interpreter that ends starts none in Python 3.12, and runs those that there are."""
+        """Start the thread: an interpreter that ends starts none in Python 3.12, and runs those that there are."""
         if self._thread is None:
             thread = threading.Thread(target=self._run, name="agentnb-log", daemon=True)
             thread.start()
             self._thread = thread
 
-    def put(self, batch: Batch) -> None:
+    def write(self, batch: LogBatch) -> None:
         """Write *batch* soon; never waits."""
         self.begin()
         self._batches.put(batch)
 
-    def wait(self, timeout: float) -> bool:
-        """Wait until all that was put before is written, or has failed; says whether that came within *timeout*."""
+    def flush(self, timeout: float = FLUSH_SECONDS) -> bool:
+        """Wait until all that was handed over is written, or has failed; says whether that was within *timeout* s."""
         if self._thread is None:
             return True
         reached = threading.Event()
         self._batches.put(reached)
         return reached.wait(timeout)
 
-    def stop(self, timeout: float) -> None:
-        """Write what was put, and end the thread, at most *timeout* seconds."""
+    def close(self, timeout: float = FLUSH_SECONDS) -> None:
+        """Write what was handed over and end the thread, at most *timeout* seconds."""
         if self._thread is not None:
             self._batches.put(None)
             self._thread.join(timeout)
@@ -90,9 +93,9 @@ class Writer:
         self._leave()
         self._close()
 
-    def _written(self, batch: Batch) -> LogError | None:
+    def _written(self, batch: LogBatch) -> LogError | None:
         try:
-            self._write(batch)
+            self._insert(batch)
         except LogDamaged as error:
             self._close()
             return self._put_aside(error)
@@ -111,7 +114,7 @@ class Writer:
             return self._moved()
         return LogDamaged(damaged.message, hint=f"It was put aside as {aside.name}; a new one is begun.")
 
-    def _write(self, batch: Batch) -> None:
+    def _insert(self, batch: LogBatch) -> None:
         with database.explained(self.path):
             if self._connection is None:
                 self._connection = self._open()
@@ -129,7 +132,7 @@ class Writer:
         message = f"The session log {self.path} was put aside, or moved, while this kernel had it open."
         return LogUnavailable(message, hint="What is open here is written whole into the file that lies there now.")
 
-    def _open(self) -> database.Connection:
+    def _open(self) -> database.LogConnection:
         self._file = database.file_at(self.path)
         connection = database.connect(self.path)
         self._file = connection.file
@@ -171,7 +174,7 @@ def sound(data: object, written: int) -> bool:
     return isinstance(data, bytes) and checksum(data) == written
 
 
-def insert(connection: sqlite3.Connection, batch: Batch, host_id: str) -> None:
+def insert(connection: sqlite3.Connection, batch: LogBatch, host_id: str) -> None:
     """Write *batch* in a transaction."""
     connection.executemany(_SESSION, [_session_row(session, host_id) for session in batch.sessions.values()])
     connection.executemany(_STATUS, [(session.uri, session.status) for session in batch.sessions.values()])

@@ -80,7 +80,7 @@ class Deviation:
 
 
 def _may_fail(item: pytest.Item) -> bool:
-    """Whether *item* is a cell that is meant to fail: what came of its prompt stands in the outputs that it has."""
+    """True if *item* is a cell that is meant to fail: what came of its prompt stands in the outputs that it has."""
     tags = getattr(getattr(item, "cell", None), "metadata", {}).get("tags", ())
     return not {"raises-exception", "nbval-raises-exception"}.isdisjoint(tags)
 

@@ -47,7 +47,7 @@ class PytestCassettes:
         return "record" if self.record else "replay"
 
     def wanted(self, notebook: Path) -> bool:
-        """Whether *notebook* has a cassette, or is to get one."""
+        """True if *notebook* has a cassette, or is to get one."""
         cassette = cassette_of(notebook)
         return self.record or cassette.exists() or answers_of(cassette).exists()
 
@@ -100,20 +100,20 @@ class PytestCassettes:
         return Path(self._folders[key].name)
 
     def news(self, cassette: Path) -> list[str]:
-        """What was not as recorded in *cassette* since this was asked last."""
+        """The deviations from *cassette* since the last call."""
         fresh: list[str] = []
         for report in self._reports(cassette):
-            replayer, found = report["replayer"], report["mismatches"]
-            fresh += found[self._told.get(replayer, 0) :]
-            self._told[replayer] = len(found)
-        said = [f"not as recorded in {os.path.relpath(cassette)}: {text}" for text in dict.fromkeys(fresh)]
-        self.deviations += said
-        return said
+            replayer, mismatches = report["replayer"], report["mismatches"]
+            fresh += mismatches[self._told.get(replayer, 0) :]
+            self._told[replayer] = len(mismatches)
+        news = [f"not as recorded in {os.path.relpath(cassette)}: {text}" for text in dict.fromkeys(fresh)]
+        self.deviations += news
+        return news
 
     def check(self, cassette: Path) -> None:
         """Make sure that all was as recorded."""
-        if found := self.news(cassette):
-            raise CassetteMismatch("\n".join(found))
+        if news := self.news(cassette):
+            raise CassetteMismatch("\n".join(news))
 
     def settle(self, cassette: Path, sessions: Sequence[Session]) -> None:
         """Wait until the replayers have seen every prompt of *sessions* that was made, awaited or not."""
@@ -138,7 +138,7 @@ class PytestCassettes:
         return reports(Path(folder.name)) if folder is not None else []
 
     def gathered(self) -> dict[str, set[tuple[int, ...]]]:
-        """What was played, by cassette, as (session, turn)."""
+        """The turns that were played, by cassette, as (session, turn)."""
         for key, folder in self._folders.items():
             self.is_unreported |= bool(self.news(Path(key)))
             for report in reports(Path(folder.name)):
@@ -149,10 +149,10 @@ class PytestCassettes:
         return self._played
 
     def shipped(self) -> dict[str, Any]:
-        """What `add` takes in another process."""
+        """The data that `add` takes in another process."""
         turns = {path: sorted(turns) for path, turns in self.gathered().items()}
-        found = {"deviations": self.deviations, "is_unreported": self.is_unreported, "recorded": self.recorded}
-        return {"turns": turns, **found}
+        notes = {"deviations": self.deviations, "is_unreported": self.is_unreported, "recorded": self.recorded}
+        return {"turns": turns, **notes}
 
     def add(self, shipped: dict[str, Any]) -> None:
         """Another process, a worker of pytest-xdist, has run notebooks and tests too."""

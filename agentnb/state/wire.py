@@ -23,6 +23,9 @@ Index: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 """A place in a channel's sequence of actions: 1, 2, 3 … without holes."""
 
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+"""A number of things."""
+
 Number: TypeAlias = int | float
 """A number that keeps the form it came in: 1 stays 1."""
 

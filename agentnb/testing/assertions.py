@@ -32,14 +32,14 @@ def assert_text(
         >>> assert_text(session.prompt("/say Hi").wait(), "Hi")  # doctest: +SKIP
     """
     _ended(turn)
-    said = turn.text.strip()
-    if text is not None and said != text.strip():
-        raise AssertionError(f"The agent did not say {text.strip()!r}, but {said!r}.")
+    answer = turn.text.strip()
+    if text is not None and answer != text.strip():
+        raise AssertionError(f"The agent did not say {text.strip()!r}, but {answer!r}.")
     for words in [contains] if isinstance(contains, str) else contains:
-        if words not in said:
-            raise AssertionError(f"The agent did not say {words!r}. It said {said!r}.")
-    if matches is not None and not re.search(matches, said):
-        raise AssertionError(f"What the agent said does not match {matches!r}. It said {said!r}.")
+        if words not in answer:
+            raise AssertionError(f"The agent did not say {words!r}. It answer {answer!r}.")
+    if matches is not None and not re.search(matches, answer):
+        raise AssertionError(f"What the agent answer does not match {matches!r}. It answer {answer!r}.")
     return turn
 
 
@@ -56,8 +56,8 @@ def assert_tool_calls(turn: Turn, *wanted: str | Mapping[str, Any]) -> Turn:
     _ended(turn)
     calls = turn.tool_calls
     if len(calls) != len(wanted) or not all(map(_is_call, calls, wanted)):
-        shown = [f"{call.title} ({call.kind}, {call.status})" for call in calls]
-        raise AssertionError(f"The agent's tool calls are not {list(wanted)}, but {shown}.")
+        actual = [f"{call.title} ({call.kind}, {call.status})" for call in calls]
+        raise AssertionError(f"The agent's tool calls are not {list(wanted)}, but {actual}.")
     return turn
 
 
@@ -86,14 +86,14 @@ def assert_files_written(turn: Turn, files: Mapping[str, str | None] | Iterable[
 def files_written(turn: Turn) -> list[str]:
     """The files that completed edits of *turn* wrote, relative to the workspace, by name."""
     root = _workspace(turn)
-    found = set()
+    written = set()
     for call in turn.tool_calls:
         if call.status == "completed":
             paths = [item.path for item in call.content if isinstance(item, ToolDiffContent)]
             if call.kind == "edit" and not paths:
                 paths = [place.path for place in call.locations]
-            found |= {_relative(path, root) for path in paths}
-    return sorted(found)
+            written |= {_relative(path, root) for path in paths}
+    return sorted(written)
 
 
 def assert_permissions(turn: Turn, *wanted: tuple[str, str]) -> Turn:
@@ -107,26 +107,26 @@ def assert_permissions(turn: Turn, *wanted: tuple[str, str]) -> Turn:
         >>> assert_permissions(turn, ("Run `rm -r data`", "denied"))  # doctest: +SKIP
     """
     _ended(turn)
-    asked = permissions_asked(turn)
-    alike = len(asked) == len(wanted) and all(
-        title in was and answer == told for (title, answer), (was, told) in zip(wanted, asked, strict=True)
+    actual = permissions_asked(turn)
+    alike = len(actual) == len(wanted) and all(
+        title in was and answer == outcome for (title, answer), (was, outcome) in zip(wanted, actual, strict=True)
     )
     if not alike:
-        raise AssertionError(f"The agent did not ask for {list(wanted)}, but for {asked}.")
+        raise AssertionError(f"The agent did not ask for {list(wanted)}, but for {actual}.")
     return turn
 
 
 def permissions_asked(turn: Turn) -> list[tuple[str, str]]:
     """The permission requests in *turn*, each with ``"allowed"`` or ``"denied"``, in order."""
     snapshot = turn.snapshot
-    asked = []
+    permissions = []
     for part in snapshot.response_parts if snapshot is not None else ():
         call = part.tool_call if isinstance(part, ToolCallResponsePart) else None
         if isinstance(call, ToolCallCompletedState) and call.selected_option is not None:
-            asked.append((call.display_name, "allowed"))
+            permissions.append((call.display_name, "allowed"))
         elif isinstance(call, ToolCallCancelledState) and call.reason == "denied":
-            asked.append((call.display_name, "denied"))
-    return asked
+            permissions.append((call.display_name, "denied"))
+    return permissions
 
 
 def _ended(turn: Turn) -> None:

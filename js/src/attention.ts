@@ -49,9 +49,10 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
   const look = () => {
     front.value = isInFront();
   };
-  window.addEventListener("focus", look);
-  window.addEventListener("blur", look);
-  document.addEventListener("visibilitychange", look);
+  const over = new AbortController();
+  window.addEventListener("focus", look, { signal: over.signal });
+  window.addEventListener("blur", look, { signal: over.signal });
+  document.addEventListener("visibilitychange", look, { signal: over.signal });
   const notifications = new Notifications(show);
   const number = pageNumber();
   const running = new Set<string>();
@@ -103,9 +104,7 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
   });
   return () => {
     end();
-    window.removeEventListener("focus", look);
-    window.removeEventListener("blur", look);
-    document.removeEventListener("visibilitychange", look);
+    over.abort();
     notifications.show([]);
     number.set(me, 0);
     if (marked) store.notebook?.attention?.(0);

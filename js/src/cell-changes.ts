@@ -3,7 +3,6 @@
  * user keeps or undoes them: the same changes, with the same operations, as below the turn. Fetched when an agent may
  * change cells.
  */
-import type { effect, ReadonlySignal } from "@preact/signals";
 import type { ChatState, SessionState, ToolCallState, Turn } from "./state/types.gen";
 import { type Change, changesOf } from "./view/change-set";
 import { changesChannel, chatChannel } from "./view/identity";
@@ -18,19 +17,16 @@ const CONVERSATIONS = 20;
 
 export interface CellChangesContext {
   readonly store: Store;
-  /** `effect` of the signals that the store is made of. */
-  readonly effect: typeof effect;
-  /** Changes when a notebook is offered. */
-  readonly offers: ReadonlySignal<unknown>;
+  /** An effect of the signals that the store is made of, which runs also when a notebook is offered. */
+  effectWithOffers(run: () => void): () => void;
 }
 
 /** Follows all conversations whose agents may change cells, until the function that it returns is called. */
-export default function follow({ store, effect, offers }: CellChangesContext): () => void {
+export default function follow({ store, effectWithOffers }: CellChangesContext): () => void {
   let last = "[]";
   const given = new Map<string, CellChange>();
   const view = new CellView(store, "cell-changes");
-  const end = effect(() => {
-    offers.value;
+  const end = effectWithOffers(() => {
     const sessions = (store.root.value?.sessions ?? []).filter((one) => !isArchived(one)).slice(-CONVERSATIONS);
     const changes = sessions.flatMap(({ resource }) => changesIn(store, resource, given));
     const now = JSON.stringify(changes.map(({ id, status, about, isUndoable }) => [id, status, about, isUndoable]));

@@ -61,22 +61,18 @@ function box(name: string, text: string | undefined, className = ""): Node[] {
 }
 
 function rows(shown: ToolCallRehearsal): Node[] {
-  const found: Node[] = [];
-  const variables = (shown.variables ?? []).map(({ name, status, detail, value }) =>
-    item(
-      line(name, 100),
-      line(status, 20),
-      line(detail, 400),
-      value && !detail.includes(value) ? line(value, 300) : undefined,
-    ),
-  );
-  found.push(...section("Variables", variables));
-  found.push(...section("Files", files(shown)));
+  const variables = (shown.variables ?? []).map(({ name, status, detail, value }) => {
+    const more = value && !detail.includes(value) ? line(value, 300) : undefined;
+    return item(line(name, 100), line(status, 20), line(detail, 400), more);
+  });
   const named = (texts: readonly string[] | undefined) => (texts ?? []).map((text) => item(line(text, 400)));
-  found.push(...section("Programs started", named(shown.processes)));
-  found.push(...section("Network: not tried", named(shown.connections)));
-  found.push(...section("Refused", named(shown.refused)));
-  return found;
+  return [
+    ...section("Variables", variables),
+    ...section("Files", files(shown)),
+    ...section("Programs started", named(shown.processes)),
+    ...section("Network: not tried", named(shown.connections)),
+    ...section("Refused", named(shown.refused)),
+  ];
 }
 
 function section(name: string, items: Node[]): Node[] {

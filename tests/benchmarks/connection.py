@@ -1,7 +1,5 @@
 """Chunks per second: our connection against the official SDK's client, same run, same agent, same messages.
 
-    python tests/benchmarks/connection.py [CHUNKS]
-
 An agent process floods a pipe with `session/update` lines and then answers the prompt; the time runs from the prompt to
 its answer. Ours is measured twice: decoded, ordered and routed; and on top of that merged, mapped and reduced.
 """
@@ -16,18 +14,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentnb.acp.agent import Agent
+from agentnb.acp.opening import OpenRequest
+from agentnb.acp.peer import Peer
+from agentnb.agent.catalog import AgentSpec
+from agentnb.agent.process import AgentProcess
+from agentnb.policy.request import PolicyRequest
+from agentnb.state import Action, ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat
+from tests.benchmarks.row import Row
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from agentnb.acp.agent import Agent  # noqa: E402
-from agentnb.acp.opening import OpenRequest  # noqa: E402
-from agentnb.acp.peer import Peer  # noqa: E402
-from agentnb.agent.catalog import AgentSpec  # noqa: E402
-from agentnb.agent.process import AgentProcess  # noqa: E402
-from agentnb.policy.request import PolicyRequest  # noqa: E402
-from agentnb.state import Action, ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
-from tests.benchmarks.row import Row  # noqa: E402
-
 FLOOD = (sys.executable, str(ROOT / "tests/agents/flood.py"))
 SPEC = AgentSpec(name="flood", title="flood", command=FLOOD)
 GOAL = 3.0
@@ -174,20 +170,3 @@ async def _rows(chunks: int) -> list[Row]:
         Row(what="our connection, decoded and routed", value=routed_rate, at_least=GOAL, **beside),
         Row(what="the same, mapped and reduced", value=reduced_rate, **beside),
     ]
-
-
-async def main() -> int:
-    """Measure, print, and fail below the goal."""
-    chunks = int(sys.argv[1]) // 500 * 500 if len(sys.argv) > 1 else CHUNKS
-    theirs = await rate(official, chunks)
-    ours = await rate(routed, chunks)
-    whole = await rate(reduced, chunks)
-    print(f"{chunks:,} chunks, median of {ROUNDS} rounds")
-    print(f"  official SDK client         {theirs:>10,.0f} chunks/s")
-    print(f"  ours, decoded and routed    {ours:>10,.0f} chunks/s   {ours / theirs:.1f} x (goal {GOAL:g} x)")
-    print(f"  ours, mapped and reduced    {whole:>10,.0f} chunks/s   {whole / theirs:.1f} x")
-    return 0 if ours >= GOAL * theirs else 1
-
-
-if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))

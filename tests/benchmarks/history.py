@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 from agentnb.log import database
-from agentnb.log.store import Store
+from agentnb.log.store import LogStore
 from tests.benchmarks.row import Row
 
 CONVERSATIONS = int(os.environ.get("AGENTNB_HISTORY_SIZE", "10000"))
@@ -49,7 +49,7 @@ class _Log:
 
     def __init__(self, path: Path, count: int) -> None:
         self.count = count
-        self.store = Store(path, "generated")
+        self.store = LogStore(path, "generated")
         with closing(database.connect(path)) as connection, database.transaction(connection):
             connection.executemany(_SESSION, _sessions(count))
             connection.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?)", _turns(count))
@@ -59,13 +59,13 @@ class _Log:
             pass
         self.index_seconds = time.perf_counter() - began
 
-    def best(self, ask: Callable[[Store], object]) -> float:
+    def best(self, ask: Callable[[LogStore], object]) -> float:
         """Milliseconds."""
         return min(_seconds(lambda: ask(self.store)) for _ in range(ROUNDS)) * 1000
 
 
 _SESSION = "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, NULL, 'generated', 0, ?, ?, NULL)"
-_QUESTIONS: dict[str, tuple[Callable[[Store], object], float]] = {
+_QUESTIONS: dict[str, tuple[Callable[[LogStore], object], float]] = {
     "first page": (lambda store: store.find(), MOST_LIST_MS),
     "first page of a folder": (lambda store: store.find(cwd="/work/7"), MOST_LIST_MS),
     "first page of what failed": (lambda store: store.find(state="failed"), MOST_LIST_MS),

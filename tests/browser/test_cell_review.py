@@ -124,7 +124,6 @@ def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
 def test_a_decision_of_one_page_is_in_the_cells_of_the_other_whose_chat_is_closed(
     lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
 ) -> None:
-    """What was kept or undone, or rejected, can be decided once."""
     lab.open("two-windows.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
     lab.save()

@@ -54,7 +54,6 @@ def test_a_permission_is_answered_in_the_chat(chat: Cell) -> None:
 
 
 def test_stop_ends_a_silent_turn(chat: Cell) -> None:
-    """After Stop the box takes the next prompt."""
     say(chat, "/hang")
     chat.expect_text(re.compile("I am silent"))
     chat.button("Stop").click()
@@ -64,7 +63,6 @@ def test_stop_ends_a_silent_turn(chat: Cell) -> None:
 
 
 def test_two_views_of_one_session_stay_in_step(chat: Cell, lab: Lab) -> None:
-    """Shown twice, both views show the same answer."""
     other = lab.cell(1)
     other.write("session")
     other.run()

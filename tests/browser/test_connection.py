@@ -82,7 +82,6 @@ def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab,
 
 
 def test_a_kernel_that_was_shut_down_is_said_to_have_ended(lab: Lab, responsive_kernel: str) -> None:
-    """Not restarted: ended."""
     chat = opened(lab, "ended", responsive_kernel)
     lab.command("notebook:shutdown-kernel")
     chat.expect_banner("The kernel ended.")
@@ -114,7 +113,6 @@ def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, blocked_kernel: str) -> None:
 
 
 def test_an_answer_streams_on_into_a_busy_kernels_page(lab: Lab, blocked_kernel: str) -> None:
-    """What the agent says comes through while a cell blocks, whole."""
     chat = opened(lab, "busy-stream", blocked_kernel, BUSY)
     expected = chat.count_slowly()
     blocking = lab.cell(1)

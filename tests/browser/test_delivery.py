@@ -79,7 +79,6 @@ def shown_again(room: Lab) -> Chat:
 
 
 def test_scrolled_away(room: Lab, chat: Chat) -> None:
-    """Nobody sees the output while the answer goes on."""
     expected = chat.count_slowly()
     notebook_area = room.panel.locator(".jp-WindowedPanel-outer")
     notebook_area.evaluate("e => e.scrollTo(0, e.scrollHeight)")
@@ -101,7 +100,6 @@ def test_output_collapsed(room: Lab, chat: Chat) -> None:
 
 
 def test_notebook_tab_in_the_background(room: Lab, chat: Chat) -> None:
-    """Another tab of JupyterLab is in front meanwhile."""
     expected = chat.count_slowly()
     room.command("launcher:create")
     expect(chat.root).not_to_be_visible()
@@ -110,7 +108,6 @@ def test_notebook_tab_in_the_background(room: Lab, chat: Chat) -> None:
 
 
 def test_second_display_and_new_view_for_output(room: Lab, chat: Chat) -> None:
-    """All views of one session show the same, those that came late too."""
     expected = chat.count_slowly()
     second = shown_again(room)
     room.cell(0).focus()

@@ -85,7 +85,6 @@ def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab
 
 
 def test_the_buttons_on_a_failed_cell_cover_no_error_of_one_line(lab: Lab) -> None:
-    """Without a traceback the error itself is where they are."""
     lab.open("one-line.ipynb", notebook("import agentnb\nagentnb.map('hello', ['world'])", kernel="ipykernel7"))
     lab.run_cells(1)
     lab.cell(0).expect_text("The prompt has no field")

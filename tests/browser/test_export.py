@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser
 
-from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.plugins.export.page import page as exported
 from tests.browser.conftest import FLAGS, PICTURES
 from tests.browser.pdf import words
@@ -30,8 +30,10 @@ SAID = (
 def test_a_page_runs_nothing_and_prints_whole(browser: Browser, tmp_path: Path) -> None:
     """No dialog, no request, no word on the console; folded on the screen, open in print."""
     file = tmp_path / "said.html"
-    hostile = tuple(Entry(kind="answer", source=source) for source in HOSTILE)
-    file.write_text(exported(Document(title="Said", entries=(*hostile, Entry(kind="answer", source=FOLDED)))), "utf-8")
+    hostile = tuple(DocumentEntry(kind="answer", source=source) for source in HOSTILE)
+    file.write_text(
+        exported(Document(title="Said", entries=(*hostile, DocumentEntry(kind="answer", source=FOLDED)))), "utf-8"
+    )
     context = browser.new_context()
     try:
         page = context.new_page()
@@ -80,9 +82,10 @@ One with a command that is not known: $\nosuch{x}$.
 def test_formulas_are_drawn_and_a_wide_one_scrolls(
     browser: Browser, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
 ) -> None:
-    """In the page's colours; the page itself is no wider than the window."""
     file = tmp_path / "maths.html"
-    file.write_text(exported(Document(title="Maths", entries=(Entry(kind="answer", source=MATHEMATICS),))), "utf-8")
+    file.write_text(
+        exported(Document(title="Maths", entries=(DocumentEntry(kind="answer", source=MATHEMATICS),))), "utf-8"
+    )
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     try:
         page = context.new_page()

@@ -86,7 +86,6 @@ def test_a_command_is_completed(chat: Cell, lab: Lab) -> None:
 
 
 def test_a_tab_is_renamed_closed_and_brought_back(chat: Cell, lab: Lab) -> None:
-    """By the keyboard alone; both views see it."""
     twin = lab.cell(1)
     twin.run()
     twin.expect_done(2)
@@ -278,7 +277,6 @@ def test_a_turn_that_failed_is_sent_again(chat: Cell) -> None:
 
 
 def test_axe_finds_nothing_serious_in_any_theme(chat: Cell, lab: Lab) -> None:
-    """In a conversation with every kind of part, a question open, the menu open, completions open."""
     for command in (
         "/markdown",
         "/think Is it so?",

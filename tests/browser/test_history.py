@@ -96,7 +96,6 @@ def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_de
 
 
 def test_the_history_opens_from_the_palette_while_the_sidebar_is_closed(lab: Lab, kernelspecs: Path) -> None:
-    """By keyboard: the search box has the focus then."""
     lab.open("history-palette.ipynb", notebook("1", kernel="ipykernel7"))
     side = Side(lab.page)
     lab.command("apputils:activate-command-palette")

@@ -113,7 +113,6 @@ def test_kernel_access_and_a_terminal_agent_are_switched_by_mouse_in_jupyterlab(
 
 @pytest.mark.notebook7
 def test_kernel_access_and_a_terminal_agent_are_switched_by_keyboard_in_notebook_7(lab: Lab, kernelspecs: Path) -> None:
-    """The same, with keys."""
     classic = Classic(lab)
     classic.open("access7.ipynb", CELL)
     lab.run_cells(1)

@@ -84,7 +84,6 @@ def fixing(lab: Lab) -> Locator:
 
 
 def test_large_notebook_and_doubled_ids_when_fixed_reviewed_and_mentioned_stay_usable(lab: Lab, side: Side) -> None:
-    """Of 5,000 cells those round the active one are told, and nothing while the user types in the chat."""
     cells = [f"value_{number} = {number}" for number in range(CELLS)]
     cells[0], cells[FAILING] = SETUP, FAIL
     lab.open("large.ipynb", notebook(*cells, kernel="ipykernel7"))

@@ -90,13 +90,11 @@ def off_screen(page: Page, selector: str) -> list[Any]:
     ],
 )
 def test_buttons_at_200_percent_zoom_are_on_the_screen(show: Show, scene: str, selector: str) -> None:
-    """Nobody has to scroll to answer, to stop, to send or to get to another conversation."""
     assert off_screen(show(scene, **ZOOMED, scale=2), selector) == []
 
 
 @pytest.mark.parametrize("scene", ["permission-edit", "permission-wider"])
 def test_answers_of_a_card_stay_in_sight_while_its_beginning_is_read(show: Show, scene: str) -> None:
-    """Also where the card is taller than the window."""
     page = show(scene, **ZOOMED, scale=2)
     page.locator(".permission").evaluate("(card) => card.scrollIntoView({block: 'start'})")
     assert off_screen(page, ".permission-options button") == []
@@ -104,7 +102,6 @@ def test_answers_of_a_card_stay_in_sight_while_its_beginning_is_read(show: Show,
 
 @pytest.mark.parametrize("width", [320, 640])
 def test_a_chat_however_narrow_is_never_wider_than_its_place(show: Show, width: int) -> None:
-    """What is wider scrolls in a box of its own."""
     for scene in ("tools", "permission", "permission-wider", "many-tabs", "form", "changes-review"):
         page = show(scene, width=width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, scene
@@ -112,7 +109,6 @@ def test_a_chat_however_narrow_is_never_wider_than_its_place(show: Show, width: 
 
 @pytest.mark.parametrize("width", [320, 640])
 def test_undo_of_a_closed_conversation_is_one_line(show: Show, width: int) -> None:
-    """Its letters once stood below each other."""
     page = show("many-tabs", width=width)
     page.get_by_role("tab", selected=True).press("Delete")
     page.evaluate(
@@ -147,7 +143,6 @@ def test_tabs_without_room_have_a_list_that_names_each(show: Show) -> None:
 
 
 def test_thinking_while_it_grows_keeps_its_height_and_shows_its_end(show: Show) -> None:
-    """It scrolls in its own box."""
     page = show("thinking")
     box = page.locator(".thinking")
     expect(box).to_be_visible()
@@ -247,7 +242,6 @@ def test_the_list_of_a_card_below_a_cell_is_seen_whole(show: Show) -> None:
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_the_first_click_on_reject_counts_while_the_list_is_open(show: Show, width: int, height: int) -> None:
-    """Nothing moves between press and release."""
     page = show("permission-wider", width=width, height=height)
     card = open_list(page)
     card.get_by_role("button", name="Reject", exact=True).click(delay=100)

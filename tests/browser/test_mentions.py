@@ -36,7 +36,6 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 
 
 def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(lab: Lab, side: Side) -> None:
-    """By keyboard and by mouse; the chips show what is sent."""
     lab.open("added.ipynb", notebook(DRAW, "threshold = 5", kernel="ipykernel7"))
     lab.run_cells(1)
     expect(lab.cell(0).output.locator(".jp-RenderedImage img")).to_be_visible(timeout=PATIENCE_MS)
@@ -92,7 +91,6 @@ def test_an_svg_with_scripts_goes_to_the_agent_as_a_picture_and_nothing_of_it_ac
 
 
 def test_a_variable_of_the_debuggers_list_is_added_to_the_chat(lab: Lab, side: Side, kernelspecs: Path) -> None:
-    """By its context menu; its chip shows what is sent."""
     spec = json.loads((kernelspecs / "kernels/ipykernel7/kernel.json").read_text(encoding="utf-8"))
     (kernelspecs / "kernels/debugged").mkdir()
     described = json.dumps({**spec, "display_name": "debugged", "metadata": {"debugger": True}})

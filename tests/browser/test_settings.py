@@ -141,7 +141,6 @@ def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Si
 
 
 def test_what_is_typed_when_the_settings_are_closed_is_set_or_the_chat_says_why_not(lab: Lab, side: Side) -> None:
-    """By Escape, with the focus in the box; what is no number is refused."""
     lab.open("typed-settings.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
     side.expect_chat()

@@ -271,7 +271,6 @@ def test_each_notebook_has_its_own_chat(lab: Lab, side: Side) -> None:
 
 
 def test_a_closed_notebook_takes_its_chat_along(lab: Lab, side: Side) -> None:
-    """Without a notebook the sidebar says what to do."""
     lab.open("side-closed.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.expect_chat()
@@ -359,7 +358,6 @@ def test_the_buttons_of_a_code_block_insert_replace_and_run_it(lab: Lab, side: S
 
 
 def test_a_cell_is_replaced_and_one_undo_brings_it_back(lab: Lab, side: Side) -> None:
-    """What was typed just before is not undone with it."""
     lab.open("side-replace.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.expect_chat()

@@ -77,7 +77,6 @@ def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_
 
 @pytest.mark.notebook7
 def test_what_the_agent_suggests_is_chosen_by_keyboard_in_notebook_7(lab: Lab, side: Side) -> None:
-    """As in JupyterLab."""
     classic = Classic(lab)
     classic.open("suggestions7.ipynb", SETUP)
     lab.run_cells(1)

@@ -46,7 +46,6 @@ def test_agent_magic_when_only_the_chat_is_open_answers_and_says_once_what_the_n
 
 
 def test_agent_magic_when_a_cell_has_loaded_it_too_has_no_note(plain_kernel: RunningKernel) -> None:
-    """Whichever comes first."""
     open_chat(plain_kernel)
     plain_kernel.run("%load_ext agentnb")
     assert NOTE not in plain_kernel.run(CELL).stdout
@@ -55,7 +54,6 @@ def test_agent_magic_when_a_cell_has_loaded_it_too_has_no_note(plain_kernel: Run
 def test_agent_magic_when_it_was_unloaded_stays_away_although_a_page_loads_the_chat_again(
     plain_kernel: RunningKernel,
 ) -> None:
-    """The user took it out."""
     plain_kernel.run("%load_ext agentnb")
     plain_kernel.run("%unload_ext agentnb")
     open_chat(plain_kernel)

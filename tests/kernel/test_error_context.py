@@ -28,7 +28,6 @@ print(turn.snapshot.message.attachments[0].model_representation)
 def test_caught_error_when_given_as_context_or_mentioned_shows_lines_and_values_of_its_cells(
     shared_kernel: RunningKernel, turn: str
 ) -> None:
-    """As `@error` shows one that no code caught."""
     shared_kernel.run("def ratio(x):\n    below = x - 3\n    return x / below")
     code = CAUGHT.format(turn=turn).replace("error = caught", "error = error2 = caught")
     lines = shared_kernel.run(code).stdout.splitlines()

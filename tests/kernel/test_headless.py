@@ -29,7 +29,6 @@ from tests.notebooks.recorded import notebook, run, without_agents
 def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(
     shared_kernel: RunningKernel, prompt: str, error: str
 ) -> None:
-    """And still one markdown output, of what there was."""
     result = shared_kernel.run(f"%agent {prompt}")
     assert result.status == "error"
     assert result.error.startswith(error)
@@ -38,7 +37,6 @@ def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(
 
 
 def test_the_time_limit_can_be_set_for_all_turns(kernel: RunningKernel) -> None:
-    """By the configuration."""
     kernel.run("%config Agentnb.timeout = 1")
     result = kernel.run("%agent /hang")
     assert result.error.startswith("TurnTimeout: The turn did not end in 1 s")
@@ -56,27 +54,15 @@ def test_where_nobody_is_there_a_turn_has_a_limit_of_its_own(kernel: RunningKern
 
 
 def test_the_limit_holds_for_a_blocking_cell_too(shared_kernel: RunningKernel) -> None:
-    """Where a cell cannot await."""
     result = shared_kernel.run("def ask():\n    %agent --timeout 1 /hang\nask()")
     assert result.error.startswith("TurnTimeout")
 
 
 def test_a_permission_is_denied_with_its_reason(shared_kernel: RunningKernel) -> None:
-    """In the output: nobody was asked, and what to type."""
     shown = shared_kernel.run("%agent /write notes.txt Words").displayed()[0]
     assert "No front end is attached to ask" in shown
     assert "--permissions allow" in shown
     assert not (shared_kernel.folder / "notes.txt").exists()
-
-
-@pytest.mark.parametrize("prompt", ["/fail", "/stop refusal", "--timeout 1 /hang"])
-def test_the_run_fails(tmp_path: Path, prompt: str) -> None:
-    """Nbconvert's exit code says so; the next cell does not run."""
-    path = notebook(tmp_path / "fails.ipynb", "%load_ext agentnb", f"%agent {prompt}", "open('reached', 'w')")
-    done = run("nbconvert", "--to", "notebook", "--execute", path.name, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "Turn" in done.stderr
-    assert not (tmp_path / "reached").exists()
 
 
 PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
@@ -85,12 +71,13 @@ PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
 @pytest.mark.parametrize(
     ("runner", "prompt", "error"),
     [
+        (("nbconvert", "--to", "notebook", "--execute", "fails.ipynb"), "/stop refusal", "TurnRefused"),
         (("papermill", "--no-progress-bar", "fails.ipynb", "out.ipynb"), "/fail", "TurnFailed"),
         (("jupyter", "execute", "fails.ipynb"), "/stop refusal", "TurnRefused"),
         ((*PYTEST, "--nbmake", "fails.ipynb"), "--timeout 1 /hang", "TurnTimeout"),
         (("IPython", "fails.ipy"), "/stop refusal", "TurnRefused"),
     ],
-    ids=["papermill", "nbclient", "nbmake", "ipython"],
+    ids=["nbconvert", "papermill", "nbclient", "nbmake", "ipython"],
 )
 def test_every_runner_ends_with_the_error(tmp_path: Path, runner: tuple[str, ...], prompt: str, error: str) -> None:
     """Exit code 1, the error's class in what is printed, and nothing behind it is run."""
@@ -115,7 +102,6 @@ def test_nbval_fails_the_cells_that_fail(tmp_path: Path, option: str) -> None:
 
 
 def test_a_script_raises_what_went_wrong(tmp_path: Path) -> None:
-    """Where it asks to."""
     said = "import agentnb; agentnb.start().prompt('/stop refusal').wait(60, check=False).raise_for_error()"
     (tmp_path / "script.py").write_text(said, encoding="utf-8")
     done = run("script", cwd=tmp_path)
@@ -124,7 +110,6 @@ def test_a_script_raises_what_went_wrong(tmp_path: Path) -> None:
 
 
 def test_a_long_turn_is_told_to_the_terminal(tmp_path: Path) -> None:
-    """And is not in the notebook."""
     path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run head -n 1 fifo")
     os.mkfifo(tmp_path / "fifo")  # the turn ends when it was told, and not before
     fifo = os.open(tmp_path / "fifo", os.O_RDWR)
@@ -143,7 +128,6 @@ def test_a_long_turn_is_told_to_the_terminal(tmp_path: Path) -> None:
 
 
 def test_without_a_terminal_nothing_is_told(tmp_path: Path) -> None:
-    """In CI."""
     path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run sleep 1")
     env = {**without_agents(), "AGENTNB_PROGRESS_SECONDS": "0.1"}
     done = run("nbconvert", "--to", "notebook", "--execute", "--inplace", path.name, cwd=tmp_path, env=env)

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
 
 
 def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKernel) -> None:
-    """One after the other, as a user would; what cannot be done says why."""
     kernel.run("import os; os.environ['AGENTNB_ELIZA_STORE'] = 'store'; os.environ['AGENTNB_ELIZA_LOGIN'] = '0'")
     kernel.run("%agent -t cats my cat is ill")
     assert "Copied into the tab 'dogs'" in kernel.run("%agents fork cats as dogs").values[0]
@@ -35,6 +34,5 @@ def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKerne
 
 
 def test_mcp_servers_in_the_configuration_are_given_to_tabs(kernel: RunningKernel) -> None:
-    """To those that are opened from then on."""
     kernel.run('%config Agentnb.mcp_servers = {"files": {"command": "cat"}}')
     assert "These came with the session: `files`." in kernel.run("%agent -n /mcp").displayed()[0]

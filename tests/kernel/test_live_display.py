@@ -62,7 +62,6 @@ def test_a_cell_that_blocks_does_not_hang_on_a_question(kernel: RunningKernel) -
 
 
 def test_text_only_is_a_setting(kernel: RunningKernel) -> None:
-    """With ``view = "text"`` no widget is made."""
     kernel.run("%config Agentnb.view = 'text'")
     assert [] == kernel.run("%agent /say Hi", clickable=True).displayed(WIDGET)
     assert "Hi" == kernel.run("%agent /say Hi", clickable=True).displayed()[-1]

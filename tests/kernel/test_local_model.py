@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.local.conftest import models
+from tests.unit.plugins.local.conftest import models
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
-    from tests.unit.local.conftest import Models
+    from tests.unit.plugins.local.conftest import Models
 
 __all__ = ["models"]  # the fixture
 

@@ -34,7 +34,6 @@ def test_an_agent_that_is_started_early_is_recorded_too(kernel: RunningKernel) -
 
 
 def test_it_says_what_it_wants(kernel: RunningKernel) -> None:
-    """A path to begin, a recording to end."""
     assert kernel.run("%agents record").error.startswith("UsageError: %agents record needs a path.")
     assert kernel.run("%agents record stop").error.startswith("UsageError: Nothing is being recorded.")
     assert "is not a folder" in kernel.run("%agents record none/a.jsonl").error

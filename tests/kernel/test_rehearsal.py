@@ -240,7 +240,6 @@ def test_files_that_the_kernel_itself_writes_meanwhile_are_no_change(kernel: Run
 
 @needs_namespaces
 def test_what_python_compiles_by_the_way_is_no_change(kernel: RunningKernel) -> None:
-    """Of modules that the code imports, and that a program imports which it starts."""
     (kernel.folder / "module.py").write_text("n = 1\n")
     code = "import module, subprocess, sys; subprocess.run([sys.executable, '-c', 'import module'], check=True)"
     begin = "import agentnb, os, sys; sys.dont_write_bytecode = False; os.environ.pop('PYTHONDONTWRITEBYTECODE', None)"

@@ -72,7 +72,6 @@ def test_control_c_cancels_the_turn_and_leaves_the_prompt(terminal: pexpect_type
 
 
 def test_an_agent_with_kernel_access_runs_code_in_the_shell(terminal: pexpect_types.spawn) -> None:
-    """While the command waits; at the prompt nothing does."""
     terminal.sendline("%agent --kernel --permissions allow /kernel run mine = 6 * 7; print('inner')")
     terminal.expect("said: inner")
     terminal.expect(r"In \[3\]: ")
@@ -81,7 +80,6 @@ def test_an_agent_with_kernel_access_runs_code_in_the_shell(terminal: pexpect_ty
 
 
 def test_an_agent_runs_code_while_python_awaits_its_turn(terminal: pexpect_types.spawn) -> None:
-    """The loop that awaits the turn runs the code."""
     terminal.sendline("import agentnb; session = agentnb.start(permissions='allow', kernel_tools=True)")
     terminal.expect(r"In \[3\]: ")
     terminal.sendline("turn = await session.prompt('/kernel run mine = 6 * 7'); turn.tool_calls[0].status, mine")

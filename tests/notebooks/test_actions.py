@@ -84,7 +84,6 @@ def test_the_example_runs(checkout: Path) -> None:
 
 
 def test_the_example_fails_where_the_notebook_was_changed(checkout: Path) -> None:
-    """Or it would prove nothing."""
     path = checkout / "fit.ipynb"
     path.write_text(path.read_text(encoding="utf-8").replace("-t other Hello", "-t other Bye"), encoding="utf-8")
     commands = [step for step in steps() if "run" in step]

@@ -14,7 +14,6 @@ CELLS = (
 
 
 def test_a_notebook_with_a_batch_is_replayed_without_its_agent(tmp_path: Path) -> None:
-    """Its outputs are as recorded, and an input that is not recorded fails the cell with what to do."""
     path = notebook(tmp_path / "many.ipynb", *CELLS)
     record(path)
     assert sorted(each.name for each in tmp_path.glob("many*")) == ["many.batch.jsonl", "many.ipynb"]

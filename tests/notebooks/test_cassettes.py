@@ -62,7 +62,6 @@ def without_outputs(notebook: bytes) -> str:
 
 @pytest.mark.parametrize("way", ["refused", "apart"])
 def test_there_is_no_network(way: str) -> None:
-    """In both ways of taking it away, of which the replays use each that there is."""
     alone = offline() if way == "apart" else []
     if way == "apart" and not alone:
         pytest.skip("the system lets nobody make a network of its own; the replays' processes are refused it")
@@ -80,7 +79,6 @@ def test_three_agents_and_work_in_a_kernel_are_recorded() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_replays_are_equal_to_the_byte(name: str, tmp_path: Path) -> None:
-    """In another folder and kernel each time, with the agents not on the PATH and no network but loopback."""
     assert shutil.which("opencode", path=bare_path()) is None
     assert shutil.which("gemini", path=bare_path()) is None
     stored = with_this_python((FOLDER / f"{name}.ipynb").read_bytes())
@@ -101,7 +99,6 @@ def test_replays_are_equal_to_the_byte(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_of_the_machine_is_in_them(name: str) -> None:
-    """No temporary folder, no home, no address."""
     _rules, _, text = (FOLDER / f"{name}.cassette.jsonl").read_text(encoding="utf-8").partition("\n")
     text += (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8")
     assert [

@@ -57,7 +57,6 @@ def test_runners_play_the_cassette(recorded: Path, options: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize("options", [("--nbval",), ("--nbmake",)])
 def test_a_changed_prompt_fails_with_the_diff(recorded: Path, options: tuple[str, ...]) -> None:
-    """Under every runner, also where outputs are not compared."""
     reworded(recorded, "-t other Hello", "-t other Good evening")
     done = run(*PYTEST, *options, "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
@@ -74,7 +73,6 @@ def cut(notebook: Path, cells: int) -> None:
 
 
 def test_turns_that_no_cell_asks_for_are_named(recorded: Path) -> None:
-    """And with --agentnb-strict they fail the run."""
     cut(recorded, 4)
     done = run(*PYTEST, "--nbval", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
@@ -103,7 +101,6 @@ def test_in_parallel(recorded: Path, options: tuple[str, ...]) -> None:
 
 
 def test_papermill_and_nbclient_in_a_test(recorded: Path) -> None:
-    """By the fixture `agentnb_replay`."""
     (recorded.parent / "test_fit.py").write_text(
         """
 import nbformat, papermill
@@ -127,7 +124,6 @@ def test_nbclient(agentnb_replay):
 
 
 def test_nbconvert_by_the_environment(recorded: Path) -> None:
-    """Without pytest: the same bytes as stored."""
     before = recorded.read_bytes()
     done = execute(recorded, AGENTNB_CASSETTE="fit.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
     assert done.returncode == 0, done.stderr
@@ -135,7 +131,6 @@ def test_nbconvert_by_the_environment(recorded: Path) -> None:
 
 
 def test_papermill_by_the_environment(recorded: Path) -> None:
-    """On the command line."""
     env = {**without_agents(), "AGENTNB_CASSETTE": "fit.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay"}
     done = run("papermill", "--no-progress-bar", "fit.ipynb", "out.ipynb", cwd=recorded.parent, env=env)
     assert done.returncode == 0, done.stderr
@@ -147,7 +142,6 @@ def outputs(path: Path) -> list[object]:
 
 
 def test_record_anew(recorded: Path) -> None:
-    """With the agent installed; the notebook itself is not changed."""
     reworded(recorded, "-t other Hello", "-t other Good evening")
     before = recorded.read_bytes()
     env = stand_in(recorded.parent)
@@ -163,7 +157,6 @@ def test_record_anew(recorded: Path) -> None:
 
 
 def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
-    """And does not fall back to an agent."""
     cassette = recorded.parent / "fit.cassette.jsonl"
     data = cassette.read_bytes()
     cassette.write_bytes(data[: len(data) // 2])
@@ -310,7 +303,6 @@ def test_a_notebook_without_a_cassette_may_use_the_built_in_agent_only(tmp_path:
 
 
 def test_a_notebook_that_asks_for_nothing_any_more_is_named(recorded: Path) -> None:
-    """Every cassette that was to be played counts, whether or not a replayer was started."""
     cut(recorded, 1)
     done = run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1, done.stdout

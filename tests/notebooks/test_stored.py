@@ -32,7 +32,6 @@ def test_every_prompt_has_exactly_one_final_output(cells: list[Any]) -> None:
 
 
 def test_nothing_needs_a_kernel_to_be_read(cells: list[Any]) -> None:
-    """No widget, no script."""
     outputs = [output for cell in cells for output in cell.outputs]
     kinds = {kind for output in outputs for kind in output.get("data", {})}
     assert kinds <= {"text/plain", "text/markdown", "text/html", "image/png"}

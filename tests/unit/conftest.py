@@ -39,7 +39,7 @@ FIRST = (
     "cassette/test_switch.py",
     "ipython/test_bounded_look.py",  # waits
     "ipython/test_markdown.py",
-    "batch/test_cluster_workers.py",
+    "map/test_cluster_workers.py",
     "kernel/test_job_queue.py",  # waits
     "policy/test_dangerous.py",
     "rehearsal/test_inherited.py",
@@ -60,8 +60,8 @@ FIRST = (
 )
 """What begins first, the longest before the others; what waits for programs stands between what only computes."""
 WITH_PROCESSES = {
-    "acp", "agent", "ahp", "api", "batch", "cassette", "chain", "changes", "checkup", "cli", "eliza", "events",
-    "export", "host", "local", "log", "plugins", "rehearsal", "sandbox",
+    "acp", "agent", "ahp", "api", "cassette", "chain", "changes", "checkup", "cli", "eliza", "events",
+    "export", "host", "local", "log", "map", "plugins", "rehearsal", "sandbox",
 }  # fmt: skip
 """Folders whose tests start agents, kernels or git."""
 FILES_WITH_PROCESSES = {

@@ -14,7 +14,7 @@ import pytest
 from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.process import RING, TAIL_CHARACTERS, AgentProcess
 from agentnb.credentials import Credentials, logger
-from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.plugins.export.documents import FORMS, exported
 from agentnb.policy.audit import AuditLog, Record
 from tests.unit.cassette.test_secrets import CREDENTIALS, HARMLESS, bare
@@ -59,7 +59,10 @@ def logged(words: str, _: Path) -> str:
 
 def export(form: str) -> Written:
     def write(words: str, _: Path) -> str:
-        entries = (Entry(kind="prompt", source=words), Entry(kind="answer", source=f"I use {words} now."))
+        entries = (
+            DocumentEntry(kind="prompt", source=words),
+            DocumentEntry(kind="answer", source=f"I use {words} now."),
+        )
         return exported(Document(title="T", entries=entries), form)
 
     return write

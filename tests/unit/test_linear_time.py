@@ -18,6 +18,7 @@ from agentnb.host.permissions.permission_request import asked_request
 from agentnb.ipython.display_formulas import MarkdownLines, on_one_line
 from agentnb.ipython.transcript import transcript
 from agentnb.kernel.cell_names import cell_title
+from agentnb.kernel.code_runner import NotebookCell
 from agentnb.policy.command_targets import command_targets
 from agentnb.policy.commands.code import rate_code
 from agentnb.policy.commands.disguise import insides
@@ -75,7 +76,7 @@ def ring(text: str) -> str:
 
 
 def titles(text: str) -> None:
-    cell_title("code", 1, text)
+    cell_title(NotebookCell(id="a", kind="code", count=1, source=text))
     mcp_title({"method": text, "params": {"name": text}})
 
 

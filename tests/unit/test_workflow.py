@@ -35,10 +35,3 @@ def test_ci_workflow_runs_every_supported_python() -> None:
     """The matrix and the classifiers name the same versions."""
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
     assert jobs["fast"]["strategy"]["matrix"]["python"] == SUPPORTED
-
-
-def test_ci_workflow_has_a_job_that_builds_the_documentation() -> None:
-    """Strictly, apart from the tests: it takes its time and packages of its own."""
-    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
-    assert [step["run"] for step in jobs["docs"]["steps"] if "run" in step] == ["make docs"]
-    assert "--fail-on-warning" in (ROOT / "Makefile").read_text(encoding="utf-8")

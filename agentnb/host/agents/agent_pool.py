@@ -16,8 +16,8 @@ from agentnb.acp.agent import Agent
 from agentnb.acp.peer import PATIENCE
 from agentnb.agent.process import AgentProcess
 from agentnb.configuration.named_things import demand_launcher
-from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired, PermissionDenied
-from agentnb.host.agents.plugin_tools import tool_session
+from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
+from agentnb.host.agents.plugin_tools import allow_reading, tool_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.host.session_options import Configuration
-    from agentnb.policy.request import PolicyRequest
 
 WARM = "warm"
 WARM_SECONDS = 600.0
@@ -204,7 +203,7 @@ class AgentPool:
         if not configuration.chain or is_replay:
             return AgentProcess.spawn if confine is None else partial(AgentProcess.spawn, confine=confine)
         session = tool_session(
-            _reads_only,
+            allow_reading,
             self._environment,
             session="",
             folder=str(configuration.cwd),
@@ -228,13 +227,6 @@ class AgentPool:
             self._stops.add(stop)  # the host may end meanwhile
             stop.add_done_callback(self._stops.discard)
             await asyncio.shield(stop)
-
-
-async def _reads_only(request: PolicyRequest) -> PolicyRequest:
-    """The policy of tools that components bring: there is no conversation in which the user could be asked."""
-    if request.kind != "read":
-        raise PermissionDenied(f"{request.title}: nobody could be asked, so nothing was done.")
-    return request
 
 
 async def _stop(launch: asyncio.Task[Agent] | None) -> None:

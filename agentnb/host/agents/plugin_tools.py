@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, PermissionDenied
 from agentnb.host.agents.tools_for_agent import ToolsForAgent
-from agentnb.kernel.content import said
+from agentnb.kernel.content import text_result
 from agentnb.kernel.server import ServerAbout
 from agentnb.kernel.tools import call_offer, described_offer
 from agentnb.plugin_registry import plugins
@@ -62,7 +62,7 @@ class _Caller:
         try:
             return await call_offer(self._plugin, self._tools[name], self._session, dict(arguments or {}))
         except AgentnbError as error:
-            return said(str(error), failed=True)
+            return text_result(str(error), failed=True)
 
 
 def _about(plugin: Plugin, tools: Mapping[str, Tool]) -> ServerAbout:
@@ -85,3 +85,10 @@ def tool_session(
         setting=lambda name: environment.sources()[name].value,
         **fields,
     )
+
+
+async def allow_reading(request: PolicyRequest) -> PolicyRequest:
+    """The policy of tools that components bring: there is no conversation in which the user could be asked."""
+    if request.kind != "read":
+        raise PermissionDenied(f"{request.title}: nobody could be asked, so nothing was done.")
+    return request

@@ -11,8 +11,7 @@ from agentnb.agent.mcp import McpServer
 from agentnb.ids import new_id
 from agentnb.kernel import bridge
 from agentnb.kernel.http_server import HttpServer, demand_loopback
-from agentnb.kernel.server import McpServer as ToolServer
-from agentnb.kernel.server import RecordedServer
+from agentnb.kernel.server import RecordedServer, ToolMcpServer
 from agentnb.kernel.socket_server import SocketServer
 
 if TYPE_CHECKING:
@@ -33,11 +32,11 @@ class ToolsForAgent:
     async def serve(self, agent: Agent, caller: ToolCaller, name: str) -> McpServer | ServedMcpServer:
         """The MCP server of the tools: over ACP if *agent* supports it, else as its `mcp_transport` says."""
         self.agent = agent
-        agent.served.offer(self._server_id, lambda: ToolServer(caller, self._about))
+        agent.served.offer(self._server_id, lambda: ToolMcpServer(caller, self._about))
         if agent.takes_served_mcp:
             return ServedMcpServer(name, self._server_id)
         # A replay has no program on stdio: it asks here.
-        agent.served.offer(self._about.name, lambda: ToolServer(caller, self._about))
+        agent.served.offer(self._about.name, lambda: ToolMcpServer(caller, self._about))
         if agent.spec.mcp_transport == "http":
             demand_loopback(agent.spec.title, reached=agent.reaches_loopback)
             self._http_server = self._http_server or await HttpServer.started(lambda: self._recorded_server(caller))

@@ -11,8 +11,8 @@ from agentnb.changes.text_diff import count_lines
 from agentnb.errors import ChangesError
 from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.changes.records import Item, TurnRecord, count_by_kind
-from agentnb.kernel.cell_changes import CellChange
-from agentnb.kernel.variable_changes import VariableChange
+from agentnb.kernel.cell_changes import CellRecord
+from agentnb.kernel.variables.changes import NameChange
 from agentnb.state import TurnChanges
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def file_item(change: FileChange, counted: tuple[int | None, int | None] | None,
     )
 
 
-def kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
+def kernel_item(change: CellRecord | NameChange, *, is_kept: bool) -> Item:
     """A changed cell or variable as an item: its texts are a cell's source, or a line on an object."""
     item = Item(
         id=change.id,
@@ -49,31 +49,31 @@ def kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
         name=change.name,
         status=change.status,
         state=_state(change, is_kept=is_kept),
-        by=("during",) if isinstance(change, CellChange) and change.from_file else ("toolCall",),
-        undoable=change.undoable,
-        reason=change.reason,
+        by=("during",) if isinstance(change, CellRecord) and change.from_file else ("toolCall",),
+        undoable=change.refusal is None,
+        detail=change.detail or None,
     )
-    if isinstance(change, VariableChange):
-        return replace(item, detail=change.detail or None, before=change.before, after=change.after)
-    before, after = (None if each is None else each.source for each in (change.before, change.after))
-    cell = change.after or change.before
-    language = None if cell is None else {"code": "python", "markdown": "markdown"}.get(cell.kind)
-    added, removed = count_lines((before or "").encode("utf-8", "replace"), (after or "").encode("utf-8", "replace"))
+    if isinstance(change, NameChange):
+        before, after = (None if each is None else each.summary.text for each in (change.before, change.after))
+        return replace(item, reason=change.reason, before=before, after=after)
+    kind = change.kind if change.after is not None else change.old_kind or change.kind
+    texts = ((each or "").encode("utf-8", "replace") for each in (change.before, change.after))
+    added, removed = count_lines(*texts)
     return replace(
         item,
         kind="cell",
-        detail=change.detail or None,
-        before=before,
-        after=after,
+        reason=change.refusal,
+        before=change.before,
+        after=change.after,
         added=added,
         removed=removed,
-        language=language,
-        place=change.place,
+        language={"code": "python", "markdown": "markdown"}.get(kind),
+        place=change.old_place,
     )
 
 
-def _state(change: CellChange | VariableChange, *, is_kept: bool) -> State:
-    if isinstance(change, CellChange) and change.offered:
+def _state(change: CellRecord | NameChange, *, is_kept: bool) -> State:
+    if isinstance(change, CellRecord) and change.offered:
         return "kept" if is_kept else "offered"
     return "undone" if change.undone else "kept" if is_kept else "open"
 

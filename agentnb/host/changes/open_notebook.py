@@ -15,7 +15,7 @@ from agentnb.safe_json import read_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.kernel.code_runner import CellView
+    from agentnb.kernel.code_runner import NotebookCell
 
 FORMAT = 4
 MOST_CELLS = 1_000
@@ -30,7 +30,7 @@ _KINDS = frozenset({"code", "markdown", "raw"})
 class FileCell(NamedTuple):
     """A cell in a notebook's file."""
 
-    cell_id: str
+    id: str
     kind: str
     source: str
 
@@ -46,7 +46,7 @@ def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
         return None
     found = [_cell(each) for each in cells]
     known = [each for each in found if each is not None]
-    ids = {each.cell_id for each in known}
+    ids = {each.id for each in known}
     if len(known) < len(found) or (len(ids) < len(known) and ids != {""}):
         return None
     return tuple(known)
@@ -97,7 +97,7 @@ def missing_in_page(
     notebook: str,
     before: Sequence[FileCell] | None,
     after: Sequence[FileCell] | None,
-    page: Sequence[CellView],
+    page: Sequence[NotebookCell],
     hashes: tuple[str, str] | None = None,
 ) -> list[CellRecord] | None:
     """What an agent changed in a notebook's file and the page that has it open does not show.
@@ -108,19 +108,19 @@ def missing_in_page(
     after, before = _with_ids(after, page), _with_ids(before, page)
     if after is None or len(page) >= MOST_CELLS:
         return None
-    shown = {cell.cell_id: cell for cell in page}
-    was = {cell.cell_id: cell for cell in before} if before is not None else None
+    shown = {cell.id: cell for cell in page}
+    was = {cell.id: cell for cell in before} if before is not None else None
     if _is_moved(before, after, page):
         return None
     made = _Changes(notebook, shown, was, hashes)
-    place = {cell.cell_id: at for at, cell in enumerate(after)}
+    place = {cell.id: at for at, cell in enumerate(after)}
     for at, cell in enumerate(after):
-        if (old := shown.get(cell.cell_id)) is not None and old.kind != cell.kind:
+        if (old := shown.get(cell.id)) is not None and old.kind != cell.kind:
             return None
-        made.add(cell.cell_id, cell.kind, cell.source, after[at - 1].cell_id if at else None, at)
+        made.add(cell.id, cell.kind, cell.source, after[at - 1].id if at else None, at)
     for at, gone in enumerate(page):
-        if gone.cell_id not in place and was is not None and gone.cell_id in was:
-            made.add(gone.cell_id, gone.kind, None, page[at - 1].cell_id if at else None, at)
+        if gone.id not in place and was is not None and gone.id in was:
+            made.add(gone.id, gone.kind, None, page[at - 1].id if at else None, at)
     characters = sum(len(each.before or "") + len(each.after or "") for each in made.found)
     return made.found if characters <= MOST_CHARACTERS else None
 
@@ -131,7 +131,7 @@ class _Changes:
     def __init__(
         self,
         notebook: str,
-        shown: dict[str, CellView],
+        shown: dict[str, NotebookCell],
         was: dict[str, FileCell] | None,
         hashes: tuple[str, str] | None,
     ) -> None:
@@ -169,19 +169,19 @@ class _Changes:
         )
 
 
-def _with_ids(cells: Sequence[FileCell] | None, page: Sequence[CellView]) -> Sequence[FileCell] | None:
+def _with_ids(cells: Sequence[FileCell] | None, page: Sequence[NotebookCell]) -> Sequence[FileCell] | None:
     """*cells* with the page's ids where they have none and are as many, of the same kinds; else None."""
-    if cells is None or not any(each.cell_id == "" for each in cells):
+    if cells is None or not any(each.id == "" for each in cells):
         return cells
     if [each.kind for each in cells] != [each.kind for each in page]:
         return None
-    return [cell._replace(cell_id=shown.cell_id) for cell, shown in zip(cells, page, strict=True)]
+    return [cell._replace(id=shown.id) for cell, shown in zip(cells, page, strict=True)]
 
 
-def _is_moved(before: Sequence[FileCell] | None, after: Sequence[FileCell], page: Sequence[CellView]) -> bool:
+def _is_moved(before: Sequence[FileCell] | None, after: Sequence[FileCell], page: Sequence[NotebookCell]) -> bool:
     """Whether the agent put cells in another order, or it is not known who did."""
-    now = [each.cell_id for each in after]
-    then = [each.cell_id for each in (page if before is None else before)]
+    now = [each.id for each in after]
+    then = [each.id for each in (page if before is None else before)]
     return [each for each in then if each in {*now}] != [each for each in now if each in {*then}]
 
 

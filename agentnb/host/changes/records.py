@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from agentnb.atomic_write import write_atomically
 from agentnb.changes.model import FileChange, Snapshot, folders_above, path_from_json, path_to_json
+from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
 from agentnb.safe_json import read_record as read_json_record
@@ -183,10 +184,17 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 if time is None:
                     folders[path] = after
                     undone_at.pop(path, None)
-                elif turn.after is None or undone_at.get(path, 0) < turn.after.taken_at:
+                elif turn.after is None or undone_at.get(path, 0) <= turn.after.taken_at:
                     folders[path] = before  # else an earlier turn is undone as well, since this one ended
                     undone_at[path] = time
         return folders
+
+    @property
+    def next_time(self) -> int:
+        """The time of an undo now, in milliseconds since 1970: later than all earlier ones and the turns before it."""
+        before = [each.time for each in self.undone]
+        before += [turn.after.taken_at for turn in self.turns if turn.after is not None]
+        return max(now_ms(), 1 + max(before, default=0))
 
     def paths(self, items: Iterable[tuple[str, str]]) -> frozenset[str]:
         """The paths of the changes *items*, turns and ids."""

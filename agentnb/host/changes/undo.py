@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from agentnb.changes.model import FOLDER, FileChange, Step, folders_above, path_to_json
-from agentnb.clock import now_ms
+from agentnb.changes.apply import followed_by
+from agentnb.changes.model import FOLDER, FileChange, folders_above, path_to_json
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
 from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
-    from agentnb.changes.model import Choice
+    from agentnb.changes.model import Choice, Step
     from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.change_tracker import ChangeTracker
     from agentnb.host.changes.records import ConversationRecord, Item, State, TurnRecord
@@ -231,7 +232,7 @@ class Undo:
         changed = await self._apply(groups, choices, frozenset(each for each in folders if not folders[each]))
         done = [each for each in selected if not _is_left(each, choices, changed)]
         record = tracker.record.with_states([each.key for each in done], "undone")
-        await tracker.save(replace(record, undone=(*record.undone, *_apart(done, changed))))
+        await tracker.save(replace(record, undone=(*record.undone, *_apart(done, changed, record.next_time))))
         return done
 
     async def _redo(self, selected: Sequence[Selected], choices: Mapping[str, Choice]) -> list[Selected]:
@@ -246,10 +247,14 @@ class Undo:
         for undone in sorted(tracker.record.undone, key=lambda each: each.time, reverse=True):
             chosen = [each for each in (remaining.pop(key, None) for key in undone.items) if each is not None]
             if undone.is_whole and len(chosen) == len(undone.items):  # exactly what that undo did is taken back
-                steps = [step for change in reversed(undone.files) for step in change.backward]
                 others = (each.items for each in tracker.record.undone if each.time == undone.time)
-                needed = after.paths(key for items in others for key in items if key not in keys)
-                groups.append([each for each in steps if each.target is not None or each.path not in needed])
+                left = after.paths(key for items in others for key in items if key not in keys)
+                paths = after.paths(undone.items)
+                inverse = (step for change in reversed(undone.files) for step in change.backward)
+                steps = [_again(step, folders, paths, left) for step in inverse]
+                groups.append([each for each in steps if each.target is not None or each.path not in left])
+                again = _forward((each for each in chosen if _is_made_and_stayed(each, undone)), folders)
+                groups += [[replace(each, is_implied=True) for each in group] for group in again]
             else:
                 groups += _forward(chosen, folders)
         groups += _forward([*remaining.values()], folders)
@@ -257,8 +262,8 @@ class Undo:
         done = [each for each in selected if not _is_left(each, choices, changed)]
         keys = {each.key for each in done}
         record = tracker.record.with_states(keys, "open")
-        left = (each.without(keys) for each in record.undone)
-        await tracker.save(replace(record, undone=tuple(each for each in left if each.items)))
+        remains = (each.without(keys) for each in record.undone)
+        await tracker.save(replace(record, undone=tuple(each for each in remains if each.items)))
         return done
 
     async def _apply(
@@ -349,6 +354,22 @@ def _settled(steps: Iterable[Step], folders: Mapping[str, bool]) -> list[Step]:
     ]
 
 
+def _again(step: Step, folders: Mapping[str, bool], paths: AbstractSet[str], left: AbstractSet[str]) -> Step:
+    """*step*, which takes an undo of *paths* back, without a folder that was there for the paths *left* only."""
+    is_unwanted = step.target == FOLDER and folders.get(step.path) is False
+    is_for_others = is_unwanted and any(each.startswith(f"{step.path}/") for each in left)
+    return replace(step, target=None if is_for_others else step.target, is_implied=step.path not in paths)
+
+
+def _is_made_and_stayed(selected: Selected, undone: Undone) -> bool:
+    """True if it made a folder that the undo left, since others had put something there: it may have gone with that."""
+    file = selected.item.file
+    if file is None or file.after != FOLDER or not _is_bare(file):
+        return False
+    changes = [each for each in undone.files if each.path == file.path]
+    return bool(changes) and all(each.before == each.after == FOLDER for each in changes)
+
+
 def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[list[Step]]:
     """The steps that do changes again, turn by turn."""
     by_turn = groupby(selected, key=lambda each: each.turn_id)
@@ -356,7 +377,7 @@ def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[
     return [_settled((step for file in of_turn for step in file.forward), folders) for of_turn in files]
 
 
-def _apart(done: Sequence[Selected], changed: Sequence[FileChange]) -> list[Undone]:
+def _apart(done: Sequence[Selected], changed: Sequence[FileChange], time: int) -> list[Undone]:
     """What one undo did, apart for changes that share no path: so each can be taken back by itself.
 
     A folder that came or went on the way belongs to all that are in it.
@@ -367,7 +388,6 @@ def _apart(done: Sequence[Selected], changed: Sequence[FileChange]) -> list[Undo
         same = [part for part in parts if part[0] & paths]
         parts = [part for part in parts if part not in same]
         parts.append((paths.union(*(part[0] for part in same)), [*(one for part in same for one in part[1]), each]))
-    time = now_ms()
     return [
         Undone(
             time=time,
@@ -407,7 +427,8 @@ def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
 def _then(first: Step, second: Step) -> Step:
     """Both as one; a folder that *second* makes is made, although *first* found one."""
     is_made = second.target == FOLDER != second.base
-    return replace(first, base=None if is_made and first.base == FOLDER else first.base, target=second.target)
+    joined = followed_by(first, second)
+    return replace(joined, base=None) if is_made and first.base == FOLDER else joined
 
 
 def _can_be_joined(first: Step, second: Step) -> bool:

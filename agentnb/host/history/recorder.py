@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.host.history.turn_usage import UsageWatch
-from agentnb.log.record import Batch, SessionRecord, turn_record
-from agentnb.log.store import Store
+from agentnb.log.record import LogBatch, SessionRecord, turn_record
+from agentnb.log.store import LogStore
 from agentnb.state import SessionIsArchivedChanged, SessionStatus, XSessionRemoved
 from agentnb.state.status import ACTIVITY_MASK
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.host.channels import Channel
     from agentnb.host.conversation import Conversation
     from agentnb.host.loop import HostLoop
-    from agentnb.log.record import TurnRecord, TurnUsage
+    from agentnb.log.record import TurnText, TurnUsage
     from agentnb.log.store import Which
     from agentnb.state import Envelope
 
@@ -38,7 +38,7 @@ class Recorder:
     """Keeps the log of one host's sessions. Except where said, call it on the host's thread."""
 
     def __init__(self, path: Path, host_id: str, loop: HostLoop, place: str = "") -> None:
-        self.store = Store(path, host_id, lambda error: loop.post(self._done, error))
+        self.store = LogStore(path, host_id, lambda error: loop.post(self._done, error))
         self.trouble: LogError | None = None
         self._mended = False
         self.place = place
@@ -188,8 +188,8 @@ class Recorder:
     def _whole(self, uri: str) -> None:
         self._entries[uri] = self._entries[f"{uri}/chat"] = SNAPSHOT_EVERY
 
-    def _batch(self) -> Batch:
-        batch = Batch(entries=self._waiting, usage=self._used)
+    def _batch(self) -> LogBatch:
+        batch = LogBatch(entries=self._waiting, usage=self._used)
         self._waiting, self._used, self._used_last = [], [], self._used
         for envelope in batch.entries:
             self._entries[envelope.channel] = self._entries.get(envelope.channel, 0) + 1
@@ -232,7 +232,7 @@ class Recorder:
             archived=summary.resource in self._archived,
         )
 
-    def _ended_turns(self, conversation: Conversation) -> list[TurnRecord]:
+    def _ended_turns(self, conversation: Conversation) -> list[TurnText]:
         uri, turns = conversation.session.uri, conversation.chat.state.turns
         first = self._turns.get(uri, 0)
         self._turns[uri] = len(turns)

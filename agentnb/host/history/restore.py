@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
     from agentnb.host.session_options import SessionOptions
     from agentnb.log.record import SessionRecord, StoredSession
-    from agentnb.log.store import Store
+    from agentnb.log.store import LogStore
     from agentnb.policy.settings import CellReview
     from agentnb.state import SessionState
 
@@ -79,7 +79,7 @@ def named(recorder: Recorder, tab_id: str) -> SessionRecord:
     return named_in(recorder.store, tab_id)
 
 
-def named_in(store: Store, tab_id: str) -> SessionRecord:
+def named_in(store: LogStore, tab_id: str) -> SessionRecord:
     """The same in a log that no kernel writes."""
     those = store.named(tab_id.rpartition("/")[2])
     if len(those) != 1:

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agentnb.configuration.sources import read_settings
 from agentnb.errors import LogUnavailable
@@ -17,32 +17,44 @@ from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.records import all_records
 from agentnb.log import maintenance
 from agentnb.log.batch_file import count_batches, delete_batches, files_of_batches
+from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from agentnb.host.changes.workspace_store import WorkspaceStores
     from agentnb.log.record import SessionRecord
-    from agentnb.log.store import Store
+    from agentnb.log.store import LogStore
 
 What: TypeAlias = Literal["kind", "agent", "folder"]
 """What the figures of a row have in common."""
 
+_GROUPS: tuple[tuple[What, Callable[[SessionRecord], str]], ...] = (
+    ("agent", lambda record: record.agent),
+    ("folder", lambda record: record.cwd),
+)
 DAY_MS = 86_400_000
 _EVERY = 10**9
 """More sessions than a log has."""
 
 
-class Kept(NamedTuple):
-    """How much of one kind, agent or folder is kept."""
+class KeptStorage(Wire, frozen=True, kw_only=True):
+    """How much of one kind, agent or folder is kept.
+
+    Attributes:
+        what: Which of these it is; the kinds add up to everything.
+        name: The kind in words, the agent, or the workspace.
+        bytes: How much.
+        items: How many conversations, or files.
+    """
 
     what: What
     name: str
-    bytes: int
-    items: int
+    bytes: Count
+    items: Count
 
 
-def measured(store: Store) -> list[Kept]:
+def measured(store: LogStore) -> list[KeptStorage]:
     """How much is kept: by kind, then by agent and by folder, the largest first."""
     records = _records(store)
     log_files, changes = maintenance.files_of(store.path), changes_folder()
@@ -53,32 +65,31 @@ def measured(store: Store) -> list[Kept]:
     batches = files_of_batches(store.path)
     known.update(batches)
     others = [path for path in _files(data) if path not in known and changes not in path.parents]
-    rows = [
-        Kept("kind", "conversations", _bytes(log), len(records)),
-        Kept("kind", "search index", _bytes(index), len(index)),
-        Kept("kind", "batches", _bytes(batches), count_batches(store.path)),
-        Kept("kind", "changes of turns", _bytes(_files(changes)), sum(1 for _ in all_records(changes))),
-        Kept("kind", "damaged logs put aside", _bytes(aside), len(aside)),
-        Kept("kind", "everything else", _bytes(others), len(others)),
+    rows: list[tuple[What, str, int, int]] = [
+        ("kind", "conversations", _bytes(log), len(records)),
+        ("kind", "search index", _bytes(index), len(index)),
+        ("kind", "batches", _bytes(batches), count_batches(store.path)),
+        ("kind", "changes of turns", _bytes(_files(changes)), sum(1 for _ in all_records(changes))),
+        ("kind", "damaged logs put aside", _bytes(aside), len(aside)),
+        ("kind", "everything else", _bytes(others), len(others)),
     ]
     sizes = maintenance.sizes(store.path) if store.path.exists() else {}
-    for what in ("agent", "folder"):
+    for what, name_of in _GROUPS:
         groups: dict[str, list[int]] = defaultdict(list)
         for record in records:
-            groups[record.agent if what == "agent" else record.cwd].append(sizes.get(record.uri, 0))
-        ranked = sorted(groups.items(), key=lambda each: -sum(each[1]))
-        rows += [Kept("agent" if what == "agent" else "folder", name, sum(of), len(of)) for name, of in ranked]
-    return rows
+            groups[name_of(record)].append(sizes.get(record.uri, 0))
+        rows += [(what, name, sum(of), len(of)) for name, of in sorted(groups.items(), key=lambda each: -sum(each[1]))]
+    return [KeptStorage(what=what, name=name, bytes=size, items=items) for what, name, size, items in rows]
 
 
-def closed(store: Store) -> list[SessionRecord]:
+def closed(store: LogStore) -> list[SessionRecord]:
     """The conversations that no kernel has open, pinned ones too, the latest first."""
     records = _records(store)
     held = {record.uri for record in records if record.open} & (store.held(records) | store.mine(records))
     return [record for record in records if record.uri not in held]
 
 
-def outdated(store: Store, *, before: int | None = None, most_bytes: int | None = None) -> list[SessionRecord]:
+def outdated(store: LogStore, *, before: int | None = None, most_bytes: int | None = None) -> list[SessionRecord]:
     """The conversations that a limit would delete, the oldest first; pinned ones and open ones never are."""
     free = [record for record in closed(store) if not record.pinned][::-1]
     chosen = [record for record in free if before is not None and record.modified_at < before]
@@ -107,7 +118,7 @@ def size_of(text: str) -> int | None:
     return int(number) * 1024**unit if number.isdecimal() else None
 
 
-async def keep_limits(store: Store, stores: WorkspaceStores, environ: Mapping[str, str] = os.environ) -> int:
+async def keep_limits(store: LogStore, stores: WorkspaceStores, environ: Mapping[str, str] = os.environ) -> int:
     """Delete what is beyond the limits of the settings, if there are any; says how many conversations."""
     limits = read_settings(environ=environ)
     before, most = limits_of(limits["log_days"].value, limits["log_max"].value)
@@ -123,7 +134,7 @@ def limits_of(days: float, most: str) -> tuple[int | None, int | None]:
     return oldest_kept(days) if days > 0 else None, size_of(most)
 
 
-async def forget(store: Store, stores: WorkspaceStores, records: Iterable[SessionRecord]) -> int:
+async def forget(store: LogStore, stores: WorkspaceStores, records: Iterable[SessionRecord]) -> int:
     """Delete conversations with what their turns changed; says how many."""
     count = 0
     for record in records:
@@ -132,7 +143,7 @@ async def forget(store: Store, stores: WorkspaceStores, records: Iterable[Sessio
     return count
 
 
-def forget_batches(store: Store, before: int | None = None) -> int:
+def forget_batches(store: LogStore, before: int | None = None) -> int:
     """Delete batches that do not run; says how many."""
     try:
         return delete_batches(store.path, before=None if before is None else before / 1000)
@@ -140,7 +151,7 @@ def forget_batches(store: Store, before: int | None = None) -> int:
         raise LogUnavailable(f"The batches cannot be deleted: {error}.") from error
 
 
-def _records(store: Store) -> list[SessionRecord]:
+def _records(store: LogStore) -> list[SessionRecord]:
     return store.sessions(limit=_EVERY, archived=None)
 
 

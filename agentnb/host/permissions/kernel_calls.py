@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from agentnb.state import ToolCallState
 
-CELL_EDITS = ("insert_cell", "replace_cell", *PLANS)
-"""The tools that change cells."""
-_TOOLS = ("run_code", "run_cell", "research", *CELL_EDITS)
+_TOOLS = ("run_code", "run_cell", "research", *PLANS)
 _NAME = re.compile(rf"(?<![a-z])(?:{'|'.join(_TOOLS)})(?![a-z_])")
 _WRAPPERS = ("arguments", "args", "input", "params", "parameters")
 _KINDS = {None, "other", "execute", "kernel"}

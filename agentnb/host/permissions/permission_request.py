@@ -10,7 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from agentnb.host.permissions.kernel_calls import CELL_EDITS, KernelCall, kernel_call
+from agentnb.host.permissions.kernel_calls import KernelCall, kernel_call
+from agentnb.kernel.cell_plans import PLANS
 from agentnb.kernel.tools import call_words
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.request import PolicyRequest, diffs
@@ -109,7 +110,7 @@ def _kernel_request(called: KernelCall, title: str) -> PolicyRequest:
     return PolicyRequest(
         kind="permission",
         title=title,
-        asked="cell" if called.name in CELL_EDITS else "kernel",
+        asked="cell" if called.name in PLANS else "kernel",
         command=called.arguments.get("code"),
         call=call_words(*called),
     )

@@ -9,49 +9,55 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agentnb.plugins.acp_agent.client_requests import (
     ClientCapabilities,
-    ConfigOptions,
     Initialize,
     ListSessions,
     LoadSession,
     NewSession,
-    OpenedSession,
     OpenSession,
     Prompt,
-    SessionInfo,
-    SessionList,
     SetConfigOption,
-    TurnEnd,
     reachable,
 )
 from agentnb.plugins.acp_agent.content import read_blocks
-from agentnb.plugins.acp_agent.schema import SessionParams, read_params
-from agentnb.plugins.acp_agent.session import Session
-from agentnb.plugins.acp_agent.updates import AvailableCommands, ChangedInfo
+from agentnb.plugins.acp_agent.schema import SessionParams, fields, read_params
+from agentnb.plugins.acp_agent.session import AcpSession
+from agentnb.plugins.acp_agent.updates import update
 from agentnb.rpc_message import INVALID_PARAMS, INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
-    from agentnb.plugins.acp_agent.client import Client, Method
-    from agentnb.plugins.acp_agent.config_options import ConfigOption, Modes
+    from agentnb.plugins.acp_agent.client import AcpClient, Method
     from agentnb.plugins.acp_agent.content import ContentBlock
-    from agentnb.plugins.acp_agent.reply import Reply
-    from agentnb.plugins.acp_agent.store import Record, Store
-    from agentnb.plugins.acp_agent.updates import AvailableCommand
+    from agentnb.plugins.acp_agent.reply import AcpReply
+    from agentnb.plugins.acp_agent.store import SessionRecord, SessionStore
 
-PROTOCOL_VERSION = 1
+    Answer = dict[str, Any]
+
 NOT_FOUND = -32002
 PAGE = 50
 """How many sessions one answer to `session/list` holds at most."""
 
-_S = TypeVar("_S", bound=Session)
+_S = TypeVar("_S", bound=AcpSession)
 _T = TypeVar("_T")
 
 
 class AcpAgent(Generic[_S]):
-    """An agent as ACP sees it."""
+    """An agent as ACP sees it.
 
-    def __init__(self, store: Store, client: Client, *, version: str) -> None:
+    Attributes:
+        name: Its name.
+        title: Its name for people.
+        session_class: The class of its sessions.
+        commands: Its slash commands.
+    """
+
+    name: str
+    title: str
+    session_class: type[_S]
+    commands: tuple[dict[str, Any], ...]
+
+    def __init__(self, store: SessionStore, client: AcpClient, *, version: str) -> None:
         self._store = store
         self._client = client
         self._version = version
@@ -62,7 +68,7 @@ class AcpAgent(Generic[_S]):
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        """What answers requests, by their method."""
+        """The coroutine functions that answer requests, by their method."""
         return {
             "initialize": taking(Initialize, self.initialize),
             "session/new": taking(NewSession, self.new_session),
@@ -76,104 +82,85 @@ class AcpAgent(Generic[_S]):
             "session/prompt": taking(Prompt, self.prompt),
         }
 
-    @property
-    def notifications(self) -> Mapping[str, Method]:
-        """What takes notifications, by their method."""
-        return {"session/cancel": taking(SessionParams, self.cancel)}
-
     # -- what each agent has of its own -------------------------------------------------------------------------------
 
-    def introduction(self) -> dict[str, Any]:
-        """The answer to `initialize`."""
-        raise NotImplementedError
-
-    def make_session(self, session_id: str, cwd: Path) -> _S:
-        """A new session."""
-        raise NotImplementedError
-
-    def restore_session(self, record: Record) -> _S:
-        """The session that gave *record*."""
-        raise NotImplementedError
-
-    def commands(self) -> list[AvailableCommand]:
-        """Its slash commands."""
-        raise NotImplementedError
-
     async def prepare(self) -> None:
-        """What must be known before the options of a session can be told."""
+        """Learns what must be known before the options of a session can be given."""
 
-    def modes(self, session: _S) -> Modes | None:
-        """The modes of *session*; None where there are none."""
-        raise NotImplementedError
-
-    def options(self, session: _S) -> list[ConfigOption]:
+    def options(self, session: _S) -> list[dict[str, Any]]:
         """The config options of *session*."""
         raise NotImplementedError
-
-    def problem(self, session: _S) -> str | None:  # noqa: ARG002 - most can always answer
-        """Why a prompt in *session* could not be answered now, and what to do; None where it could."""
-        return None
 
     async def set_option(self, session: _S, option_id: str, value: str | bool) -> None:
         """Change an option of *session*."""
         raise NotImplementedError
 
-    def answer(self, session: _S, prompt: list[ContentBlock]) -> tuple[Reply, Coroutine[Any, Any, None]]:
+    def opened(self, session: _S) -> Answer:
+        """The answer to a request that has opened *session*, without its id."""
+        return {"configOptions": self.options(session)}
+
+    def answer(self, session: _S, prompt: list[ContentBlock]) -> tuple[AcpReply, Coroutine[Any, Any, None]]:
         """The answer to *prompt* in *session*, and what makes it."""
         raise NotImplementedError
 
     # -- the connection -----------------------------------------------------------------------------------------------
 
-    async def initialize(self, params: Initialize) -> dict[str, Any]:
+    async def initialize(self, params: Initialize) -> Answer:
         """ACP `initialize`: the only version known is 1, whatever the client asks for."""
         self._capabilities = params.client_capabilities or ClientCapabilities()
-        return self.introduction()
+        capabilities = {
+            "loadSession": True,
+            "promptCapabilities": {"image": True, "embeddedContext": True},
+            "mcpCapabilities": {"acp": True},
+            "sessionCapabilities": {"list": {}, "delete": {}, "fork": {}, "resume": {}, "close": {}},
+        }
+        about = {"name": self.name, "title": self.title, "version": self._version}
+        return {"protocolVersion": 1, "agentCapabilities": capabilities, "authMethods": [], "agentInfo": about}
 
     # -- sessions -----------------------------------------------------------------------------------------------------
 
-    async def new_session(self, params: NewSession) -> OpenedSession:
+    async def new_session(self, params: NewSession) -> Answer:
         """ACP `session/new`; the commands are told right after the answer."""
         await self.prepare()
-        session = self._open(self.make_session(self._store.new_id(), Path(params.cwd)), params.mcp_servers)
-        return self._opened(session, session.session_id)
+        return self._opened_anew(self.session_class(self._store.new_id(), Path(params.cwd)), params.mcp_servers)
 
-    async def load_session(self, params: LoadSession) -> OpenedSession:
+    async def load_session(self, params: LoadSession) -> Answer:
         """ACP `session/load`: replays the whole conversation, then answers."""
         await self.prepare()
         session = self._restore(params)
-        await self._replay(session)
-        return self._opened(session)
+        for each in session.replayed():
+            await self._client.update(session.session_id, each)
+        return self.opened(session)
 
-    async def resume_session(self, params: OpenSession) -> OpenedSession:
+    async def resume_session(self, params: OpenSession) -> Answer:
         """ACP `session/resume`: goes on where the conversation stopped, without a replay."""
         await self.prepare()
-        return self._opened(self._restore(params))
+        return self.opened(self._restore(params))
 
-    async def fork_session(self, params: OpenSession) -> OpenedSession:
+    async def fork_session(self, params: OpenSession) -> Answer:
         """ACP `session/fork`: a new session that knows everything said so far."""
         await self.prepare()
         record = {**self._record(params.session_id), "session_id": self._store.new_id(), "cwd": params.cwd}
-        session = self._open(self.restore_session(record), params.mcp_servers)
-        return self._opened(session, session.session_id)
+        return self._opened_anew(self.session_class.restore(record), params.mcp_servers)
 
-    async def list_sessions(self, params: ListSessions) -> SessionList:
+    async def list_sessions(self, params: ListSessions) -> Answer:
         """ACP `session/list`: the latest first, `PAGE` at a time."""
-        sessions = [self.restore_session(record) for record in reversed(self._store.records())]
+        sessions = [self.session_class.restore(record) for record in reversed(self._store.records())]
         wanted = [session for session in sessions if params.cwd is None or session.cwd == Path(params.cwd)]
         start = int(params.cursor) if params.cursor and params.cursor.isdecimal() else 0
-        more = start + PAGE < len(wanted)
-        return SessionList(
-            sessions=[_info(session) for session in wanted[start : start + PAGE]],
-            next_cursor=str(start + PAGE) if more else None,
+        end = start + PAGE
+        return fields(
+            sessions=[session.info() for session in wanted[start:end]],
+            next_cursor=str(end) if end < len(wanted) else None,
         )
 
-    async def close_session(self, params: SessionParams) -> dict[str, Any]:
+    async def close_session(self, params: SessionParams) -> Answer:
         """ACP `session/close`: cancels what runs; the conversation can still be loaded."""
         self._session(params.session_id).cancel()
         del self._sessions[params.session_id]
         return {}
 
-    async def delete_session(self, params: SessionParams) -> dict[str, Any]:
+    async def delete_session(self, params: SessionParams) -> Answer:
         """ACP `session/delete`: cancels what runs and forgets everything."""
         session = self._sessions.pop(params.session_id, None)
         if session is not None:
@@ -183,7 +170,7 @@ class AcpAgent(Generic[_S]):
             raise _no_session(params.session_id)
         return {}
 
-    async def set_config_option(self, params: SetConfigOption) -> ConfigOptions:
+    async def set_config_option(self, params: SetConfigOption) -> Answer:
         """ACP `session/set_config_option`; answers with all options as they are now."""
         session = self._session(params.session_id)
         try:
@@ -191,11 +178,11 @@ class AcpAgent(Generic[_S]):
         except ValueError as unknown:
             raise RpcError(INVALID_PARAMS, str(unknown)) from None
         self._store.save(session.record())
-        return ConfigOptions(config_options=self.options(session))
+        return {"configOptions": self.options(session)}
 
     # -- turns --------------------------------------------------------------------------------------------------------
 
-    async def prompt(self, params: Prompt) -> TurnEnd:
+    async def prompt(self, params: Prompt) -> Answer:
         """ACP `session/prompt`: one turn, run as a task so that `cancel` can end it at any point."""
         blocks = read_blocks(params.prompt)
         session = self._session(params.session_id)
@@ -206,10 +193,11 @@ class AcpAgent(Generic[_S]):
         try:
             await session.finished()
         finally:
-            self._save(session)
+            if session.session_id not in self._deleted:
+                self._store.save(session.record())
         if session.cancelled:
-            return TurnEnd(stop_reason="cancelled")
-        return TurnEnd(stop_reason=reply.stop_reason, usage=reply.usage)
+            return {"stopReason": "cancelled"}
+        return fields(stop_reason=reply.stop_reason, usage=reply.usage)
 
     async def cancel(self, params: SessionParams) -> None:
         """ACP `session/cancel`."""
@@ -224,23 +212,22 @@ class AcpAgent(Generic[_S]):
             raise RpcError(INVALID_PARAMS, f"There is no open session `{session_id}`.")
         return self._sessions[session_id]
 
-    def _record(self, session_id: str) -> Record:
+    def _record(self, session_id: str) -> SessionRecord:
         record = self._store.load(session_id)
         if record is None:
             raise _no_session(session_id)
         return record
-
-    def _save(self, session: _S) -> None:
-        """Write it down, unless it was deleted while its turn ran."""
-        if session.session_id not in self._deleted:
-            self._store.save(session.record())
 
     def _restore(self, params: LoadSession | OpenSession) -> _S:
         known = self._sessions.get(params.session_id)
         if known and known.running:
             raise _running(params.session_id)
         record = {**self._record(params.session_id), "cwd": params.cwd}
-        return self._open(self.restore_session(record), params.mcp_servers)
+        return self._open(self.session_class.restore(record), params.mcp_servers)
+
+    def _opened_anew(self, session: _S, mcp_servers: list[Any] | None) -> Answer:
+        self._open(session, mcp_servers)
+        return {"sessionId": session.session_id, **self.opened(session)}
 
     def _open(self, session: _S, mcp_servers: list[Any] | None) -> _S:
         session.mcp_servers = reachable(mcp_servers)
@@ -252,26 +239,9 @@ class AcpAgent(Generic[_S]):
         return session
 
     async def _announce(self, session: _S) -> None:
-        commands = AvailableCommands(available_commands=self.commands())
         with contextlib.suppress(ConnectionError):  # the client left meanwhile
+            commands = update("available_commands_update", available_commands=self.commands)
             await self._client.update(session.session_id, commands)
-
-    async def _replay(self, session: _S) -> None:
-        for exchange in session.exchanges:
-            said = [{"content": block, "sessionUpdate": "user_message_chunk"} for block in exchange.prompt]
-            for update in (*said, *exchange.updates):
-                await self._client.update(session.session_id, update)
-        if session.title:
-            await self._client.update(session.session_id, ChangedInfo(title=session.title))
-
-    def _opened(self, session: _S, session_id: str | None = None) -> OpenedSession:
-        problem = self.problem(session)
-        return OpenedSession(
-            session_id=session_id,
-            modes=self.modes(session),
-            config_options=self.options(session),
-            meta=None if problem is None else {"agentnb": {"problem": problem}},
-        )
 
 
 def taking(kind: type[_T], run: Callable[[_T], Awaitable[object]]) -> Method:
@@ -283,10 +253,9 @@ def taking(kind: type[_T], run: Callable[[_T], Awaitable[object]]) -> Method:
     return method
 
 
-def _info(session: Session) -> SessionInfo:
-    return SessionInfo(
-        session_id=session.session_id, cwd=str(session.cwd), title=session.name, updated_at=session.updated_at
-    )
+def slash_command(name: str, description: str, hint: str = "") -> dict[str, Any]:
+    """A slash command, with what is written after it."""
+    return fields(name=name, description=description, input={"hint": hint} if hint else None)
 
 
 def _no_session(session_id: str) -> RpcError:

@@ -1,4 +1,4 @@
-"""The client as an agent sees it: ACP's client methods, with their parameters and results."""
+"""The client as an agent sees it: ACP's client methods."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import traceback
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
-from msgspec import Meta
+from msgspec import Meta, ValidationError
 
 from agentnb.errors import ProtocolError
-from agentnb.plugins.acp_agent.schema import Acp, Lenient, SessionParams, always, read
-from agentnb.plugins.acp_agent.updates import ToolCallStatus, ToolKind
+from agentnb.plugins.acp_agent.schema import Acp, Lenient, fields, read
 from agentnb.rpc import ACP, Connection, answer_nothing
 from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 
@@ -20,15 +19,13 @@ if TYPE_CHECKING:
     from asyncio import StreamReader
     from collections.abc import Mapping
 
-    from agentnb.plugins.acp_agent.updates import News, Part
-
 
 Method = Callable[[Any], Awaitable[object]]
 LONGEST_LINE = 256 * 1024 * 1024
 """How many bytes one message from the client may have."""
 
 
-class Writer(Protocol):
+class ClientOutput(Protocol):
     """The part of an `asyncio.StreamWriter` that is needed."""
 
     def write(self, data: bytes, /) -> None:
@@ -38,10 +35,10 @@ class Writer(Protocol):
         """Come back when little is left to write."""
 
     def is_closing(self) -> bool:
-        """Whether nobody reads any more."""
+        """True if nobody reads any more."""
 
 
-class Client:
+class AcpClient:
     """Answers, tells and asks the client.
 
     Each message of the client is served by a task of its own, and tasks start in the order of the messages. Every
@@ -49,7 +46,7 @@ class Client:
     `ConnectionError` where it is gone.
     """
 
-    def __init__(self, name: str, writer: Writer) -> None:
+    def __init__(self, name: str, writer: ClientOutput) -> None:
         self.name = name
         self._writer = writer
         self._draining = asyncio.Lock()
@@ -99,6 +96,51 @@ class Client:
         self._demand_reader()
         self._writer.write(data)
 
+    async def update(self, session_id: str, update: dict[str, Any]) -> None:
+        """ACP `session/update`."""
+        await self.tell("session/update", {"sessionId": session_id, "update": update})
+
+    async def request_permission(
+        self, session_id: str, tool_call: dict[str, str], options: tuple[PermissionOption, ...]
+    ) -> str | None:
+        """ACP `session/request_permission`; returns the id of the chosen option, None where the turn was cancelled."""
+        params = fields(session_id=session_id, tool_call=tool_call, options=options)
+        outcome = read(_Permission, await self.ask("session/request_permission", params)).outcome
+        return outcome.option_id if isinstance(outcome, _Selected) else None
+
+    async def create_elicitation(self, session_id: str, message: str, form: dict[str, Any]) -> FilledForm:
+        """ACP `elicitation/create`, with a form."""
+        params = fields(session_id=session_id, message=message, mode="form", requested_schema=form)
+        return read(FilledForm, await self.ask("elicitation/create", params))
+
+    async def read_text_file(
+        self, session_id: str, path: str, *, line: int | None = None, limit: int | None = None
+    ) -> str:
+        """ACP `fs/read_text_file`: the text of a file, or *limit* lines of it from *line* on."""
+        params = fields(session_id=session_id, path=path, line=line, limit=limit)
+        return _text(await self.ask("fs/read_text_file", params), "content")
+
+    async def write_text_file(self, session_id: str, path: str, content: str) -> None:
+        """ACP `fs/write_text_file`."""
+        await self.ask("fs/write_text_file", fields(session_id=session_id, path=path, content=content))
+
+    async def create_terminal(self, session_id: str, command: str, args: list[str], **more: object) -> str:
+        """ACP `terminal/create`: starts a program; returns the terminal's id."""
+        params = fields(session_id=session_id, command=command, args=args, **more)
+        return _text(await self.ask("terminal/create", params), "terminalId")
+
+    async def wait_for_terminal_exit(self, session_id: str, terminal_id: str) -> TerminalExit:
+        """ACP `terminal/wait_for_exit`."""
+        return read(TerminalExit, await self.terminal("wait_for_exit", session_id, terminal_id))
+
+    async def terminal_output(self, session_id: str, terminal_id: str) -> str:
+        """ACP `terminal/output`."""
+        return _text(await self.terminal("output", session_id, terminal_id), "output")
+
+    async def terminal(self, verb: str, session_id: str, terminal_id: str) -> Any:
+        """ACP `terminal/kill`, `terminal/release`, and the others of a terminal."""
+        return await self.ask(f"terminal/{verb}", fields(session_id=session_id, terminal_id=terminal_id))
+
     @property
     def _is_gone(self) -> bool:
         return self._connection.closed or self._writer.is_closing()
@@ -137,76 +179,6 @@ class Client:
         sys.stderr.write(f"{self.name}: {what}\n")
         sys.stderr.flush()
 
-    async def update(self, session_id: str, update: Part | News | dict[str, Any]) -> None:
-        """ACP `session/update`."""
-        await self.tell("session/update", {"sessionId": session_id, "update": update})
-
-    async def request_permission(
-        self, session_id: str, tool_call: AskedToolCall, options: list[PermissionOption]
-    ) -> Chosen | Cancelled:
-        """ACP `session/request_permission`."""
-        params = _RequestPermission(session_id=session_id, tool_call=tool_call, options=options)
-        answer = await self.ask("session/request_permission", params)
-        return read(_Permission, answer).outcome
-
-    async def create_elicitation(self, session_id: str, message: str, form: dict[str, Any]) -> FilledForm:
-        """ACP `elicitation/create`, with a form."""
-        params = _CreateElicitation(session_id=session_id, message=message, requested_schema=form)
-        return read(FilledForm, await self.ask("elicitation/create", params))
-
-    async def read_text_file(
-        self, session_id: str, path: str, *, line: int | None = None, limit: int | None = None
-    ) -> str:
-        """ACP `fs/read_text_file`: the text of a file, or *limit* lines of it from *line* on."""
-        params = _ReadTextFile(session_id=session_id, path=path, line=line, limit=limit)
-        return read(_FileText, await self.ask("fs/read_text_file", params)).content
-
-    async def write_text_file(self, session_id: str, path: str, content: str) -> None:
-        """ACP `fs/write_text_file`."""
-        params = _WriteTextFile(session_id=session_id, path=path, content=content)
-        await self.ask("fs/write_text_file", params)
-
-    async def create_terminal(
-        self, session_id: str, command: str, args: list[str], *, cwd: str, output_byte_limit: int
-    ) -> str:
-        """ACP `terminal/create`: starts a program; returns the terminal's id."""
-        params = _CreateTerminal(
-            session_id=session_id, command=command, args=args, cwd=cwd, output_byte_limit=output_byte_limit
-        )
-        return read(_CreatedTerminal, await self.ask("terminal/create", params)).terminal_id
-
-    async def wait_for_terminal_exit(self, session_id: str, terminal_id: str) -> TerminalExit:
-        """ACP `terminal/wait_for_exit`."""
-        return read(TerminalExit, await self._terminal("wait_for_exit", session_id, terminal_id))
-
-    async def terminal_output(self, session_id: str, terminal_id: str) -> str:
-        """ACP `terminal/output`."""
-        return read(_TerminalOutput, await self._terminal("output", session_id, terminal_id)).output
-
-    async def kill_terminal(self, session_id: str, terminal_id: str) -> None:
-        """ACP `terminal/kill`."""
-        await self._terminal("kill", session_id, terminal_id)
-
-    async def release_terminal(self, session_id: str, terminal_id: str) -> None:
-        """ACP `terminal/release`."""
-        await self._terminal("release", session_id, terminal_id)
-
-    async def ext_method(self, method: str, params: dict[str, Any]) -> Any:
-        """An extension method, whose name begins with an underscore."""
-        return await self.ask(method, params)
-
-    async def _terminal(self, verb: str, session_id: str, terminal_id: str) -> Any:
-        return await self.ask(f"terminal/{verb}", _Terminal(session_id=session_id, terminal_id=terminal_id))
-
-
-class AskedToolCall(Acp):
-    """A tool call as a permission request names it."""
-
-    tool_call_id: str
-    kind: ToolKind
-    status: ToolCallStatus
-    title: str
-
 
 class PermissionOption(Acp):
     """One of the answers that a permission request offers."""
@@ -216,18 +188,8 @@ class PermissionOption(Acp):
     kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
 
-class Chosen(Acp, tag_field="outcome", tag="selected"):
-    """The user chose an option."""
-
-    option_id: str
-
-
-class Cancelled(Acp, tag_field="outcome", tag="cancelled"):
-    """Nobody chose: the turn was cancelled."""
-
-
 class FilledForm(Acp):
-    """What the user did with a form; what is neither `accept` nor `decline` is a form that was closed."""
+    """The user's answer to a form; an action that is neither `accept` nor `decline` is a form that was closed."""
 
     action: str
     content: dict[str, Any] | None = None
@@ -240,51 +202,21 @@ class TerminalExit(Lenient):
     signal: str | None = None
 
 
-class _RequestPermission(SessionParams):
-    tool_call: AskedToolCall
-    options: list[PermissionOption]
+class _Selected(Acp, tag_field="outcome", tag="selected"):
+    option_id: str
+
+
+class _Cancelled(Acp, tag_field="outcome", tag="cancelled"):
+    pass
 
 
 class _Permission(Acp):
-    outcome: Chosen | Cancelled
+    outcome: _Selected | _Cancelled
 
 
-class _CreateElicitation(SessionParams, kw_only=True):
-    message: str
-    mode: Literal["form"] = always("form")
-    requested_schema: dict[str, Any]
-
-
-class _ReadTextFile(SessionParams):
-    path: str
-    line: int | None = None
-    limit: int | None = None
-
-
-class _FileText(Acp):
-    content: str
-
-
-class _WriteTextFile(SessionParams):
-    path: str
-    content: str
-
-
-class _CreateTerminal(SessionParams):
-    command: str
-    args: list[str]
-    cwd: str
-    output_byte_limit: int
-
-
-class _CreatedTerminal(Acp):
-    terminal_id: str
-
-
-class _Terminal(SessionParams):
-    terminal_id: str
-
-
-class _TerminalOutput(Acp):
-    output: str
-    truncated: bool
+def _text(answer: Any, name: str) -> str:
+    """The text called *name* of an answer, which has to have it."""
+    value = answer.get(name) if isinstance(answer, dict) else None
+    if not isinstance(value, str):
+        raise ValidationError(f"Expected `{name}` to be text")
+    return value

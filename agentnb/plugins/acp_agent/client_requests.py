@@ -1,4 +1,4 @@
-"""What a client asks of an agent, and the answers: the parameters and results of ACP's agent methods."""
+"""Requests of a client: the parameters of ACP's agent methods."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, ValidationError
 
-from agentnb.plugins.acp_agent.config_options import ConfigOption, Modes
-from agentnb.plugins.acp_agent.schema import Acp, Lenient, SessionParams, meta_field, read
+from agentnb.plugins.acp_agent.schema import Acp, Lenient, SessionParams, read
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 Version = Annotated[int, Meta(ge=0, le=65535)]
 
 
 class FileCapabilities(Lenient):
-    """Whether a client reads and writes files for an agent."""
+    """The ways in which a client handles files for an agent."""
 
     read_text_file: bool | None = None
     write_text_file: bool | None = None
@@ -27,7 +26,7 @@ class ConfigOptionCapabilities(Lenient):
 
 
 class SessionCapabilities(Lenient):
-    """What a client knows of sessions."""
+    """The options of sessions that a client knows."""
 
     config_options: ConfigOptionCapabilities | None = None
 
@@ -39,7 +38,7 @@ class ElicitationCapabilities(Lenient):
 
 
 class ClientCapabilities(Lenient):
-    """What a client can do."""
+    """The capabilities of a client."""
 
     fs: FileCapabilities | None = None
     terminal: bool | None = None
@@ -48,13 +47,13 @@ class ClientCapabilities(Lenient):
 
     @property
     def knows_switches(self) -> bool:
-        """Whether it knows options of type boolean."""
+        """True if it knows options of type boolean."""
         options = self.session.config_options if self.session else None
         return options is not None and options.boolean is not None
 
     @property
     def shows_forms(self) -> bool:
-        """Whether it asks its user to fill in forms."""
+        """True if it asks its user to fill in forms."""
         return self.elicitation is not None and self.elicitation.form is not None
 
 
@@ -165,49 +164,3 @@ def _server(value: object) -> McpServer | None:
         except ValidationError:
             continue
     return None
-
-
-class OpenedSession(Acp, kw_only=True):
-    """The answer to `session/new`, `session/load`, `session/resume` and `session/fork`."""
-
-    session_id: str | None = None
-    modes: Modes | None = None
-    config_options: list[ConfigOption]
-    meta: dict[str, Any] | None = meta_field()
-
-
-class SessionInfo(Acp):
-    """A session in a list."""
-
-    session_id: str
-    cwd: str
-    title: str | None = None
-    updated_at: str | None = None
-
-
-class SessionList(Acp):
-    """The answer to `session/list`."""
-
-    sessions: list[SessionInfo]
-    next_cursor: str | None = None
-
-
-class ConfigOptions(Acp):
-    """The answer to `session/set_config_option`: every option as it is now."""
-
-    config_options: list[ConfigOption]
-
-
-class Usage(Acp):
-    """How many tokens a session took so far."""
-
-    total_tokens: int
-    input_tokens: int
-    output_tokens: int
-
-
-class TurnEnd(Acp):
-    """The answer to `session/prompt`."""
-
-    stop_reason: StopReason
-    usage: Usage | None = None

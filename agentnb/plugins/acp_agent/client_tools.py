@@ -10,8 +10,7 @@ import msgspec
 
 from agentnb.plugins.acp_agent.content import ImageContent
 from agentnb.plugins.acp_agent.mcp import McpTrouble
-from agentnb.plugins.acp_agent.reply import shown_text
-from agentnb.plugins.acp_agent.updates import ShownContent, ShownDiff, ShownTerminal
+from agentnb.plugins.acp_agent.updates import shown, shown_diff, shown_text
 from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
@@ -20,24 +19,29 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.acp_agent.client import TerminalExit
     from agentnb.plugins.acp_agent.mcp import McpClient
-    from agentnb.plugins.acp_agent.reply import Reply, Tool
-    from agentnb.plugins.acp_agent.updates import ToolContent
+    from agentnb.plugins.acp_agent.reply import AcpReply, AcpToolCall
 
 LONGEST_OUTPUT = 64 * 1024
 
 
-def can_read(reply: Reply) -> bool:
+def can_read(reply: AcpReply) -> bool:
     """True if the client reads files."""
     return bool(reply.capabilities.fs and reply.capabilities.fs.read_text_file)
 
 
-def can_write(reply: Reply) -> bool:
+def can_write(reply: AcpReply) -> bool:
     """True if the client writes files."""
     return bool(reply.capabilities.fs and reply.capabilities.fs.write_text_file)
 
 
 async def read_file(
-    reply: Reply, path: Path, name: str, *, raw_input: object = None, line: int | None = None, limit: int | None = None
+    reply: AcpReply,
+    path: Path,
+    name: str,
+    *,
+    raw_input: object = None,
+    line: int | None = None,
+    limit: int | None = None,
 ) -> str:
     """Read a file, or *limit* lines of it from *line* on, and show that."""
     call = await reply.start_tool(f"Read `{name}`", "read", raw_input=raw_input, path=path, line=line)
@@ -48,7 +52,7 @@ async def read_file(
     return text
 
 
-async def text_before(reply: Reply, path: Path) -> str | None:
+async def text_before(reply: AcpReply, path: Path) -> str | None:
     """The text of a file that is to be written; None where there is none yet, or the client does not show it."""
     if can_read(reply):
         with contextlib.suppress(RpcError, msgspec.ValidationError):
@@ -56,16 +60,16 @@ async def text_before(reply: Reply, path: Path) -> str | None:
     return None
 
 
-async def write_file(reply: Reply, call: Tool, path: Path, before: str | None, after: str) -> None:
+async def write_file(reply: AcpReply, call: AcpToolCall, path: Path, before: str | None, after: str) -> None:
     """Write a file, and show the change."""
-    await call.update("in_progress", content=[ShownDiff(path=str(path), old_text=before, new_text=after)])
+    await call.update("in_progress", content=[shown_diff(path, before, after)])
     async with reply.asking("fs/write_text_file", call):
         await reply.client.write_text_file(reply.session.session_id, str(path), after)
     await call.update("completed")
 
 
 async def run_command(
-    reply: Reply,
+    reply: AcpReply,
     line: str,
     *,
     kept: Callable[[str], str] = lambda output: output,
@@ -82,9 +86,9 @@ async def run_command(
         terminal = await client.create_terminal(
             session_id, program, args, cwd=str(reply.session.cwd), output_byte_limit=LONGEST_OUTPUT
         )
-    shown = ShownTerminal(terminal_id=terminal)
+    content = [{"terminalId": terminal, "type": "terminal"}]
     try:
-        await call.update("in_progress", content=[shown], kept=[])
+        await call.update("in_progress", content=content, kept=[])
         async with reply.asking("terminal/wait_for_exit", call):
             ended = await client.wait_for_terminal_exit(session_id, terminal)
             output = await client.terminal_output(session_id, terminal)
@@ -93,17 +97,17 @@ async def run_command(
         raise
     await call.update(
         "completed" if ended.exit_code == 0 else "failed",
-        content=[shown],
+        content=content,
         kept=[shown_text(kept(output))],
         raw_output=raw_output(ended, output),
     )
     async with reply.asking("terminal/release", call):
-        await client.release_terminal(session_id, terminal)
+        await client.terminal("release", session_id, terminal)
     return f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}", output
 
 
 async def call_tool(
-    call: Tool, client: McpClient, name: str, arguments: dict[str, Any], *, is_raw_shown: bool = False
+    call: AcpToolCall, client: McpClient, name: str, arguments: dict[str, Any], *, is_raw_shown: bool = False
 ) -> tuple[list[str | ImageContent], bool]:
     """Call a tool of an MCP server, and show its result; returns texts and pictures, and whether it failed."""
     await call.update("in_progress")
@@ -117,11 +121,9 @@ async def call_tool(
         raise
     content, failed = result.get("content"), result.get("isError") is True
     blocks = [block for each in content if (block := _block(each)) is not None] if isinstance(content, list) else []
-    shown: list[ToolContent] = [
-        shown_text(block) if isinstance(block, str) else ShownContent(content=block) for block in blocks
-    ]
+    contents = [shown_text(block) if isinstance(block, str) else shown(block) for block in blocks]
     raw = result if is_raw_shown and all(isinstance(block, str) for block in blocks) else None
-    await call.update("failed" if failed else "completed", content=shown, raw_output=raw)
+    await call.update("failed" if failed else "completed", content=contents, raw_output=raw)
     return blocks, failed
 
 
@@ -134,6 +136,6 @@ def _block(block: object) -> str | ImageContent | None:
     return None
 
 
-async def _give_up(reply: Reply, terminal: str) -> None:
-    await reply.client.kill_terminal(reply.session.session_id, terminal)
-    await reply.client.release_terminal(reply.session.session_id, terminal)
+async def _give_up(reply: AcpReply, terminal: str) -> None:
+    await reply.client.terminal("kill", reply.session.session_id, terminal)
+    await reply.client.terminal("release", reply.session.session_id, terminal)

@@ -98,9 +98,16 @@ def read_blocks(prompt: Sequence[object]) -> list[ContentBlock]:
         try:
             blocks.append(_block(value))
         except msgspec.ValidationError as error:
-            said, here = str(error), f"`$.prompt[{number}]"
-            raise invalid_params(said.replace("`$", here) if "`$" in said else f"{said} - at {here}`") from None
+            message, here = str(error), f"`$.prompt[{number}]"
+            raise invalid_params(
+                message.replace("`$", here) if "`$" in message else f"{message} - at {here}`"
+            ) from None
     return blocks
+
+
+def words(prompt: Sequence[ContentBlock]) -> str:
+    """The text that the user has typed: the text blocks, a line each."""
+    return "\n".join(block.text for block in prompt if isinstance(block, TextContent)).strip()
 
 
 def _block(value: object) -> ContentBlock:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    from agentnb.plugins.acp_agent.client import Client
+    from agentnb.plugins.acp_agent.client import AcpClient
     from agentnb.plugins.acp_agent.client_requests import McpServer
 
 PROTOCOL = "2025-06-18"
@@ -46,14 +46,14 @@ class McpClient:
 
     async def tools(self) -> list[dict[str, Any]]:
         """Every tool that it offers, over as many pages as there are."""
-        found: list[dict[str, Any]] = []
+        tools: list[dict[str, Any]] = []
         cursor: Any = None
         while True:
             page = await self.request("tools/list", {"cursor": cursor} if cursor else {})
-            found += [tool for tool in page.get("tools") or [] if isinstance(tool, dict)]
+            tools += [tool for tool in page.get("tools") or [] if isinstance(tool, dict)]
             cursor = page.get("nextCursor")
             if not cursor:
-                return found
+                return tools
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool; returns the result as sent."""
@@ -79,7 +79,7 @@ class McpClient:
 
 
 @contextlib.asynccontextmanager
-async def reached(server: McpServer, cwd: Path, client: Client) -> AsyncIterator[McpClient]:
+async def reached(server: McpServer, cwd: Path, client: AcpClient) -> AsyncIterator[McpClient]:
     """Start *server* in *cwd*, or connect to the *client*'s own; that is ended behind the block."""
     if isinstance(server, StdioServer):
         async with _started(server, cwd, client.name) as started:
@@ -100,7 +100,7 @@ async def reached(server: McpServer, cwd: Path, client: Client) -> AsyncIterator
         await asyncio.shield(asyncio.ensure_future(_disconnect(client, name)))
 
 
-def _over_acp(client: Client, connection: str) -> McpClient:
+def _over_acp(client: AcpClient, connection: str) -> McpClient:
     def message(method: str, **more: Any) -> dict[str, Any]:
         return {"connectionId": connection, "method": method, **more}
 
@@ -110,7 +110,7 @@ def _over_acp(client: Client, connection: str) -> McpClient:
     )
 
 
-async def _disconnect(client: Client, name: str) -> None:
+async def _disconnect(client: AcpClient, name: str) -> None:
     with contextlib.suppress(RpcError, ConnectionError):
         await client.ask("mcp/disconnect", {"connectionId": name})
 

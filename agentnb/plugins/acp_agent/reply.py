@@ -9,55 +9,49 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.client import AskedToolCall, Client
-from agentnb.plugins.acp_agent.client_requests import ClientCapabilities, StopReason, Usage
-from agentnb.plugins.acp_agent.content import TextContent
-from agentnb.plugins.acp_agent.session import Exchange, Session
-from agentnb.plugins.acp_agent.updates import Chunk, Location, ShownContent, ToolCallProgress, ToolCallStart, ToolKind
+from agentnb.plugins.acp_agent.client import AcpClient
+from agentnb.plugins.acp_agent.client_requests import ClientCapabilities, StopReason
+from agentnb.plugins.acp_agent.schema import fields
+from agentnb.plugins.acp_agent.session import AcpSession, SessionExchange
+from agentnb.plugins.acp_agent.updates import ToolKind, shown_text, text_chunk, update
 from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
-    from agentnb.plugins.acp_agent.content import ContentBlock
-    from agentnb.plugins.acp_agent.updates import ChunkKind, News, Part, ToolCallStatus, ToolContent
-
+    from agentnb.plugins.acp_agent.updates import ChunkKind, ToolCallStatus, Update
 
 NO_ANSWER = "its answer is not what the protocol says"
 
 
 class Trouble(Exception):
-    """What was asked for can not be done; the message is for people, in markdown."""
+    """A prompt that cannot be carried out; the message is for people, in Markdown."""
 
 
-class Reply(msgspec.Struct, kw_only=True):
+class AcpReply(msgspec.Struct, kw_only=True):
     """One answer in the making."""
 
-    client: Client
-    session: Session
-    exchange: Exchange
+    client: AcpClient
+    session: AcpSession
+    exchange: SessionExchange
     capabilities: ClientCapabilities
     stop_reason: StopReason = "end_turn"
-    usage: Usage | None = None
+    usage: dict[str, int] | None = None
     _tools: int = 0
     _leftovers: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
-
-    async def show(self, block: ContentBlock) -> None:
-        """Send a whole content block, an image for example, as a part of the answer."""
-        await self.send(Chunk(content=block, session_update="agent_message_chunk"))
 
     async def send_text(self, text: str, kind: ChunkKind = "agent_message_chunk") -> None:
         """Send one chunk of text as it is."""
         self.exchange.add_text(kind, text)
-        await self.client.update(self.session.session_id, Chunk(content=TextContent(text=text), session_update=kind))
+        await self.tell(text_chunk(text, kind))
 
-    async def send(self, part: Part) -> None:
-        """Send a part of the answer and write it down."""
+    async def send(self, part: Update) -> None:
+        """Send a part of the answer, which is repeated when the session is loaded."""
         self.exchange.add(msgspec.to_builtins(part))
-        await self.client.update(self.session.session_id, part)
+        await self.tell(part)
 
-    async def tell(self, news: News) -> None:
-        """Send news about the session itself: nothing that a replay would repeat."""
+    async def tell(self, news: Update) -> None:
+        """Send news about the session, which are not repeated."""
         await self.client.update(self.session.session_id, news)
 
     async def start_tool(
@@ -69,36 +63,38 @@ class Reply(msgspec.Struct, kw_only=True):
         path: Path | None = None,
         line: int | None = None,
         name: str = "",
-    ) -> Tool:
+    ) -> AcpToolCall:
         """Announce a tool call, pending; its id is `t<turn>-<number>`, and behind that the tool's *name*."""
         self._tools += 1
         tool_id = f"t{len(self.session.exchanges)}-{self._tools}"
-        tool = Tool(self, f"{tool_id}-{name}" if name else tool_id, title, kind)
+        call = AcpToolCall(self, f"{tool_id}-{name}" if name else tool_id, title, kind)
+        locations = [fields(path=str(path), line=line)] if path else None
         await self.send(
-            ToolCallStart(
-                tool_call_id=tool.tool_id,
+            update(
+                "tool_call",
+                tool_call_id=call.tool_id,
                 title=title,
                 kind=kind,
                 status="pending",
-                locations=[Location(path=str(path), line=line)] if path else None,
+                locations=locations,
                 raw_input=raw_input,
             )
         )
-        return tool
+        return call
 
     @asynccontextmanager
-    async def asking(self, method: str, tool: Tool) -> AsyncIterator[None]:
+    async def asking(self, method: str, call: AcpToolCall) -> AsyncIterator[None]:
         """Ask the client for something inside; a refusal ends the tool call as failed."""
         try:
             yield
         except RpcError as refused:
-            said = _reason(refused)
+            reason = _reason(refused)
         except msgspec.ValidationError:
-            said = NO_ANSWER
+            reason = NO_ANSWER
         else:
             return
-        await tool.update("failed", content=[shown_text(said)])
-        raise Trouble(f"The client refused `{method}`: {said}.")
+        await call.update("failed", content=[shown_text(reason)])
+        raise Trouble(f"The client refused `{method}`: {reason}.")
 
     def path(self, name: str) -> Path:
         """The absolute path that a user's `name` means."""
@@ -111,45 +107,27 @@ class Reply(msgspec.Struct, kw_only=True):
         task.add_done_callback(self._leftovers.discard)
 
 
-class Tool(msgspec.Struct, frozen=True):
+class AcpToolCall(msgspec.Struct, frozen=True):
     """A tool call that has been announced."""
 
-    reply: Reply
+    reply: AcpReply
     tool_id: str
     title: str
     kind: ToolKind
 
-    async def update(
-        self,
-        status: ToolCallStatus,
-        *,
-        content: list[ToolContent] | None = None,
-        kept: list[ToolContent] | None = None,
-        raw_output: object = None,
-        title: str | None = None,
-    ) -> None:
-        """Move on to another status."""
+    async def update(self, status: ToolCallStatus, *, content: Any = None, kept: Any = None, **more: object) -> None:
+        """Move on to another status; *kept* stands for *content* when the session is loaded again."""
 
-        def progress(shown: list[ToolContent] | None) -> ToolCallProgress:
-            return ToolCallProgress(
-                tool_call_id=self.tool_id,
-                title=title,
-                status=status,
-                content=shown,
-                raw_output=raw_output,
-            )
+        def progress(contents: Any) -> Update:
+            changed = {"title": more.get("title"), "status": status, "content": contents}
+            return update("tool_call_update", tool_call_id=self.tool_id, **changed, raw_output=more.get("raw_output"))
 
         self.reply.exchange.add(msgspec.to_builtins(progress(kept or content)))
-        await self.reply.client.update(self.reply.session.session_id, progress(content))
+        await self.reply.tell(progress(content))
 
-    def described(self) -> AskedToolCall:
+    def described(self) -> dict[str, str]:
         """The tool call as a permission request names it."""
-        return AskedToolCall(tool_call_id=self.tool_id, title=self.title, kind=self.kind, status="pending")
-
-
-def shown_text(text: str) -> ToolContent:
-    """Text that a tool call shows."""
-    return ShownContent(content=TextContent(text=text))
+        return {"toolCallId": self.tool_id, "kind": self.kind, "status": "pending", "title": self.title}
 
 
 def _reason(refused: RpcError) -> str:
@@ -157,8 +135,8 @@ def _reason(refused: RpcError) -> str:
     details = (
         next((data[key] for key in ("details", "message") if key in data), None) if isinstance(data, dict) else data
     )
-    said = f"{refused}: {details}" if isinstance(details, str) else str(refused)
-    return f"{said.rstrip('.')} ({refused.code})"
+    text = f"{refused}: {details}" if isinstance(details, str) else str(refused)
+    return f"{text.rstrip('.')} ({refused.code})"
 
 
 async def _ignoring_refusal(leftover: Coroutine[Any, Any, object]) -> None:

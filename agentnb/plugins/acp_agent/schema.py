@@ -1,4 +1,4 @@
-"""What the objects of ACP have in common that an agent reads and sends.
+"""The base of the ACP objects that an agent reads and sends.
 
 Their fields stand in the order of the official SDK's schema, so that a conversation is the same bytes as when eliza was
 built on it. What is None is left out, and fields that nobody declares are passed over.
@@ -44,6 +44,11 @@ def meta_field() -> dict[str, Any] | None:
     return optional
 
 
+def fields(**given: object) -> dict[str, Any]:
+    """An object that is sent: names in camel case, without what is None."""
+    return {_camel(name): value for name, value in given.items() if value is not None}
+
+
 def read(kind: type[T], value: object) -> T:
     """Read what the client sent."""
     try:
@@ -65,6 +70,11 @@ def read_params(kind: type[T], params: object) -> T:
 def invalid_params(details: str) -> RpcError:
     """The answer to parameters that are wrong."""
     return RpcError(INVALID_PARAMS, "Invalid params", {"details": details})
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return name if not first else first + "".join(map(str.capitalize, others))
 
 
 def _without_wrong_options(kind: type[Lenient], value: dict[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.plugins.acp_agent.client_requests import McpServer
+from agentnb.plugins.acp_agent.schema import fields
+from agentnb.plugins.acp_agent.updates import update
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterator
 
     from typing_extensions import Self
 
@@ -21,20 +23,20 @@ TITLE_LENGTH = 48
 """How many characters of the first prompt name a session that has no title."""
 
 
-class Exchange(msgspec.Struct):
+class SessionExchange(msgspec.Struct):
     """A prompt and everything that was answered."""
 
     prompt: list[dict[str, Any]]
     updates: list[dict[str, Any]] = msgspec.field(default_factory=list)
     _kind: str = ""
-    _pieces: list[str] = msgspec.field(default_factory=list)
+    _parts: list[str] = msgspec.field(default_factory=list)
 
     def add_text(self, kind: str, text: str) -> None:
-        """Add a piece of text, said or thought."""
+        """Add a part of the text that is said or thought."""
         if kind != self._kind:
             self.flush()
             self._kind = kind
-        self._pieces.append(text)
+        self._parts.append(text)
 
     def add(self, update: dict[str, Any]) -> None:
         """Add any other update."""
@@ -42,29 +44,29 @@ class Exchange(msgspec.Struct):
         self.updates.append(update)
 
     def flush(self) -> None:
-        """Make the open pieces of text one update."""
-        if self._pieces:
-            content = {"text": "".join(self._pieces), "type": "text"}
+        """Make the open parts of the text one update."""
+        if self._parts:
+            content = {"text": "".join(self._parts), "type": "text"}
             self.updates.append({"content": content, "sessionUpdate": self._kind})
-            self._pieces = []
+            self._parts = []
         self._kind = ""
 
 
-class Session(msgspec.Struct):
+class AcpSession(msgspec.Struct):
     """One conversation."""
 
     session_id: str
     cwd: Path
     title: str | None = None
     updated_at: str | None = None
-    exchanges: list[Exchange] = msgspec.field(default_factory=list)
+    exchanges: list[SessionExchange] = msgspec.field(default_factory=list)
     cancelled: bool = False
     mcp_servers: tuple[McpServer, ...] = ()
     _turn: asyncio.Task[None] | None = None
 
     @property
     def running(self) -> bool:
-        """Whether a turn runs now."""
+        """True if a turn runs now."""
         return self._turn is not None
 
     def start(self, turn: Coroutine[Any, Any, None]) -> None:
@@ -95,12 +97,24 @@ class Session(msgspec.Struct):
         """The title, or the beginning of the first prompt."""
         if self.title or not self.exchanges:
             return self.title
-        said = " ".join(" ".join(block.get("text", "") for block in self.exchanges[0].prompt).split())
-        return said if len(said) <= TITLE_LENGTH else said[: TITLE_LENGTH - 1].rstrip() + "…"
+        words = " ".join(" ".join(block.get("text", "") for block in self.exchanges[0].prompt).split())
+        return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
 
-    def begin(self, prompt: list[dict[str, Any]]) -> Exchange:
+    def info(self) -> dict[str, Any]:
+        """The session as it stands in a list."""
+        return fields(session_id=self.session_id, cwd=str(self.cwd), title=self.name, updated_at=self.updated_at)
+
+    def replayed(self) -> Iterator[dict[str, Any]]:
+        """The updates that tell the whole conversation again."""
+        for exchange in self.exchanges:
+            yield from ({"content": block, "sessionUpdate": "user_message_chunk"} for block in exchange.prompt)
+            yield from exchange.updates
+        if self.title:
+            yield update("session_info_update", title=self.title)
+
+    def begin(self, prompt: list[dict[str, Any]]) -> SessionExchange:
         """Open the exchange that a prompt starts."""
-        exchange = Exchange(prompt)
+        exchange = SessionExchange(prompt)
         self.exchanges.append(exchange)
         self.updated_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
         return exchange
@@ -126,6 +140,6 @@ class Session(msgspec.Struct):
             cwd=Path(record["cwd"]),
             title=record["title"],
             updated_at=record["updated_at"],
-            exchanges=[Exchange(item["prompt"], list(item["updates"])) for item in record["exchanges"]],
+            exchanges=[SessionExchange(item["prompt"], list(item["updates"])) for item in record["exchanges"]],
             **own,
         )

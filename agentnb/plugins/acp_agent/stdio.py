@@ -10,29 +10,31 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, TextIO
 
-from agentnb.plugins.acp_agent.client import Client
+from agentnb.plugins.acp_agent.agent import taking
+from agentnb.plugins.acp_agent.client import AcpClient
+from agentnb.plugins.acp_agent.schema import SessionParams
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, StreamReader
     from collections.abc import Callable
 
     from agentnb.plugins.acp_agent.agent import AcpAgent
-    from agentnb.plugins.acp_agent.client import Writer
+    from agentnb.plugins.acp_agent.client import ClientOutput
 
 
-def serve(name: str, make: Callable[[Client], AcpAgent[Any]]) -> None:
+def serve(name: str, make: Callable[[AcpClient], AcpAgent[Any]]) -> None:
     """Serve one client until it closes stdin."""
     for stream in (sys.stdin, sys.stdout):
         _check(stream)
     asyncio.run(_serve(name, make))
 
 
-async def _serve(name: str, make: Callable[[Client], AcpAgent[Any]]) -> None:
+async def _serve(name: str, make: Callable[[AcpClient], AcpAgent[Any]]) -> None:
     reader, writer = await _streams()
-    client = Client(name, writer)
+    client = AcpClient(name, writer)
     agent = make(client)
     with contextlib.redirect_stdout(sys.stderr):  # what anybody prints stays off the wire
-        await client.serve(reader, agent.methods, agent.notifications)
+        await client.serve(reader, agent.methods, {"session/cancel": taking(SessionParams, agent.cancel)})
 
 
 def _check(stream: TextIO) -> None:
@@ -42,7 +44,7 @@ def _check(stream: TextIO) -> None:
         raise OSError(f"{stream.name.strip('<>')} is no pipe")
 
 
-async def _streams() -> tuple[StreamReader, Writer]:
+async def _streams() -> tuple[StreamReader, ClientOutput]:
     """Stdin and stdout, such that neither holds up the loop."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
@@ -81,5 +83,5 @@ class _BlockingWriter:
         """Nothing is left to write."""
 
     def is_closing(self) -> bool:
-        """Whether nobody reads any more."""
+        """True if nobody reads any more."""
         return self._gone

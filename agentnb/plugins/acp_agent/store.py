@@ -9,73 +9,55 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from agentnb.atomic_write import write_atomically
 from agentnb.safe_json import read_json
 
 _SESSION_ID = re.compile(r"sess-([1-9]\d*)")
 
-Record = dict[str, Any]
+SessionRecord = dict[str, Any]
 
 
-class Store(Protocol):
-    """A place for the records of sessions."""
-
-    def new_id(self) -> str:
-        """An id that no other session of this store has."""
-
-    def save(self, record: Record) -> None:
-        """Keep a record; it replaces the one with the same `session_id`."""
-
-    def load(self, session_id: str) -> Record | None:
-        """The record of a session, or None."""
-
-    def records(self) -> list[Record]:
-        """Every record, the oldest session first."""
-
-    def delete(self, session_id: str) -> bool:
-        """Keep the record of a session no more; says whether there was one."""
-
-
-class MemoryStore:
-    """Keeps sessions as long as the process lives."""
+class SessionStore:
+    """Keeps the records of sessions as long as the process lives."""
 
     def __init__(self) -> None:
         self._count = 0
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, SessionRecord] = {}
 
     def new_id(self) -> str:
-        """The next number."""
+        """Returns an id that no other session of this store has."""
         self._count += 1
         return f"sess-{self._count}"
 
-    def save(self, record: Record) -> None:
-        """Keep a record."""
+    def save(self, record: SessionRecord) -> None:
+        """Keeps a record; it replaces the one with the same `session_id`."""
         self._records[record["session_id"]] = record
 
-    def load(self, session_id: str) -> Record | None:
-        """The record of a session, or None."""
+    def load(self, session_id: str) -> SessionRecord | None:
+        """Returns the record of a session."""
         return self._records.get(session_id)
 
-    def records(self) -> list[Record]:
-        """Every record, the oldest session first."""
+    def records(self) -> list[SessionRecord]:
+        """Returns every record, the oldest session first."""
         return list(self._records.values())
 
     def delete(self, session_id: str) -> bool:
-        """Keep the record of a session no more."""
+        """Keeps the record of a session no more; False where there was none."""
         return self._records.pop(session_id, None) is not None
 
 
-class FolderStore:
+class SessionFolder(SessionStore):
     """Keeps sessions as JSON files."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def new_id(self) -> str:
-        """The next free number, taken by making its file."""
+        """Takes the next free number, by making its file."""
         number = max(self._numbers(), default=0) + 1
         while True:
             try:
@@ -85,41 +67,40 @@ class FolderStore:
             else:
                 return f"sess-{number}"
 
-    def save(self, record: Record) -> None:
-        """Write the file whole or not at all."""
-        path = self._path(record["session_id"])
-        write_atomically(path, json.dumps(record, ensure_ascii=False).encode("utf-8"))
+    def save(self, record: SessionRecord) -> None:
+        """Writes the file whole or not at all."""
+        write_atomically(self._path(record["session_id"]), json.dumps(record, ensure_ascii=False).encode("utf-8"))
 
-    def load(self, session_id: str) -> Record | None:
-        """The record of a session; None if there is none, or if its file is empty or no JSON."""
+    def load(self, session_id: str) -> SessionRecord | None:
+        """Returns the record of a session; None if there is none, or if its file is empty or no JSON."""
         if not _SESSION_ID.fullmatch(session_id):
             return None
         try:
-            record: Record = read_json(self._path(session_id).read_text(encoding="utf-8"))
+            record: SessionRecord = read_json(self._path(session_id).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         return record
 
-    def records(self) -> list[Record]:
-        """Every record, the oldest session first."""
+    def records(self) -> list[SessionRecord]:
+        """Returns every record, the oldest session first."""
         loaded = [self.load(f"sess-{number}") for number in sorted(self._numbers())]
         return [record for record in loaded if record is not None]
 
     def delete(self, session_id: str) -> bool:
-        """Delete the file."""
-        there = self.load(session_id) is not None
-        if there:
+        """Deletes the file."""
+        exists = self.load(session_id) is not None
+        if exists:
             self._path(session_id).unlink(missing_ok=True)
-        return there
+        return exists
 
     def _path(self, session_id: str) -> Path:
         return self._folder / f"{session_id}.json"
 
     def _numbers(self) -> list[int]:
-        found = (_SESSION_ID.fullmatch(path.stem) for path in self._folder.glob("sess-*.json"))
-        return [int(match[1]) for match in found if match]
+        names = (_SESSION_ID.fullmatch(path.stem) for path in self._folder.glob("sess-*.json"))
+        return [int(match[1]) for match in names if match]
 
 
-def open_store(folder: str | None) -> Store:
+def open_store(folder: str | None) -> SessionStore:
     """The store in `folder`, or in the process when there is none."""
-    return FolderStore(Path(folder).expanduser()) if folder else MemoryStore()
+    return SessionFolder(Path(folder).expanduser()) if folder else SessionStore()

@@ -1,158 +1,46 @@
-"""What an agent tells of a session: the updates of ACP `session/update`."""
+"""The updates of ACP `session/update` that an agent sends, and what they are made of."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from agentnb.plugins.acp_agent.config_options import ConfigOption
-from agentnb.plugins.acp_agent.content import ContentBlock
-from agentnb.plugins.acp_agent.schema import Acp, always
+from agentnb.plugins.acp_agent.schema import fields
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
 ToolCallStatus = Literal["pending", "in_progress", "completed", "failed"]
-PlanEntryStatus = Literal["pending", "in_progress", "completed"]
 ChunkKind = Literal["agent_message_chunk", "agent_thought_chunk"]
+Update = dict[str, Any]
 
 
-class Chunk(Acp, kw_only=True):
-    """A piece of what is said or thought; those with one `message_id` belong together."""
-
-    content: ContentBlock
-    message_id: str | None = None
-    session_update: ChunkKind
+def update(session_update: str, /, **given: object) -> Update:
+    """An update of the kind *session_update*."""
+    return fields(**given, session_update=session_update)
 
 
-class ShownContent(Acp):
+def text_chunk(text: str, kind: ChunkKind = "agent_message_chunk", message_id: str | None = None) -> Update:
+    """A part of what is said or thought; those with one *message_id* belong together."""
+    return update(kind, content={"text": text, "type": "text"}, message_id=message_id)
+
+
+def select(
+    option_id: str, name: str, description: str, current_value: str, options: object, **more: object
+) -> dict[str, Any]:
+    """A config option with values to choose."""
+    values = fields(current_value=current_value, options=options, id=option_id, name=name, description=description)
+    category, meta = more.get("category"), more.get("_meta")
+    return {**values, **fields(category=category, type="select", _meta=meta)}
+
+
+def shown(content: object) -> dict[str, Any]:
     """Content that a tool call shows."""
-
-    content: ContentBlock
-    type: Literal["content"] = always("content")
+    return {"content": content, "type": "content"}
 
 
-class ShownDiff(Acp, kw_only=True):
+def shown_text(text: str) -> dict[str, Any]:
+    """Text that a tool call shows."""
+    return shown({"text": text, "type": "text"})
+
+
+def shown_diff(path: object, old_text: str | None, new_text: str) -> dict[str, Any]:
     """A change of a file that a tool call shows."""
-
-    path: str
-    old_text: str | None = None
-    new_text: str
-    type: Literal["diff"] = always("diff")
-
-
-class ShownTerminal(Acp):
-    """A terminal that a tool call shows."""
-
-    terminal_id: str
-    type: Literal["terminal"] = always("terminal")
-
-
-ToolContent = ShownContent | ShownDiff | ShownTerminal
-
-
-class Location(Acp):
-    """A place in a file."""
-
-    path: str
-    line: int | None = None
-
-
-class ToolCallStart(Acp):
-    """A tool call begins."""
-
-    tool_call_id: str
-    title: str
-    kind: ToolKind
-    status: ToolCallStatus
-    locations: list[Location] | None = None
-    raw_input: object = None
-    session_update: Literal["tool_call"] = always("tool_call")
-
-
-class ToolCallProgress(Acp):
-    """A tool call goes on."""
-
-    tool_call_id: str
-    title: str | None = None
-    status: ToolCallStatus | None = None
-    content: list[ToolContent] | None = None
-    raw_output: object = None
-    session_update: Literal["tool_call_update"] = always("tool_call_update")
-
-
-class PlanEntry(Acp):
-    """One step of a plan."""
-
-    content: str
-    priority: Literal["high", "medium", "low"]
-    status: PlanEntryStatus
-
-
-class Plan(Acp):
-    """The plan, whole."""
-
-    entries: list[PlanEntry]
-    session_update: Literal["plan"] = always("plan")
-
-
-class CommandInput(Acp):
-    """What is written after a slash command."""
-
-    hint: str
-
-
-class AvailableCommand(Acp):
-    """A slash command."""
-
-    name: str
-    description: str
-    input: CommandInput | None = None
-
-
-class AvailableCommands(Acp):
-    """Every slash command."""
-
-    available_commands: list[AvailableCommand]
-    session_update: Literal["available_commands_update"] = always("available_commands_update")
-
-
-class CurrentMode(Acp):
-    """The mode has changed."""
-
-    current_mode_id: str
-    session_update: Literal["current_mode_update"] = always("current_mode_update")
-
-
-class ChangedOptions(Acp):
-    """An option has changed; these are all."""
-
-    config_options: list[ConfigOption]
-    session_update: Literal["config_option_update"] = always("config_option_update")
-
-
-class ChangedInfo(Acp):
-    """The title has changed."""
-
-    title: str
-    session_update: Literal["session_info_update"] = always("session_info_update")
-
-
-class Cost(Acp):
-    """An amount of money."""
-
-    amount: float
-    currency: str
-
-
-class UsedContext(Acp):
-    """How much of the context is in use, in tokens, and what the session costs."""
-
-    used: int
-    size: int
-    cost: Cost | None = None
-    session_update: Literal["usage_update"] = always("usage_update")
-
-
-Part = Chunk | Plan | ToolCallStart | ToolCallProgress
-"""A part of an answer: repeated when the session is loaded."""
-
-News = AvailableCommands | CurrentMode | ChangedOptions | ChangedInfo | UsedContext
-"""News about a session: not repeated."""
+    return fields(path=str(path), old_text=old_text, new_text=new_text, type="diff")

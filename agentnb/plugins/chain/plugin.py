@@ -48,7 +48,7 @@ COMMANDS = (
 )
 
 
-class Chain:
+class ComponentLauncher:
     """Starts agents behind components, and says which there are."""
 
     name = "components"
@@ -85,6 +85,6 @@ PLUGIN = Plugin(
     name="chain",
     summary="Components between you and an agent.",
     commands=COMMANDS,
-    launchers=(Chain(),),
-    customizers=(Chain(),),
+    launchers=(ComponentLauncher(),),
+    customizers=(ComponentLauncher(),),
 )

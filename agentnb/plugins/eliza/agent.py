@@ -6,43 +6,44 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.agent import AcpAgent, taking
+from agentnb.plugins.acp_agent.agent import AcpAgent, slash_command, taking
 from agentnb.plugins.acp_agent.client_requests import Authenticate, SetMode
-from agentnb.plugins.acp_agent.updates import AvailableCommand, CommandInput
+from agentnb.plugins.acp_agent.content import words
 from agentnb.plugins.eliza import attachment
 from agentnb.plugins.eliza.answer import answer
 from agentnb.plugins.eliza.commands.every_command import listed
-from agentnb.plugins.eliza.introduction import LOGIN, introduction
-from agentnb.plugins.eliza.reply import Reply
-from agentnb.plugins.eliza.session import Session
+from agentnb.plugins.eliza.session import ElizaSession, Reply
 from agentnb.plugins.eliza.settings import UnknownSetting
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
-    from pathlib import Path
 
-    from agentnb.plugins.acp_agent.client import Client, Method
-    from agentnb.plugins.acp_agent.client_requests import NewSession, OpenedSession
-    from agentnb.plugins.acp_agent.config_options import ConfigOption, Modes
+    from agentnb.plugins.acp_agent.client import AcpClient, Method
+    from agentnb.plugins.acp_agent.client_requests import Initialize, NewSession
     from agentnb.plugins.acp_agent.content import ContentBlock
-    from agentnb.plugins.acp_agent.store import Record, Store
-    from agentnb.plugins.eliza.commands.every_command import Command
+    from agentnb.plugins.acp_agent.store import SessionStore
 
 AUTHENTICATION_REQUIRED = -32000
+LOGIN = {"id": "couch", "name": "Lie down on the couch", "description": "No account, no key: just say so."}
 
 
-class Eliza(AcpAgent[Session]):
+class Eliza(AcpAgent[ElizaSession]):
     """The built-in agent."""
 
-    def __init__(self, store: Store, client: Client, *, version: str, wants_login: bool) -> None:
+    name = "eliza"
+    title = "ELIZA"
+    session_class = ElizaSession
+
+    def __init__(self, store: SessionStore, client: AcpClient, *, version: str, wants_login: bool) -> None:
         super().__init__(store, client, version=version)
+        self.commands = tuple(slash_command(each.name, each.summary, each.hint) for each in listed())
         self._wants_login = wants_login
         self._login_offered = wants_login
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        """What answers requests, by their method."""
+        """The coroutine functions that answer requests, by their method."""
         return {
             **super().methods,
             "authenticate": taking(Authenticate, self.authenticate),
@@ -51,9 +52,15 @@ class Eliza(AcpAgent[Session]):
             "_eliza/echo": self.echo,
         }
 
-    def introduction(self) -> dict[str, Any]:
-        """The answer to `initialize`."""
-        return introduction(self._version, login=self._login_offered)
+    async def initialize(self, params: Initialize) -> dict[str, Any]:
+        """ACP `initialize`."""
+        answer = await super().initialize(params)
+        capabilities = answer["agentCapabilities"]
+        capabilities["promptCapabilities"] = {"image": True, "audio": True, "embeddedContext": True}
+        if self._login_offered:
+            capabilities["auth"] = {"logout": {}}
+            answer["authMethods"] = [LOGIN]
+        return answer
 
     async def authenticate(self, params: Authenticate) -> dict[str, Any]:
         """ACP `authenticate`: believes everybody."""
@@ -73,7 +80,7 @@ class Eliza(AcpAgent[Session]):
         """The extension method `_eliza/echo` gives back what it got."""
         return {"echo": params if isinstance(params, dict) else {}}
 
-    async def new_session(self, params: NewSession) -> OpenedSession:
+    async def new_session(self, params: NewSession) -> dict[str, Any]:
         """ACP `session/new`."""
         if self._wants_login:
             raise RpcError(AUTHENTICATION_REQUIRED, "Authentication required: lie down on the couch first.")
@@ -89,31 +96,19 @@ class Eliza(AcpAgent[Session]):
         self._store.save(session.record())
         return {}
 
-    def make_session(self, session_id: str, cwd: Path) -> Session:
-        """A new session."""
-        return Session(session_id, cwd)
+    def opened(self, session: ElizaSession) -> dict[str, Any]:
+        """The answer to a request that has opened *session*."""
+        return {"modes": session.settings.modes(), **super().opened(session)}
 
-    def restore_session(self, record: Record) -> Session:
-        """The session that gave *record*."""
-        return Session.restore(record)
-
-    def commands(self) -> list[AvailableCommand]:
-        """Its slash commands."""
-        return [_available(command) for command in listed()]
-
-    def modes(self, session: Session) -> Modes:
-        """The modes of *session*."""
-        return session.settings.modes()
-
-    def options(self, session: Session) -> list[ConfigOption]:
+    def options(self, session: ElizaSession) -> list[dict[str, Any]]:
         """The config options of *session*."""
         return session.settings.options(switches=self._capabilities.knows_switches)
 
-    async def set_option(self, session: Session, option_id: str, value: str | bool) -> None:
+    async def set_option(self, session: ElizaSession, option_id: str, value: str | bool) -> None:
         """Change an option of *session*."""
         session.settings.set_option(option_id, value)
 
-    def answer(self, session: Session, prompt: list[ContentBlock]) -> tuple[Reply, Coroutine[Any, Any, None]]:
+    def answer(self, session: ElizaSession, prompt: list[ContentBlock]) -> tuple[Reply, Coroutine[Any, Any, None]]:
         """The answer to *prompt* in *session*, and what makes it."""
         reply = Reply(
             client=self._client,
@@ -122,9 +117,4 @@ class Eliza(AcpAgent[Session]):
             attachments=attachment.attachments(prompt),
             capabilities=self._capabilities,
         )
-        return reply, answer(reply, attachment.words(prompt))
-
-
-def _available(command: Command) -> AvailableCommand:
-    hint = CommandInput(hint=command.hint) if command.hint else None
-    return AvailableCommand(name=command.name, description=command.summary, input=hint)
+        return reply, answer(reply, words(prompt))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentnb.plugins.acp_agent.reply import Trouble
 from agentnb.plugins.eliza.commands.every_command import Misuse, find
-from agentnb.plugins.eliza.reply import Trouble
 from agentnb.plugins.eliza.research import research, research_server
+from agentnb.plugins.eliza.settings import UnknownSetting
 
 if TYPE_CHECKING:
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 
 async def answer(reply: Reply, text: str) -> None:
@@ -18,14 +19,14 @@ async def answer(reply: Reply, text: str) -> None:
         if (server := research_server(reply)) is not None:
             await research(reply, server, text)
             return
-        found = find(text)
-        if found is None:
+        named = find(text)
+        if named is None:
             await _converse(reply, text)
             return
-        command, rest = found
+        command, rest = named
         try:
             await command.run(reply, rest)
-        except Misuse as misuse:
+        except (Misuse, UnknownSetting) as misuse:
             raise Trouble(f"{misuse} Usage: `{command.usage}`, for example `{command.example}`.") from None
     except Trouble as trouble:
         await reply.say(str(trouble))
@@ -33,14 +34,14 @@ async def answer(reply: Reply, text: str) -> None:
 
 async def _converse(reply: Reply, text: str) -> None:
     if reply.attachments:
-        given = ", ".join(f"`{item.name}` ({item.detail})" for item in reply.attachments)
-        await reply.say(f"I was given: {given}.\n\n")
+        names = ", ".join(f"`{item.name}` ({item.detail})" for item in reply.attachments)
+        await reply.say(f"I was given: {names}.\n\n")
     if reply.session.settings.mode_id == "plain":
         if reply.session.settings["thoughts"]:
             await reply.think("I am to give back what I was told.")
         await reply.say(text or "(nothing)")
         return
-    heard = reply.session.doctor.answer(text)
+    answer = reply.session.doctor.answer(text)
     if reply.session.settings["thoughts"]:
-        await reply.think(heard.reason)
-    await reply.say(heard.text)
+        await reply.think(answer.reason)
+    await reply.say(answer.text)

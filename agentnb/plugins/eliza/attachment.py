@@ -42,11 +42,6 @@ class Attachment(msgspec.Struct, frozen=True):
         return "\n".join([*kept[:EXCERPT_LINES], *more])
 
 
-def words(prompt: Sequence[ContentBlock]) -> str:
-    """The words of a prompt: its text blocks, a line each."""
-    return "\n".join(block.text for block in prompt if isinstance(block, TextContent)).strip()
-
-
 def attachments(prompt: Sequence[ContentBlock]) -> list[Attachment]:
     """Everything in a prompt that is not its words, in order."""
     return [_attachment(block) for block in prompt if not isinstance(block, TextContent)]

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.client_tools import call_tool, can_read, read_file
 from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
-from agentnb.plugins.eliza.reply import Trouble
+from agentnb.plugins.acp_agent.reply import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentnb.plugins.acp_agent.client_requests import McpServer
     from agentnb.plugins.acp_agent.mcp import McpClient
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 SERVER = "package_source"
 MOST_FILES = 2_000
@@ -45,11 +45,11 @@ async def research(reply: Reply, server: McpServer, text: str) -> None:
             source = await _call(reply, client, "get_package_source", {"package": package[1]})
             places = [Path(line[2:]) for line in source.splitlines() if line.startswith("- ")]
             words = sorted({*_NAME.findall(question[1])}, key=lambda word: (-len(word), word))
-            found = await asyncio.to_thread(_search, places, words)
-            for path, line in [*dict.fromkeys((path, line) for path, line, _ in found)][:1]:
+            hits = await asyncio.to_thread(_search, places, words)
+            for path, line in [*dict.fromkeys((path, line) for path, line, _ in hits)][:1]:
                 if can_read(reply):  # as an agent with a model would read around it
                     await read_file(reply, path, path.name, line=line, limit=10)
-            findings = [{"text": f"`{said}`", "file": str(path), "line": line} for path, line, said in found]
+            findings = [{"text": f"`{excerpt}`", "file": str(path), "line": line} for path, line, excerpt in hits]
             nothing = [{"text": f"None of these words stands in it: {', '.join(words)}."}]
             await _call(reply, client, "return_response", {"findings": findings or nothing})
     except McpTrouble as trouble:
@@ -70,9 +70,9 @@ def _search(places: list[Path], words: list[str]) -> list[tuple[Path, int, str]]
     files = [*_python_files(places)]
     for pattern in (r"^\s*(?:async\s+)?(?:def|class)\s+{}\b.*", r"^\s*{}\s*[:=].*", r".*\b{}\b.*"):
         for word in words:
-            found = [*_matching(files, re.compile(pattern.format(re.escape(word))))]
-            if found:
-                return found[:MOST_FOUND]
+            matches = [*_matching(files, re.compile(pattern.format(re.escape(word))))]
+            if matches:
+                return matches[:MOST_FOUND]
     return []
 
 

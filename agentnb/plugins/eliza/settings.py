@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.config_options import Mode, Modes, Select, SelectGroup, SelectOption, Switch
+from agentnb.plugins.acp_agent.schema import fields
+from agentnb.plugins.acp_agent.updates import select
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentnb.plugins.acp_agent.config_options import ConfigOption
-
-
 MODES = (
-    Mode(id="doctor", name="Doctor", description="Listens, and answers with questions."),
-    Mode(id="plain", name="Plain", description="Gives back exactly what it was told."),
+    {"id": "doctor", "name": "Doctor", "description": "Listens, and answers with questions."},
+    {"id": "plain", "name": "Plain", "description": "Gives back exactly what it was told."},
 )
 
 NATURAL_PAUSE = 0.03
 """Seconds between two pieces of text at the pace `natural`."""
 
-_PIECES = {
+_PATTERNS = {
     "letter": re.compile(r".", re.DOTALL),
     "word": re.compile(r"\S+\s*|\s+"),
     "line": re.compile(r"[^\n]*\n|[^\n]+"),
@@ -41,8 +39,12 @@ class Choice(msgspec.Struct, frozen=True):
     description: str
     group: str | None = None
 
+    def offer(self) -> dict[str, str]:
+        """The value as ACP offers it."""
+        return {"value": self.value, "name": self.value.capitalize(), "description": self.description}
 
-class Option(msgspec.Struct, frozen=True):
+
+class ElizaOption(msgspec.Struct, frozen=True):
     """One config option: its choices, or a switch if it has none."""
 
     id: str
@@ -64,28 +66,23 @@ class Option(msgspec.Struct, frozen=True):
                 return switched
         raise UnknownSetting(f"`{self.id}` has no value `{value}`; it can be {_listed(offered)}.")
 
-    def offer(self, value: str | bool, *, switches: bool) -> ConfigOption:
+    def offer(self, value: str | bool, *, switches: bool) -> dict[str, Any]:
         """The option as ACP offers it; a switch becomes a choice of on and off for clients that know no switches."""
         if not self.choices and switches:
-            return Switch(id=self.id, name=self.name, description=self.description, current_value=bool(value))
-        return Select(
-            id=self.id,
-            name=self.name,
-            description=self.description,
-            current_value=value if isinstance(value, str) else _spoken(value),
-            options=_offered(self.choices or (Choice("on", "Yes"), Choice("off", "No"))),
-        )
+            return fields(current_value=value, id=self.id, name=self.name, description=self.description, type="boolean")
+        choices = self.choices or (Choice("on", "Yes"), Choice("off", "No"))
+        return select(self.id, self.name, self.description, _spoken(value), _offered(choices))
 
 
 OPTIONS = (
-    Option(
+    ElizaOption(
         "pace",
         "Pace",
         "How fast an answer is typed.",
         "instant",
         (Choice("instant", "As fast as it goes"), Choice("natural", "With a short pause after each piece")),
     ),
-    Option(
+    ElizaOption(
         "pieces",
         "Pieces",
         "How an answer is cut into chunks.",
@@ -97,14 +94,14 @@ OPTIONS = (
             Choice("whole", "All in one piece", "Extreme"),
         ),
     ),
-    Option("thoughts", "Think aloud", "Whether it shows how an answer was found.", default=False),
+    ElizaOption("thoughts", "Think aloud", "Whether it shows how an answer was found.", default=False),
 )
 
 
-class Settings(msgspec.Struct):
+class ElizaSettings(msgspec.Struct):
     """The mode and the options of one session."""
 
-    mode_id: str = MODES[0].id
+    mode_id: str = MODES[0]["id"]
     values: dict[str, str | bool] = msgspec.field(default_factory=dict)
 
     def __getitem__(self, option_id: str) -> str | bool:
@@ -113,7 +110,7 @@ class Settings(msgspec.Struct):
 
     def set_mode(self, mode_id: str) -> None:
         """Change the mode."""
-        offered = [mode.id for mode in MODES]
+        offered = [mode["id"] for mode in MODES]
         if mode_id not in offered:
             raise UnknownSetting(f"There is no mode `{mode_id}`; it can be {_listed(offered)}.")
         self.mode_id = mode_id
@@ -126,41 +123,37 @@ class Settings(msgspec.Struct):
 
     def cut(self, text: str) -> Iterable[str]:
         """Cut a text into the pieces that the option says; together they are the text."""
-        pattern = _PIECES.get(str(self["pieces"]))
+        pattern = _PATTERNS.get(str(self["pieces"]))
         return pattern.findall(text) if pattern else [text]
 
-    def modes(self) -> Modes:
+    def modes(self) -> dict[str, Any]:
         """The modes, as ACP tells them with a new session."""
-        return Modes(current_mode_id=self.mode_id, available_modes=list(MODES))
+        return fields(current_mode_id=self.mode_id, available_modes=MODES)
 
-    def options(self, *, switches: bool) -> list[ConfigOption]:
+    def options(self, *, switches: bool) -> list[dict[str, Any]]:
         """The options, as ACP tells them with a new session and after every change."""
         return [option.offer(self[option.id], switches=switches) for option in OPTIONS]
 
 
-def _option(option_id: str) -> Option:
+def _option(option_id: str) -> ElizaOption:
     for option in OPTIONS:
         if option.id == option_id:
             return option
     raise UnknownSetting(f"There is no option `{option_id}`; it can be {_listed(option.id for option in OPTIONS)}.")
 
 
-def _offered(choices: tuple[Choice, ...]) -> list[SelectOption] | list[SelectGroup]:
+def _offered(choices: tuple[Choice, ...]) -> list[dict[str, Any]]:
     groups = list(dict.fromkeys(choice.group for choice in choices))
     if groups == [None]:
-        return [_select_option(choice) for choice in choices]
+        return [choice.offer() for choice in choices]
     return [
-        SelectGroup(
-            group=str(group).lower(),
-            name=str(group),
-            options=[_select_option(choice) for choice in choices if choice.group == group],
-        )
+        {
+            "group": str(group).lower(),
+            "name": str(group),
+            "options": [choice.offer() for choice in choices if choice.group == group],
+        }
         for group in groups
     ]
-
-
-def _select_option(choice: Choice) -> SelectOption:
-    return SelectOption(value=choice.value, name=choice.value.capitalize(), description=choice.description)
 
 
 def _spoken(value: str | bool) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.mapper import map_permission, map_update
 from agentnb.cassette import file
 from agentnb.cassette.compare import described
-from agentnb.cassette.session_marks import SessionMarks
+from agentnb.cassette.marks import SessionMarks
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
-from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.state import (
     Action,
     ActiveTurn,
@@ -34,10 +34,10 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentnb.cassette.recording import Event, Exchange, Section
+    from agentnb.cassette.recording import RecordedExchange, Section, WireEvent
 
 WORKSPACE = "/recorded/workspace"
-"""What stands for the workspace, which a cassette does not know; paths in it are shown relative to it."""
+"""Stands for the workspace, which a cassette does not know; paths in it are shown relative to it."""
 
 
 def of_cassette(path: Path) -> Document:
@@ -47,16 +47,18 @@ def of_cassette(path: Path) -> Document:
     return Document(title=path.name.removesuffix(".jsonl").removesuffix(".cassette"), entries=entries)
 
 
-def _of_section(section: Section) -> Iterator[Entry]:
+def _of_section(section: Section) -> Iterator[DocumentEntry]:
     marks = SessionMarks(WORKSPACE, home="~", session_id="session")
     chat = Replayed()
     tab = f"session {section.session}"
     for number, exchange in enumerate(section.turns, 1):
         prompt = exchange.params.get("prompt") if isinstance(exchange.params, dict) else None
-        yield Entry(kind="prompt", source="\n".join(described(marks.fill(prompt))), agent=section.agent, tab=tab)
+        yield DocumentEntry(
+            kind="prompt", source="\n".join(described(marks.fill(prompt))), agent=section.agent, tab=tab
+        )
         turn, stop_reason = chat.turn(f"turn-{number}", exchange, marks)
         markdown = relative(transcript(turn, cwd=WORKSPACE), Path(WORKSPACE))
-        yield Entry(kind="answer", source=markdown, agent=section.agent, tab=tab, stop_reason=stop_reason)
+        yield DocumentEntry(kind="answer", source=markdown, agent=section.agent, tab=tab, stop_reason=stop_reason)
 
 
 class Replayed:
@@ -69,14 +71,14 @@ class Replayed:
         )
 
     def turn(
-        self, turn_id: str, exchange: Exchange, marks: SessionMarks
+        self, turn_id: str, exchange: RecordedExchange, marks: SessionMarks
     ) -> tuple[Turn | ActiveTurn | None, str | None]:
         """The state of one turn at its end, and why it ended."""
         message = Message(text="…", origin=MessageOrigin(kind="user"))
         self._take(ChatTurnStarted(turn_id=turn_id, message=message, time=0))
-        asked: dict[int, str] = {}
+        calls: dict[int, str] = {}
         for event in (*exchange.before, *exchange.after):
-            self._event(turn_id, event, marks, asked)
+            self._event(turn_id, event, marks, calls)
         result = exchange.result if isinstance(exchange.result, dict) else {}
         stop_reason = result.get("stopReason") if isinstance(result.get("stopReason"), str) else None
         usage = result.get("usage")
@@ -89,18 +91,18 @@ class Replayed:
             self._take(ChatTurnComplete(turn_id=turn_id, stop_reason=stop_reason, time=0))
         return find_finished_turn(self.state, turn_id), stop_reason
 
-    def _event(self, turn_id: str, event: Event, marks: SessionMarks, asked: dict[int, str]) -> None:
+    def _event(self, turn_id: str, event: WireEvent, marks: SessionMarks, calls: dict[int, str]) -> None:
         params = marks.fill(event.params)
         update = params.get("update") if isinstance(params, dict) else None
         if event.kind == "said" and isinstance(update, dict):
             for action in map_update(update, self.state, turn_id, 0):
                 self._take(action)
         elif event.method == "session/request_permission" and isinstance(params, dict):
-            asked[event.id], actions = map_permission(params, self.state, turn_id, 0)
+            calls[event.id], actions = map_permission(params, self.state, turn_id, 0)
             for action in actions:
                 self._take(action)
-        elif event.kind == "answered" and event.id in asked:
-            self._answered(turn_id, asked[event.id], event.result)
+        elif event.kind == "answered" and event.id in calls:
+            self._answered(turn_id, calls[event.id], event.result)
 
     def _answered(self, turn_id: str, call_id: str, result: Any) -> None:
         outcome = result.get("outcome") if isinstance(result, dict) else None

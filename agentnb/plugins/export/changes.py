@@ -1,4 +1,4 @@
-"""What turns changed, as text for a shell: the conversations that changed something, and one of them turn by turn."""
+"""Changes of turns, as text for a shell: the conversations that changed something, and one of them turn by turn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.records import all_records, count_by_kind
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
-from agentnb.log.store import Store
+from agentnb.log.store import LogStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +27,14 @@ ID_CHARACTERS = 8
 
 def conversations() -> str:
     """The conversations whose turns changed something, a table; a sentence where there are none."""
-    found = [record for _, record in all_records(changes_folder())]
-    if not found:
+    records = [record for _, record in all_records(changes_folder())]
+    if not records:
         return "No conversation that is kept has changed anything."
-    return "\n".join(lines([_HEAD, *map(_row, found)]))
+    return "\n".join(lines([_HEAD, *map(_row, records)]))
 
 
 def conversation(name: str, *, diffs: bool = False) -> str:
-    """What the turns of the conversation whose id begins with *name* changed."""
+    """The changes of the conversation whose id begins with *name*."""
     those = [(path, each) for path, each in all_records(changes_folder()) if path.stem.startswith(name)]
     if len(those) != 1:
         what = "Several sessions whose id begins with" if those else "No session whose id begins with"
@@ -73,11 +73,11 @@ def _differ(path: Path, record: ConversationRecord) -> Callable[[str, FileChange
 
 
 def _prompts(record: ConversationRecord) -> dict[str, str]:
-    """What was asked in each turn, as far as the log knows it."""
+    """The prompts of the turns, as far as the log knows them."""
     path = log_location()
     if path is None or not path.exists():
         return {}
-    store = Store(path, new_id())
+    store = LogStore(path, new_id())
     try:
         return {turn.id: turn.message.text for turn in store.load(record.session).chat.turns}
     except AgentnbError:

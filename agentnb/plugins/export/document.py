@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DocumentEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing in a document."""
 
     kind: Literal["text", "code", "prompt", "answer", "output", "error"]
@@ -22,12 +22,12 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation to be exported."""
 
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[DocumentEntry, ...]
     notebook: dict[str, Any] | None = None
 
     @property
     def is_headed(self) -> bool:
-        """Whether it begins with its title as a heading."""
+        """True if it begins with its title as a heading."""
         first = self.entries[0] if self.entries else None
         return first is not None and first.kind == "text" and heading(first.source) == self.title
 

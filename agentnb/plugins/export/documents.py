@@ -18,7 +18,7 @@ from agentnb.plugins.export.page import page
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.plugins.export.document import Document, Entry
+    from agentnb.plugins.export.document import Document, DocumentEntry
 
 _HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error"}
 
@@ -99,10 +99,10 @@ FORMS: dict[str, Callable[[Document], str]] = {
     "jsonl": as_jsonl,
     "ipynb": as_notebook,
 }
-"""What a document can become."""
+"""The forms of a document."""
 
 
-def _block(entry: Entry) -> str:
+def _block(entry: DocumentEntry) -> str:
     if entry.kind in ("text", "answer"):
         return entry.source
     language = "python" if entry.kind == "code" else ""

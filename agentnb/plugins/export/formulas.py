@@ -135,15 +135,15 @@ def _written(element: Element, depth: int, count: list[int]) -> Iterator[str]:
     text = _text(element) if name in _TOKENS else ""
     if classes:
         attributes["class"] = " ".join(classes)
-    said = "".join(f' {key}="{value}"' for key, value in attributes.items())
-    yield f"<{name}{said}>{escape(text, quote=True)}"
+    written = "".join(f' {key}="{value}"' for key, value in attributes.items())
+    yield f"<{name}{written}>{escape(text, quote=True)}"
     for child in children:
         yield from _written(child, depth + 1, count)
     yield f"</{name}>"
 
 
 def _is_whole(element: Element, name: str, children: list[Element]) -> bool:
-    """Whether the element is one of those that are drawn, with what belongs into it and nothing else."""
+    """True if the element is one of those that are drawn, with what belongs into it and nothing else."""
     if name in _TOKENS:
         return not children
     if name not in _ROWS and len(children) != _CHILDREN.get(name):
@@ -155,20 +155,20 @@ def _is_whole(element: Element, name: str, children: list[Element]) -> bool:
 
 def _named(element: Element) -> tuple[str, list[str], dict[str, str]]:
     """The element's name, its classes of ours, and those of its attributes that are known and have a known value."""
-    given = element.attrib
+    read = element.attrib
     name = element.tag
-    if "href" in given:
+    if "href" in read:
         raise _NotDrawn
-    if name == "menclose" and given.get("notation") == "box":
+    if name == "menclose" and read.get("notation") == "box":
         return "mrow", ["box"], {}
-    if name == "mspace" and given.get("linebreak") == "newline":
+    if name == "mspace" and read.get("linebreak") == "newline":
         raise _NotDrawn
-    attributes = {key: value for key, raw in given.items() if (value := _value(key, raw)) is not None}
+    attributes = {key: value for key, raw in read.items() if (value := _value(key, raw)) is not None}
     if name == "math":
-        return name, [], {"display": "block"} if given.get("display") == "block" else {}
-    if name == "mpadded" and any(key in given and not _is_absolute(key, given[key]) for key in _LENGTHS):
+        return name, [], {"display": "block"} if read.get("display") == "block" else {}
+    if name == "mpadded" and any(key in read and not _is_absolute(key, read[key]) for key in _LENGTHS):
         attributes = {key: value for key, value in attributes.items() if key not in _LENGTHS}
-    return name, _classes(name, given), attributes
+    return name, _classes(name, read), attributes
 
 
 def _has_limits(base: Element) -> bool:
@@ -186,15 +186,15 @@ def _rule(table: Element) -> None:
                 cell.set("line-below", "")
 
 
-def _classes(name: str, given: dict[str, str]) -> list[str]:
+def _classes(name: str, attributes: dict[str, str]) -> list[str]:
     classes = []
-    if name == "mtd" and given.get("columnalign") in _COLUMNS:
-        classes.append(given["columnalign"])
-    classes += [line for line in ("line-right", "line-below") if name == "mtd" and line in given]
-    if name == "mtable" and given.get("displaystyle") == "true":
+    if name == "mtd" and attributes.get("columnalign") in _COLUMNS:
+        classes.append(attributes["columnalign"])
+    classes += [line for line in ("line-right", "line-below") if name == "mtd" and line in attributes]
+    if name == "mtable" and attributes.get("displaystyle") == "true":
         classes.append("aligned")
-    if name == "mtext" and given.get("mathvariant") in _TEXTS:
-        classes.append(given["mathvariant"])
+    if name == "mtext" and attributes.get("mathvariant") in _TEXTS:
+        classes.append(attributes["mathvariant"])
     return classes
 
 
@@ -210,7 +210,7 @@ def _value(key: str, raw: str) -> str | None:
 
 
 def _is_absolute(key: str, raw: str) -> bool:
-    """Whether MathML Core knows *raw*: in MathML 3 a sign before the size of padding made it relative."""
+    """True if MathML Core knows *raw*: in MathML 3 a sign before the size of padding made it relative."""
     return _length(raw) is not None and (key in {"lspace", "voffset"} or raw[0] not in "+-")
 
 

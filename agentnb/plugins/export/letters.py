@@ -15,7 +15,7 @@ SYMBOLS = {
     "{": "{", "}": "}", "|": "∥", "%": "%", "#": "#", "_": "_", "$": "$", "&": "&", "P": "¶", "sect": "§", "dag": "†",
     "ddag": "‡", "copyright": "©", "clubs": "♣", "diamonds": "♢", "hearts": "♡", "spades": "♠", "relax": "",
 }  # fmt: skip
-"""What commands stand for that latex2mathml leaves as they are."""
+"""The signs of commands that latex2mathml leaves as they are."""
 _ALPHABETS = {
     "bold": "BOLD", "italic": "ITALIC", "bold-italic": "BOLD ITALIC", "script": "SCRIPT", "bold-script": "BOLD SCRIPT",
     "fraktur": "FRAKTUR", "bold-fraktur": "BOLD FRAKTUR", "double-struck": "DOUBLE-STRUCK", "sans-serif": "SANS-SERIF",

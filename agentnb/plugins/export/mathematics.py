@@ -81,13 +81,13 @@ def read_formulas(parser: MarkdownIt) -> None:
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
-    found = formula_at(state.src, state.pos, state.posMax)
-    if found is None:
+    formula = formula_at(state.src, state.pos, state.posMax)
+    if formula is None:
         return False
     if not silent:
         token = state.push("math", "", 0)
-        token.content, token.markup, token.meta = found.source, found.raw, {"display": found.is_display}
-    state.pos += len(found.raw)
+        token.content, token.markup, token.meta = formula.source, formula.raw, {"display": formula.is_display}
+    state.pos += len(formula.raw)
     return True
 
 
@@ -125,5 +125,5 @@ def _lines_of_formula(state: StateBlock, first: int, end: int) -> int | None:
         if line >= end or state.isEmpty(line) or state.sCount[line] < state.blkIndent:
             return None
     content = state.getLines(first, line + 1, state.blkIndent, keepLastLF=False).strip()
-    found = formula_at(content, 0, len(content))
-    return line + 1 if found and "\n" in found.raw else None
+    formula = formula_at(content, 0, len(content))
+    return line + 1 if formula and "\n" in formula.raw else None

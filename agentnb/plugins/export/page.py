@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-    from agentnb.plugins.export.document import Document, Entry
+    from agentnb.plugins.export.document import Document, DocumentEntry
 
 _ALLOWED = re.compile(
     r"</?(?:details|summary|code|pre|b|i|em|strong|sub|sup|kbd|br|hr|table|thead|tbody|tr|th|td|p)\s*/?>"
@@ -60,7 +60,7 @@ def text(words: str) -> str:
     return escape(_CONTROLS.sub("", words), quote=True)
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: DocumentEntry) -> str:
     about = " · ".join(word for word in (_HEADS[entry.kind], entry.agent, entry.tab) if word)
     head = f'<p class="head">{text(about)}</p>' if about else ""
     is_prose = entry.kind in ("text", "answer")
@@ -118,7 +118,7 @@ def _math(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
     """A formula; one that cannot be drawn as it was written. In stored answers `<` is a reference."""
     token = tokens[index]
     is_display = bool(token.meta["display"])
-    drawn = mathml(_REFERENCE.sub(lambda found: unescape(found.group()), token.content), is_display=is_display)
+    drawn = mathml(_REFERENCE.sub(lambda reference: unescape(reference.group()), token.content), is_display=is_display)
     if drawn is None:
         return _escaped_once(token.markup)
     return f'<span class="display">{drawn}</span>' if is_display else drawn

@@ -11,8 +11,8 @@ from agentnb.ids import new_id
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.log.location import log_location
-from agentnb.log.store import Store
-from agentnb.plugins.export.document import Document, Entry
+from agentnb.log.store import LogStore
+from agentnb.plugins.export.document import Document, DocumentEntry
 
 if TYPE_CHECKING:
     from agentnb.log.record import StoredSession
@@ -25,12 +25,12 @@ def of_session(name: str) -> Document | None:
     path = log_location()
     if path is None or not path.exists() or not _ID.fullmatch(name):
         return None
-    store = Store(path, new_id())
+    store = LogStore(path, new_id())
     try:
-        found = store.named(name)
-        if len(found) > 1:
+        sessions = store.named(name)
+        if len(sessions) > 1:
             raise UnknownSession(f"Several sessions' ids begin with {name!r}.", hint="Give more of the id.")
-        stored = store.load(found[0].uri) if found else None
+        stored = store.load(sessions[0].uri) if sessions else None
     finally:
         store.close()
     return None if stored is None else document_of(stored)
@@ -43,7 +43,7 @@ def document_of(stored: StoredSession) -> Document:
     for turn in stored.chat.turns:
         answer = relative(transcript(turn, terminals=stored.chat.terminals or (), cwd=cwd), cwd)
         entries += [
-            Entry(kind="prompt", source=turn.message.text, agent=agent),
-            Entry(kind="answer", source=answer, agent=agent, stop_reason=turn.stop_reason),
+            DocumentEntry(kind="prompt", source=turn.message.text, agent=agent),
+            DocumentEntry(kind="answer", source=answer, agent=agent, stop_reason=turn.stop_reason),
         ]
     return Document(title=stored.record.title, entries=tuple(entries))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.notebook_text import joined
 from agentnb.errors import UnknownSession, UsageError
-from agentnb.plugins.export.document import Document, Entry, heading
+from agentnb.plugins.export.document import Document, DocumentEntry, heading
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -59,38 +59,38 @@ def of_notebook(path: Path) -> Document:
     return Document(title=headed or path.stem, entries=entries, notebook=notebook)
 
 
-def _of_cell(cell: dict[str, Any]) -> Iterator[Entry]:
+def _of_cell(cell: dict[str, Any]) -> Iterator[DocumentEntry]:
     source = joined(cell.get("source", ""))
     if cell.get("cell_type") == "markdown":
-        yield Entry(kind="text", source=source)
+        yield DocumentEntry(kind="text", source=source)
         return
     if cell.get("cell_type") != "code" or not source.strip():
         return
     asks = any(_PROMPT.match(line) for line in source.split("\n"))
     named = {match[1]: match[2] or match[3] or match[4] for match in _OPTION.finditer(source)} if asks else {}
     agent, tab = named.get("-a") or named.get("--agent"), named.get("-t") or named.get("--tab")
-    yield Entry(kind="prompt" if asks else "code", source=source, agent=agent, tab=tab)
+    yield DocumentEntry(kind="prompt" if asks else "code", source=source, agent=agent, tab=tab)
     for output in cell.get("outputs", ()):
         entry = _of_output(output, asks=asks)
         if entry is not None:
             yield entry
 
 
-def _of_output(output: dict[str, Any], *, asks: bool) -> Entry | None:
+def _of_output(output: dict[str, Any], *, asks: bool) -> DocumentEntry | None:
     kind = output.get("output_type")
     if kind == "stream":
-        return Entry(kind="output", source=_plain(joined(output.get("text", ""))))
+        return DocumentEntry(kind="output", source=_plain(joined(output.get("text", ""))))
     if kind == "error":
-        return Entry(kind="error", source=_plain(f"{output.get('ename')}: {output.get('evalue')}"))
+        return DocumentEntry(kind="error", source=_plain(f"{output.get('ename')}: {output.get('evalue')}"))
     data = output.get("data", {})
     images = tuple(f"data:{mime};base64,{_base64(joined(data[mime]))}" for mime in _IMAGES if mime in data)
     if "text/markdown" in data:
-        return Entry(kind="answer" if asks else "text", source=joined(data["text/markdown"]), images=images)
+        return DocumentEntry(kind="answer" if asks else "text", source=joined(data["text/markdown"]), images=images)
     text = _plain(joined(data.get("text/plain", "")))
     left = sorted(set(data) - {"text/plain", *_IMAGES})
     if left and not images and (not text or _NAMELESS.match(text)):  # nothing in a document may run or fetch
         text = "\n".join(filter(None, [text, f"[Shown in the notebook only: {', '.join(left)}]"]))
-    return Entry(kind="output", source="" if images else text, images=images) if text or images else None
+    return DocumentEntry(kind="output", source="" if images else text, images=images) if text or images else None
 
 
 def _plain(text: str) -> str:

@@ -13,10 +13,8 @@ from agentnb.kernel.cell_names import cell_name
 from agentnb.plugins.knowledge.code_tool import CodeTool, described, location, place_of, renamed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentnb.host.environment import Environment
-    from agentnb.plugins.knowledge.code.records import CodePlace, Diagnostic, Renaming
+    from agentnb.plugins.knowledge.code.records import Diagnostic, Renaming
 
 Question: TypeAlias = Literal["definition", "references", "describe", "complete", "problems", "rename"]
 
@@ -127,27 +125,17 @@ def code(
     tool = _tool(environment)
     workspace = Path.cwd()
     notebook = tool.notebook()
-    given = {"symbol": symbol, "cell": None if cell is None else str(cell), "file": file, "line": line}
-    given |= {"file": None if file is None else str(file), "column": column}
-    place = place_of({key: value for key, value in given.items() if value is not None}, notebook)
+    arguments = {"symbol": symbol, "cell": None if cell is None else str(cell), "file": file, "line": line}
+    arguments |= {"file": None if file is None else str(file), "column": column}
+    place = place_of({key: value for key, value in arguments.items() if value is not None}, notebook)
     service = tool.service(notebook)
-    names = {each.cell_id: cell_name("code", each.count) for each in notebook.cells}
+    names = {each.id: cell_name("code", each.count) for each in notebook.cells}
     if question == "rename":
         if new_name is None:
             raise UsageError("A renaming wants new_name.")
         renaming = service.rename(place, new_name)
         return RenamingAnswer(renaming, names, workspace, service.failure)
-    if question == "problems":
-        problems = service.diagnostics(place if place.cell_id or place.path else None)
-        return CodeAnswer(list(problems), question, names, workspace, service.failure)
-    asked: dict[str, Callable[[CodePlace], list[Any]]] = {
-        "definition": service.definition,
-        "references": service.references,
-        "describe": service.hover,
-        "complete": service.completions,
-    }
-    found = asked[question](place)
-    return CodeAnswer(found, question, names, workspace, service.failure)
+    return CodeAnswer(service.ask(question, place), question, names, workspace, service.failure)
 
 
 def _told(problem: Diagnostic) -> str:

@@ -55,109 +55,110 @@ class CodeTool:
             return NotebookView(name="", path=None, live=False, cells=tuple(self._runner.executed_cells()))
 
     def service(self, notebook: NotebookView) -> CodeService:
-        """What answers questions about *notebook*, as it is now, and the workspace."""
-        service, shown = self._services.pop(notebook.name, (None, []))
-        shown[:] = [notebook]
+        """The service for questions about *notebook*, as it is now, and the workspace."""
+        service, current = self._services.pop(notebook.name, (None, []))
+        current[:] = [notebook]
         if service is None:
             variables: Callable[[], Mapping[str, Any]] = dict
             if self._runner is not None:
                 variables = self._runner.namespace.variables
             service = CodeService(
                 self._workspace,
-                cells=lambda: _code_cells(shown[0]),
+                cells=lambda: _code_cells(current[0]),
                 variables=variables,
                 language_server=lambda: chosen_program(self._language_server()),
             )
-        self._services[notebook.name] = service, shown
+        self._services[notebook.name] = service, current
         while len(self._services) > MOST_NOTEBOOKS:
             del self._services[next(iter(self._services))]
         return service
 
-    def answer(self, given: Mapping[str, Any], notebook: NotebookView) -> str:
+    def answer(self, arguments: Mapping[str, Any], notebook: NotebookView) -> str:
         """The answer to a question."""
-        service, question = self.service(notebook), given["question"]
-        place = place_of(given, notebook)
-        names = {cell.cell_id: f"{cell_name('code', cell.count)} (id {cell.cell_id})" for cell in notebook.cells}
-        match question:
-            case "definition":
-                answer = _locations(service.definition(place), names, self._workspace)
-            case "references":
-                answer = _locations(service.references(place), names, self._workspace)
-            case "describe":
-                answer = "\n\n".join(map(described, service.hover(place)))
-            case "complete":
-                answer = "\n".join(f"{each.name} ({each.kind})" for each in service.completions(place))
-            case "problems":
-                named = place if place.cell_id or place.path else None
-                answer = "\n".join(_problem(each, names, self._workspace) for each in service.diagnostics(named))
-            case _:
-                if "new_name" not in given:
-                    raise UsageError("A renaming wants 'new_name'.")
-                answer = renamed(service.rename(place, given["new_name"]), names, self._workspace)
+        service, question = self.service(notebook), arguments["question"]
+        place = place_of(arguments, notebook)
+        names = {cell.id: f"{cell_name('code', cell.count)} (id {cell.id})" for cell in notebook.cells}
+        if question != "rename":
+            answer = self._text(question, service.ask(question, place), names)
+        elif "new_name" in arguments:
+            answer = renamed(service.rename(place, arguments["new_name"]), names, self._workspace)
+        else:
+            raise UsageError("A renaming wants 'new_name'.")
         return "\n\n".join(each for each in (answer or _NOTHING[question], service.failure) if each)
 
+    def _text(self, question: str, answers: list[Any], names: Mapping[str, str]) -> str:
+        match question:
+            case "describe":
+                return "\n\n".join(map(described, answers))
+            case "complete":
+                return "\n".join(f"{each.name} ({each.kind})" for each in answers)
+            case "problems":
+                return "\n".join(_problem(each, names, self._workspace) for each in answers)
+            case _:
+                return _locations(answers, names, self._workspace)
 
-def place_of(given: Mapping[str, Any], notebook: NotebookView) -> CodePlace:
+
+def place_of(arguments: Mapping[str, Any], notebook: NotebookView) -> CodePlace:
     """The place that arguments name."""
-    if "cell" in given and "file" in given:
+    if "cell" in arguments and "file" in arguments:
         raise UsageError("Name a cell or a file, not both.")
-    cell = named_cell(given["cell"], notebook) if "cell" in given else None
+    cell = named_cell(arguments["cell"], notebook) if "cell" in arguments else None
     return CodePlace(
-        symbol=given.get("symbol"),
-        cell_id=None if cell is None else cell.cell_id,
-        path=given.get("file"),
-        line=given.get("line"),
-        column=given.get("column"),
+        symbol=arguments.get("symbol"),
+        cell_id=None if cell is None else cell.id,
+        path=arguments.get("file"),
+        line=arguments.get("line"),
+        column=arguments.get("column"),
     )
 
 
-def described(found: Description) -> str:
+def described(description: Description) -> str:
     """A name's signatures and documentation, as text."""
-    head = f"{found.kind} {found.full_name or found.name}"
-    if found.is_live:
+    head = f"{description.kind} {description.full_name or description.name}"
+    if description.is_live:
         head += " (by the type of the live variable)"
-    return "\n".join([head, *found.signatures, *([found.docs] if found.docs else [])])
+    return "\n".join([head, *description.signatures, *([description.docs] if description.docs else [])])
 
 
-def location(found: CodeLocation | Diagnostic, names: Mapping[str, str], workspace: Path) -> str:
+def location(place: CodeLocation | Diagnostic, names: Mapping[str, str], workspace: Path) -> str:
     """A place, as text: the cell by name and id, a file of the workspace by its path in it."""
-    if found.cell_id is not None:
-        return f"{names.get(found.cell_id, found.cell_id)}, line {found.line}, column {found.column}"
-    if found.path is None:
+    if place.cell_id is not None:
+        return f"{names.get(place.cell_id, place.cell_id)}, line {place.line}, column {place.column}"
+    if place.path is None:
         return "compiled, without source"
-    path = Path(found.path)
-    shown = path.relative_to(workspace) if workspace in path.parents else path
-    return f"{shown}, line {found.line}, column {found.column}"
+    path = Path(place.path)
+    relative = path.relative_to(workspace) if workspace in path.parents else path
+    return f"{relative}, line {place.line}, column {place.column}"
 
 
 def renamed(renaming: Renaming, names: Mapping[str, str], workspace: Path) -> str:
     """A renaming as text: what changes, as diffs, and what to know."""
-    told = []
+    diffs = []
     for change in renaming.changes:
         path = Path(change.path or "")
-        shown = path.relative_to(workspace) if workspace in path.parents else path
-        where = names.get(change.cell_id or "", "") or str(shown)
+        relative = path.relative_to(workspace) if workspace in path.parents else path
+        where = names.get(change.cell_id or "", "") or str(relative)
         before, after = change.before.splitlines(), change.after.splitlines()
-        told.append("\n".join(difflib.unified_diff(before, after, where, where, lineterm="", n=1)))
+        diffs.append("\n".join(difflib.unified_diff(before, after, where, where, lineterm="", n=1)))
     count = sum(change.count for change in renaming.changes)
     head = f"{renaming.old_name} → {renaming.new_name}: {count} places. Nothing is changed yet; this would change:"
-    return "\n\n".join([head, *told, *renaming.notes])
+    return "\n\n".join([head, *diffs, *renaming.notes])
 
 
-def _locations(found: Iterable[CodeLocation], names: Mapping[str, str], workspace: Path) -> str:
+def _locations(locations: Iterable[CodeLocation], names: Mapping[str, str], workspace: Path) -> str:
     return "\n".join(
-        f"{location(each, names, workspace)}: {each.text.strip() or each.full_name or each.name}" for each in found
+        f"{location(each, names, workspace)}: {each.text.strip() or each.full_name or each.name}" for each in locations
     )
 
 
-def _problem(found: Diagnostic, names: Mapping[str, str], workspace: Path) -> str:
-    code = f" [{found.code}]" if found.code else ""
-    return f"{location(found, names, workspace)}: {found.severity}: {found.message}{code} ({found.source})"
+def _problem(problem: Diagnostic, names: Mapping[str, str], workspace: Path) -> str:
+    code = f" [{problem.code}]" if problem.code else ""
+    return f"{location(problem, names, workspace)}: {problem.severity}: {problem.message}{code} ({problem.source})"
 
 
 def _code_cells(notebook: NotebookView) -> list[CodeCell]:
     return [
-        CodeCell(cell_id=cell.cell_id, source=cell.source, count=cell.count, is_cut=cell.cut)
+        CodeCell(cell_id=cell.id, source=cell.source, count=cell.count, is_cut=cell.cut)
         for cell in notebook.cells
-        if cell.kind == "code" and cell.cell_id
+        if cell.kind == "code" and cell.id
     ]

@@ -22,23 +22,23 @@ def _skills(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.knowledge.skills_api import shown_skill, skills
 
     try:
-        found = skills()
-        said: list[str] = []
+        library = skills()
+        texts: list[str] = []
         if arguments.show:
-            said.append(found.show(arguments.show))
+            texts.append(library.show(arguments.show))
         if arguments.revoke:
-            was = found.revoke(arguments.revoke)
-            said.append(f"{arguments.revoke} {'is not trusted any more' if was else 'was not trusted'}.")
+            was = library.revoke(arguments.revoke)
+            texts.append(f"{arguments.revoke} {'is not trusted any more' if was else 'was not trusted'}.")
         if arguments.trust and arguments.yes:
-            said.append(repr(found.trust(arguments.trust)))
+            texts.append(repr(library.trust(arguments.trust)))
         elif arguments.trust:
-            said += [shown_skill(each) for each in found if each.package == arguments.trust]
-            said.append(f"With --yes agents get the skills of {arguments.trust}." if said else "It has no skills.")
+            texts += [shown_skill(each) for each in library if each.package == arguments.trust]
+            texts.append(f"With --yes agents get the skills of {arguments.trust}." if texts else "It has no skills.")
         if arguments.json:
             import msgspec
 
-            said.append(msgspec.json.format(msgspec.json.encode([*found], enc_hook=str)).decode())
-        text = "\n\n".join(said) or repr(found)
+            texts.append(msgspec.json.format(msgspec.json.encode([*library], enc_hook=str)).decode())
+        text = "\n\n".join(texts) or repr(library)
     except AgentnbError as error:
         return complain(str(error))
     sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))

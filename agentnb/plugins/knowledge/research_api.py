@@ -9,7 +9,7 @@ from agentnb.api.arguments import check_text
 from agentnb.api.columns import Rows, html, lines, on_one_line
 from agentnb.api.configured import configuration_of, configured
 from agentnb.host import current_host
-from agentnb.plugins.knowledge.research.findings import Finding
+from agentnb.plugins.knowledge.research.findings import ResearchFinding
 from agentnb.plugins.knowledge.researches.researches import researches_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _HEAD = ("finding", "place")
 
 
-class ResearchAnswer(Rows[Finding]):
+class ResearchAnswer(Rows[ResearchFinding]):
     """The answer to a question about a package: findings, each with the place that shows it; a table when displayed.
 
     Args:
@@ -79,9 +79,9 @@ def research(question: str, package: str, version: str | None = None, *, agent: 
     if version is not None:
         check_text("version", version, example='"1.2.0"')
     host = current_host()
-    asked = configuration_of(configured(agent, None, None, None))
+    configuration = configuration_of(configured(agent, None, None, None))
     work = host.loop.call(lambda: researches_of(host)).research(
-        question, package, version, configuration=asked, is_agreed=True
+        question, package, version, configuration=configuration, is_agreed=True
     )
     future = host.loop.submit(work)
     try:

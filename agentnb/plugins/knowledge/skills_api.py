@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.api.columns import Rows, html, lines, on_one_line
-from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
 from agentnb.plugins.knowledge.skills.library import SkillLibrary, named_skill
 from agentnb.plugins.knowledge.skills.offers import suspicious_lines
-from agentnb.plugins.knowledge.skills.scan import zipped_packages
+from agentnb.plugins.knowledge.skills.scan import FoundSkill, zipped_packages
 from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, files_of, read_file
 from agentnb.policy.store import PolicyFiles
 
@@ -94,12 +93,12 @@ def shown_skill(skill: FoundSkill) -> str:
         return skill.problem
     text = read_file(skill.folder, SKILL_FILE)
     others = [name for name in files_of(skill.folder) if name != SKILL_FILE]
-    told = [f"{skill.id} {skill.version}, in {skill.folder}", *([skill.problem] if skill.problem else [])]
+    texts = [f"{skill.id} {skill.version}, in {skill.folder}", *([skill.problem] if skill.problem else [])]
     if suspicious := suspicious_lines(text):
-        told += ["Read these lines with care:", *(f"  {on_one_line(line)}" for line in suspicious)]
+        texts += ["Read these lines with care:", *(f"  {on_one_line(line)}" for line in suspicious)]
     if others:
-        told.append(f"Other files that agents can read: {', '.join(map(on_one_line, others))}")
-    return "\n".join([*told, "", text])
+        texts.append(f"Other files that agents can read: {', '.join(map(on_one_line, others))}")
+    return "\n".join([*texts, "", text])
 
 
 def _row(skill: FoundSkill) -> tuple[str, ...]:

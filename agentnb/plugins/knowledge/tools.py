@@ -20,50 +20,48 @@ LOOK_SECONDS = 20.0
 """How long reading a notebook may take."""
 
 
-async def look_up_code(session: ToolSession, given: dict[str, Any]) -> str:
+async def look_up_code(session: ToolSession, arguments: dict[str, Any]) -> str:
     """Answer a question about code."""
     code = _code_tool(session)
-    notebook = await asyncio.wait_for(asyncio.to_thread(code.notebook, given.get("notebook")), LOOK_SECONDS)
-    path = str(code.service(notebook).file(given["file"])) if "file" in given else notebook.path
-    about = f": {given['symbol']}" if "symbol" in given else ""
+    notebook = await asyncio.wait_for(asyncio.to_thread(code.notebook, arguments.get("notebook")), LOOK_SECONDS)
+    path = str(code.service(notebook).file(arguments["file"])) if "file" in arguments else notebook.path
+    about = f": {arguments['symbol']}" if "symbol" in arguments else ""
     await session.ask(PolicyRequest(kind="read", title=f"Look up code{about}"[:200], path=path))
-    return await asyncio.to_thread(code.answer, given, notebook)
+    return await asyncio.to_thread(code.answer, arguments, notebook)
 
 
-async def read_skill(session: ToolSession, given: dict[str, Any]) -> str:
+async def read_skill(session: ToolSession, arguments: dict[str, Any]) -> str:
     """List the skills that the user trusts, or read one."""
-    from agentnb.plugins.knowledge.skill_tool import skill_answer
-
-    await session.ask(PolicyRequest(kind="read", title=f"Read a skill: {given.get('skill', 'list')}"[:200]))
-    return await asyncio.to_thread(skill_answer, _library(session), given)
+    await session.ask(PolicyRequest(kind="read", title=f"Read a skill: {arguments.get('skill', 'list')}"[:200]))
+    return await asyncio.to_thread(_library(session).answer, arguments)
 
 
-async def research(session: ToolSession, given: dict[str, Any]) -> str:
+async def research(session: ToolSession, arguments: dict[str, Any]) -> str:
     """Answer a question about a package by a conversation of its own with the same agent."""
     from agentnb.plugins.knowledge.researches.researches import researches_of
     from agentnb.state import ToolCallCitation, ToolCallDetails, ToolCallResearch
 
-    title = f"Research {given['package']}: {given['question']}"
+    title = f"Research {arguments['package']}: {arguments['question']}"
     await session.ask(PolicyRequest(kind="read", title=title[:200]))
     if session.host is None or session.configuration is None:
         message = "This program cannot be asked in a conversation of its own, so it cannot research."
         raise UsageError(message, hint="Read the source yourself: look_up_code says where a name is defined.")
     researches = researches_of(session.host)
-    found = await researches.research(
-        given["question"],
-        given["package"],
-        given.get("version"),
+    answer = await researches.research(
+        arguments["question"],
+        arguments["package"],
+        arguments.get("version"),
         configuration=session.configuration,
         authorize=session.ask if session.session else None,
     )
-    shown = ("text", "place", "path", "line", "excerpt", "lines", "first_line")
-    fields: list[dict[str, Any]] = [{name: getattr(each, name) or None for name in shown} for each in found.findings]
+    names = ("text", "place", "path", "line", "excerpt", "lines", "first_line")
+    fields: list[dict[str, Any]] = [{name: getattr(each, name) or None for name in names} for each in answer.findings]
     citations = tuple(ToolCallCitation(**each) for each in fields)
     card = ToolCallResearch(
-        package=found.package, version=found.version, citations=citations, session=researches.session_of(found)
+        package=answer.package, version=answer.version, citations=citations, session=researches.session_of(answer)
     )
     session.show(ToolCallDetails(research=card))
-    return f"{found.package} {found.version}\n\n{found.text}"
+    return f"{answer.package} {answer.version}\n\n{answer.text}"
 
 
 def _code_tool(session: ToolSession) -> CodeTool:

@@ -1,4 +1,4 @@
-"""What a model can do (tools, images, thinking) and how long its context is: found out once, and kept.
+"""Abilities of models (tools, images, thinking) and the length of their context: found out once, and kept.
 
 Ollama, LM Studio and llama.cpp tell most of it. Where nobody tells whether tools work, one short request with a tool is
 tried: servers refuse it if they do not. llama.cpp takes such a request also where the model's chat template has no
@@ -40,7 +40,7 @@ _PROBE: dict[str, Any] = {
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model can do; None where that is not known."""
+    """The abilities of a model; None where one is not known."""
 
     tools: bool | None = None
     images: bool | None = None
@@ -55,33 +55,21 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
         return f"{', '.join(f'{name}: {words[value]}' for name, value in can.items())}, context: {size}"
 
 
-class AbilityFile:
-    """What was found out, in a file that only its owner reads."""
+def kept_abilities(model: Model) -> Abilities | None:
+    """The abilities of *model* that were found out earlier."""
+    try:
+        return msgspec.convert(_all_kept().get(model.key), Abilities)
+    except msgspec.ValidationError:
+        return None
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path or data_folder() / "local" / "models.json"
 
-    def get(self, model: Model) -> Abilities | None:
-        """What is known of *model*."""
-        try:
-            return msgspec.convert(self._all().get(model.key), Abilities)
-        except msgspec.ValidationError:
-            return None
-
-    def put(self, model: Model, abilities: Abilities) -> None:
-        """Keep what is known of *model*; a file that cannot be written is no reason to fail."""
-        known = {**self._all(), model.key: msgspec.to_builtins(abilities)}
-        kept = dict([*known.items()][-MOST_KEPT:])
-        with contextlib.suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(self._path, json.dumps(kept, indent=1).encode())
-
-    def _all(self) -> dict[str, Any]:
-        try:
-            found = read_json(self._path.read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
+def keep_abilities(model: Model, abilities: Abilities) -> None:
+    """Keep what is known of *model*, for its owner alone; a file that cannot be written is no reason to fail."""
+    known = {**_all_kept(), model.key: msgspec.to_builtins(abilities)}
+    kept = dict([*known.items()][-MOST_KEPT:])
+    with contextlib.suppress(OSError):
+        _file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(_file(), json.dumps(kept, indent=1).encode())
 
 
 async def look_up(model: Model) -> None:
@@ -89,24 +77,23 @@ async def look_up(model: Model) -> None:
 
     A server that said that there are none is asked again: it may have been started anew with another template.
     """
-    file = AbilityFile()
-    known = file.get(model)
+    known = kept_abilities(model)
     if model.kind not in SAY_TOOLS or _is_unloaded(model):
         return
     if known is not None and known.tools is not False:
         return
     with contextlib.suppress(ServerTrouble, asyncio.TimeoutError):
-        told = await asyncio.wait_for(_told(model), LOOK_SECONDS)
-        if told.tools is not None or known is not None:
-            file.put(model, told)
+        abilities = await asyncio.wait_for(_told(model), LOOK_SECONDS)
+        if abilities.tools is not None or known is not None:
+            keep_abilities(model, abilities)
 
 
 async def find_out(model: Model) -> Abilities:
     """Ask the server what *model* can do."""
-    told = await _told(model)
-    if told.tools is None:
-        return msgspec.structs.replace(told, tools=await _takes_tools(model))
-    return told
+    answer = await _told(model)
+    if answer.tools is None:
+        return msgspec.structs.replace(answer, tools=await _takes_tools(model))
+    return answer
 
 
 async def effective_context(model: Model) -> int | None:
@@ -124,13 +111,13 @@ async def effective_context(model: Model) -> int | None:
 
 
 def refuses_tools(trouble: ServerTrouble) -> bool:
-    """Whether a server refuses a request because of the tools in it."""
-    said = trouble.reason.lower()
-    return trouble.status in {400, 404, 422, 500, 501} and ("tool" in said or "function call" in said)
+    """True if a server refuses a request because of the tools in it."""
+    reason = trouble.reason.lower()
+    return trouble.status in {400, 404, 422, 500, 501} and ("tool" in reason or "function call" in reason)
 
 
 async def _told(model: Model) -> Abilities:
-    """What the server itself says."""
+    """The abilities as the server itself gives them."""
     context = _size(model.listed.get("max_model_len"))
     with contextlib.suppress(ServerTrouble):
         if model.kind == OLLAMA:
@@ -145,10 +132,10 @@ async def _told(model: Model) -> Abilities:
     return Abilities(context=context)
 
 
-def _from_ollama(shown: object) -> Abilities:
-    told = shown if isinstance(shown, dict) else {}
-    listed = told.get("capabilities")
-    info = told.get("model_info")
+def _from_ollama(answer: object) -> Abilities:
+    details = answer if isinstance(answer, dict) else {}
+    listed = details.get("capabilities")
+    info = details.get("model_info")
     sizes = info.items() if isinstance(info, dict) else ()
     context = next((_size(value) for key, value in sizes if str(key).endswith(".context_length")), None)
     if not isinstance(listed, list):
@@ -156,20 +143,20 @@ def _from_ollama(shown: object) -> Abilities:
     return Abilities(tools="tools" in listed, images="vision" in listed, thinking="thinking" in listed, context=context)
 
 
-def _from_lm_studio(told: dict[str, Any]) -> Abilities:
-    listed = told.get("capabilities")
+def _from_lm_studio(details: dict[str, Any]) -> Abilities:
+    listed = details.get("capabilities")
     return Abilities(
         tools="tool_use" in listed if isinstance(listed, list) else None,
-        images=told.get("type") == "vlm" if "type" in told else None,
-        context=_size(told.get("loaded_context_length")) or _size(told.get("max_context_length")),
+        images=details.get("type") == "vlm" if "type" in details else None,
+        context=_size(details.get("loaded_context_length")) or _size(details.get("max_context_length")),
     )
 
 
 def _from_llama_cpp(props: object) -> Abilities:
-    told = props if isinstance(props, dict) else {}
-    settings = told.get("default_generation_settings")
-    modalities = told.get("modalities")
-    template = told.get("chat_template_caps")
+    details = props if isinstance(props, dict) else {}
+    settings = details.get("default_generation_settings")
+    modalities = details.get("modalities")
+    template = details.get("chat_template_caps")
     return Abilities(
         tools=False if isinstance(template, dict) and template.get("supports_tools") is False else None,
         images=modalities.get("vision") is True if isinstance(modalities, dict) else None,
@@ -192,7 +179,7 @@ async def _takes_tools(model: Model) -> bool | None:
 
 
 def _is_unloaded(model: Model) -> bool:
-    """Whether llama.cpp, with several models, would load this one only to answer a question about it."""
+    """True if llama.cpp, with several models, would load this one only to answer a question about it."""
     status = model.listed.get("status")
     return isinstance(status, dict) and status.get("value") != "loaded"
 
@@ -204,3 +191,15 @@ def _objects(value: object, key: str) -> list[dict[str, Any]]:
 
 def _size(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _file() -> Path:
+    return data_folder() / "local" / "models.json"
+
+
+def _all_kept() -> dict[str, Any]:
+    try:
+        kept = read_json(_file().read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}

@@ -11,14 +11,14 @@ from agentnb.plugins.local.server import ServerTrouble
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
-    from agentnb.plugins.acp_agent.reply import Reply
-    from agentnb.plugins.local.model_selection import ModelSelection
-    from agentnb.plugins.local.session import Session
+    from agentnb.plugins.acp_agent.reply import AcpReply
+    from agentnb.plugins.local.model_selection import ModelChoice
+    from agentnb.plugins.local.session import LocalSession
 
 MODEL_NAME = re.compile(r"[\w.:/@-]{1,200}")
 
 
-async def check(models: ModelSelection, reply: Reply, session: Session) -> None:
+async def check(models: ModelChoice, reply: AcpReply, session: LocalSession) -> None:
     """Say which servers and models were found, and what is wrong."""
     call = await reply.start_tool("Test the connection to the model", "other")
     await call.update("in_progress")
@@ -29,7 +29,7 @@ async def check(models: ModelSelection, reply: Reply, session: Session) -> None:
     await models.tell(reply, session)
 
 
-async def pull(models: ModelSelection, reply: Reply, session: Session, name: str) -> None:
+async def pull(models: ModelChoice, reply: AcpReply, session: LocalSession, name: str) -> None:
     """Download a model with Ollama."""
     if not MODEL_NAME.fullmatch(name):
         raise RpcError(INVALID_PARAMS, "Name the model behind /pull, as in `/pull qwen3:4b`")
@@ -54,7 +54,7 @@ async def pull(models: ModelSelection, reply: Reply, session: Session, name: str
     await reply.send_text(f"{name} is there.")
 
 
-async def use_tools(reply: Reply, session: Session, *, wanted: bool) -> None:
+async def use_tools(reply: AcpReply, session: LocalSession, *, wanted: bool) -> None:
     """Go on with tools, or without."""
     session.without_tools = not wanted
     without = "The model gets no tools from now on; `/tools` gives them back."

@@ -27,7 +27,7 @@ class AnswerTooLong(ValueError):
     """The answer is longer than `LONGEST_ANSWER`."""
 
 
-class Piece(NamedTuple):
+class AnswerPart(NamedTuple):
     """A piece of what the model says or thinks."""
 
     kind: Literal["text", "thought"]
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
 
 
 @dataclass
-class ToolCall:
+class ModelToolCall:
     """A tool call of the model."""
 
     call_id: str = ""
@@ -76,9 +76,9 @@ class _ThoughtSplitter:
         self._state: Literal["begin", "opened", "thought", "gap", "text"] = "begin"
         self._held = ""
 
-    def add(self, text: str) -> list[Piece]:
+    def add(self, text: str) -> list[AnswerPart]:
         if self._state == "text":
-            return [Piece("text", text)] if text else []
+            return [AnswerPart("text", text)] if text else []
         self._held += text
         if self._state == "begin":
             begun = self._held.lstrip()
@@ -96,27 +96,27 @@ class _ThoughtSplitter:
         thought, tag, rest = self._held.partition(CLOSE)
         if tag:
             self._state, self._held = "gap", rest
-            return [*([Piece("thought", thought)] if thought else []), *self._after_gap()]
+            return [*([AnswerPart("thought", thought)] if thought else []), *self._after_gap()]
         kept = next((n for n in range(len(CLOSE) - 1, 0, -1) if self._held.endswith(CLOSE[:n])), 0)
-        shown, self._held = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
-        return [Piece("thought", shown)] if shown else []
+        released, self._held = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
+        return [AnswerPart("thought", released)] if released else []
 
-    def rest(self) -> list[Piece]:
+    def rest(self) -> list[AnswerPart]:
         return self._release("thought" if self._state == "thought" else "text")
 
-    def _after_gap(self) -> list[Piece]:
-        """What stands behind the thoughts and the empty lines below them."""
+    def _after_gap(self) -> list[AnswerPart]:
+        """The text behind the thoughts and the empty lines below them."""
         self._held = self._held.lstrip("\n")
         self._state = "text" if self._held else "gap"
         return self._release("text")
 
-    def _release(self, kind: Literal["text", "thought"]) -> list[Piece]:
+    def _release(self, kind: Literal["text", "thought"]) -> list[AnswerPart]:
         held, self._held = self._held, ""
-        return [Piece(kind, held)] if held else []
+        return [AnswerPart(kind, held)] if held else []
 
 
 @dataclass
-class Completion:
+class ModelAnswer:
     """An answer in the making."""
 
     finish: str | None = None
@@ -131,11 +131,11 @@ class Completion:
 
     @property
     def text(self) -> str:
-        """What was said so far, without thoughts."""
+        """The text so far, without thoughts."""
         return "".join(self._text)
 
     @property
-    def tool_calls(self) -> list[ToolCall]:
+    def tool_calls(self) -> list[ModelToolCall]:
         """The tool calls that have a name, with ids that differ."""
         calls, taken = [], set()
         for number, partial in enumerate(self._calls, start=1):
@@ -143,10 +143,10 @@ class Completion:
                 continue
             call_id = partial.call_id if partial.call_id and partial.call_id not in taken else f"call-{number}"
             taken.add(call_id)
-            calls.append(ToolCall(call_id, partial.name, "".join(partial.arguments)))
+            calls.append(ModelToolCall(call_id, partial.name, "".join(partial.arguments)))
         return calls
 
-    def add(self, event: dict[str, Any]) -> Iterator[Piece]:
+    def add(self, event: dict[str, Any]) -> Iterator[AnswerPart]:
         """Take one event of the stream; gives what is to be shown."""
         if event.get("error"):
             self.problem = _problem(event["error"])
@@ -162,18 +162,18 @@ class Completion:
         if isinstance(delta, dict):
             yield from self._take(delta)
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[AnswerPart]:
         """The stream has ended; gives what was held back."""
         yield from self._said(self._splitter.rest())
 
-    def _take(self, delta: dict[str, Any]) -> Iterator[Piece]:
+    def _take(self, delta: dict[str, Any]) -> Iterator[AnswerPart]:
         thought = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
         if not self._thought:
             thought = thought.lstrip("\n")
         if thought:
             self._grow(thought)
             self._thought = self._after_thought = True
-            yield Piece("thought", thought)
+            yield AnswerPart("thought", thought)
         content = _text(delta.get("content"))
         if self._after_thought:
             content = content.lstrip("\n")
@@ -186,7 +186,7 @@ class Completion:
             if isinstance(value, dict):
                 self._add_call(value)
 
-    def _said(self, pieces: list[Piece]) -> Iterator[Piece]:
+    def _said(self, pieces: list[AnswerPart]) -> Iterator[AnswerPart]:
         for piece in pieces:
             if piece.kind == "text":
                 self._text.append(piece.text)
@@ -227,8 +227,8 @@ class Completion:
 
 
 def _problem(error: object) -> str:
-    said = error.get("message") if isinstance(error, dict) else error
-    return said if isinstance(said, str) and said else "it gave no reason"
+    reason = error.get("message") if isinstance(error, dict) else error
+    return reason if isinstance(reason, str) and reason else "it gave no reason"
 
 
 def _text(value: object) -> str:

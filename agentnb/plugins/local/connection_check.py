@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.plugins.local.abilities import AbilityFile, effective_context, find_out
-from agentnb.plugins.local.completion import Completion
+from agentnb.plugins.local.abilities import effective_context, find_out, keep_abilities, kept_abilities
 from agentnb.plugins.local.discovery import LARGER_CONTEXT, find_servers
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.settings import is_loopback
 
 if TYPE_CHECKING:
-    from agentnb.plugins.local.discovery import Found, Model
+    from agentnb.plugins.local.discovery import FoundModels, Model
     from agentnb.plugins.local.server import ModelServer
-    from agentnb.plugins.local.settings import Settings
+    from agentnb.plugins.local.settings import LocalSettings
 
 SMALL_CONTEXT = 8192
 """Below this many tokens an agent with tools soon forgets what it was asked."""
@@ -21,22 +20,22 @@ MOST_LISTED = 20
 
 
 class Checked(NamedTuple):
-    """What a test found."""
+    """The result of a test."""
 
     lines: list[str]
     works: bool
 
 
-async def check_connection(settings: Settings) -> Checked:
+async def check_connection(settings: LocalSettings) -> Checked:
     """Look for servers, and ask the model that would be used for a word."""
     servers: dict[str, ModelServer] = {}
     try:
-        found = await find_servers(settings, servers)
-        lines = describe(found, settings)
-        if found.problem() is not None:
+        models = await find_servers(settings, servers)
+        lines = describe(models, settings)
+        if models.problem() is not None:
             return Checked(lines, works=False)
         wanted = settings.model
-        named = [each for each in found.models if wanted is None or each.model_id in {wanted, f"{wanted}:latest"}]
+        named = [each for each in models.models if wanted is None or each.model_id in {wanted, f"{wanted}:latest"}]
         if not named:
             return Checked(
                 [*lines, f"There is no model {wanted}. Set AGENTNB_LOCAL_MODEL to one of these."], works=False
@@ -50,23 +49,22 @@ async def check_connection(settings: Settings) -> Checked:
             await server.close()
 
 
-def describe(found: Found, settings: Settings) -> list[str]:
+def describe(servers: FoundModels, settings: LocalSettings) -> list[str]:
     """The servers and models that were found, and what is wrong."""
     lines = []
-    for each in found.servers:
+    for each in servers.servers:
         lines.append(f"{each.kind} at {each.server.url}: {_counted(len(each.models))}")
-        file = AbilityFile()
         for model in each.models[:MOST_LISTED]:
-            known = file.get(model)
+            known = kept_abilities(model)
             lines.append(f"- {model.model_id}{f' ({known})' if known is not None else ''}")
         if len(each.models) > MOST_LISTED:
             lines.append(f"- and {len(each.models) - MOST_LISTED} more")
-    problem = found.problem()
+    problem = servers.problem()
     if problem is not None:
         lines += [each for each in problem if each]
-    elif found.troubles:
-        lines += [str(each) for each in found.troubles]
-    if settings.url is None and not found.servers:
+    elif servers.troubles:
+        lines += [str(each) for each in servers.troubles]
+    if settings.url is None and not servers.servers:
         lines.append(f"Looked at these ports of this machine: {', '.join(map(str, settings.ports))}.")
     if settings.key and settings.url and settings.url.startswith("http:") and not is_loopback(settings.url):
         lines.append("The key is sent without encryption: use an address that begins with https.")
@@ -75,24 +73,15 @@ def describe(found: Found, settings: Settings) -> list[str]:
 
 async def _try(model: Model) -> list[str]:
     """Ask *model* for a word, find out what it can do, and keep that."""
-    completion = Completion()
     body = {
         "model": model.model_id,
         "messages": [{"role": "user", "content": "Answer with the word: ready"}],
         "max_tokens": 64,
         "stream": True,
     }
-    async with model.server.chat(body) as stream:
-        async for event in stream.events():
-            for _ in completion.add(event):
-                pass
-            if completion.problem is not None:
-                raise ServerTrouble(f"{model.server.place} broke off the answer: {completion.problem}")
-    if completion.finish is None and not stream.done:
-        raise ServerTrouble(f"{model.server.place} ended the answer before it was complete.")
-    file = AbilityFile()
+    await model.server.answer(body)
     abilities = await find_out(model)  # anew: the server may have been started with another template
-    file.put(model, abilities)
+    keep_abilities(model, abilities)
     lines = [f"{model.model_id} answers. {str(abilities).capitalize()}."]
     if abilities.tools is False:
         lines.append("It cannot use tools: it answers in text only. Choose another model to read and change files.")

@@ -15,7 +15,7 @@ from agentnb.plugins.local.server import UNAVAILABLE, ModelServer, ServerTrouble
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentnb.plugins.local.settings import Settings
+    from agentnb.plugins.local.settings import LocalSettings
 
 OLLAMA, LM_STUDIO, VLLM, LLAMA_CPP, OTHER = "Ollama", "LM Studio", "vLLM", "llama.cpp", "OpenAI-compatible server"
 LOOK_SECONDS, ASKED_SECONDS = 6.0, 30.0
@@ -45,7 +45,7 @@ class Model:
 
     @property
     def key(self) -> str:
-        """What tells it from others, on Ollama also from itself after another pull.
+        """The name that tells it from others, on Ollama also from itself after another pull.
 
         llama.cpp and vLLM give the time of the request as `created`.
         """
@@ -63,8 +63,8 @@ class FoundServer:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What was found."""
+class FoundModels:
+    """The servers and models that were found."""
 
     servers: tuple[FoundServer, ...] = ()
     troubles: tuple[ServerTrouble, ...] = ()
@@ -72,7 +72,7 @@ class Found:
     @property
     def models(self) -> list[Model]:
         """Every model of every server."""
-        return [model for found in self.servers for model in found.models]
+        return [model for server in self.servers for model in server.models]
 
     def problem(self) -> tuple[str, str] | None:
         """Why there is no model, and what to do; None where there is one."""
@@ -91,10 +91,10 @@ class Found:
     @property
     def pulls(self) -> ModelServer | None:
         """The server that can pull a model."""
-        return next((found.server for found in self.servers if found.kind == OLLAMA), None)
+        return next((each.server for each in self.servers if each.kind == OLLAMA), None)
 
 
-async def find_servers(settings: Settings, known: dict[str, ModelServer]) -> Found:
+async def find_servers(settings: LocalSettings, known: dict[str, ModelServer]) -> FoundModels:
     """Look for servers: at the base URL of *settings*, else on its ports on loopback."""
     if settings.url is not None:
         server = known.setdefault(settings.url, ModelServer(settings.url, settings.key, settings.key_variable))
@@ -103,11 +103,11 @@ async def find_servers(settings: Settings, known: dict[str, ModelServer]) -> Fou
         urls = [f"http://127.0.0.1:{port}/v1" for port in settings.ports]
         looks = [_look(known.setdefault(url, ModelServer(url)), LOOK_SECONDS) for url in urls]
     results = await asyncio.gather(*looks)
-    found = tuple(each for each in results if isinstance(each, FoundServer))
+    listed = tuple(each for each in results if isinstance(each, FoundServer))
     troubles = [each for each in results if isinstance(each, ServerTrouble)]
     if settings.url is None:  # most ports have no server, or another one: no trouble
         troubles = [each for each in troubles if each.status in {401, 403} or _is_loading(each)]
-    return Found(found, tuple(troubles))
+    return FoundModels(listed, tuple(troubles))
 
 
 async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTrouble:
@@ -123,12 +123,12 @@ async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTro
 
 
 def _is_loading(trouble: ServerTrouble) -> bool:
-    """Whether a server is there that cannot answer before its model is loaded, as llama.cpp's says."""
+    """True if a server is there that cannot answer before its model is loaded, as llama.cpp's says."""
     return trouble.status == UNAVAILABLE and "loading" in trouble.reason.lower()
 
 
 async def _kind(server: ModelServer, listed: list[dict[str, Any]]) -> str:
-    """What server it is: by the owner that its models name, else by a method that only it has."""
+    """The kind of the server: by the owner that its models name, else by a method that only it has."""
     owners = {str(each.get("owned_by")).lower() for each in listed}
     if owners & {"vllm"}:
         return VLLM

@@ -28,7 +28,7 @@ def names(root: Path, folder: str, pattern: str, *, searched: bool = False) -> t
     if not start.is_dir():
         raise OutsideFolder(f"{folder} is no folder.")
     most = MOST_SEARCHED if searched else MOST_NAMES
-    found: list[str] = []
+    matches: list[str] = []
     for path, folders, files in os.walk(start):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
         for name in sorted(files):
@@ -37,10 +37,10 @@ def names(root: Path, folder: str, pattern: str, *, searched: bool = False) -> t
                 continue
             if searched and not _is_searchable(Path(path, name)):
                 continue
-            if len(found) >= most:
-                return found, True
-            found.append(relative)
-    return found, False
+            if len(matches) >= most:
+                return matches, True
+            matches.append(relative)
+    return matches, False
 
 
 def _fits(name: str, relative: str, pattern: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agentnb.plugins.acp_agent.client import Chosen, PermissionOption
+from agentnb.plugins.acp_agent.client import PermissionOption
 from agentnb.plugins.acp_agent.client_requests import StdioServer
 from agentnb.plugins.acp_agent.client_tools import call_tool
 from agentnb.plugins.acp_agent.mcp import McpTrouble
@@ -19,7 +19,7 @@ from agentnb.plugins.local.tools import OfferedTool, ToolFailed
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client_requests import McpServer
     from agentnb.plugins.acp_agent.mcp import McpClient
-    from agentnb.plugins.acp_agent.reply import Reply, Tool
+    from agentnb.plugins.acp_agent.reply import AcpReply, AcpToolCall
 
 MOST_TOOLS = 64
 """How many tools of one server are offered."""
@@ -60,14 +60,14 @@ def offered_tools(
 
 
 async def _call(
-    reply: Reply, given: dict[str, Any], *, server: McpServer, client: McpClient, name: str, tool: dict[str, Any]
+    reply: AcpReply, arguments: dict[str, Any], *, server: McpServer, client: McpClient, name: str, tool: dict[str, Any]
 ) -> str:
     title = tool.get("title")
-    call = await reply.start_tool(title if isinstance(title, str) else name, "other", raw_input=given, name=name)
+    call = await reply.start_tool(title if isinstance(title, str) else name, "other", raw_input=arguments, name=name)
     if isinstance(server, StdioServer):
         await _ask(reply, call)
     try:
-        blocks, failed = await call_tool(call, client, tool["name"], given)
+        blocks, failed = await call_tool(call, client, tool["name"], arguments)
     except McpTrouble as trouble:
         raise ToolFailed(str(trouble)) from None
     text = "\n".join(block if isinstance(block, str) else _PICTURE for block in blocks) or "Done."
@@ -76,10 +76,10 @@ async def _call(
     return text
 
 
-async def _ask(reply: Reply, call: Tool) -> None:
+async def _ask(reply: AcpReply, call: AcpToolCall) -> None:
     """Ask for permission."""
     async with reply.asking("session/request_permission", call):
-        answer = await reply.client.request_permission(reply.session.session_id, call.described(), [*_OPTIONS])
-    if not isinstance(answer, Chosen) or answer.option_id != _OPTIONS[0].option_id:
+        answer = await reply.client.request_permission(reply.session.session_id, call.described(), _OPTIONS)
+    if answer != _OPTIONS[0].option_id:
         await call.update("failed")
         raise ToolFailed("The user did not allow it.")

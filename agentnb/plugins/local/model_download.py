@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from agentnb.plugins.local.server import ModelServer
-    from agentnb.plugins.local.settings import Settings
+    from agentnb.plugins.local.settings import LocalSettings
 
 
 class Progress(NamedTuple):
@@ -24,7 +24,7 @@ class Progress(NamedTuple):
         return self.step if self.percent is None else f"{self.step}: {self.percent} %"
 
 
-async def find_and_pull(settings: Settings, name: str) -> AsyncIterator[Progress]:
+async def find_and_pull(settings: LocalSettings, name: str) -> AsyncIterator[Progress]:
     """Find the Ollama that *settings* lead to, and download the model *name* with it."""
     servers: dict[str, ModelServer] = {}
     try:

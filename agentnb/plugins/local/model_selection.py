@@ -5,30 +5,28 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from agentnb.plugins.acp_agent.config_options import Select, SelectGroup, SelectOption
-from agentnb.plugins.acp_agent.updates import ChangedOptions
+from agentnb.plugins.acp_agent.updates import select, update
 
 if TYPE_CHECKING:
-    from agentnb.plugins.acp_agent.config_options import ConfigOption
-    from agentnb.plugins.acp_agent.reply import Reply
-    from agentnb.plugins.local.discovery import Found, Model
+    from agentnb.plugins.acp_agent.reply import AcpReply
+    from agentnb.plugins.local.discovery import FoundModels, Model
     from agentnb.plugins.local.server import ModelServer
-    from agentnb.plugins.local.session import Session
-    from agentnb.plugins.local.settings import Settings
+    from agentnb.plugins.local.session import LocalSession
+    from agentnb.plugins.local.settings import LocalSettings
 
 MODEL = "model"
 
 
-class ModelSelection:
+class ModelChoice:
     """The models of an agent's process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: LocalSettings) -> None:
         self.settings = settings
         self._servers: dict[str, ModelServer] = {}
-        self._found: Found | None = None
+        self._found: FoundModels | None = None
         self._looking = asyncio.Lock()
 
-    async def look(self) -> Found:
+    async def look(self) -> FoundModels:
         """Look for servers and models."""
         from agentnb.plugins.local.discovery import find_servers
 
@@ -36,7 +34,7 @@ class ModelSelection:
             self._found = await find_servers(self.settings, self._servers)
             return self._found
 
-    async def learn(self, session: Session | None = None) -> None:
+    async def learn(self, session: LocalSession | None = None) -> None:
         """Find out whether the model of *session* uses tools, if its server tells."""
         from agentnb.plugins.local.abilities import look_up
 
@@ -44,7 +42,7 @@ class ModelSelection:
         if model is not None:
             await look_up(model)
 
-    def model_of(self, session: Session) -> Model | None:
+    def model_of(self, session: LocalSession) -> Model | None:
         """The model that *session* uses, of those that were found; None where there is none."""
         return self._model_called(session.model)
 
@@ -59,10 +57,10 @@ class ModelSelection:
 
     @property
     def names(self) -> list[str]:
-        """What the selector offers."""
+        """The values that the selector offers."""
         return [*self._offered()]
 
-    def problem(self, session: Session) -> str:
+    def problem(self, session: LocalSession) -> str:
         """Why :meth:`model_of` finds no model for *session*, and what to do."""
         problem = self._found.problem() if self._found is not None else None
         if problem is not None:
@@ -70,7 +68,7 @@ class ModelSelection:
         there = ", ".join(self._offered())
         return f"The model {session.model or self.settings.model} is not there. Choose one of these: {there}."
 
-    def options(self, session: Session) -> list[ConfigOption]:
+    def options(self, session: LocalSession) -> list[dict[str, Any]]:
         """The config options of *session*: its model."""
         offered = self._offered()
         model = self.model_of(session) or next(iter(offered.values()), None)
@@ -78,32 +76,23 @@ class ModelSelection:
             return []
         current = next(value for value, each in offered.items() if each is model)
         groups = [
-            SelectGroup(
-                group=found.server.place,
-                name=f"{found.kind} ({found.server.place})",
-                options=[
-                    SelectOption(value=value, name=each.model_id, description=self._about(each))
+            {
+                "group": server.server.place,
+                "name": f"{server.kind} ({server.server.place})",
+                "options": [
+                    {"value": value, "name": each.model_id, "description": self._about(each)}
                     for value, each in offered.items()
-                    if each.server is found.server
+                    if each.server is server.server
                 ],
-            )
-            for found in self._found.servers
-            if found.models
+            }
+            for server in self._found.servers
+            if server.models
         ]
-        options = groups if len(groups) > 1 else groups[0].options
-        return [
-            Select(
-                id=MODEL,
-                name="Model",
-                description="The model that answers.",
-                category=MODEL,
-                current_value=current,
-                options=options,
-                meta=_warning(model),
-            )
-        ]
+        options = groups if len(groups) > 1 else groups[0]["options"]
+        about = "The model that answers."
+        return [select(MODEL, "Model", about, current, options, category=MODEL, _meta=_warning(model))]
 
-    def choose(self, session: Session, option_id: str, value: str | bool) -> None:
+    def choose(self, session: LocalSession, option_id: str, value: str | bool) -> None:
         """Choose the model of *session*."""
         if option_id != MODEL:
             raise ValueError(f"There is no option `{option_id}`; there is `{MODEL}`.")
@@ -113,9 +102,9 @@ class ModelSelection:
         session.model = value
 
     def _about(self, model: Model) -> str:
-        from agentnb.plugins.local.abilities import AbilityFile
+        from agentnb.plugins.local.abilities import kept_abilities
 
-        known = AbilityFile().get(model)
+        known = kept_abilities(model)
         return "" if known is None else "Cannot use tools." if known.tools is False else str(known)
 
     def _offered(self) -> dict[str, Model]:
@@ -128,17 +117,17 @@ class ModelSelection:
             offered.setdefault(model.model_id if unique else f"{model.model_id} @ {model.server.place}", model)
         return offered
 
-    async def tell(self, reply: Reply, session: Session) -> None:
+    async def tell(self, reply: AcpReply, session: LocalSession) -> None:
         """Tell the client anew what *session* can choose."""
         if options := self.options(session):
-            await reply.tell(ChangedOptions(config_options=options))
+            await reply.tell(update("config_option_update", config_options=options))
 
 
 def _warning(model: Model) -> dict[str, Any] | None:
-    """What the chat says above a conversation with *model*, before it fails; None where nothing is to be said."""
-    from agentnb.plugins.local.abilities import AbilityFile
+    """The warning above a conversation with *model*, before it fails; None where there is none."""
+    from agentnb.plugins.local.abilities import kept_abilities
 
-    known = AbilityFile().get(model)
+    known = kept_abilities(model)
     if known is None or known.tools is not False:
         return None
     warning = f"{model.model_id} cannot use tools: it answers in text only. Choose a model with tools to change files."

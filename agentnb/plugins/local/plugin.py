@@ -12,7 +12,7 @@ from agentnb.ports import Plugin
 if TYPE_CHECKING:
     import argparse
 
-    from agentnb.plugins.local.settings import Settings
+    from agentnb.plugins.local.settings import LocalSettings
 
 
 def _local(arguments: argparse.Namespace) -> int:
@@ -21,8 +21,8 @@ def _local(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.local.settings import BadSettings, read_settings
 
     try:
-        given = {"url": arguments.url, "model": arguments.model, "key_variable": arguments.key_variable}
-        settings = read_settings(given)
+        options = {"url": arguments.url, "model": arguments.model, "key_variable": arguments.key_variable}
+        settings = read_settings(options)
     except BadSettings as error:
         return complain(str(error))
     if arguments.check:
@@ -44,7 +44,7 @@ def _local(arguments: argparse.Namespace) -> int:
     return OK
 
 
-async def _pull(settings: Settings, name: str) -> int:
+async def _pull(settings: LocalSettings, name: str) -> int:
     from agentnb.plugins.local.model_download import find_and_pull
     from agentnb.plugins.local.server import ServerTrouble
 

@@ -1,4 +1,4 @@
-"""What the model is told: the system's message, and the user's prompt with its attachments."""
+"""Messages for the model: the system's message, and the user's prompt with its attachments."""
 
 from __future__ import annotations
 
@@ -48,11 +48,6 @@ def user_message(prompt: Sequence[ContentBlock], *, images: bool) -> tuple[dict[
     if not pictures:
         return {"role": "user", "content": text}, left_out
     return {"role": "user", "content": [{"type": "text", "text": text}, *pictures]}, left_out
-
-
-def words(prompt: Sequence[ContentBlock]) -> str:
-    """What the user has typed."""
-    return "\n".join(block.text for block in prompt if isinstance(block, TextContent)).strip()
 
 
 def _as_text(block: ContentBlock) -> str | None:

@@ -13,15 +13,18 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from agentnb.plugins.local.completion import ModelAnswer
 from agentnb.plugins.local.event_stream import EventStream, LineTooLong
 from agentnb.plugins.local.settings import is_loopback
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from agentnb.plugins.local.completion import AnswerPart
 
 RUNS_STILL = "Check that the server still runs; its own log says what happened."
-"""What to do when an answer breaks off."""
+"""Advice where an answer breaks off."""
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 600.0
 """How long a server may be silent: it may have to load the model first."""
@@ -59,6 +62,10 @@ class ServerTrouble(Exception):
         self.pause = pause
         self.transient = transient
         self.reason = reason
+
+
+async def _ignore(_: AnswerPart) -> None:
+    """Show nothing."""
 
 
 class ModelServer:
@@ -108,11 +115,23 @@ class ModelServer:
                     if isinstance(value, dict):
                         yield value
 
-    @contextlib.asynccontextmanager
-    async def chat(self, body: dict[str, Any]) -> AsyncIterator[EventStream]:
-        """Ask for an answer of the model; the connection is ended behind the block."""
+    async def answer(
+        self, body: dict[str, Any], show: Callable[[AnswerPart], Awaitable[None]] = _ignore
+    ) -> tuple[ModelAnswer, int]:
+        """Ask for an answer of the model, and *show* its parts as they come; also returns how many are unreadable."""
+        answer = ModelAnswer()
         async with self._request("POST", f"{self.url}/chat/completions", body) as response, self._naming_errors():
-            yield EventStream(_as_events(response))
+            stream = EventStream(_as_events(response))
+            async for event in stream.events():
+                for part in answer.add(event):
+                    await show(part)
+                if answer.problem is not None:
+                    raise ServerTrouble(f"{self.place} broke off the answer: {answer.problem}")
+        for part in answer.end():
+            await show(part)
+        if answer.finish is None and not stream.done:
+            raise ServerTrouble(f"{self.place} ended the answer before it was complete.", RUNS_STILL, transient=True)
+        return answer, stream.unreadable
 
     async def models(self) -> list[dict[str, Any]]:
         """The models as the server lists them; the base URL is mended where only ``/v1`` is missing."""
@@ -122,11 +141,11 @@ class ModelServer:
             if trouble.status not in {NOT_FOUND, NOT_ALLOWED} or self.url.endswith("/v1"):
                 raise
             try:
-                found = await self._models(f"{self.url}/v1")
+                models = await self._models(f"{self.url}/v1")
             except ServerTrouble:
                 raise trouble from None
         self.url = f"{self.url}/v1"
-        return found
+        return models
 
     async def _models(self, url: str) -> list[dict[str, Any]]:
         listed = await self.get(f"{url}/models")
@@ -172,14 +191,14 @@ class ModelServer:
             return
         async with self._naming_errors():
             reason = self._hidden(_reason(await _body(response, limit=64 * 1024)))
-        said = f" It says: {reason}{'' if reason.endswith(_ENDS) else '.'}" if reason else ""
+        words = f" It says: {reason}{'' if reason.endswith(_ENDS) else '.'}" if reason else ""
         if status in _REFUSED:
             raise self._unauthorized(status, reason)
         if status == NOT_FOUND and not reason:
             raise self._no_interface("the answer is 404 (not found)")
         todo = "Wait a little, then try again." if status in _TRANSIENT else ""
         raise ServerTrouble(
-            f"{self.place} answered with HTTP status {status} ({response.reason_phrase or 'error'}).{said}",
+            f"{self.place} answered with HTTP status {status} ({response.reason_phrase or 'error'}).{words}",
             todo,
             status=status,
             pause=_pause(response.headers.get("retry-after")),
@@ -235,8 +254,8 @@ class ModelServer:
             raise ServerTrouble(str(error)) from None
 
     def _unreachable(self, error: httpx.ConnectError) -> ServerTrouble:
-        said = str(error)
-        if "CERTIFICATE" in said.upper() or "SSL" in said.upper():
+        reason = str(error)
+        if "CERTIFICATE" in reason.upper() or "SSL" in reason.upper():
             message = f"The certificate of {self.place} is not trusted, or it does not speak TLS."
             return ServerTrouble(message, "Check the base URL, or set SSL_CERT_FILE to your own certificates.")
         message = f"No server answers at {self.place}."
@@ -271,14 +290,14 @@ async def _body(response: httpx.Response, limit: int = LARGEST_BODY) -> bytes:
 
 
 def _reason(body: bytes) -> str:
-    """What the server says in the *body* of an error, in one line."""
+    """The server's reason in the *body* of an error, in one line."""
     try:
         value = read_json(body)
     except ValueError:
         return ""
     error = value.get("error", value.get("message", value.get("detail"))) if isinstance(value, dict) else None
-    said = error.get("message") if isinstance(error, dict) else error
-    text = " ".join(said.split()) if isinstance(said, str) else ""
+    reason = error.get("message") if isinstance(error, dict) else error
+    text = " ".join(reason.split()) if isinstance(reason, str) else ""
     return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
 
 

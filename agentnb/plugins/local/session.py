@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.session import Session as AcpSession
+from agentnb.plugins.acp_agent.session import AcpSession
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -15,7 +15,7 @@ INTERRUPTED = "(The answer was interrupted.)"
 NOT_CARRIED_OUT = "Not carried out: the turn was interrupted."
 
 
-class Session(AcpSession):
+class LocalSession(AcpSession):
     """One conversation with a model."""
 
     model: str | None = None
@@ -23,7 +23,7 @@ class Session(AcpSession):
     warned: set[str] = msgspec.field(default_factory=set)
     without_tools: bool = False
 
-    def close_messages(self, said: str) -> None:
+    def close_messages(self, text: str) -> None:
         """Make the messages such that a prompt can follow: some models refuse two of the user's in a row."""
         answered = {each.get("tool_call_id") for each in self.messages if each["role"] == "tool"}
         for message in [*self.messages]:
@@ -31,7 +31,7 @@ class Session(AcpSession):
                 if call["id"] not in answered:
                     self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": NOT_CARRIED_OUT})
         if self.messages and self.messages[-1]["role"] != "assistant":
-            self.messages.append({"role": "assistant", "content": said or INTERRUPTED})
+            self.messages.append({"role": "assistant", "content": text or INTERRUPTED})
 
     def record(self) -> dict[str, Any]:
         """Everything that outlives the process, as JSON."""

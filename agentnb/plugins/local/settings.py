@@ -39,7 +39,7 @@ class BadSettings(ValueError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class LocalSettings:
     """Which server and model are used."""
 
     url: str | None = None
@@ -49,28 +49,30 @@ class Settings:
     key: str | None = field(default=None, repr=False)
 
 
-def read_settings(given: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings from *given*, else from the environment, else from the user's file."""
+def read_settings(
+    options: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ
+) -> LocalSettings:
+    """The settings from *options*, else from the environment, else from the user's file."""
     path = config_folder(environ) / FILE
-    found: dict[str, tuple[Any, str]] = {name: (value, str(path)) for name, value in _from_file(path).items()}
+    values: dict[str, tuple[Any, str]] = {name: (value, str(path)) for name, value in _from_file(path).items()}
     for name, its_variable in VARIABLES.items():
         if value := environ.get(its_variable):
-            found[name] = (value, its_variable)
-        if typed := (given or {}).get(name):
-            found[name] = (typed, f"--{name.replace('_', '-')}")
-    texts = {name: _text(name, *found[name]) for name in ("url", "model", "key_variable") if name in found}
+            values[name] = (value, its_variable)
+        if typed := (options or {}).get(name):
+            values[name] = (typed, f"--{name.replace('_', '-')}")
+    texts = {name: _text(name, *values[name]) for name in ("url", "model", "key_variable") if name in values}
     variable = texts.get("key_variable")
-    return Settings(
-        url=_url(texts["url"], found["url"][1]) if "url" in texts else None,
+    return LocalSettings(
+        url=_url(texts["url"], values["url"][1]) if "url" in texts else None,
         model=texts.get("model"),
         key_variable=variable,
-        ports=_ports(*found["ports"]) if "ports" in found else _usual_ports(environ),
+        ports=_ports(*values["ports"]) if "ports" in values else _usual_ports(environ),
         key=(environ.get(variable) or "").strip() or None if variable else None,
     )
 
 
 def is_loopback(url: str) -> bool:
-    """Whether *url* leads to this machine."""
+    """True if *url* leads to this machine."""
     return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
 
 
@@ -106,9 +108,9 @@ def _url(value: str, where: str) -> str:
 
 
 def _ports(value: object, where: str) -> tuple[int, ...]:
-    given = value.replace(",", " ").split() if isinstance(value, str) else value
+    numbers = value.replace(",", " ").split() if isinstance(value, str) else value
     try:
-        ports = tuple(int(each) for each in given) if isinstance(given, list) else ()
+        ports = tuple(int(each) for each in numbers) if isinstance(numbers, list) else ()
     except (TypeError, ValueError):
         ports = ()
     if not ports or not all(0 < port <= _HIGHEST_PORT for port in ports):
@@ -118,6 +120,6 @@ def _ports(value: object, where: str) -> tuple[int, ...]:
 
 def _usual_ports(environ: Mapping[str, str]) -> tuple[int, ...]:
     """The usual ports, and first the one that Ollama was told in ``OLLAMA_HOST``."""
-    told = re.search(r":(\d{1,5})/?$", environ.get("OLLAMA_HOST", ""))
-    port = int(told[1]) if told else 0
+    match = re.search(r":(\d{1,5})/?$", environ.get("OLLAMA_HOST", ""))
+    port = int(match[1]) if match else 0
     return (port, *PORTS) if 0 < port <= _HIGHEST_PORT and port not in PORTS else PORTS

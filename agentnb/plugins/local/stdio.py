@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentnb.folders import data_folder
@@ -11,22 +12,16 @@ from agentnb.plugins.acp_agent.store import open_store
 from agentnb.plugins.local.agent import LocalAgent
 
 if TYPE_CHECKING:
-    from agentnb.plugins.acp_agent.client import Client
-    from agentnb.plugins.acp_agent.store import Store
-    from agentnb.plugins.local.settings import Settings
+    from agentnb.plugins.acp_agent.store import SessionStore
+    from agentnb.plugins.local.settings import LocalSettings
 
 
-def main(version: str, settings: Settings) -> None:
+def main(version: str, settings: LocalSettings) -> None:
     """Serve one client until it closes stdin."""
-    store = _store()
-
-    def make(client: Client) -> LocalAgent:
-        return LocalAgent(store, client, version=version, settings=settings)
-
-    serve("local", make)
+    serve("local", partial(LocalAgent, _store(), version=version, settings=settings))
 
 
-def _store() -> Store:
+def _store() -> SessionStore:
     """The folder of conversations; where it cannot be made they live as long as the process."""
     folder = data_folder() / "local" / "sessions"
     try:

@@ -9,15 +9,16 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
-from agentnb.plugins.acp_agent.reply import Trouble, shown_text
+from agentnb.plugins.acp_agent.reply import Trouble
+from agentnb.plugins.acp_agent.updates import shown_text
 from agentnb.plugins.local.mcp_tools import offered_tools
 from agentnb.plugins.local.tools import ToolFailed, own_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from agentnb.plugins.acp_agent.reply import Reply
-    from agentnb.plugins.local.completion import ToolCall
+    from agentnb.plugins.acp_agent.reply import AcpReply
+    from agentnb.plugins.local.completion import ModelToolCall
     from agentnb.plugins.local.tools import OfferedTool
 
 LONGEST_RESULT = 24_000
@@ -27,14 +28,14 @@ LONGEST_RESULT = 24_000
 class ToolSet:
     """The tools of one turn; it is false where there are none."""
 
-    def __init__(self, reply: Reply, tools: list[OfferedTool], troubles: list[str]) -> None:
+    def __init__(self, reply: AcpReply, tools: list[OfferedTool], troubles: list[str]) -> None:
         self._reply = reply
         self._tools = {tool.name: tool for tool in tools}
         self.troubles = troubles
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def opened(cls, reply: Reply, *, enabled: bool) -> AsyncIterator[ToolSet]:
+    async def opened(cls, reply: AcpReply, *, enabled: bool) -> AsyncIterator[ToolSet]:
         """The agent's own tools and those of the session's MCP servers, which are left behind the block."""
         tools = own_tools(reply) if enabled else []
         troubles: list[str] = []
@@ -54,7 +55,7 @@ class ToolSet:
 
     @property
     def names(self) -> frozenset[str]:
-        """What the tools are called."""
+        """The names of the tools."""
         return frozenset(self._tools)
 
     def disable(self) -> None:
@@ -72,14 +73,14 @@ class ToolSet:
             for tool in self._tools.values()
         ]
 
-    async def call(self, call: ToolCall) -> str:
+    async def call(self, call: ModelToolCall) -> str:
         """Carry out *call*; what goes wrong is told to the model, which may do better then."""
         try:
             return _cut(await self._called(call))
         except (ToolFailed, Trouble) as failed:
             return f"Failed: {failed}"
 
-    async def _called(self, call: ToolCall) -> str:
+    async def _called(self, call: ModelToolCall) -> str:
         tool = self._tools.get(call.name)
         try:
             if tool is None:
@@ -88,10 +89,10 @@ class ToolSet:
             _check(arguments, tool.parameters)
         except ValueError as wrong:
             title = f"A call of {call.name[:80]} that cannot be carried out"
-            shown = await self._reply.start_tool(
+            tool_call = await self._reply.start_tool(
                 title, "other", raw_input={"arguments": call.arguments[:LONGEST_RESULT]}
             )
-            await shown.update("failed", content=[shown_text(str(wrong))])
+            await tool_call.update("failed", content=[shown_text(str(wrong))])
             raise ToolFailed(str(wrong)) from None
         return await tool.run(self._reply, arguments)
 
@@ -99,17 +100,17 @@ class ToolSet:
 _TYPES = {"string": str, "integer": int}
 
 
-def _check(given: dict[str, Any], schema: dict[str, Any]) -> None:
+def _check(arguments: dict[str, Any], schema: dict[str, Any]) -> None:
     """Refuse arguments that a tool of ours cannot take."""
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return
     for name in schema.get("required") or ():
-        if given.get(name) is None:
+        if arguments.get(name) is None:
             raise ValueError(f"The argument {name!r} is missing; the tool takes {', '.join(properties)}.")
-    for name, value in given.items():
-        told = properties.get(name)
-        wanted = told.get("type") if isinstance(told, dict) else None
+    for name, value in arguments.items():
+        described = properties.get(name)
+        wanted = described.get("type") if isinstance(described, dict) else None
         kind = _TYPES.get(wanted) if isinstance(wanted, str) else None
         if kind is not None and value is not None and type(value) is not kind:
             raise ValueError(f"The argument {name!r} must be of type {wanted}.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.plugins.acp_agent import client_tools
-from agentnb.plugins.acp_agent.reply import shown_text
+from agentnb.plugins.acp_agent.updates import shown_text
 from agentnb.plugins.local import folder_listing
 from agentnb.plugins.local.folder_listing import OutsideFolder
 from agentnb.rpc_message import RpcError
@@ -22,7 +22,7 @@ from agentnb.rpc_message import RpcError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from agentnb.plugins.acp_agent.reply import Reply, Tool
+    from agentnb.plugins.acp_agent.reply import AcpReply, AcpToolCall
 
 MOST_HITS = 200
 
@@ -40,10 +40,10 @@ class OfferedTool:
     name: str
     description: str
     parameters: dict[str, Any]
-    run: Callable[[Reply, dict[str, Any]], Awaitable[str]]
+    run: Callable[[AcpReply, dict[str, Any]], Awaitable[str]]
 
 
-def own_tools(reply: Reply) -> list[OfferedTool]:
+def own_tools(reply: AcpReply) -> list[OfferedTool]:
     """The tools that the client makes possible."""
     tools = [_tool("list_files", _LIST, list_files, {"folder": _FOLDER, "pattern": _PATTERN})]
     if client_tools.can_read(reply):
@@ -82,7 +82,7 @@ _COMMAND = {"type": "string", "description": "The command line."}
 def _tool(
     name: str,
     description: str,
-    run: Callable[[Reply, dict[str, Any]], Awaitable[str]],
+    run: Callable[[AcpReply, dict[str, Any]], Awaitable[str]],
     properties: dict[str, Any],
     *required: str,
 ) -> OfferedTool:
@@ -92,26 +92,26 @@ def _tool(
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-async def list_files(reply: Reply, given: dict[str, Any]) -> str:
+async def list_files(reply: AcpReply, args: dict[str, Any]) -> str:
     """List the files of a folder."""
-    folder = _text(given, "folder")
-    call = await reply.start_tool(f"List `{folder or '.'}`", "search", raw_input=given)
+    folder = _text(args, "folder")
+    call = await reply.start_tool(f"List `{folder or '.'}`", "search", raw_input=args)
     await call.update("in_progress")
-    names, more = await _listed(reply, call, folder, _text(given, "pattern"))
+    names, more = await _listed(reply, call, folder, _text(args, "pattern"))
     text = "\n".join([*names, *(["… and more"] if more else [])]) or "No files."
     await call.update("completed", content=[shown_text(_fenced(text))])
     return text
 
 
-async def search(reply: Reply, given: dict[str, Any]) -> str:
+async def search(reply: AcpReply, args: dict[str, Any]) -> str:
     """Find lines of files."""
-    text, folder = given["text"], _text(given, "folder")
-    call = await reply.start_tool(f"Search for `{text[:60]}`", "search", raw_input=given)
+    text, folder = args["text"], _text(args, "folder")
+    call = await reply.start_tool(f"Search for `{text[:60]}`", "search", raw_input=args)
     await call.update("in_progress")
     if not text.strip():
         await call.update("failed")
         raise ToolFailed("The text to look for is empty.")
-    names, more = await _listed(reply, call, folder, _text(given, "pattern"), searched=True)
+    names, more = await _listed(reply, call, folder, _text(args, "pattern"), searched=True)
     hits: list[str] = []
     for name in names:
         with contextlib.suppress(RpcError, msgspec.ValidationError):  # no text, or not allowed: others may be
@@ -121,22 +121,22 @@ async def search(reply: Reply, given: dict[str, Any]) -> str:
         if len(hits) >= MOST_HITS:
             break
     left = ["… and more"] if more or len(hits) > MOST_HITS else []
-    said = "\n".join([*hits[:MOST_HITS], *left]) or "Nothing found."
-    await call.update("completed", content=[shown_text(_fenced(said))])
-    return said
+    result = "\n".join([*hits[:MOST_HITS], *left]) or "Nothing found."
+    await call.update("completed", content=[shown_text(_fenced(result))])
+    return result
 
 
-async def read_file(reply: Reply, given: dict[str, Any]) -> str:
+async def read_file(reply: AcpReply, args: dict[str, Any]) -> str:
     """Read a file."""
-    path, line, lines = reply.path(given["path"]), given.get("first_line"), given.get("lines")
-    text = await client_tools.read_file(reply, path, given["path"], raw_input=given, line=line, limit=lines)
+    path, line, lines = reply.path(args["path"]), args.get("first_line"), args.get("lines")
+    text = await client_tools.read_file(reply, path, args["path"], raw_input=args, line=line, limit=lines)
     return text or "The file is empty."
 
 
-async def edit_file(reply: Reply, given: dict[str, Any]) -> str:
+async def edit_file(reply: AcpReply, args: dict[str, Any]) -> str:
     """Replace a text in a file."""
-    path, old, new = reply.path(given["path"]), given["old_text"], given["new_text"]
-    call = await reply.start_tool(f"Edit `{given['path']}`", "edit", raw_input={"path": given["path"]}, path=path)
+    path, old, new = reply.path(args["path"]), args["old_text"], args["new_text"]
+    call = await reply.start_tool(f"Edit `{args['path']}`", "edit", raw_input={"path": args["path"]}, path=path)
     await call.update("in_progress")
     async with reply.asking("fs/read_text_file", call):
         before = await reply.client.read_text_file(reply.session.session_id, str(path))
@@ -151,17 +151,17 @@ async def edit_file(reply: Reply, given: dict[str, Any]) -> str:
     return "Done."
 
 
-async def write_file(reply: Reply, given: dict[str, Any]) -> str:
+async def write_file(reply: AcpReply, args: dict[str, Any]) -> str:
     """Write a file."""
-    path = reply.path(given["path"])
-    call = await reply.start_tool(f"Write `{given['path']}`", "edit", raw_input={"path": given["path"]}, path=path)
+    path = reply.path(args["path"])
+    call = await reply.start_tool(f"Write `{args['path']}`", "edit", raw_input={"path": args["path"]}, path=path)
     await call.update("in_progress")
-    await client_tools.write_file(reply, call, path, await client_tools.text_before(reply, path), given["content"])
+    await client_tools.write_file(reply, call, path, await client_tools.text_before(reply, path), args["content"])
     return "Done."
 
 
 async def _listed(
-    reply: Reply, call: Tool, folder: str, pattern: str, *, searched: bool = False
+    reply: AcpReply, call: AcpToolCall, folder: str, pattern: str, *, searched: bool = False
 ) -> tuple[list[str], bool]:
     try:
         return await asyncio.to_thread(folder_listing.names, reply.session.cwd, folder, pattern, searched=searched)
@@ -173,9 +173,9 @@ async def _listed(
 # -- commands ---------------------------------------------------------------------------------------------------------
 
 
-async def run_command(reply: Reply, given: dict[str, Any]) -> str:
+async def run_command(reply: AcpReply, args: dict[str, Any]) -> str:
     """Run a command in a terminal of the client."""
-    end, output = await client_tools.run_command(reply, given["command"], kept=_fenced)
+    end, output = await client_tools.run_command(reply, args["command"], kept=_fenced)
     return f"It ended with {end}.\n{output}"
 
 
@@ -183,6 +183,6 @@ def _fenced(text: str) -> str:
     return f"```text\n{text}\n```"
 
 
-def _text(given: dict[str, Any], name: str) -> str:
-    value = given.get(name)
+def _text(args: dict[str, Any], name: str) -> str:
+    value = args.get(name)
     return value if isinstance(value, str) else ""

@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.client_requests import Usage
-from agentnb.plugins.acp_agent.content import TextContent
-from agentnb.plugins.acp_agent.updates import Chunk, UsedContext
+from agentnb.plugins.acp_agent.updates import text_chunk, update
 from agentnb.plugins.local.abilities import (
     SAY_TOOLS,
     Abilities,
-    AbilityFile,
     effective_context,
     find_out,
+    keep_abilities,
+    kept_abilities,
     refuses_tools,
 )
-from agentnb.plugins.local.completion import AnswerTooLong, Completion
+from agentnb.plugins.local.completion import AnswerTooLong, ModelAnswer
 from agentnb.plugins.local.discovery import LARGER_CONTEXT
 from agentnb.plugins.local.prompt import system_message, user_message
-from agentnb.plugins.local.server import RUNS_STILL, ServerTrouble
+from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.tool_set import ToolSet
 from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 
@@ -36,11 +35,11 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.acp_agent.client_requests import StopReason
     from agentnb.plugins.acp_agent.content import ContentBlock
-    from agentnb.plugins.acp_agent.reply import Reply
-    from agentnb.plugins.local.completion import Piece, ToolCall
+    from agentnb.plugins.acp_agent.reply import AcpReply
+    from agentnb.plugins.local.completion import AnswerPart, ModelToolCall
     from agentnb.plugins.local.discovery import Model
-    from agentnb.plugins.local.model_selection import ModelSelection
-    from agentnb.plugins.local.session import Session
+    from agentnb.plugins.local.model_selection import ModelChoice
+    from agentnb.plugins.local.session import LocalSession
 
 ATTEMPTS = 4
 FIRST_PAUSE = 1.0
@@ -54,7 +53,7 @@ _WRITTEN_CALL = re.compile(
 _STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "content_filter": "refusal"}
 
 
-async def run_turn(models: ModelSelection, reply: Reply, session: Session, prompt: list[ContentBlock]) -> None:
+async def run_turn(models: ModelChoice, reply: AcpReply, session: LocalSession, prompt: list[ContentBlock]) -> None:
     """Answer *prompt* in *session*."""
     model = models.model_of(session)
     if model is None:
@@ -71,30 +70,31 @@ async def run_turn(models: ModelSelection, reply: Reply, session: Session, promp
         raise RpcError(INTERNAL_ERROR, _with_advice(trouble, model, session)) from None
 
 
-async def known_abilities(reply: Reply, session: Session, model: Model) -> Abilities:
-    """What *model* can do: as kept, or found out now, which is shown.
+async def known_abilities(reply: AcpReply, session: LocalSession, model: Model) -> Abilities:
+    """The abilities of *model*: as kept, or found out now, which is shown.
 
     A model without tools is tried again in each new session where its server does not say so itself: it may have been
     started anew with tools.
     """
-    file = AbilityFile()
-    known = file.get(model)
+    known = kept_abilities(model)
     if known is not None and (known.tools is not False or model.kind in SAY_TOOLS or model.model_id in session.warned):
         return known
     call = await reply.start_tool(f"Find out what {model.model_id} can do", "think")
     await call.update("in_progress")
     try:
-        found = await find_out(model)
+        abilities = await find_out(model)
     except BaseException:
         await call.update("failed")
         raise
-    file.put(model, found)
-    await call.update("completed", title=f"{model.model_id}: {found}")
-    return found
+    keep_abilities(model, abilities)
+    await call.update("completed", title=f"{model.model_id}: {abilities}")
+    return abilities
 
 
 class _Turn:
-    def __init__(self, reply: Reply, session: Session, model: Model, abilities: Abilities, tools: ToolSet) -> None:
+    def __init__(
+        self, reply: AcpReply, session: LocalSession, model: Model, abilities: Abilities, tools: ToolSet
+    ) -> None:
         self._reply = reply
         self._session = session
         self._model = model
@@ -103,7 +103,6 @@ class _Turn:
         self._said = ""
         self._notices = 0
         self._counts_tokens = True
-        self._usage = Usage(total_tokens=0, input_tokens=0, output_tokens=0)
 
     async def run(self, prompt: list[ContentBlock]) -> None:
         """Answer *prompt*; the messages stay such that another can follow, however this one ends."""
@@ -121,7 +120,7 @@ class _Turn:
         finally:
             self._session.close_messages(self._said)
 
-    async def _take(self, completion: Completion) -> bool:
+    async def _take(self, completion: ModelAnswer) -> bool:
         """Take an answer; says whether the model is to be asked again."""
         await self._count(completion)
         calls = completion.tool_calls if self._tools else []
@@ -140,7 +139,7 @@ class _Turn:
 
     # -- asking the server --------------------------------------------------------------------------------------------
 
-    async def _ask(self) -> Completion:
+    async def _ask(self) -> ModelAnswer:
         """The model's next answer, asked for again while the server turns it down for the moment."""
         pause, waiting = FIRST_PAUSE, None
         for attempt in range(1, ATTEMPTS + 1):
@@ -167,28 +166,14 @@ class _Turn:
                 return completion
         raise AssertionError("the last attempt raises")
 
-    async def _stream(self) -> Completion:
-        completion = Completion()
-        async with self._model.server.chat(self._body()) as stream:
-            async for event in stream.events():
-                for piece in completion.add(event):
-                    await self._show(piece)
-                if completion.problem is not None:
-                    raise ServerTrouble(f"{self._model.server.place} broke off the answer: {completion.problem}")
-        for piece in completion.end():
-            await self._show(piece)
-        if completion.finish is None and not stream.done:
-            message = f"{self._model.server.place} ended the answer before it was complete."
-            raise ServerTrouble(message, RUNS_STILL, transient=True)
-        if stream.unreadable:
-            lost = stream.unreadable
-            parts = (
-                "1 part of the answer could not be read and is"
-                if lost == 1
-                else f"{lost} parts of the answer could not be read and are"
-            )
+    async def _stream(self) -> ModelAnswer:
+        answer, lost = await self._model.server.answer(self._body(), self._show)
+        if lost:
+            parts = "1 part of the answer could not be read and is"
+            if lost > 1:
+                parts = f"{lost} parts of the answer could not be read and are"
             await self._notice(f"{parts} missing.")
-        return completion
+        return answer
 
     def _body(self) -> dict[str, Any]:
         system = system_message(self._session.cwd, tools=bool(self._tools))
@@ -204,11 +189,11 @@ class _Turn:
         return body
 
     async def _adapted(self, trouble: ServerTrouble) -> bool:
-        """Whether the request can be made such that the server takes it."""
+        """True if the request can be made such that the server takes it."""
         if self._tools and refuses_tools(trouble):
             self._tools.disable()
             self._abilities = msgspec.structs.replace(self._abilities, tools=False)
-            AbilityFile().put(self._model, self._abilities)
+            keep_abilities(self._model, self._abilities)
             await self._warn([])
             return True
         if self._counts_tokens and "stream_options" in trouble.reason:
@@ -218,7 +203,7 @@ class _Turn:
 
     # -- telling the user ---------------------------------------------------------------------------------------------
 
-    async def _show(self, piece: Piece) -> None:
+    async def _show(self, piece: AnswerPart) -> None:
         if piece.kind == "text":
             self._said += piece.text
         await self._reply.send_text(
@@ -253,28 +238,21 @@ class _Turn:
     async def _notice(self, text: str) -> None:
         """Show a text that is not the model's, as a message of its own."""
         self._notices += 1
-        chunk = Chunk(
-            content=TextContent(text=f"> {text}\n\n"),
-            message_id=f"notice-{len(self._session.exchanges)}-{self._notices}",
-            session_update="agent_message_chunk",
-        )
-        await self._reply.send(chunk)
+        message_id = f"notice-{len(self._session.exchanges)}-{self._notices}"
+        await self._reply.send(text_chunk(f"> {text}\n\n", message_id=message_id))
 
-    async def _count(self, completion: Completion) -> None:
+    async def _count(self, completion: ModelAnswer) -> None:
         """Tell how much of the context is in use, and count what the turn takes."""
         tokens = completion.tokens
         if tokens is None:
             return
         used = tokens.prompt + tokens.completion
-        self._usage = Usage(
-            total_tokens=self._usage.total_tokens + used,
-            input_tokens=self._usage.input_tokens + tokens.prompt,
-            output_tokens=self._usage.output_tokens + tokens.completion,
-        )
-        self._reply.usage = self._usage
+        took = {"totalTokens": used, "inputTokens": tokens.prompt, "outputTokens": tokens.completion}
+        before = self._reply.usage or {}
+        self._reply.usage = {name: before.get(name, 0) + number for name, number in took.items()}
         size = await effective_context(self._model) or self._abilities.context
         if size is not None:
-            await self._reply.tell(UsedContext(used=used, size=size))
+            await self._reply.tell(update("usage_update", used=used, size=size))
 
 
 def writes_call(text: str, tools: Collection[str]) -> bool:
@@ -282,7 +260,7 @@ def writes_call(text: str, tools: Collection[str]) -> bool:
     return any(match[1] in tools for match in _WRITTEN_CALL.finditer(text))
 
 
-def _as_sent(call: ToolCall) -> dict[str, Any]:
+def _as_sent(call: ModelToolCall) -> dict[str, Any]:
     """A tool call as the next request repeats it; arguments that are no object are left out: servers refuse them."""
     try:
         arguments = json.dumps(call.read_arguments())
@@ -291,8 +269,8 @@ def _as_sent(call: ToolCall) -> dict[str, Any]:
     return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _with_advice(trouble: Exception, model: Model, session: Session) -> str:
-    """What to tell the user of *trouble*: where the context is too small, that first."""
+def _with_advice(trouble: Exception, model: Model, session: LocalSession) -> str:
+    """The message for the user about *trouble*: where the context is too small, that first."""
     if not isinstance(trouble, ServerTrouble) or "context" not in trouble.reason.lower():
         return str(trouble)
     prompts = sum(message["role"] == "user" for message in session.messages)

@@ -1,4 +1,4 @@
-"""What an answer must be: the wanted type as a JSON schema, and reading the JSON that an agent wrote."""
+"""Checks answers: the wanted type as a JSON schema, and reading the JSON that an agent wrote."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class Wanted:
 
     @property
     def instruction(self) -> str:
-        """What is written below each prompt."""
+        """The text below each prompt."""
         schema = json.dumps(self.schema, ensure_ascii=False)
         return f"Answer with JSON only, without any other text, that fits this JSON schema:\n{schema}"
 
     def correction(self, error: AnswerUnfit) -> str:
-        """What is asked after an answer that does not fit."""
+        """The prompt after an answer that does not fit."""
         return f"That answer can't be used: {error}\n{self.instruction}"
 
     def read(self, text: str) -> Any:
         """The value in an answer."""
         first: AnswerUnfit | None = None
-        for found in _candidates(text[:_LONGEST]):
+        for candidate in _candidates(text[:_LONGEST]):
             try:
-                return self.check(found)
+                return self.check(candidate)
             except Exception as error:  # noqa: BLE001 - pydantic's validators are the user's code
                 first = first or AnswerUnfit(_short(str(error)))
         raise first or AnswerUnfit("it has no JSON.")

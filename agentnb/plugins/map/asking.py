@@ -19,7 +19,7 @@ from agentnb.host import current_host
 from agentnb.host.changes.location import VARIABLE as FOLLOWS_CHANGES
 from agentnb.plugins.map.answers import AnswerUnfit, plain
 from agentnb.plugins.map.records import Body, key_of
-from agentnb.plugins.map.workspaces import Workspace
+from agentnb.plugins.map.workspaces import IsolatedWorkspace
 from agentnb.state import MessageAttachment
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class ClusterLost(AgentnbError):
     """The scheduler of a cluster does not answer."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is the same for all inputs: the arguments of :func:`agentnb.map`, checked."""
+class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """The question of all inputs: the arguments of :func:`agentnb.map`, checked."""
 
     options: dict[str, Any]
     prompt: str
@@ -64,11 +64,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What the batch is known by in a cassette."""
+        """The batch's name in a cassette."""
         return self.key(self.prompt)[:12]
 
     def key(self, text: str) -> str:
-        """What an input is known by."""
+        """The name of an input."""
         return key_of(self.agent, text, self.wanted.schema if self.wanted is not None else None)
 
 
@@ -82,10 +82,10 @@ class Job(msgspec.Struct, frozen=True, omit_defaults=True):
     attachments: tuple[MessageAttachment, ...] = ()
 
 
-class Asking:
+class SessionWorker:
     """One session after another: one for each try, the last one kept open until there is another."""
 
-    def __init__(self, question: Question, process: int) -> None:
+    def __init__(self, question: BatchQuestion, process: int) -> None:
         self.session: Session | None = None
         self._question = question
         self._process = process
@@ -118,7 +118,7 @@ class Asking:
     async def _asked_apart(self, job: Job) -> Body:
         """Ask in a copy of the workspace; the agent has a process there, which ends with the answer."""
         folder = _workspace_of(self._question)
-        workspace = await asyncio.to_thread(Workspace, folder)
+        workspace = await asyncio.to_thread(IsolatedWorkspace, folder)
         try:
             self.session = self._opened(job, workspace.folder)
             await self._choose_model(self.session)
@@ -152,7 +152,7 @@ class Asking:
             return self.body(text=text, output=plain(wanted.read(text)))
 
     def body(self, *, text: str = "", output: Any = None, error: str = "", reason: str = "") -> Body:
-        """What came of it, with what it took."""
+        """Its result, with tokens, cost and time."""
         usage = self._turn.usage if self._turn is not None else None
         return Body(
             text=text or (self._turn.text if self._turn is not None else ""),
@@ -190,7 +190,7 @@ class Asking:
         return self._turn.raise_for_error().text
 
 
-def _workspace_of(question: Question) -> Path:
+def _workspace_of(question: BatchQuestion) -> Path:
     return Path(question.options["cwd"] or Path.cwd()).expanduser().absolute()
 
 

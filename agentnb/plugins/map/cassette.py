@@ -32,7 +32,7 @@ _SHOWN = 200
 
 _SAVING = threading.Lock()
 _USED: dict[Path, set[tuple[str, int]]] = {}
-"""What the batches of this kernel have asked for since it records, by file."""
+"""The questions of this kernel's batches since it records, by file."""
 
 
 class _Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,20 +65,20 @@ class AnswerCassette:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no agent is ever asked: what it lacks is an error."""
+        """True if no agent is ever asked: what it lacks is an error."""
         return self._mode == "replay"
 
     def answer(self, key: str, copy: int, prompt: str) -> Body | None:
         """The recorded answer to a question; None where it must be asked."""
         with self._lock:
             self._used.add((key, copy))
-            found = self._lines.get((key, copy))
-        if found is not None:
-            return found.body
+            line = self._lines.get((key, copy))
+        if line is not None:
+            return line.body
         if self._mode == "replay":
-            shown = prompt if len(prompt) <= _SHOWN else f"{prompt[:_SHOWN]}…"
+            excerpt = prompt if len(prompt) <= _SHOWN else f"{prompt[:_SHOWN]}…"
             raise CassetteMismatch(
-                f"{self.path.name} has no answer to this input: {shown}",
+                f"{self.path.name} has no answer to this input: {excerpt}",
                 hint="Record it: run the notebook with AGENTNB_CASSETTE_MODE=record.",
             )
         return None
@@ -110,21 +110,23 @@ class AnswerCassette:
             form = read_record(head, _Head).agentnb_batch
             if form > _FORM:
                 raise CassetteBroken(f"{self.path} was written by a newer agentnb.", hint="Update agentnb.")
-            found = [read_record(line, _Line) for line in lines]
+            recorded = [read_record(line, _Line) for line in lines]
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
             raise CassetteBroken(
                 f"{self.path} cannot be read: {error}.", hint="Delete it to record it anew."
             ) from error
-        return {(line.key, line.copy): line for line in found}
+        return {(line.key, line.copy): line for line in recorded}
 
 
-def cassette_for(said: str | os.PathLike[str] | None, environ: Mapping[str, str] = os.environ) -> AnswerCassette | None:
+def cassette_for(
+    named: str | os.PathLike[str] | None, environ: Mapping[str, str] = os.environ
+) -> AnswerCassette | None:
     """The named cassette of a batch, else the one beside the notebook's; None while nothing is recorded."""
     mode = environ.get(MODE, "")
-    if said is not None:
-        return AnswerCassette(Path(said).expanduser(), mode if mode in {"record", "replay"} else "auto")  # type: ignore[arg-type]
+    if named is not None:
+        return AnswerCassette(Path(named).expanduser(), mode if mode in {"record", "replay"} else "auto")  # type: ignore[arg-type]
     state, beside = current_environment().cassette.wanted()
     if state == "off" or beside is None:
         return None

@@ -28,12 +28,12 @@ from agentnb.plugins.map import worker_plugin
 from agentnb.plugins.map.answers import AnswerUnfit
 from agentnb.plugins.map.asking import CANCEL_SECONDS, ClusterLost, WorkerLost
 from agentnb.plugins.map.records import Body
-from agentnb.plugins.map.worker_agents import THIS_PROCESS, Answer, Settings, log_place, settings_files
+from agentnb.plugins.map.worker_agents import THIS_PROCESS, WorkerAnswer, WorkerSettings, log_place, settings_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from agentnb.plugins.map.asking import Job, Question
+    from agentnb.plugins.map.asking import BatchQuestion, Job
 
 cloudpickle.register_pickle_by_value(worker_plugin)
 _CLOSE_SECONDS = 5.0
@@ -62,7 +62,7 @@ _ASK = _ByValue(worker_plugin.ask)
 class Cluster:
     """A batch's agents on the workers of a cluster."""
 
-    def __init__(self, executor: Any, question: Question, batch: str) -> None:
+    def __init__(self, executor: Any, question: BatchQuestion, batch: str) -> None:
         self.address, self._security = _scheduler_of(executor)
         self._question = question
         self._batch = batch
@@ -82,7 +82,7 @@ class Cluster:
         """Connect, and see what workers lack."""
         await self._connect()
         await self._begin()
-        unfit = {address: found for address, found in (await self._lacking()).items() if found[1]}
+        unfit = {address: machine for address, machine in (await self._lacking()).items() if machine[1]}
         if unfit:
             raise UsageError(
                 f"Workers cannot run this batch; nothing was asked.\n{_table(unfit)}\n",
@@ -90,22 +90,22 @@ class Cluster:
             )
         self._looking = asyncio.create_task(self._look())
 
-    async def ask(self, job: Job) -> Answer:
+    async def ask(self, job: Job) -> WorkerAnswer:
         """Ask about one input on some worker; again on another one where that lacks something."""
-        said = msgspec.json.encode(job)
+        encoded = msgspec.json.encode(job)
         while True:
             times = self._times
             self._sent += 1
             future = self._client.submit(
                 _ASK,
                 self._plugin,
-                said,
+                encoded,
                 key=f"agentnb-{self._batch}-{job.number}-{self._sent}",
                 pure=False,
                 **await self._placed(),
             )
             try:
-                kind, found = await future
+                kind, result = await future
             except KilledWorker as error:
                 message = f"The workers that asked this input died, {_deaths(error)} of them."
                 raise WorkerLost(message, hint="Their logs say why: `client.get_worker_logs()`.") from error
@@ -114,11 +114,11 @@ class Cluster:
                 continue
             finally:
                 future.release()
-            if kind == "answer" and found is None:  # its worker ended meanwhile
+            if kind == "answer" and result is None:  # its worker ended meanwhile
                 continue
             if kind == "answer":
-                return msgspec.json.decode(found, type=Answer)
-            address, lacking = found
+                return msgspec.json.decode(result, type=WorkerAnswer)
+            address, lacking = result
             self._unfit[address] = ("", lacking)
 
     async def cancel(self) -> None:
@@ -162,9 +162,9 @@ class Cluster:
         pythons = await self._client.run(platform.python_version_tuple)
         here = platform.python_version_tuple()[:2]
         other = {
-            address: ("", [f"Python is {'.'.join(found[:2])}, here it is {'.'.join(here)}"])
-            for address, found in pythons.items()
-            if tuple(found[:2]) != here
+            address: ("", [f"Python is {'.'.join(version[:2])}, here it is {'.'.join(here)}"])
+            for address, version in pythons.items()
+            if tuple(version[:2]) != here
         }
         if other:
             raise UsageError(
@@ -176,8 +176,8 @@ class Cluster:
         self._unfit.clear()
 
     async def _lacking(self) -> dict[str, tuple[str, list[str]]]:
-        found: dict[str, tuple[str, list[str]]] = await self._client.run(worker_plugin.lacks, self._plugin)
-        return found
+        lacking: dict[str, tuple[str, list[str]]] = await self._client.run(worker_plugin.lacks, self._plugin)
+        return lacking
 
     async def _placed(self) -> dict[str, Any]:
         """Where a task may run: anywhere, or on the workers that lack nothing once one was met that does."""
@@ -186,15 +186,15 @@ class Cluster:
         there = await self._addresses()
         fit = sorted(there - self._unfit.keys())
         if not fit:
-            unfit = {address: found for address, found in self._unfit.items() if address in there}
+            unfit = {address: machine for address, machine in self._unfit.items() if address in there}
             raise UsageError(
                 f"No worker can run this batch.\n{_table(unfit)}\n", hint="Install what they lack, then batch.retry()."
             )
         return {"workers": fit, "allow_other_workers": True}
 
     async def _addresses(self) -> set[str]:
-        found = await self._client.scheduler.identity(n_workers=-1)
-        return set(found["workers"])
+        identity = await self._client.scheduler.identity(n_workers=-1)
+        return set(identity["workers"])
 
     async def _meet_again(self, times: int) -> None:
         """Wait for the scheduler that was lost, and begin again where another one came back."""
@@ -226,18 +226,18 @@ class Cluster:
                 f"{secret} looks like a credential, and {self.address} is not encrypted.",
                 hint="Use a scheduler with TLS (tls://…), or set it in the workers' own environment and leave it out.",
             )
-        settings = Settings(question=self._question, files=files, process=THIS_PROCESS, place=log_place())
+        settings = WorkerSettings(question=self._question, files=files, process=THIS_PROCESS, place=log_place())
         try:
-            found: bytes = cloudpickle.dumps(settings)
+            pickled: bytes = cloudpickle.dumps(settings)
         except Exception as error:
             raise UsageError(
                 f"output= or permissions= cannot be sent to workers: {error}", hint="Use what can be pickled."
             ) from error
-        return found
+        return pickled
 
 
-class ClusterAsking:
-    """As :class:`agentnb.plugins.map.asking.Asking`, on a cluster."""
+class ClusterWorker:
+    """As :class:`agentnb.plugins.map.asking.SessionWorker`, on a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -257,7 +257,7 @@ class ClusterAsking:
         return answer.body
 
     def body(self, *, error: str = "", reason: str = "") -> Body:
-        """What came of it, with what it took."""
+        """Its result, with tokens, cost and time."""
         seconds = self._last.seconds or round(time.monotonic() - self._began, 3)
         return msgspec.structs.replace(self._last, error=error, reason=reason, seconds=seconds)
 
@@ -285,7 +285,7 @@ def _scheduler_of(executor: Any) -> tuple[str, Any]:
 
 
 def _credentials(options: Mapping[str, Any], files: Mapping[str, str]) -> Iterator[str]:
-    """What looks like a credential among what goes to workers."""
+    """Names what looks like a credential and would go to workers."""
     for name, value in (options.get("env") or {}).items():
         if is_secret_name(name) and not is_ordinary(value):
             yield f"The variable {name}"
@@ -298,13 +298,13 @@ def _credentials(options: Mapping[str, Any], files: Mapping[str, str]) -> Iterat
 
 
 def _is_private(address: str) -> bool:
-    """Whether nobody else reads what goes to *address*: TLS, this process, this machine."""
+    """True if nobody else reads what goes to *address*: TLS, this process, this machine."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     return parts.scheme in {"tls", "wss", "inproc"} or (parts.hostname or "") in _LOCAL
 
 
-def _table(found: Mapping[str, tuple[str, list[str]]]) -> str:
-    rows = [(address, host, "; ".join(lacking)) for address, (host, lacking) in sorted(found.items())]
+def _table(workers: Mapping[str, tuple[str, list[str]]]) -> str:
+    rows = [(address, host, "; ".join(lacking)) for address, (host, lacking) in sorted(workers.items())]
     more = [] if len(rows) <= _LISTED else [(f"and {len(rows) - _LISTED} more", "", "")]
     return "\n".join(lines([("worker", "machine", "lacks"), *rows[:_LISTED], *more]))
 

@@ -97,16 +97,16 @@ class Comparison:
         return {row.number: row.text if row.output is None else row.output for row in done}
 
     def _table(self) -> list[tuple[str, ...]]:
-        shown: dict[int, dict[str, str]] = {}
+        cells: dict[int, dict[str, str]] = {}
         labels: dict[int, str] = {}
         for name, batch in self.batches.items():
             for row in batch.results:
                 if row.number >= _LISTED:
                     break
-                said = row.error or (row.text if row.output is None else repr(row.output))
-                shown.setdefault(row.number, {})[name] = on_one_line(said)[:_WIDEST]
+                answer = row.error or (row.text if row.output is None else repr(row.output))
+                cells.setdefault(row.number, {})[name] = on_one_line(answer)[:_WIDEST]
                 labels[row.number] = on_one_line(str(row.label))[:_WIDEST]
-        rows = [(labels[number], *(shown[number].get(name, "") for name in self.batches)) for number in sorted(shown)]
+        rows = [(labels[number], *(cells[number].get(name, "") for name in self.batches)) for number in sorted(cells)]
         return [("input", *self.batches), *rows]
 
     def _sums(self) -> list[tuple[str, ...]]:
@@ -126,12 +126,12 @@ def _same(one: Mapping[int, Any], other: Mapping[int, Any]) -> float:
 
 
 def _most(answers: Any) -> Any:
-    said = list(answers)
-    if not said:
+    texts = list(answers)
+    if not texts:
         return None
-    counted = Counter(repr(_plain(each)) for each in said)
+    counted = Counter(repr(_plain(each)) for each in texts)
     best = counted.most_common(1)[0][0]
-    return next(each for each in said if repr(_plain(each)) == best)
+    return next(each for each in texts if repr(_plain(each)) == best)
 
 
 def _plain(answer: Any) -> Any:

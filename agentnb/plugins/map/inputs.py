@@ -26,7 +26,7 @@ Row: TypeAlias = Any
 
 
 class InputPrompt(NamedTuple):
-    """What is asked about one input."""
+    """The prompt for one input."""
 
     label: Any
     text: str
@@ -52,14 +52,14 @@ class Taking:
                 self._wanted = queue.SimpleQueue()
                 threading.Thread(target=self._go_through, args=[self._wanted], name=_THREAD, daemon=True).start()
             self._wanted.put(self._pending)
-        found = await asyncio.shield(asyncio.wrap_future(self._pending))
+        prompt = await asyncio.shield(asyncio.wrap_future(self._pending))
         self._pending = None
-        return found
+        return prompt
 
-    def put_back(self, asked: InputPrompt | None) -> None:
-        """Let the next :meth:`take` give *asked*."""
+    def put_back(self, prompt: InputPrompt | None) -> None:
+        """Let the next :meth:`take` give *prompt*."""
         self._pending = Future()
-        self._pending.set_result(asked)
+        self._pending.set_result(prompt)
 
     def pause(self) -> None:
         """End the thread; the next :meth:`take` starts another one."""
@@ -106,7 +106,7 @@ def _prompts(make: Callable[[Row], Any], inputs: Any) -> Iterator[InputPrompt]:
 
 
 def template(text: str) -> Callable[[Row], str]:
-    """What fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces.
+    """A function that fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces.
 
     A field that is missing (None, NaN) is empty. Braces around anything that is no name, as in JSON, stay as they are.
     """

@@ -48,7 +48,7 @@ _COLUMNS = "number, label, prompt, state, attempts, body, ended"
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of an input; ``log`` says where its conversation is, where that is not the log of this process.
+    """The result of an input; ``log`` says where its conversation is, where that is not the log of this process.
 
     ``changes`` are those of a workspace of its own, which was a copy of ``folder``.
     """
@@ -67,7 +67,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     folder: str = ""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class BatchRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row as it is kept.
 
     Args:
@@ -91,11 +91,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 def key_of(agent: str, prompt: str, schema: Any) -> str:
     """The name of what is asked: equal for equal questions, whatever their place."""
-    said = msgspec.json.encode([agent, prompt, schema], order="deterministic")
-    return hashlib.sha256(said).hexdigest()[:32]
+    encoded = msgspec.json.encode([agent, prompt, schema], order="deterministic")
+    return hashlib.sha256(encoded).hexdigest()[:32]
 
 
-class Records:
+class BatchRows:
     """The rows of one batch; safe from any thread.
 
     Args:
@@ -123,15 +123,15 @@ class Records:
                 values = (self.id, time.time(), agent, prompt[:2000], self._pass, time.time())
                 self._run("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", *values)
                 return
-            found = self._run("SELECT pass FROM batches WHERE id = ?", batch)
-            if not found:
+            passes = self._run("SELECT pass FROM batches WHERE id = ?", batch)
+            if not passes:
                 raise UsageError(f"There is no batch {batch!r}.", hint="A batch says its id: batch.id.")
-            self.id, self._pass = batch, found[0][0] + 1
+            self.id, self._pass = batch, passes[0][0] + 1
             self._run("UPDATE batches SET pass = ?, touched = ? WHERE id = ?", self._pass, time.time(), batch)
 
     def begin(
         self, number: int, label: Any, prompt: str, key: str, recorded: Callable[[int], Body | None]
-    ) -> tuple[int, Record | None]:
+    ) -> tuple[int, BatchRow | None]:
         """Note that an input is asked; or its row, where an earlier pass of this batch, or a cassette, has its answer.
 
         Args:
@@ -147,9 +147,9 @@ class Records:
         with self._lock, self._transaction():
             where = "WHERE batch = ? AND key = ?"
             copy = self._run(EQUAL_INPUTS, self.id, key, self._pass)[0][0]
-            found = self._run(f"SELECT {_COLUMNS} FROM rows {where} AND copy = ?", self.id, key, copy)  # noqa: S608 - columns and conditions of ours
-            is_done = bool(found) and found[0][3] == "done"
-            kept = (*found[0][3:6], self._next_end()) if is_done else ("running", 0, "{}", None)
+            earlier = self._run(f"SELECT {_COLUMNS} FROM rows {where} AND copy = ?", self.id, key, copy)  # noqa: S608 - columns and conditions of ours
+            is_done = bool(earlier) and earlier[0][3] == "done"
+            kept = (*earlier[0][3:6], self._next_end()) if is_done else ("running", 0, "{}", None)
             if not is_done and (body := recorded(copy)) is not None:
                 is_done, kept = True, ("done", 1, msgspec.json.encode(body).decode(), self._next_end())
             self._run(
@@ -173,13 +173,13 @@ class Records:
             self._update(number, "state = ?, body = ?, ended = ?", *values)
             self._run("UPDATE batches SET touched = ? WHERE id = ?", time.time(), self.id)
 
-    def row(self, number: int) -> Record | None:
+    def row(self, number: int) -> BatchRow | None:
         """The row of an input; None where it was not asked yet."""
         where = "WHERE batch = ? AND pass = ? AND number = ?"
-        found = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, number)  # noqa: S608 - columns and conditions of ours
-        return _record(found[0]) if found else None
+        rows = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, number)  # noqa: S608 - columns and conditions of ours
+        return _record(rows[0]) if rows else None
 
-    def rows(self, *states: RowState) -> Iterator[Record]:
+    def rows(self, *states: RowState) -> Iterator[BatchRow]:
         """The rows in the order of the inputs, a page at a time; those in *states*, or all."""
         last = -1
         some = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
@@ -191,14 +191,14 @@ class Records:
                 return
             last = page[-1][0]
 
-    def ended_after(self, last: int) -> list[Record]:
+    def ended_after(self, last: int) -> list[BatchRow]:
         """Some of the rows that ended after another one, in that order; empty where there is none."""
         where = f"WHERE batch = ? AND pass = ? AND ended > ? ORDER BY ended LIMIT {_PAGE}"
         return list(
             map(_record, self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, last))  # noqa: S608 - columns and conditions of ours
         )
 
-    def latest(self, limit: int, reason: str | None = None) -> list[Record]:
+    def latest(self, limit: int, reason: str | None = None) -> list[BatchRow]:
         """The rows that were answered last, the last one first; or the first ones that failed for *reason*."""
         if reason is None:
             some, order = "state = 'done' AND ended IS NOT NULL", "ended DESC"
@@ -206,17 +206,17 @@ class Records:
             some, order = "state = 'failed' AND json_extract(body, '$.reason') = ?", "number"
         values = () if reason is None else (reason,)
         where = f"WHERE batch = ? AND pass = ? AND {some} ORDER BY {order} LIMIT ?"
-        found = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, *values, limit)  # noqa: S608 - columns and conditions of ours
-        return list(map(_record, found))
+        rows = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, *values, limit)  # noqa: S608 - columns and conditions of ours
+        return list(map(_record, rows))
 
     def reasons(self) -> dict[str, int]:
         """How many inputs failed for each reason, the most frequent first."""
-        found = self._run(
+        counts = self._run(
             "SELECT json_extract(body, '$.reason') AS reason, COUNT(*) AS number FROM rows"
             " WHERE batch = ? AND pass = ? AND state = 'failed' GROUP BY reason ORDER BY number DESC, reason",
             *(self.id, self._pass),
         )
-        return {reason or "": number for reason, number in found}
+        return {reason or "": number for reason, number in counts}
 
     def close(self) -> None:
         """Close the file."""
@@ -305,9 +305,9 @@ def _encoded_label(label: Any) -> str:
         return msgspec.json.encode(str(label)).decode()
 
 
-def _record(found: tuple[Any, ...]) -> Record:
-    number, label, prompt, state, attempts, body, ended = found
-    return Record(
+def _record(values: tuple[Any, ...]) -> BatchRow:
+    number, label, prompt, state, attempts, body, ended = values
+    return BatchRow(
         number=number,
         label=msgspec.json.decode(label),
         prompt=prompt,

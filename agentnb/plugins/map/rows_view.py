@@ -66,12 +66,12 @@ def saved_rows(batch: str, groups: list[dict[str, Any]]) -> str:
     """The rows as HTML, for a page without a kernel; empty where there are none."""
     if not groups:
         return ""
-    shown = [
+    tables = [
         f"<p><b>{escape(each['title'])}</b></p>"
         + html(_COLUMNS, [[on_one_line(str(row[name])) for name in ("label", "state", "text")] for row in each["rows"]])
         for each in groups
     ]
-    return f'<div class="agentnb-batch-saved agentnb-batch-{escape(batch)}">{"".join(shown)}</div>'
+    return f'<div class="agentnb-batch-saved agentnb-batch-{escape(batch)}">{"".join(tables)}</div>'
 
 
 def _row(result: BatchResult) -> dict[str, Any]:

@@ -31,17 +31,17 @@ from agentnb.errors import (
     UsageError,
 )
 from agentnb.plugins.map.answers import AnswerUnfit
-from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, Asking, ClusterLost, Job, WorkerLost
+from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, ClusterLost, Job, SessionWorker, WorkerLost
 from agentnb.plugins.map.inputs import Taking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from agentnb.plugins.map.asking import Question
+    from agentnb.plugins.map.asking import BatchQuestion
     from agentnb.plugins.map.cassette import AnswerCassette
-    from agentnb.plugins.map.cluster import Cluster, ClusterAsking
+    from agentnb.plugins.map.cluster import Cluster, ClusterWorker
     from agentnb.plugins.map.inputs import InputPrompt
-    from agentnb.plugins.map.records import Body, Records, RowState
+    from agentnb.plugins.map.records import BatchRows, Body, RowState
     from agentnb.state import MessageAttachment
 
 BUSY_TRIES = 8
@@ -49,17 +49,17 @@ BUSY_TRIES = 8
 LONGEST_PAUSE = 60.0
 _BUSY = re.compile(r"\b(?:429|503|529)\b|rate.?limit|too many requests|overloaded|quota exceeded", re.IGNORECASE)
 _HOPELESS = (AgentNotFound, AuthenticationRequired, CassetteError, UnknownAgent)
-"""What the next input would meet, too."""
+"""Errors that the next input would meet, too."""
 
 
-class Runner:
+class BatchRunner:
     """Asks all inputs."""
 
     def __init__(
         self,
-        question: Question,
+        question: BatchQuestion,
         inputs: Iterable[InputPrompt],
-        records: Records,
+        records: BatchRows,
         cassette: AnswerCassette | None,
         on_change: Callable[[], None],
         *,
@@ -142,8 +142,8 @@ class Runner:
                 self._workers = [asyncio.create_task(self._work(number)) for number in range(concurrency)]
             if self._cancelled:
                 self._cancel_workers()
-            found = await asyncio.gather(*self._workers, return_exceptions=True)
-            for each in found:
+            ended = await asyncio.gather(*self._workers, return_exceptions=True)
+            for each in ended:
                 if isinstance(each, Exception) and not isinstance(each, asyncio.CancelledError):
                     self.broken = self.broken or each
             if self._cassette is not None:
@@ -170,12 +170,12 @@ class Runner:
             await cluster.cancel()
         await cluster.close()
 
-    def _asking(self, worker: int) -> Asking | ClusterAsking:
+    def _asking(self, worker: int) -> SessionWorker | ClusterWorker:
         if self._cluster is None:
-            return Asking(self._question, worker % self._question.processes)
-        from agentnb.plugins.map.cluster import ClusterAsking
+            return SessionWorker(self._question, worker % self._question.processes)
+        from agentnb.plugins.map.cluster import ClusterWorker
 
-        return ClusterAsking(self._cluster)
+        return ClusterWorker(self._cluster)
 
     async def _work(self, worker: int) -> None:
         asking = self._asking(worker)
@@ -196,35 +196,35 @@ class Runner:
             if self._again:
                 return self._again.popleft()
             try:
-                asked = await self._inputs.take()
+                prompt = await self._inputs.take()
             except asyncio.CancelledError:
                 raise
             except BaseException as error:  # noqa: BLE001 - the user's iterator; told by whoever waits
                 self.broken = error
                 return None
-            if asked is None or self.stopped:
-                self._inputs.put_back(asked)
+            if prompt is None or self.stopped:
+                self._inputs.put_back(prompt)
                 return None
             number, self.asked = self.asked, self.asked + 1
-            key = self._question.key(asked.text)
+            key = self._question.key(prompt.text)
             try:
-                attachments = await asyncio.to_thread(_attachments, asked.context) if asked.context else ()
+                attachments = await asyncio.to_thread(_attachments, prompt.context) if prompt.context else ()
                 copy, kept = self._records.begin(
-                    number, asked.label, asked.text, key, partial(self._recorded, key, asked.text)
+                    number, prompt.label, prompt.text, key, partial(self._recorded, key, prompt.text)
                 )
             except AgentnbError as error:  # a cassette without it, a log that is full
                 self.broken = error
                 return None
             if kept is None:
                 self.counts["running"] += 1
-                job = self._jobs[number] = Job(number, asked.text, key, copy, attachments)
+                job = self._jobs[number] = Job(number, prompt.text, key, copy, attachments)
                 return job
             self.counts["done"] += 1
             self._count(kept.body)
             self._on_change()
         return None
 
-    async def _answer(self, job: Job, asking: Asking | ClusterAsking) -> None:
+    async def _answer(self, job: Job, asking: SessionWorker | ClusterWorker) -> None:
         """Ask until there is an answer, and keep what came."""
         state: RowState = "cancelled"
         asking.begin()
@@ -240,7 +240,7 @@ class Runner:
             self._count(body)
         self._stop_where_wanted(state, body)
 
-    async def _tried(self, job: Job, asking: Asking | ClusterAsking) -> tuple[RowState, Body]:
+    async def _tried(self, job: Job, asking: SessionWorker | ClusterWorker) -> tuple[RowState, Body]:
         failures = busy = 0
         while True:
             await self._until_calm()
@@ -326,5 +326,5 @@ def money(costs: Mapping[str, float]) -> str:
 
 
 def _attachments(context: tuple[Any, ...]) -> tuple[MessageAttachment, ...]:
-    """What *context* becomes; on a thread of its own, because drawing takes a while."""
+    """*context* as attachments; on a thread of its own, because drawing takes a while."""
     return tuple(map(attachment_of, context))

@@ -13,13 +13,13 @@ from agentnb.api.unattended import follow_work
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.plugins.map.answers import Wanted
-from agentnb.plugins.map.asking import Question
+from agentnb.plugins.map.asking import BatchQuestion
 from agentnb.plugins.map.batch import Batch
 from agentnb.plugins.map.cassette import cassette_for, not_recorded
 from agentnb.plugins.map.comparison import Comparison
 from agentnb.plugins.map.inputs import asked, length_of
 from agentnb.plugins.map.progress import show_progress
-from agentnb.plugins.map.records import Records
+from agentnb.plugins.map.records import BatchRows
 from agentnb.plugins.map.workspaces import ISOLATED
 
 if TYPE_CHECKING:
@@ -125,18 +125,18 @@ def map(  # noqa: A001 - the public name, agentnb.map
     if cwd in (ISOLATED, "shared"):
         cwd = None
     recorded = cassette_for(cassette)
-    given = not_recorded(env, recorded)
+    variables = not_recorded(env, recorded)
     if executor is None and (recorded is None or not recorded.is_complete):
-        configured(agent, command, given, cwd, mcp_servers=mcp_servers)
+        configured(agent, command, variables, cwd, mcp_servers=mcp_servers)
     options = {
         "agent": agent,
         "command": None if command is None else tuple(command),
-        "env": given,
+        "env": variables,
         "cwd": cwd,
         "permissions": permissions,
         "mcp_servers": mcp_servers,
     }
-    question = Question(
+    question = BatchQuestion(
         options=options,
         prompt=prompt if isinstance(prompt, str) else getattr(prompt, "__name__", "a function"),
         model=model,
@@ -151,7 +151,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
         is_isolated=is_isolated,
     )
     source = asked(prompt, inputs)
-    records = Records(resume, question.agent, question.prompt)
+    records = BatchRows(resume, question.agent, question.prompt)
     total = length_of(inputs)
     batch = Batch(
         question,
@@ -202,32 +202,32 @@ def compare(
     if length_of(inputs) is None:
         inputs = list(inputs)
     options = {"on_error": "keep", "progress": False, **options}
-    return Comparison({name: map(prompt, inputs, **{**options, **given}) for name, given in chosen})
+    return Comparison({name: map(prompt, inputs, **{**options, **own}) for name, own in chosen})
 
 
-def _cluster(executor: Any, question: Question, batch: str) -> Cluster:
+def _cluster(executor: Any, question: BatchQuestion, batch: str) -> Cluster:
     try:
         from agentnb.plugins.map.cluster import Cluster as Made
     except ImportError as error:
         raise UsageError(
             f"executor= needs Dask's distributed ({error}).", hint="%pip install 'jupyter-agentnb[dask]'"
         ) from error
-    given, environment = question.options, current_environment()
-    servers = environment.default_mcp_servers() if given["mcp_servers"] is None else given["mcp_servers"]
+    common, environment = question.options, current_environment()
+    servers = environment.default_mcp_servers() if common["mcp_servers"] is None else common["mcp_servers"]
     options = {
-        **given,
-        "cwd": str(Path(given["cwd"] or Path.cwd()).expanduser().absolute()),
-        "env": {**environment.default_variables(given["agent"] or DEFAULT_AGENT), **(given["env"] or {})},
+        **common,
+        "cwd": str(Path(common["cwd"] or Path.cwd()).expanduser().absolute()),
+        "env": {**environment.default_variables(common["agent"] or DEFAULT_AGENT), **(common["env"] or {})},
         "mcp_servers": servers,
     }
     return Made(executor, msgspec.structs.replace(question, options=options), batch)
 
 
-def _choice(said: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    if isinstance(said, str):
-        return said, {"agent": said}
-    given = dict(said)
-    name = given.pop("name", None) or " ".join(filter(None, (given.get("agent"), given.get("model"))))
+def _choice(choice: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    if isinstance(choice, str):
+        return choice, {"agent": choice}
+    own = dict(choice)
+    name = own.pop("name", None) or " ".join(filter(None, (own.get("agent"), own.get("model"))))
     if not name:
-        raise UsageError(f"{said!r} names no agent.", hint='{"agent": "claude", "model": "haiku"}')
-    return str(name), given
+        raise UsageError(f"{choice!r} names no agent.", hint='{"agent": "claude", "model": "haiku"}')
+    return str(name), own

@@ -29,7 +29,7 @@ from agentnb.folders import config_folder
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
 from agentnb.plugins.map.answers import AnswerUnfit
-from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, Asking, Job, Question
+from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, BatchQuestion, Job, SessionWorker
 from agentnb.plugins.map.records import Body
 
 if TYPE_CHECKING:
@@ -44,17 +44,17 @@ _CONFIG = "AGENTNB_CONFIG_DIR"
 _OLDEST_SECONDS = 7 * 86400.0
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes with the plugin."""
+class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings that come with the plugin."""
 
-    question: Question
+    question: BatchQuestion
     files: dict[str, str]
     process: str
     place: str
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a task gives back: what came of the input; the error's type and its text, where it failed."""
+class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The result of a task; the error's type and its text, where it failed."""
 
     body: Body
     error: tuple[str, str] | None = None
@@ -70,43 +70,43 @@ def settings_files() -> dict[str, str]:
     """The user's policy, settings and agents, as workers need them: texts by their place in the settings folder."""
     folder = config_folder()
     agents = sorted((folder / "agents").glob("*.toml"))
-    found = {}
+    texts = {}
     for path in (*(folder / each for each in OWN_FILES), *agents):
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            found[path.relative_to(folder).as_posix()] = path.read_text(encoding="utf-8")
-    return found
+            texts[path.relative_to(folder).as_posix()] = path.read_text(encoding="utf-8")
+    return texts
 
 
 def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgents | None, list[str]]:
     """The agents of a batch on this worker, or what it lacks."""
     try:
-        given: Settings = pickle.loads(settings)  # noqa: S301 - from the submitter, as each task of Dask
+        received: WorkerSettings = pickle.loads(settings)  # noqa: S301 - from the submitter, as each task of Dask
     except Exception as error:  # noqa: BLE001 - the modules of the user's types are the user's code
         return None, [f"what output= or permissions= needs ({error})"]
-    own = given.process == THIS_PROCESS
-    if not own and not _SETTINGS.take(given.files, scratch):
+    own = received.process == THIS_PROCESS
+    if not own and not _SETTINGS.take(received.files, scratch):
         return None, ["it runs a batch of another user, or with other settings"]
-    options = given.question.options
+    options = received.question.options
     try:
         configured(*(options[each] for each in ("agent", "command", "env", "cwd")), mcp_servers=options["mcp_servers"])
     except AgentnbError as error:
         if not own:
             _SETTINGS.release()
         return None, [str(error)]
-    return WorkerAgents(batch, given, has_settings=not own), []
+    return WorkerAgents(batch, received, has_settings=not own), []
 
 
 class WorkerAgents:
     """Asks, as many inputs at once as the worker has threads; their sessions share processes of the agent."""
 
-    def __init__(self, batch: str, settings: Settings, *, has_settings: bool) -> None:
+    def __init__(self, batch: str, settings: WorkerSettings, *, has_settings: bool) -> None:
         self._question = settings.question
         self._place = log_place() if log_place() != settings.place else ""
         self._has_settings = has_settings
         self._answers = _Answers(batch)
-        self._free: list[Asking] = []
-        self._all: list[Asking] = []
-        self._running: set[asyncio.Task[Answer]] = set()
+        self._free: list[SessionWorker] = []
+        self._all: list[SessionWorker] = []
+        self._running: set[asyncio.Task[WorkerAnswer]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="agentnb-batch-worker", daemon=True)
         self._thread.start()
@@ -124,10 +124,10 @@ class WorkerAgents:
             answer = asyncio.run_coroutine_threadsafe(self._started(job), self._loop).result()
         except (Cancelled, RuntimeError):
             return None
-        said = msgspec.json.encode(answer)
+        encoded = msgspec.json.encode(answer)
         if answer.error is None:
-            self._answers.keep(job.key, job.copy, said)
-        return said
+            self._answers.keep(job.key, job.copy, encoded)
+        return encoded
 
     def cancel(self) -> None:
         """Cancel what is being asked; from any thread."""
@@ -152,7 +152,7 @@ class WorkerAgents:
 
     # ------------------------------------------------------------ on the loop
 
-    async def _started(self, job: Job) -> Answer:
+    async def _started(self, job: Job) -> WorkerAnswer:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - it runs
         self._running.add(task)
@@ -160,9 +160,9 @@ class WorkerAgents:
         asking.begin()
         try:
             body = await asking.ask(job)
-            return Answer(body=self._placed(body))
+            return WorkerAnswer(body=self._placed(body))
         except (AgentnbError, AnswerUnfit) as error:
-            return Answer(body=self._placed(asking.body()), error=(type(error).__name__, str(error)))
+            return WorkerAnswer(body=self._placed(asking.body()), error=(type(error).__name__, str(error)))
         except asyncio.CancelledError:
             await asking.close(CANCEL_SECONDS)
             raise
@@ -170,8 +170,8 @@ class WorkerAgents:
             self._running.discard(task)
             self._free.append(asking)
 
-    def _made(self) -> Asking:
-        self._all.append(Asking(self._question, len(self._all) % self._question.processes))
+    def _made(self) -> SessionWorker:
+        self._all.append(SessionWorker(self._question, len(self._all) % self._question.processes))
         return self._all[-1]
 
     def _placed(self, body: Body) -> Body:
@@ -212,8 +212,8 @@ class _Answers:
             )
 
     def get(self, key: str, copy: int) -> bytes | None:
-        found = self._run("SELECT answer FROM answers WHERE key = ? AND copy = ?", key, copy)
-        return bytes(found[0]) if found else None
+        row = self._run("SELECT answer FROM answers WHERE key = ? AND copy = ?", key, copy)
+        return bytes(row[0]) if row else None
 
     def keep(self, key: str, copy: int, answer: bytes) -> None:
         self._run("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", key, copy, answer)
@@ -288,8 +288,8 @@ def _private_folder() -> Path:
     user = os.getuid() if hasattr(os, "getuid") else "user"
     folder = Path(tempfile.gettempdir()) / f"agentnb-batches-{user}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink()):
+    status = folder.lstat()
+    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o077 or folder.is_symlink()):
         raise OSError(f"{folder} belongs to somebody else.")
     return folder
 

@@ -1,4 +1,4 @@
-"""What a worker of a Dask cluster gets for a batch: its agents, started once and ended with the worker.
+"""The plugin of a batch for workers of a Dask cluster: its agents, started once and ended with the worker.
 
 This module is pickled by value (:mod:`agentnb.plugins.map.cluster` sees to that), so a worker without agentnb, or with
 another version, can load it and say so. At its top it therefore imports nothing of agentnb.

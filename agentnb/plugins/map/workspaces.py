@@ -49,7 +49,7 @@ class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     was: tuple[int, int] | None = None
 
 
-class Workspace:
+class IsolatedWorkspace:
     """A copy of a folder, for one input."""
 
     def __init__(self, folder: Path) -> None:
@@ -65,17 +65,17 @@ class Workspace:
             raise
 
     def changes(self) -> tuple[WorkspaceChange, ...]:
-        """What is other than it was copied, by name."""
+        """The files that are not as they were copied, by name."""
         after = {name: _stamp(status) for name, status in _files(self.folder) if not name.startswith(".git/")}
         before = {name: stamp for name, stamp in self._before.items() if not name.startswith(".git/")}
         changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         left = MOST_KEPT
-        found = []
+        changes = []
         for name in changed:
             change = self._change(name, left, exists=name in after)
             left -= len(change.content or b"")
-            found.append(change)
-        return tuple(each for each in found if each.status != "modified" or each.diff or not self._is_same(each))
+            changes.append(change)
+        return tuple(each for each in changes if each.status != "modified" or each.diff or not self._is_same(each))
 
     def remove(self) -> None:
         """Delete the copy."""
@@ -108,7 +108,7 @@ class Workspace:
         )
 
     def _is_same(self, change: WorkspaceChange) -> bool:
-        """Whether a file was written and is as it was."""
+        """True if a file was written and is as it was."""
         return change.content is not None and change.content == _content(self._origin / change.path, LARGEST_KEPT)
 
 
@@ -214,7 +214,7 @@ def _now(path: Path) -> tuple[int, int] | None:
 
 
 def _content(path: Path, largest: int) -> bytes | None:
-    """What a file holds; None where it is no plain file, or larger than *largest*."""
+    """The content of a file; None where it is no plain file, or larger than *largest*."""
     with contextlib.suppress(OSError):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and status.st_size <= largest:
@@ -229,5 +229,5 @@ def _diff(name: str, old: bytes | None, new: bytes | None) -> str:
         return ""
     if old is None or new is None:
         return ""
-    said = "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
-    return said if len(said) <= _LONGEST_DIFF else ""
+    diff = "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
+    return diff if len(diff) <= _LONGEST_DIFF else ""

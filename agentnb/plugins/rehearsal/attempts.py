@@ -78,7 +78,7 @@ class Attempts:
         self._own: set[int] = set()
         self._changes = 0
 
-    def answer(self, listener: int, asked: seccomp.Asked) -> None:
+    def answer(self, listener: int, asked: seccomp.AskedCall) -> None:
         """Record what *asked* wants, and answer it."""
         if asked.name == "socket":
             self._make_socket(listener, asked)
@@ -104,7 +104,7 @@ class Attempts:
 
     # --- sockets ---
 
-    def _make_socket(self, listener: int, asked: seccomp.Asked) -> None:
+    def _make_socket(self, listener: int, asked: seccomp.AskedCall) -> None:
         family = asked.arguments[0]
         if family not in {seccomp.UNIX, *seccomp.INTERNET}:
             self._note(self.refused, f"a socket of the family {family}")
@@ -118,7 +118,7 @@ class Attempts:
             leads.setblocking(not asked.arguments[1] & socket.SOCK_NONBLOCK)
             seccomp.answer_with(listener, asked, leads.fileno())
 
-    def _reach(self, asked: seccomp.Asked) -> int:
+    def _reach(self, asked: seccomp.AskedCall) -> int:
         """Record the address of a call; returns its error."""
         where, size = {"sendto": (4, 5)}.get(asked.name, (1, 2))
         pointer, length = asked.arguments[where], asked.arguments[size]
@@ -159,7 +159,7 @@ class Attempts:
 
     # --- processes ---
 
-    def _signal(self, asked: seccomp.Asked) -> int:
+    def _signal(self, asked: seccomp.AskedCall) -> int:
         pid, number = struct.unpack("ii", struct.pack("II", *(each & 0xFFFFFFFF for each in asked.arguments[:2])))
         if abs(pid) > 1 and number and not any(abs(pid) in _ids(each) for each, _ in descendants(os.getpid())):
             self._note(self.refused, f"signal {number} to process {abs(pid)}")
@@ -167,7 +167,7 @@ class Attempts:
 
     # --- files ---
 
-    def _look_at_paths(self, asked: seccomp.Asked) -> None:
+    def _look_at_paths(self, asked: seccomp.AskedCall) -> None:
         if asked.name == "openat2":
             flags = struct.unpack("Q", _memory(asked.pid, asked.arguments[2], 8))[0]
         else:
@@ -210,7 +210,7 @@ def _could_change(path: str, *, creates: bool) -> bool:
     return is_allowed or ctypes.get_errno() == errno.EROFS or os.geteuid() == 0
 
 
-def _path(asked: seccomp.Asked, folder: int | None, at: int | None) -> str:
+def _path(asked: seccomp.AskedCall, folder: int | None, at: int | None) -> str:
     """The absolute path that a call names, with the links of its folders followed."""
     name = "" if at is None or not asked.arguments[at] else _string(asked.pid, asked.arguments[at])
     number = _AT_HERE if folder is None else asked.arguments[folder] & 0xFFFFFFFF

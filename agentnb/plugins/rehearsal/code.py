@@ -18,7 +18,7 @@ import sys
 import tempfile
 import warnings
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, unavailable
 from agentnb.plugins.rehearsal import limits
 from agentnb.plugins.rehearsal.descriptors import gpu_in_use, replace_descriptors, unshare_memory
-from agentnb.plugins.rehearsal.running import Running, scene_options
+from agentnb.plugins.rehearsal.running import Running, begin
 from agentnb.plugins.rehearsal.supervisor import Scene, supervise
 from agentnb.plugins.rehearsal.thread_pools import calculate_in_one_thread, libraries_that_hang
 from agentnb.safe_json import read_record
@@ -174,41 +174,34 @@ def begin_code(
     device = gpu_in_use()
     if device:
         return lambda: unavailable(f"This kernel uses a graphics card ({device}), which no copy of it can use.")
-    folder = os.path.realpath(cwd)
-    temporary = tempfile.mkdtemp(prefix="agentnb-rehearsal-")
-    options = scene_options(folder, temporary, seconds, os.environ)
-    scene = Scene(**options) if ways is None else Scene(**options, ways=ways)
     notes, state = Notes(), random.getstate()
-    printed, printing = os.pipe()
-    report, reporting = os.pipe()
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    pid = -1
+
+    def start(scene: dict[str, Any], printing: int, reporting: int) -> int:
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # this fork uses nothing of the other threads
+                pid = os.fork()
+            if pid == 0:
+                _fork(scene, notes, state, (printing, reporting), play)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        return pid
+
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # this fork uses nothing of the other threads
-            pid = os.fork()
-        if pid == 0:
-            _fork(scene, notes, state, (printing, reporting), play)
+        running = begin(start, cwd, os.environ, seconds=seconds, ways=ways)
     except OSError as error:
-        for each in (printed, report):
-            os.close(each)
-        os.rmdir(temporary)
         reason = f"This kernel could not be copied: {error.strerror}."
         return lambda: unavailable(reason)
-    finally:
-        if pid == 0:
-            os._exit(70)
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        os.close(printing)
-        os.close(reporting)
-    running = Running(pid, printed, report, cwd=folder, temporary=temporary, seconds=seconds)
     return lambda: _wait(running, notes)
 
 
-def _fork(scene: Scene, notes: Notes, state: Any, pipes: tuple[int, int], play: Callable[[Notes], int]) -> None:
+def _fork(
+    options: dict[str, Any], notes: Notes, state: Any, pipes: tuple[int, int], play: Callable[[Notes], int]
+) -> NoReturn:
     """The fork of the kernel, from its first step to its end."""
-    printing, reporting = pipes
     try:
+        scene, (printing, reporting) = Scene(**options), pipes
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)

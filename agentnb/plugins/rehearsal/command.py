@@ -6,14 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, unavailable
 from agentnb.plugins.rehearsal import command_program, limits
-from agentnb.plugins.rehearsal.running import Running, scene_options
+from agentnb.plugins.rehearsal.running import begin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,17 +42,11 @@ def rehearse_command(
         return unavailable("Commands can be rehearsed on Linux only.")
     # What Python compiles by the way is not what the command is about; a command that writes it itself is shown.
     environ = {**(os.environ if env is None else env), "PYTHONDONTWRITEBYTECODE": "1"}
-    folder = os.path.realpath(cwd)
-    temporary = tempfile.mkdtemp(prefix="agentnb-rehearsal-")
-    printed, printing = os.pipe()
-    report, reporting = os.pipe()
-    asked = {**scene_options(folder, temporary, seconds, environ), "report": reporting, "command": command}
-    if ways is not None:
-        asked["ways"] = list(ways)
-    program = [sys.executable, "-I", "-S", command_program.__file__, json.dumps(asked)]
-    try:
+
+    def start(scene: dict[str, Any], printing: int, reporting: int) -> int:
+        asked = json.dumps({**scene, "report": reporting, "command": command})
         started = subprocess.Popen(
-            program,
+            [sys.executable, "-I", "-S", command_program.__file__, asked],
             stdin=subprocess.DEVNULL,
             stdout=printing,
             stderr=subprocess.STDOUT,
@@ -61,22 +54,17 @@ def rehearse_command(
             pass_fds=(reporting,),
             start_new_session=True,
         )
-    except (OSError, ValueError) as error:
-        for each in (printed, report):
-            os.close(each)
-        os.rmdir(temporary)
-        return unavailable(f"The command could not be started: {error}.")
-    finally:
-        os.close(printing)
-        os.close(reporting)
-    running = Running(started.pid, printed, report, cwd=folder, temporary=temporary, seconds=seconds)
+        started.returncode = 0  # it is waited for by its id
+        return started.pid
+
     try:
-        told, rehearsal = running.wait()
-    finally:
-        started.returncode = 0  # it was waited for
+        running = begin(start, cwd, environ, seconds=seconds, ways=ways)
+    except (OSError, ValueError) as error:
+        return unavailable(f"The command could not be started: {error}.")
+    report, rehearsal = running.wait()
     if not rehearsal.available:
         return rehearsal
-    return replace(rehearsal, exit_code=told.status, reason=_limits(rehearsal.way))
+    return replace(rehearsal, exit_code=report.status, reason=_limits(rehearsal.way))
 
 
 def _limits(way: str) -> str:

@@ -62,7 +62,7 @@ class OpenFile:
         self._before = _text_and_digest(descriptor)
 
     def change(self) -> dict[str, Any] | None:
-        """What became of it, as :class:`agentnb.plugins.rehearsal.running.Report` has changes; None: nothing."""
+        """Its change, as the supervisor's report has it; None where there is none."""
         (before, was), (after, now) = self._before, _text_and_digest(self.descriptor)
         if was == now:
             return None

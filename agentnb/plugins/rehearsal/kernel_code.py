@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.ipython.capture import capturing
 from agentnb.ipython.shell_namespace import ShellNamespace
-from agentnb.kernel.code_runner import Failure
+from agentnb.kernel.code_runner import RunFailure
 from agentnb.kernel.job_queue import JobQueue
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal
-from agentnb.kernel.value_text import ValueSummary, difference
+from agentnb.kernel.variables.summary import ValueSummary, difference
 from agentnb.plugins.rehearsal.code import CodeNotes, Notes, begin_code
 from agentnb.state import RehearsalVariable
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from agentnb.ipython.capture import Sink
-    from agentnb.kernel.variable_changes import NameChange
+    from agentnb.kernel.variables.changes import NameChange
 
 MOST_VARIABLES = 100
 LONGEST_VALUE = 300
@@ -142,10 +142,10 @@ def _tell_errors_shortly(shell: Any, sink: Sink) -> None:
     shell.showtraceback = shell.showsyntaxerror = shell.showindentationerror = tell
 
 
-def _failure(kind: type[BaseException], error: BaseException | None, trace: Any) -> Failure:
+def _failure(kind: type[BaseException], error: BaseException | None, trace: Any) -> RunFailure:
     while trace is not None and _RUNS_CELLS in trace.tb_frame.f_code.co_filename:
         trace = trace.tb_next
-    return Failure(
+    return RunFailure(
         name=kind.__name__,
         message=str(error),
         traceback="".join(traceback.format_exception(kind, error, trace)),

@@ -25,7 +25,7 @@ MOST_CONTENT = 4 * 1024 * 1024
 """Bytes of changed files whose contents are told, for their diffs: of each, and in all."""
 
 
-class Version:
+class OpenedFileVersion:
     """A file as it is now."""
 
     def __init__(self, path: str) -> None:
@@ -44,21 +44,21 @@ class Version:
         return status and (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def versions(overlays: Sequence[namespaces.Overlay]) -> dict[str, Version]:
+def versions(overlays: Sequence[namespaces.Overlay]) -> dict[str, OpenedFileVersion]:
     """The files that lie in the overlays now, by their paths there; to be called before anything is rehearsed.
 
     What the kernel has open for writing is opened anew, which copies it. From then on the real file may change, by the
     kernel itself, such as agentnb's own log: only this copy says what the rehearsal did to it.
     """
     return {
-        f"{overlay.upper}/{path}": Version(f"{overlay.upper}/{path}")
+        f"{overlay.upper}/{path}": OpenedFileVersion(f"{overlay.upper}/{path}")
         for overlay in overlays
         for path, _ in _walk(overlay, "")
     }
 
 
-def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, Version]) -> dict[str, Any]:
-    """The fields of a :class:`agentnb.plugins.rehearsal.running.Report` that say what was changed."""
+def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, OpenedFileVersion]) -> dict[str, Any]:
+    """The fields of a :class:`agentnb.plugins.rehearsal.running.SupervisorReport` that say what was changed."""
     found: list[dict[str, Any]] = []
     more = room = 0
     for overlay in overlays:

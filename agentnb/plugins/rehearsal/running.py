@@ -7,6 +7,7 @@ import os
 import selectors
 import shutil
 import signal
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -22,7 +23,7 @@ from agentnb.safe_json import read_record
 from agentnb.state import RehearsalFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 GRACE_SECONDS = 10.0
 """How long ending everything may take, after the rehearsal's own time."""
@@ -40,7 +41,7 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
     after: str | None = None
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class SupervisorReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the supervisor tells."""
 
     unavailable: str | None = None
@@ -76,7 +77,7 @@ class Running:
         self._temporary = temporary
         self._seconds = seconds
 
-    def wait(self) -> tuple[Report, Rehearsal]:
+    def wait(self) -> tuple[SupervisorReport, Rehearsal]:
         """Wait until it has ended; interrupted, end it. To be called once, on any thread.
 
         Returns:
@@ -87,15 +88,15 @@ class Running:
         finally:
             self._end()
         try:
-            report = read_record(bytes(self._pipes[self._report]), Report)
+            report = read_record(bytes(self._pipes[self._report]), SupervisorReport)
         except ValueError:
             last = _text(bytes(self._pipes[self._printed])).strip().rpartition("\n")[2]
-            report = Report(unavailable=f"it ended without a report {last}".strip())
+            report = SupervisorReport(unavailable=f"it ended without a report {last}".strip())
         if report.unavailable is not None:
             return report, unavailable(f"It could not be closed in: {report.unavailable}.")
         return report, self._told(report)
 
-    def _told(self, report: Report) -> Rehearsal:
+    def _told(self, report: SupervisorReport) -> Rehearsal:
         status = report.status or 0
         error = None
         if report.late:
@@ -188,12 +189,47 @@ def _text(printed: bytes) -> str:
     return printed.decode("utf-8", "replace")
 
 
-def scene_options(cwd: str, temporary: str, seconds: float, environ: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments of a :class:`agentnb.plugins.rehearsal.supervisor.Scene`."""
-    return {
-        "cwd": cwd,
+def begin(
+    start: Callable[[dict[str, Any], int, int], int],
+    cwd: str | os.PathLike[str],
+    environ: Mapping[str, str],
+    *,
+    seconds: float,
+    ways: Sequence[str] | None,
+) -> Running:
+    """Begin a rehearsal.
+
+    Args:
+        start: Starts the supervisor, and returns its process; it gets the arguments of its
+            :class:`agentnb.plugins.rehearsal.supervisor.Scene`, a pipe to print into, and one for its report.
+        cwd: The folder that it runs in.
+        environ: Where the home folder is looked up.
+        seconds: How long it may take.
+        ways: The ways to close it in that may be used; all where None.
+
+    Raises:
+        OSError: If it cannot be started; nothing of it is left then.
+        ValueError: Likewise.
+    """
+    folder, temporary = os.path.realpath(cwd), tempfile.mkdtemp(prefix="agentnb-rehearsal-")
+    scene = {
+        "cwd": folder,
         "seconds": seconds,
-        "touched": touched_folders(cwd, environ),
+        "touched": touched_folders(folder, environ),
         "hidden": hidden_paths(environ),
         "temporary": temporary,
+        **({} if ways is None else {"ways": list(ways)}),
     }
+    printed, printing = os.pipe()
+    report, reporting = os.pipe()
+    try:
+        pid = start(scene, printing, reporting)
+    except (OSError, ValueError):
+        for each in (printed, report):
+            os.close(each)
+        os.rmdir(temporary)
+        raise
+    finally:
+        os.close(printing)
+        os.close(reporting)
+    return Running(pid, printed, report, cwd=folder, temporary=temporary, seconds=seconds)

@@ -233,7 +233,7 @@ class _CallAnswerer:
             self._link.send(b"x")
         self._link.close()
 
-    def _answer(self, asked: seccomp.Asked) -> None:
+    def _answer(self, asked: seccomp.AskedCall) -> None:
         if asked.name not in _FORKS:
             self._attempts.answer(self._listener, asked)
             return

@@ -18,7 +18,7 @@ from agentnb.system_calls import call, drop_capabilities, mount, unshare
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 NEW_USER, NEW_MOUNTS, NEW_PIDS = 0x10000000, 0x00020000, 0x20000000
 NEW_NETWORK, NEW_IPC, NEW_HOST_NAME = 0x40000000, 0x08000000, 0x04000000
@@ -50,17 +50,34 @@ class Room:
         self.scratch = scratch
 
 
+def unshare_as_user(kinds: int) -> None:
+    """Make namespaces without any rights: in a user namespace of one's own, in which ids stay the same."""
+    user, group = os.geteuid(), os.getegid()
+    unshare(NEW_USER | kinds)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+
+
+def works_in_fork(enter: Callable[[], object]) -> bool:
+    """Whether *enter* works here; tried in a fork, as who is half in cannot come back."""
+    child = os.fork()
+    if child == 0:
+        try:
+            enter()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitpid(child, 0)[1] == 0
+
+
 def enter(targets: Iterable[str], hidden: Iterable[str], *, megabytes: int, files: int) -> Room:
     """Go into namespaces of one's own; children get process ids of their own.
 
     Only a process with one thread can (a forked one has one).
     """
-    user, group = os.geteuid(), os.getegid()
     outermost = _outermost(targets)
-    unshare(ALL)
-    _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", f"{user} {user} 1")
-    _write("/proc/self/gid_map", f"{group} {group} 1")
+    unshare_as_user(ALL)
     mount("none", "/", None, RECURSIVE | PRIVATE)
     call(_MOUNT_SETATTR, -100, b"/", 0x8000, struct.pack("QQQQ", READ_ONLY | NO_SUID, 0, 0, 0), 32)
     below = [os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for path in outermost]
@@ -177,8 +194,3 @@ def _holds(folder: str, path: str) -> bool:
 
 def _holds_any(folder: str, paths: Iterable[str]) -> bool:
     return any(_holds(folder, path) or _holds(path, folder) for path in paths)
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)

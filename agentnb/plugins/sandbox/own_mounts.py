@@ -21,12 +21,13 @@ from agentnb.plugins.sandbox.namespaces import (
     BIND,
     NEW_IPC,
     NEW_MOUNTS,
-    NEW_USER,
     NO_EXEC,
     NO_SUID,
     PRIVATE,
     READ_ONLY,
     RECURSIVE,
+    unshare_as_user,
+    works_in_fork,
 )
 from agentnb.system_calls import call, mount, unshare
 
@@ -45,14 +46,7 @@ def enter(write: Sequence[str]) -> bool:
 
     Only a process with one thread can.
     """
-    child = os.fork()
-    if child == 0:
-        try:
-            _enter(write)
-            os._exit(0)
-        finally:
-            os._exit(1)
-    if os.waitpid(child, 0)[1] != 0:
+    if not works_in_fork(lambda: _enter(write)):
         return False
     _enter(write)
     return True
@@ -62,12 +56,8 @@ def _enter(write: Sequence[str]) -> None:
     cwd = os.getcwd()
     try:
         unshare(NEW_MOUNTS | NEW_IPC)
-    except OSError:  # without the rights for that a user namespace is needed, too; ids stay the same in it
-        user, group = os.geteuid(), os.getegid()
-        unshare(NEW_USER | NEW_MOUNTS | NEW_IPC)
-        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-                file.write(text)
+    except OSError:  # without the rights for that
+        unshare_as_user(NEW_MOUNTS | NEW_IPC)
     mount("none", "/", None, RECURSIVE | PRIVATE)
     kept = [path for path in map(os.path.realpath, write) if os.path.exists(path) and not path.startswith(_APART)]
     for path in sorted(set(kept)):

@@ -7,14 +7,13 @@ to the network in which they were made, whoever holds them. See network_namespac
 from __future__ import annotations
 
 import fcntl
-import os
 import struct
 
 # The module `socket` costs start-up time.
 from _socket import AF_INET, AF_INET6, AF_UNIX, SCM_RIGHTS, SOCK_DGRAM, SOCK_STREAM, SOL_SOCKET, socket
 from contextlib import ExitStack, closing
 
-from agentnb.plugins.sandbox.namespaces import NEW_NETWORK, NEW_USER
+from agentnb.plugins.sandbox.namespaces import NEW_NETWORK, unshare_as_user, works_in_fork
 from agentnb.system_calls import unshare
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
@@ -78,32 +77,11 @@ def _listening(address: str, port: int, stack: ExitStack) -> socket | None:
 
 
 def _leave() -> bool:
-    """Leave the network. Without the rights for that a user namespace is needed, too; ids stay the same in it."""
+    """Leave the network."""
     try:
         unshare(NEW_NETWORK)
-    except OSError:
-        if not _can_be_user():
+    except OSError:  # without the rights for that
+        if not works_in_fork(lambda: unshare_as_user(NEW_NETWORK)):
             return False
-        _be_user()
+        unshare_as_user(NEW_NETWORK)
     return True
-
-
-def _can_be_user() -> bool:
-    """Whether :func:`_be_user` works here; tried in a fork, as who is half in cannot come back."""
-    child = os.fork()
-    if child == 0:
-        try:
-            _be_user()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    return os.waitpid(child, 0)[1] == 0
-
-
-def _be_user() -> None:
-    user, group = os.geteuid(), os.getegid()
-    unshare(NEW_USER)
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-            file.write(text)
-    unshare(NEW_NETWORK)

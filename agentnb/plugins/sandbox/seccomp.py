@@ -142,85 +142,6 @@ def refuse(
     if not is_available():
         raise OSError(f"No filter is known for {machine()}.")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    code = program(
-        sockets_but=sockets_but,
-        signals=signals,
-        truncation=truncation,
-        forks=forks,
-        asked=asked,
-        only_tcp=only_tcp,
-        only_own_processes=only_own_processes,
-        changes_only_itself=changes_only_itself,
-    )
-    return set_filter(code, _MACHINES[machine()][1]["seccomp"], listens=forks or bool(asked))
-
-
-class Asked:
-    """A call that waits for its answer.
-
-    Args:
-        data: What the kernel says of it (``struct seccomp_notif``).
-
-    Attributes:
-        id: Its number.
-        pid: The process, as the supervisor sees it.
-        name: The call's name.
-        arguments: Its six arguments.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self.id, self.pid, _, number, _, _, *self.arguments = struct.unpack("QIIiIQ6Q", data)
-        self.name = _NUMBERED.get(number, str(number))
-
-
-def receive(listener: int) -> Asked | None:
-    """The call that waits for an answer; None where it has been given up.
-
-    Args:
-        listener: The descriptor of :func:`refuse`.
-    """
-    data = bytearray(80)
-    try:
-        fcntl.ioctl(listener, 0xC0502100, data)  # SECCOMP_IOCTL_NOTIF_RECV
-    except OSError:
-        return None
-    return Asked(bytes(data))
-
-
-def answer(listener: int, asked: Asked, error: int = 0, *, goes_on: bool = True) -> None:
-    """Answer a call.
-
-    Args:
-        listener: The descriptor of :func:`refuse`.
-        asked: The call.
-        error: The number of the error that it gets; 0: none.
-        goes_on: Whether it is done, where it gets no error; else it only seems to be.
-    """
-    with suppress(OSError):  # it has ended meanwhile
-        text = struct.pack("QqiI", asked.id, 0, -error, int(goes_on and not error))
-        fcntl.ioctl(listener, 0xC0182101, text)  # SECCOMP_IOCTL_NOTIF_SEND
-
-
-def answer_with(listener: int, asked: Asked, descriptor: int) -> None:
-    """Answer a call that makes a socket by a copy of *descriptor*."""
-    flags = asked.arguments[1] & os.O_CLOEXEC
-    with suppress(OSError):  # it has ended meanwhile
-        text = struct.pack("QIIII", asked.id, 2, descriptor, 0, flags)
-        fcntl.ioctl(listener, 0x40182103, text)  # SECCOMP_IOCTL_NOTIF_ADDFD; 2: and answer
-
-
-def program(
-    *,
-    sockets_but: Iterable[int] | None,
-    signals: bool = False,
-    truncation: bool = False,
-    forks: bool = False,
-    asked: Collection[str] = (),
-    only_tcp: bool = False,
-    only_own_processes: bool = False,
-    changes_only_itself: bool = False,
-) -> bytes:
-    """The filter's instructions (classic BPF)."""
     architecture, numbers = _MACHINES[machine()]
     refused = [*_ALWAYS, *(_SIGNALS if signals else ()), *(("truncate",) if truncation else ())]
     no_socket = _at(_RETURN, _ASK) if asked else _give(errno.EACCES)
@@ -239,13 +160,64 @@ def program(
     code += _only_tcp(numbers) if only_tcp else []
     if sockets_but is not None:
         code += _sockets(numbers, [*sockets_but], no_socket)
-    if signals:
-        code += _no_signals(numbers)
-    if truncation:
-        code += _no_emptying(numbers)
-    if forks:
-        code += _asked_forks(numbers)
-    return b"".join([*code, _at(_RETURN, _ALLOW)])
+    code += _no_signals(numbers) if signals else []
+    code += _no_emptying(numbers) if truncation else []
+    code += _asked_forks(numbers) if forks else []
+    return set_filter(b"".join([*code, _at(_RETURN, _ALLOW)]), numbers["seccomp"], listens=forks or bool(asked))
+
+
+class AskedCall:
+    """A call that waits for its answer.
+
+    Args:
+        data: What the kernel says of it (``struct seccomp_notif``).
+
+    Attributes:
+        id: Its number.
+        pid: The process, as the supervisor sees it.
+        name: The call's name.
+        arguments: Its six arguments.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.id, self.pid, _, number, _, _, *self.arguments = struct.unpack("QIIiIQ6Q", data)
+        self.name = _NUMBERED.get(number, str(number))
+
+
+def receive(listener: int) -> AskedCall | None:
+    """The call that waits for an answer; None where it has been given up.
+
+    Args:
+        listener: The descriptor of :func:`refuse`.
+    """
+    data = bytearray(80)
+    try:
+        fcntl.ioctl(listener, 0xC0502100, data)  # SECCOMP_IOCTL_NOTIF_RECV
+    except OSError:
+        return None
+    return AskedCall(bytes(data))
+
+
+def answer(listener: int, asked: AskedCall, error: int = 0, *, goes_on: bool = True) -> None:
+    """Answer a call.
+
+    Args:
+        listener: The descriptor of :func:`refuse`.
+        asked: The call.
+        error: The number of the error that it gets; 0: none.
+        goes_on: Whether it is done, where it gets no error; else it only seems to be.
+    """
+    with suppress(OSError):  # it has ended meanwhile
+        text = struct.pack("QqiI", asked.id, 0, -error, int(goes_on and not error))
+        fcntl.ioctl(listener, 0xC0182101, text)  # SECCOMP_IOCTL_NOTIF_SEND
+
+
+def answer_with(listener: int, asked: AskedCall, descriptor: int) -> None:
+    """Answer a call that makes a socket by a copy of *descriptor*."""
+    flags = asked.arguments[1] & os.O_CLOEXEC
+    with suppress(OSError):  # it has ended meanwhile
+        text = struct.pack("QIIII", asked.id, 2, descriptor, 0, flags)
+        fcntl.ioctl(listener, 0x40182103, text)  # SECCOMP_IOCTL_NOTIF_ADDFD; 2: and answer
 
 
 def _sockets(numbers: Mapping[str, int], families: Sequence[int], otherwise: bytes) -> list[bytes]:

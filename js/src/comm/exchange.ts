@@ -1,6 +1,6 @@
 /** The wire in both directions: what is said, what is asked and answered, and whether the kernel's end is still there. */
 import { WINDOW } from "../state/tables.gen.ts";
-import { uuid } from "../uuid.ts";
+import { uuid } from "../view/identity.ts";
 import { type Outgoing, Refused, read, wireName } from "./messages.ts";
 import type { Manager } from "./surroundings.ts";
 

@@ -45,17 +45,13 @@ const marks = ViewPlugin.define(
   { decorations: (value) => value.decorations },
 );
 
-const PLAIN = {
-  color: "var(--jp-content-font-color1)",
-  fontStyle: "normal",
-  fontWeight: "normal",
-  textDecoration: "none",
-};
-
 const looks = EditorView.baseTheme({
-  ".agentnb-agent-text, .agentnb-agent-text *": Object.fromEntries(
-    Object.entries(PLAIN).map(([name, value]) => [name, `${value} !important`]),
-  ),
+  ".agentnb-agent-text, .agentnb-agent-text *": {
+    color: "var(--jp-content-font-color1) !important",
+    fontStyle: "normal !important",
+    fontWeight: "normal !important",
+    textDecoration: "none !important",
+  },
 });
 
 export const agentTextExtension: Extension = [marks, looks];

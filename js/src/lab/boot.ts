@@ -16,24 +16,11 @@ const HUSH =
 const UNHUSH = `vars(${EVENTS}).pop('trigger', None) and None`;
 const EXPRESSIONS = { unhush: UNHUSH, agentnb: BOOT, python: "__import__('sys').executable" };
 
-export interface Loaded {
-  state: "loaded";
-  modelId: string;
-  version: string;
-}
-
-export interface Missing {
-  state: "missing";
-  /** The kernel's interpreter, if it said. */
-  python: string;
-}
-
-export interface Failed {
-  state: "failed";
-  reason: string;
-}
-
-export type Boot = Loaded | Missing | Failed;
+export type Boot =
+  | { state: "loaded"; modelId: string; version: string }
+  /** `python`: the kernel's interpreter, if it said. */
+  | { state: "missing"; python: string }
+  | { state: "failed"; reason: string };
 
 /** Reads the kernel's answer. */
 export function readBoot(content: Record<string, unknown>): Boot {
@@ -62,7 +49,7 @@ function refused(value: Record<string, unknown>, python: string): Boot {
   return failed(value);
 }
 
-function failed(value: Record<string, unknown>): Failed {
+function failed(value: Record<string, unknown>): Boot {
   const name = String(value.ename ?? value.status ?? "error");
   return { state: "failed", reason: value.evalue ? `${name}: ${value.evalue}` : name };
 }

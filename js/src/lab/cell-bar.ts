@@ -1,10 +1,17 @@
 /** The toolbar of a change in its cell: what it is, what answers it, and what goes to the next one. */
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { button, element } from "../element";
+import { INERT_FOR } from "../view/permission-answer";
 
-/** For how many milliseconds the buttons do nothing, so that a click meant for something else answers nothing. */
-const INERT_FOR = 500;
 const SUPPRESSED = "data-lm-suppress-shortcuts";
+
+export interface BarAction {
+  readonly word: string;
+  readonly isPrimary?: boolean;
+  run(): void;
+  /** Whether it can be used, once the bar has been there for a moment; absent where the button never says that it cannot. */
+  can?(): boolean;
+}
 
 export interface Moves {
   step(by: 1 | -1): void;
@@ -12,38 +19,39 @@ export interface Moves {
   leave(): void;
 }
 
-export abstract class CellBar {
+export class CellBar {
   readonly node = element("div", { class: "agentnb-cell-bar", role: "toolbar" });
-  protected readonly why = element("span", { class: "agentnb-cell-bar-why", role: "status" });
-  readonly #first: HTMLButtonElement | undefined;
+  readonly #why = element("span", { class: "agentnb-cell-bar-why", role: "status" });
+  readonly #buttons: ReadonlyMap<BarAction, HTMLButtonElement>;
   /** What is shown where the notebook has other bars. */
   readonly #more: readonly HTMLButtonElement[];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `answers` are for this change, `all` for those of all bars. */
-  constructor(
-    sentence: string,
-    answers: readonly HTMLButtonElement[],
-    all: readonly HTMLButtonElement[],
-    { step, leave }: Moves,
-  ) {
+  constructor(sentence: string, answers: readonly BarAction[], all: readonly BarAction[], { step, leave }: Moves) {
+    this.#buttons = new Map([...answers, ...all].map((action) => [action, buttonOf(action)]));
+    const buttons = [...this.#buttons.values()];
     const previous = button("↑", () => step(-1), { label: "Previous change" });
     const next = button("↓", () => step(1), { label: "Next change" });
     for (const one of [previous, next]) one.title = one.ariaLabel ?? "";
-    this.#first = answers[0];
-    this.#more = [...all, previous, next];
+    this.#more = [...buttons.slice(answers.length), previous, next];
     this.node.setAttribute(SUPPRESSED, "true"); // Enter and Space press a button
     this.node.setAttribute("aria-label", sentence);
     // The two stay on one line.
     const steps = element("span", "agentnb-cell-bar-steps", previous, next);
-    this.node.append(element("span", "", sentence), this.why, ...answers, ...all, steps);
-    moveByKeys(this.node, [...answers, ...this.#more], leave);
+    this.node.append(element("span", "", sentence), this.#why, ...buttons, steps);
+    moveByKeys(this.node, [...buttons, previous, next], leave);
     this.others = 0;
-    this.#arm();
+    this.appear();
   }
 
   get hasFocus(): boolean {
     return this.node.contains(document.activeElement);
+  }
+
+  /** False for the first moment: what is clicked or pressed then was meant for what was there before. */
+  get isArmed(): boolean {
+    return this.node.dataset.armed === "true";
   }
 
   /** How many other bars the notebook shows. */
@@ -52,46 +60,37 @@ export abstract class CellBar {
   }
 
   focus(): void {
-    this.#first?.focus({ preventScroll: true });
+    const [first] = this.#buttons.values();
+    first?.focus({ preventScroll: true });
   }
 
   /** It can be seen from now on. */
   appear(): void {
-    this.#arm();
+    clearTimeout(this.#timer);
+    this.node.dataset.armed = "false";
     this.update();
+    this.#timer = setTimeout(() => {
+      this.node.dataset.armed = "true";
+      this.update();
+    }, INERT_FOR);
+  }
+
+  /** Says which buttons can be used now, which stay in the tab order, and why not. */
+  update(why = this.#why.textContent): void {
+    this.#why.textContent = why;
+    for (const [{ can }, one] of this.#buttons)
+      if (can) one.setAttribute("aria-disabled", String(!this.isArmed || !can()));
   }
 
   dispose(): void {
     clearTimeout(this.#timer);
     this.node.remove();
   }
-
-  /** False for the first moment: what is clicked or pressed then was meant for what was there before. */
-  protected get isArmed(): boolean {
-    return this.node.dataset.armed === "true";
-  }
-
-  /** Says which buttons can be used now; they stay in the tab order. */
-  protected abstract update(): void;
-
-  #arm(): void {
-    clearTimeout(this.#timer);
-    this.node.dataset.armed = "false";
-    this.#timer = setTimeout(() => {
-      this.node.dataset.armed = "true";
-      this.update();
-    }, INERT_FOR);
-  }
 }
 
-/** Says of buttons that they cannot be used, or that they can. */
-export function disable(buttons: readonly HTMLButtonElement[], isDisabled: boolean): void {
-  for (const one of buttons) one.setAttribute("aria-disabled", String(isDisabled));
-}
-
-/** A button that answers; not to the second click of a double click, which was meant for the bar that was here. */
-export function answerButton(text: string, onClick: () => void, className = ""): HTMLButtonElement {
-  return button(text, ({ detail }) => detail < 2 && onClick(), className);
+/** Not for the second click of a double click, which was meant for the bar that was here. */
+function buttonOf({ word, isPrimary, run }: BarAction): HTMLButtonElement {
+  return button(word, ({ detail }) => detail < 2 && run(), isPrimary ? "agentnb-accept" : "");
 }
 
 /**
@@ -128,15 +127,13 @@ export function passShortcuts(): void {
 /** The arrow keys go from button to button, Escape leaves the bar. */
 function moveByKeys(bar: HTMLElement, buttons: readonly HTMLButtonElement[], leave: () => void): void {
   bar.addEventListener("keydown", (event) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (event.key === "Escape") leave();
-    else if (event.key === "ArrowRight" || event.key === "ArrowLeft") focusBeside(buttons, event.key);
-    else return;
+    else if (step) {
+      const shown = buttons.filter((one) => !one.hidden);
+      const at = shown.indexOf(document.activeElement as HTMLButtonElement);
+      shown[(at + step + shown.length) % shown.length]?.focus();
+    } else return;
     event.preventDefault();
   });
-}
-
-function focusBeside(buttons: readonly HTMLButtonElement[], key: "ArrowLeft" | "ArrowRight"): void {
-  const shown = buttons.filter((one) => !one.hidden);
-  const at = shown.indexOf(document.activeElement as HTMLButtonElement);
-  shown[(at + (key === "ArrowRight" ? 1 : -1) + shown.length) % shown.length]?.focus();
 }

@@ -1,24 +1,32 @@
 /** What is drawn in the cells of one notebook, each with its bar: drawn again as cells come and go. */
-import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { CellBar } from "./cell-bar";
 
 /** One change, as it is drawn. */
-export interface Drawn<Bar extends CellBar = CellBar> {
-  readonly bar: Bar;
+export interface Drawn {
+  /** In which cell, or beside which. */
+  readonly cell: Cell;
+  readonly bar: CellBar;
+  /** What stands for a cell that is not there. */
+  readonly node?: HTMLElement | undefined;
   isEnded: boolean;
-  end(): void;
+  readonly endings: (() => void)[];
 }
 
 export abstract class CellMarks<D extends Drawn> {
   protected readonly panel: NotebookPanel;
   protected readonly drawn = new Map<string, D>();
+  protected readonly moves = {
+    step: (by: 1 | -1): void => this.step(by),
+    leave: (): void => this.panel.content.activate(),
+  };
   #isStale = false;
 
   constructor(panel: NotebookPanel) {
     this.panel = panel;
     panel.content.model?.cells.changed.connect(() => this.redraw());
     panel.disposed.connect(() => {
-      for (const drawn of this.drawn.values()) drawn.end();
+      for (const drawn of this.drawn.values()) end(drawn);
     });
   }
 
@@ -26,6 +34,9 @@ export abstract class CellMarks<D extends Drawn> {
   get isEmpty(): boolean {
     return this.drawn.size === 0;
   }
+
+  /** Goes to the next change, or the previous one. */
+  abstract step(by: 1 | -1): void;
 
   /** Draws again soon: cells came or went. */
   redraw(): void {
@@ -42,8 +53,13 @@ export abstract class CellMarks<D extends Drawn> {
   protected abstract draw(): void;
   /** Called when it was drawn. */
   protected abstract onDrawn(): void;
-  /** As they stand in the notebook. */
-  protected abstract get inOrder(): D[];
+  /** Where it stands in the notebook, whose cell has this index: what to sort by, first and then. */
+  protected abstract rank(drawn: D, index: number): readonly [number, number];
+
+  /** Brings the keyboard's focus to its bar. */
+  protected focus({ bar }: D): void {
+    bar.focus();
+  }
 
   /** Draws `wanted`, by ids, and nothing else; a bar that goes hands its focus on. */
   protected drawAll<W>(
@@ -51,23 +67,64 @@ export abstract class CellMarks<D extends Drawn> {
     stays: (drawn: D, one: W) => boolean,
     make: (one: W) => D,
   ): void {
-    const hadFocus = this.#hasFocus;
+    const hadFocus = this.#focused !== undefined;
     for (const [id, drawn] of this.drawn) {
       const one = wanted.get(id);
       if (one !== undefined && stays(drawn, one)) continue;
-      drawn.end();
+      end(drawn);
       this.drawn.delete(id);
     }
     for (const [id, one] of wanted) if (!this.drawn.has(id)) this.drawn.set(id, make(one));
     for (const { bar } of this.drawn.values()) bar.others = this.drawn.size - 1;
     this.onDrawn();
-    if (!hadFocus || this.#hasFocus) return;
+    if (!hadFocus || this.#focused) return;
     const [next] = this.inOrder;
-    if (next) next.bar.focus();
+    if (next) this.focus(next);
     else this.panel.content.activate();
   }
 
-  get #hasFocus(): boolean {
-    return [...this.drawn.values()].some(({ bar }) => bar.hasFocus);
+  /** Draws into the cell once that is there, and what is waited for, too. */
+  protected async drawInto<T>(drawn: D, waited: T, draw: (waited: Awaited<T>) => () => void): Promise<void> {
+    const [value] = await Promise.all([waited, drawn.cell.ready]);
+    if (drawn.isEnded || drawn.cell.isDisposed) return;
+    drawn.bar.appear();
+    drawn.endings.push(draw(value));
   }
+
+  protected async scrollTo({ cell }: D): Promise<void> {
+    const { content } = this.panel;
+    await Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(cell), "smart")).catch(() => {});
+    await cell.ready;
+  }
+
+  /** As they stand in the notebook. */
+  protected get inOrder(): D[] {
+    const places = new Map(this.panel.content.widgets.map((cell, index) => [cell, index]));
+    const ranked = [...this.drawn.values()].map((one) => ({ one, rank: this.rank(one, places.get(one.cell) ?? 0) }));
+    ranked.sort(({ rank: a }, { rank: b }) => a[0] - b[0] || a[1] - b[1]);
+    return ranked.map(({ one }) => one);
+  }
+
+  /** The one that is meant: it has the focus, or is in the active cell. */
+  protected get current(): D | undefined {
+    const { activeCell } = this.panel.content;
+    return this.#focused ?? this.inOrder.find(({ cell, node }) => !node && cell === activeCell);
+  }
+
+  get #focused(): D | undefined {
+    return [...this.drawn.values()].find(({ bar }) => bar.hasFocus);
+  }
+}
+
+/** The next one of all, or the previous one, round the ends; from -1 the first or the last. */
+export function around<T>(all: readonly T[], at: number, by: 1 | -1): T | undefined {
+  const first = by > 0 ? 0 : all.length - 1;
+  return all[at < 0 ? first : (at + by + all.length) % all.length];
+}
+
+function end(drawn: Drawn): void {
+  drawn.isEnded = true;
+  drawn.bar.dispose();
+  drawn.node?.remove();
+  if (drawn.node || !drawn.cell.isDisposed) for (const end of drawn.endings.splice(0)) end();
 }

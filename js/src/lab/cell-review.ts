@@ -8,8 +8,10 @@ import type { Application } from "@jupyterlab/application";
 import { jupyterTheme, type Languages } from "@jupyterlab/codemirror";
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import { addStyles } from "../element";
+import { table } from "../state/object";
 import { passShortcuts } from "./cell-bar";
 import styles from "./cell-review.css";
+import { languageOf } from "./languages";
 import { isOpenAt } from "./notebook-state";
 import type { AbsentCell } from "./shown-changes";
 import { ShownProposals } from "./shown-proposals";
@@ -32,6 +34,8 @@ export function shownProposals(panel: NotebookPanel, page: Page, run: (index: nu
   return made;
 }
 
+const FILES: Readonly<Record<string, string>> = table({ code: "cell.py", markdown: "cell.md" });
+
 function draw(parent: HTMLElement, { kind, text, label }: AbsentCell, languages: Languages | null): () => void {
   let view: EditorView | undefined;
   let isGone = false;
@@ -50,18 +54,11 @@ function draw(parent: HTMLElement, { kind, text, label }: AbsentCell, languages:
       ],
     });
   };
-  void languageOf(kind, languages).then(show);
+  void languageOf(languages, FILES[kind ?? "code"] ?? "cell.txt").then(show);
   return () => {
     isGone = true;
     view?.destroy();
   };
-}
-
-async function languageOf(kind = "code", languages: Languages | null): Promise<Extension | undefined> {
-  const file = kind === "code" ? "cell.py" : kind === "markdown" ? "cell.md" : "cell.txt";
-  const found = languages?.findByFileName?.(file);
-  const language = found && (await languages?.getLanguage(found).catch(() => null));
-  return language?.support;
 }
 
 /** For the shortcuts (js/schema/plugin.json), which hold in a notebook with a proposal. */
@@ -75,28 +72,19 @@ function addCommands({ app, tracker }: Page): void {
     name: string,
     label: string,
     act: (proposals: ShownProposals) => void,
-    isIdle = (proposals: ShownProposals): boolean => proposals.isIdle,
-  ): void => {
+    without: "isIdle" | "isEmpty" = "isIdle",
+  ): unknown =>
     app.commands.addCommand(`agentnb:${name}`, {
       label,
-      isEnabled: () => {
-        const proposals = current();
-        return proposals !== undefined && !isIdle(proposals);
-      },
+      isEnabled: () => current()?.[without] === false,
       execute: () => {
         const proposals = current();
         if (proposals) act(proposals);
       },
     });
-  };
   const run = "Accept the Agent's Change of the Cell and Run It";
   add("accept-cell-change", "Accept or Keep the Agent's Change of the Cell", (proposals) => proposals.answer("accept"));
-  add(
-    "run-cell-change",
-    run,
-    (proposals) => proposals.answer("run"),
-    ({ isEmpty }) => isEmpty,
-  );
+  add("run-cell-change", run, (proposals) => proposals.answer("run"), "isEmpty");
   add("reject-cell-change", "Reject or Undo the Agent's Change of the Cell", (proposals) => proposals.answer("reject"));
   add("next-cell-change", "Next Change by the Agent", (proposals) => proposals.step(1));
   add("previous-cell-change", "Previous Change by the Agent", (proposals) => proposals.step(-1));

@@ -114,13 +114,10 @@ class Change {
     const at = this.#order.indexOf(cellId);
     if (action === "insert") this.#put(this.#place(step), inserted(this.#shared, step));
     else if (action === "delete") this.#take(at);
-    else if (action === "move") this.#move(at, step);
-    else this.#replace(at, step);
-  }
-
-  #move(at: number, step: CellStep): void {
-    const cell = this.#take(at);
-    this.#put(this.#place(step), cell);
+    else if (action === "move") {
+      const cell = this.#take(at);
+      this.#put(this.#place(step), cell);
+    } else this.#replace(at, step);
   }
 
   #replace(at: number, { cellId, source = "", newKind, tags }: CellStep): void {

@@ -45,7 +45,7 @@ export class NotebookEdits implements NotebookActions {
   }
 
   replaceActive(source: string): void {
-    const cell = this.#active();
+    const cell = this.#panel.content.activeCell?.model.sharedModel;
     if (cell?.cell_type !== "code") {
       this.#helpers.warn("The active cell isn't a code cell. The code was inserted in a new cell below it.");
       this.#insert(source);
@@ -83,10 +83,6 @@ export class NotebookEdits implements NotebookActions {
     insertCell(shared, index, source);
     goTo(content, index);
     return index;
-  }
-
-  #active(): SharedCell | undefined {
-    return this.#panel.content.activeCell?.model.sharedModel;
   }
 }
 

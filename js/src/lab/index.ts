@@ -40,6 +40,14 @@ import { ID, Sidebar } from "./sidebar";
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
 
+/** What a notebook has once it is known. */
+interface Joined {
+  readonly edits: NotebookEdits;
+  readonly manager: Promise<Manager>;
+  readonly proposals: Proposals;
+  readonly failures: FailedCells;
+}
+
 function activate(
   app: Application,
   tracker: Tracker,
@@ -50,23 +58,21 @@ function activate(
 ): void {
   addStyles(styles);
   const classic = app.name === "Jupyter Notebook";
-  const edits = new WeakMap<NotebookPanel, NotebookEdits>();
-  const managers = new WeakMap<NotebookPanel, Promise<Manager>>();
-  const failures = new WeakMap<NotebookPanel, FailedCells>();
-  const proposals = new WeakMap<NotebookPanel, Proposals>();
+  const joined = new WeakMap<NotebookPanel, Joined>();
 
   const sidebar = new Sidebar(
     tracker,
-    (panel) =>
-      new Session({
+    (panel) => {
+      const { edits, manager, proposals } = joined.get(panel) as Joined;
+      const { contents } = app.serviceManager;
+      return new Session({
         panel,
-        edits: edits.get(panel) as NotebookEdits,
-        agentEdits: new AgentEdits(panel, executor, app.serviceManager.contents, (edit, index, before) =>
-          proposals.get(panel)?.edited(edit, index, before),
-        ),
-        manager: () => managers.get(panel) as Promise<Manager>,
+        edits,
+        agentEdits: new AgentEdits(panel, executor, contents, proposals.edited.bind(proposals)),
+        manager,
         execute: (command) => void app.commands.execute(command),
-      }),
+      });
+    },
     (visible) => {
       if (classic) localStorage.setItem(OPEN_KEY, visible ? "open" : "");
       app.commands.notifyCommandChanged(COMMANDS.toggle);
@@ -79,37 +85,32 @@ function activate(
     Notification.warning(sentence, { autoClose: 6000 });
   };
   const join = (panel: NotebookPanel): void => {
-    const made = new NotebookEdits(panel, { executor, warn });
-    edits.set(panel, made);
-    const proposed = new Proposals(async () => {
+    const edits = new NotebookEdits(panel, { executor, warn });
+    const proposals = new Proposals(async () => {
       const { shownProposals } = await part("cell-review");
       const run = (index: number): void => void runCell(panel, executor, index);
       return panel.isDisposed ? undefined : shownProposals(panel, { app, tracker, languages }, run);
     });
-    proposals.set(panel, proposed);
     const attend = (count: number): void => {
       sidebar.attend(panel, count);
       void attention().then(({ markNotebook }) => markNotebook(sidebar, panel));
     };
-    Object.assign(made, {
+    Object.assign(edits, diagrams(panel), classic ? {} : mainArea(app, panel, languages, warn), {
       settings: (access: SettingsAccess): void =>
         void part("settings-editor")
           .then(({ joinSettings }) => joinSettings(app, access, warn))
           .catch(console.debug),
-      propose: proposed.show.bind(proposed),
-      applied: proposed.applied.bind(proposed),
+      propose: proposals.show.bind(proposals),
+      applied: proposals.applied.bind(proposals),
       attention: attend,
       showConversation: (resource: string): void =>
         void attention().then((known) => known.showConversation(app, sidebar, panel, reveal, resource)),
     });
     panel.disposed.connect(() => sidebar.hasAttention && attend(0));
     const manager = managerOf(panel);
-    managers.set(panel, manager);
-    Object.assign(made, diagrams(panel));
-    if (!classic) Object.assign(made, mainArea(app, panel, languages, warn));
-    manager.then((known) => offer(known, made)).catch((error: unknown) => console.warn("agentnb:", error));
+    manager.then((known) => offer(known, edits)).catch((error: unknown) => console.warn("agentnb:", error));
     followKernel(panel, () => reveal());
-    failures.set(panel, new FailedCells(panel, ask, noteFailures));
+    joined.set(panel, { edits, manager, proposals, failures: new FailedCells(panel, ask, noteFailures) });
   };
   const ask = (failed: Failed): void => {
     if (!sidebar.isVisible) {
@@ -126,12 +127,10 @@ function activate(
   tracker.forEach(join);
   tracker.widgetAdded.connect((_, panel) => {
     join(panel);
-    if (classic)
-      panel.toolbar.insertItem(
-        10,
-        "agentnb",
-        toolbarButton(() => toggle()),
-      );
+    if (!classic) return;
+    const tooltip = "Show or hide the agent chat";
+    const button = new ToolbarButton({ icon, onClick: () => toggle(), tooltip, label: "" });
+    panel.toolbar.insertItem(10, "agentnb", button);
   });
   NotebookActions.executed.connect((_, { notebook }) => {
     tracker.forEach((panel) => {
@@ -163,7 +162,7 @@ function activate(
     else reveal();
   };
   addCommands(app, palette, tracker, sidebar, { toggle, reveal });
-  addErrorCommands(app, palette, tracker, (panel) => failures.get(panel));
+  addErrorCommands(app, palette, tracker, (panel) => joined.get(panel)?.failures);
   const add = async (place?: Place): Promise<void> => {
     const notebook = tracker.currentWidget?.content;
     if (!notebook) return;
@@ -175,7 +174,7 @@ function activate(
   };
   takeCells(sidebar.node, (cells) => void add({ cells }));
   addAddCommand(app, palette, (place) => void add(place));
-  addEdits(app, () => (tracker.currentWidget ? edits.get(tracker.currentWidget) : undefined));
+  addEdits(app, () => (tracker.currentWidget ? joined.get(tracker.currentWidget)?.edits : undefined));
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
     sidebar.follow();
@@ -259,10 +258,6 @@ function followKernel(panel: NotebookPanel, reveal: () => void): void {
   };
   panel.sessionContext.kernelChanged.connect(register);
   void panel.sessionContext.ready.then(register);
-}
-
-function toolbarButton(onClick: () => void): ToolbarButton {
-  return new ToolbarButton({ icon, onClick, tooltip: "Show or hide the agent chat", label: "" });
 }
 
 /** Loaded before the first editor is made; an editor takes no extension later. */

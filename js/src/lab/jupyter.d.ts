@@ -187,7 +187,6 @@ declare module "@jupyterlab/notebook" {
     readonly session: { readonly kernel: Kernel | null } | null;
     readonly kernelChanged: Signal<unknown>;
     readonly statusChanged: Signal<string>;
-    readonly connectionStatusChanged: Signal<string>;
   }
   export interface NotebookPanel extends Widget {
     readonly content: Notebook;

@@ -4,7 +4,7 @@ import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { Comm, FileChange, Kernel, Message } from "@jupyterlab/services";
 import type { Signal } from "@lumino/widgets";
 import { isObject } from "../state/object";
-import { uuid } from "../uuid";
+import { uuid } from "../view/identity";
 import type { AgentEdit, AgentEdits } from "./agent-edits";
 import type { Failed } from "./failed-cells";
 import { Difference, notebookState } from "./notebook-state";
@@ -161,10 +161,11 @@ export class Link {
   #receive(message: Message): void {
     const data = message.content.data;
     if (!isObject(data)) return;
-    if (data.method === "failedPrompt" && isObject(data.params)) this.#answered(data.params, data.params.text);
-    if (data.method === "quoted" && isObject(data.params)) this.#answered(data.params, data.params.mention);
-    if (data.method === "outputs" && isObject(data.params)) void this.#tell(data.params);
-    if (data.method === "edit" && isObject(data.params)) void this.#edit(data.params as unknown as AgentEdit);
+    const params = isObject(data.params) ? data.params : {};
+    if (data.method === "failedPrompt") this.#answered(params, params.text);
+    if (data.method === "quoted") this.#answered(params, params.mention);
+    if (data.method === "outputs") void this.#tell(params);
+    if (data.method === "edit") void this.#edit(params as unknown as AgentEdit);
     if (data.method !== "notebookAgain") return;
     this.#difference = new Difference();
     this.#last = "";

@@ -46,16 +46,6 @@ export interface NotebookState {
   cells?: CellState[];
 }
 
-export interface RawCell {
-  id: string;
-  kind: string;
-  count: number | null | undefined;
-  source: string;
-  tags?: readonly string[];
-  isEditable?: boolean;
-  isDeletable?: boolean;
-}
-
 /** Whether a notebook is open at a path. */
 export function isOpenAt(tracker: Tracker, path: string): boolean {
   let isFound = false;
@@ -70,26 +60,19 @@ const firstNear = (length: number, active: number): number =>
   Math.max(0, Math.min(active - MOST_CELLS / 2, length - MOST_CELLS));
 
 /** The cells, within bounds: those nearest to the active one (by its index) have what room there is. */
-export function boundedCells(cells: readonly RawCell[], active: number): CellState[] {
+export function boundedCells(cells: readonly CellState[], active: number): CellState[] {
   const from = firstNear(cells.length, active);
-  const near = cells.slice(from, from + MOST_CELLS);
-  const bounded: CellState[] = near.map(({ id, kind, count, tags, isEditable, isDeletable }) => ({
-    id,
-    kind,
-    ...(count ? { count } : {}),
-    ...(tags?.length ? { tags } : {}),
-    ...(isEditable === false ? { editable: false } : {}),
-    ...(isDeletable === false ? { deletable: false } : {}),
-  }));
+  const near = cells.slice(from, from + MOST_CELLS).map((cell) => ({ ...cell }));
   const distance = (index: number): number => Math.abs(index + from - active);
   let room = LONGEST_NOTEBOOK;
   for (const index of [...near.keys()].sort((a, b) => distance(a) - distance(b))) {
-    const source = near[index]?.source ?? "";
-    const sent = source.slice(0, Math.min(LONGEST_CELL, room));
-    room -= sent.length;
-    Object.assign(bounded[index] as CellState, { source: sent }, sent.length < source.length ? { cut: true } : {});
+    const cell = near[index] as CellState;
+    const { source = "" } = cell;
+    cell.source = source.slice(0, Math.min(LONGEST_CELL, room));
+    room -= cell.source.length;
+    if (cell.source.length < source.length) cell.cut = true;
   }
-  return bounded;
+  return near;
 }
 
 /** Remembers what was sent, and leaves out of the next state what has not changed. */
@@ -124,15 +107,7 @@ export function notebookState({ path, contentsModel }: NotebookPanel["context"],
   const at = Math.max(0, notebook.activeCellIndex);
   const first = firstNear(all.length, at);
   // Of the others not even the text is read: this is done after each pause in typing.
-  const cells = all.slice(first, first + MOST_CELLS).map((cell) => ({
-    id: cell.id,
-    kind: cell.cell_type,
-    count: cell.execution_count,
-    source: cell.getSource(),
-    tags: toldTags(cell),
-    isEditable: cell.getMetadata("editable") !== false,
-    isDeletable: cell.getMetadata("deletable") !== false,
-  }));
+  const cells = all.slice(first, first + MOST_CELLS).map(stateOf);
   const active = notebook.activeCell;
   const selection = active && selectedText(active);
   const chosen = (notebook.widgets ?? []).filter((cell) => notebook.isSelected(cell)).slice(0, MOST_CELLS);
@@ -150,11 +125,21 @@ export function notebookState({ path, contentsModel }: NotebookPanel["context"],
   };
 }
 
-const isDoubled = (id: string, cells: readonly RawCell[]): boolean => cells.filter((cell) => cell.id === id).length > 1;
+const isDoubled = (id: string, cells: readonly CellState[]): boolean =>
+  cells.filter((cell) => cell.id === id).length > 1;
 
-function toldTags(cell: SharedCell): string[] {
+function stateOf(cell: SharedCell): CellState {
   const tags = tagsOf(cell);
-  return tags.length <= MOST_TAGS && tags.every(({ length }) => length <= LONGEST_TAG) ? tags : [];
+  const areTold = tags.length > 0 && tags.length <= MOST_TAGS && tags.every(({ length }) => length <= LONGEST_TAG);
+  return {
+    id: cell.id,
+    kind: cell.cell_type,
+    ...(cell.execution_count ? { count: cell.execution_count } : {}),
+    source: cell.getSource(),
+    ...(areTold ? { tags } : {}),
+    ...(cell.getMetadata("editable") === false ? { editable: false } : {}),
+    ...(cell.getMetadata("deletable") === false ? { deletable: false } : {}),
+  };
 }
 
 export function selectedText({ editor, model }: Cell): string {

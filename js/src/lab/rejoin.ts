@@ -8,7 +8,7 @@
 import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
 import type { Kernel, Message } from "@jupyterlab/services";
 import { isObject } from "../state/object";
-import { uuid } from "../uuid";
+import { uuid } from "../view/identity";
 import { execute } from "./boot";
 import { knowsSubshells, onSubshell, rememberSubshell, subshellOf } from "./subshell";
 

@@ -1,10 +1,10 @@
 /** A change set in the main area: one difference at a time, side by side, and which of them. */
-import type { Extension } from "@codemirror/state";
 import type { Languages } from "@jupyterlab/codemirror";
 import { Widget } from "@lumino/widgets";
 import { addStyles, button, element } from "../element";
 import type { Comparison, Review, Standing } from "../view/store";
 import type { How } from "./compare";
+import { languageOf } from "./languages";
 import { part } from "./parts";
 import styles from "./review.css";
 
@@ -19,8 +19,8 @@ let panels = 0;
 export class ReviewPanel extends Widget {
   readonly #languages: Languages | null;
   readonly #choice = element("select", { label: "Change" });
-  readonly #previous = barButton("Previous", () => this.#step(-1));
-  readonly #next = barButton("Next", () => this.#step(1));
+  readonly #previous = barButton("Previous", () => this.#go(this.#at - 1));
+  readonly #next = barButton("Next", () => this.#go(this.#at + 1));
   readonly #open = barButton("Open file", () => this.#current?.open?.());
   readonly #all = barButton("All lines", () => this.#showAll());
   /** *Keep*, and the way back or forth: each keeps its place, so that the focus stays. */
@@ -63,12 +63,7 @@ export class ReviewPanel extends Widget {
     this.node.setAttribute("aria-label", this.title.label);
     this.#changes = review.changes;
     this.#choice.replaceChildren(...review.changes.map(({ name }) => new Option(name)));
-    this.#go(
-      Math.max(
-        0,
-        this.#changes.findIndex(({ id }) => id === review.first),
-      ),
-    );
+    this.#go(review.changes.findIndex(({ id }) => id === review.first));
     this.#unfollow?.();
     this.#standing = () => undefined;
     this.#showActions();
@@ -87,10 +82,6 @@ export class ReviewPanel extends Widget {
 
   get #current(): Comparison | undefined {
     return this.#changes[this.#at];
-  }
-
-  #step(by: number): void {
-    this.#go(this.#at + by);
   }
 
   #go(at: number): void {
@@ -139,26 +130,16 @@ export class ReviewPanel extends Widget {
     this.#clear();
     this.#say("Loading…");
     try {
-      const [{ compare }, texts, language] = await Promise.all([
-        part("compare"),
-        current.load(),
-        this.#languageOf(current),
-      ]);
+      const language = languageOf(this.#languages, current.open ? current.name : "cell.py");
+      const [{ compare }, texts, colours] = await Promise.all([part("compare"), current.load(), language]);
       if (shown !== this.#shown || this.isDisposed) return;
       this.#body.replaceChildren();
-      const all = { ...texts, name: current.name, language };
+      const all = { ...texts, name: current.name, language: colours };
       this.#draw = (how) => compare(this.#body, all, how);
       this.#fit();
     } catch (error) {
       if (shown === this.#shown) this.#say(error instanceof Error ? error.message : String(error));
     }
-  }
-
-  /** The colours of its language by the name of the file; none for a cell's, which has no such name. */
-  async #languageOf({ name, open }: Comparison): Promise<Extension | undefined> {
-    const found = this.#languages?.findByFileName?.(open ? name : "cell.py");
-    const language = found && (await this.#languages?.getLanguage(found).catch(() => null));
-    return language?.support;
   }
 
   /** Draws for the room that there is. */

@@ -10,7 +10,6 @@ import type { AgentEdits } from "./agent-edits";
 import { type Boot, boot } from "./boot";
 import type { Failed } from "./failed-cells";
 import { Link, type Saved } from "./link";
-import { type Notice, noticeElement } from "./notice";
 import * as notices from "./notices";
 import { part } from "./parts";
 import { chatOf, PendingPrompt } from "./pending-prompt";
@@ -28,7 +27,7 @@ export interface Parts {
   panel: NotebookPanel;
   edits: NotebookActions;
   agentEdits: AgentEdits;
-  manager(): Promise<Manager>;
+  manager: Promise<Manager>;
   /** Runs a command of JupyterLab's on the active notebook. */
   execute(command: string): void;
 }
@@ -73,17 +72,15 @@ export class Session {
     this.again();
   }
 
+  readonly #again = (): void => this.again();
+
   /** Begins anew. */
   again(): void {
     const attempt = ++this.#attempt;
     this.#started = this.#kernel();
     this.#drop();
     void this.#load(attempt).catch((error: unknown) => {
-      if (attempt === this.#attempt)
-        this.#say(
-          "failed",
-          notices.failed(String(error), () => this.again()),
-        );
+      if (attempt === this.#attempt) this.#say("failed", notices.failed(String(error), this.#again));
     });
   }
 
@@ -159,10 +156,11 @@ export class Session {
     const kernel = this.#kernel();
     if (stale()) return;
     this.#started = kernel;
+    const { execute, edits } = this.#parts;
     if (!kernel)
       return this.#say(
         "no kernel",
-        notices.noKernel(() => this.#parts.execute("notebook:change-kernel")),
+        notices.noKernel(() => execute("notebook:change-kernel")),
       );
     const slow = (): void => {
       if (!stale()) this.#sayWhy(kernel);
@@ -170,34 +168,24 @@ export class Session {
     const answer = await this.#ask(kernel, slow);
     if (stale()) return;
     if (answer.state === "language") return this.#say("language", notices.language(answer.name));
-    const again = (): void => this.again();
-    if (answer.state === "missing") {
-      const { edits } = this.#parts;
-      return this.#say(
-        "missing",
-        notices.missing(answer.python, again, (source) => edits.insertBelow(source)),
-      );
-    }
-    if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, again));
+    const insert = (source: string): void => edits.insertBelow(source);
+    if (answer.state === "missing") return this.#say("missing", notices.missing(answer.python, this.#again, insert));
+    if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, this.#again));
     await this.#show(answer, stale);
     if (stale()) return;
     if (this.#open) void this.#reopening.send(this.node.node, "", Promise.resolve(this.#open), "agentnb-reopen");
     this.#open = undefined;
-    this.#link = new Link(
-      panel,
-      this.#parts.agentEdits,
-      kernel,
-      answer.state === "rejoined" ? subshellOf(kernel) : undefined,
-    );
+    const subshell = answer.state === "rejoined" ? subshellOf(kernel) : undefined;
+    this.#link = new Link(panel, this.#parts.agentEdits, kernel, subshell);
     await this.#link.open();
     this.#onLink?.(this.#link);
   }
 
   /** Asks in the usual way; where that takes long, also in the one that no cell holds up. */
-  async #ask(kernel: Kernel, onSlow: () => void): Promise<Boot | Language | Found> {
+  async #ask(kernel: Kernel, onSlow: () => void): Promise<Opened> {
     let slow: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setInterval> | undefined;
-    const around = new Promise<Found>((resolve, reject) => {
+    const around = new Promise<Opened>((resolve, reject) => {
       slow = setTimeout(() => {
         onSlow();
         again = setInterval(onSlow, SLOW_MS);
@@ -222,7 +210,7 @@ export class Session {
 
   async #show({ modelId, models }: { modelId: string; models?: SentModel[] }, stale: () => boolean): Promise<void> {
     const { panel } = this.#parts;
-    const manager = await this.#parts.manager().catch(() => undefined);
+    const manager = await this.#parts.manager.catch(() => undefined);
     if (!manager) return this.#say("failed", notices.noManager());
     if (models) await (await rejoining()).adopt(manager, models);
     const model = await manager
@@ -235,8 +223,8 @@ export class Session {
     removeBorder(view.luminoWidget.node);
   }
 
-  #say(state: string, notice: Notice): void {
-    this.#put(state, new Widget({ node: noticeElement(notice) }));
+  #say(state: string, notice: notices.Notice): void {
+    this.#put(state, new Widget({ node: notices.noticeElement(notice) }));
   }
 
   #put(state: string, body: Widget): void {
@@ -313,16 +301,10 @@ export class Session {
 
 const rejoining = () => part("rejoin");
 
-interface Language {
-  state: "language";
-  name: string;
-}
+/** What came of the question: the usual answer, another language, or a chat that is there already. */
+type Opened = Boot | { state: "language"; name: string } | ({ state: "rejoined" } & Rejoined);
 
-interface Found extends Rejoined {
-  state: "rejoined";
-}
-
-async function usual(kernel: Kernel): Promise<Boot | Language> {
+async function usual(kernel: Kernel): Promise<Opened> {
   const { name } = (await kernel.info).language_info;
   return name === "python" ? boot(kernel) : { state: "language", name };
 }

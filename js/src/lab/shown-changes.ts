@@ -5,12 +5,11 @@
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import { element } from "../element";
+import { line } from "../view/plain";
 import type { CellChange } from "../view/store";
-import { putAbove, readOnlyNote } from "./cell-bar";
+import { type BarAction, CellBar, putAbove, readOnlyNote } from "./cell-bar";
 import { CellDifference } from "./cell-difference";
-import { CellMarks, type Drawn } from "./cell-marks";
-import { ChangeBar, type ChangeDoings } from "./change-bar";
-import { gapsOf } from "./deleted-cells";
+import { around, CellMarks, type Drawn } from "./cell-marks";
 
 const CHANGED = "agentnb-changed-cell";
 
@@ -38,15 +37,14 @@ export interface ChangeSurroundings {
 interface Place {
   readonly cell: Cell;
   readonly side: "in" | "below" | "above";
-  /** Its place among all, and among those at the same cell. */
-  readonly at: readonly [number, number];
+  /** Of several at the same cell: which comes first. */
+  readonly order: number;
 }
 
-interface DrawnChange extends Drawn<ChangeBar> {
+interface DrawnChange extends Drawn {
   readonly change: CellChange;
   place: Place;
-  /** Of a deleted cell what stands for it. */
-  readonly node: HTMLElement | undefined;
+  isBusy: boolean;
 }
 
 export class ShownChanges extends CellMarks<DrawnChange> {
@@ -69,21 +67,20 @@ export class ShownChanges extends CellMarks<DrawnChange> {
 
   /** Keeps or undoes the change of the active cell, else the first. */
   do(how: "keep" | "undo"): void {
-    void this.#current?.bar.do(how);
+    const meant = this.current ?? this.inOrder[0];
+    if (meant) void this.#do(meant, how);
   }
 
-  /** Goes to the next change, or the previous one. */
-  step(by: 1 | -1): void {
+  override step(by: 1 | -1): void {
     const all = this.inOrder;
     const at = all.findIndex(({ bar }) => bar.hasFocus);
-    const first = by > 0 ? 0 : all.length - 1;
-    const next = all[at < 0 ? first : (at + by + all.length) % all.length];
-    if (!next) return;
-    const { content } = this.panel;
-    void Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(next.place.cell), "smart"))
-      .catch(() => {})
-      .then(() => next.place.cell.ready)
-      .then(() => next.bar.focus());
+    const next = around(all, at, by);
+    if (next) void this.scrollTo(next).then(() => this.focus(next));
+  }
+
+  protected override focus({ bar }: DrawnChange): void {
+    if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });
+    bar.focus();
   }
 
   protected override get hasChanges(): boolean {
@@ -119,62 +116,72 @@ export class ShownChanges extends CellMarks<DrawnChange> {
         if (place && !cells.has(cellId) && isHere(place.notebook, place.below)) deleted.push(change);
         continue;
       }
-      const index = cells.get(cellId) ?? -1;
-      const cell = widgets[index];
+      const cell = widgets[cells.get(cellId) ?? -1];
       if (cell && (notebook === undefined || isHere(notebook)) && !isTaken(cell))
-        wanted.set(id, [change, { cell, side: "in", at: [index, -1] }]);
+        wanted.set(id, [change, { cell, side: "in", order: -1 }]);
     }
     const ids = widgets.map(({ model }) => model.id);
     for (const [change, { below, order }] of deleted.length ? gapsOf(deleted, ids) : []) {
       const cell = widgets[Math.max(0, below)];
-      if (cell) wanted.set(change.id, [change, { cell, side: below < 0 ? "above" : "below", at: [below, order] }]);
+      if (cell) wanted.set(change.id, [change, { cell, side: below < 0 ? "above" : "below", order }]);
     }
     return wanted;
   }
 
   #drawIn(change: CellChange, place: Place): DrawnChange {
-    const endings: (() => void)[] = [];
-    const doings: ChangeDoings = {
-      all: (how) => {
-        for (const { bar } of this.inOrder) void bar.do(how);
+    const answer = (how: "keep" | "undo", word: string, isAll = false): BarAction => ({
+      word,
+      isPrimary: word === "Keep",
+      run: () => {
+        for (const one of isAll ? this.inOrder : [drawn]) void this.#do(one, how);
       },
-      step: (by) => this.step(by),
-      done: () => {
-        this.#done.add(change.id);
-        this.draw();
-      },
-      leave: () => this.panel.content.activate(),
-    };
-    const bar = new ChangeBar(change, doings, readOnlyNote(this.panel));
-    const { cell } = place;
+      can: () => !drawn.isBusy,
+    });
+    const about = change.about ? ` ${line(change.about, 200)}` : "";
+    const answers = [answer("keep", "Keep"), ...(change.isUndoable ? [answer("undo", "Undo")] : [])];
+    const all = [answer("keep", "Keep all", true), answer("undo", "Undo all", true)];
+    const sentence = `The agent ${change.status} this cell.${about}${readOnlyNote(this.panel)}`;
+    const bar = new CellBar(sentence, answers, all, this.moves);
+    const node = place.side === "in" ? undefined : deletedCell(bar);
     const drawn: DrawnChange = {
       change,
       place,
+      cell: place.cell,
       bar,
-      node: place.side === "in" ? undefined : deletedCell(bar),
+      node,
       isEnded: false,
-      end: () => {
-        drawn.isEnded = true;
-        bar.dispose();
-        drawn.node?.remove();
-        if (drawn.node || !cell.isDisposed) for (const end of endings.splice(0)) end();
-      },
+      isBusy: false,
+      endings: [],
     };
     const before = change.status === "added" ? undefined : change.before().catch(() => undefined);
-    void Promise.all([before, cell.ready]).then(([text]) => {
-      if (drawn.isEnded || cell.isDisposed) return;
-      bar.appear();
-      endings.push(drawn.node ? this.#strike(drawn, drawn.node, text) : mark(drawn, text));
-    });
+    void this.drawInto(drawn, before, (text) => (node ? this.#strike(drawn, node, text) : mark(drawn, text)));
     return drawn;
   }
 
+  /** Keeps or undoes a change, once its bar has been there for a moment. */
+  async #do(drawn: DrawnChange, how: "keep" | "undo"): Promise<void> {
+    const { change, bar } = drawn;
+    if (!bar.isArmed || drawn.isBusy || (how === "undo" && !change.isUndoable)) return;
+    drawn.isBusy = true;
+    bar.update();
+    const why = await change[how]();
+    drawn.isBusy = false;
+    bar.update(why);
+    if (why) return;
+    this.#done.add(change.id);
+    this.draw();
+  }
+
   /** Puts what stands for a deleted cell where that was. */
-  #strike({ change, place: { cell, side, at } }: DrawnChange, node: HTMLElement, text: string | undefined): () => void {
+  #strike(
+    { change, place: { cell, side, order } }: DrawnChange,
+    node: HTMLElement,
+    text: string | undefined,
+  ): () => void {
     const body = node.appendChild(element("div", "agentnb-deleted-cell-text"));
     const later = [...this.drawn.values()]
-      .filter(({ place }) => place.cell === cell && place.side === side && place.at[1] > at[1])
-      .sort((a, b) => a.place.at[1] - b.place.at[1])
+      .filter(({ place }) => place.cell === cell && place.side === side && place.order > order)
+      .sort((a, b) => a.place.order - b.place.order)
       .find((other) => other.node?.isConnected)?.node;
     if (later) later.before(node);
     else if (side === "above") lastAbove(cell, node);
@@ -182,20 +189,8 @@ export class ShownChanges extends CellMarks<DrawnChange> {
     return this.#surroundings.drawCell(body, { kind: change.place?.kind, text, label: "Text of the deleted cell" });
   }
 
-  protected override get inOrder(): DrawnChange[] {
-    const places = new Map(this.panel.content.widgets.map((cell, index) => [cell, index]));
-    const index = ({ place: { cell, side } }: DrawnChange) => (side === "above" ? -1 : (places.get(cell) ?? 0));
-    return [...this.drawn.values()].sort((a, b) => index(a) - index(b) || a.place.at[1] - b.place.at[1]);
-  }
-
-  get #current(): DrawnChange | undefined {
-    const all = this.inOrder;
-    const { activeCell } = this.panel.content;
-    return (
-      all.find(({ bar }) => bar.hasFocus) ??
-      all.find(({ place }) => place.side === "in" && place.cell === activeCell) ??
-      all[0]
-    );
+  protected override rank({ place: { side, order } }: DrawnChange, index: number): [number, number] {
+    return [side === "above" ? -1 : index, order];
   }
 }
 
@@ -207,7 +202,7 @@ function lastAbove({ node }: Cell, deleted: HTMLElement): void {
 }
 
 /** What stands for a deleted cell. */
-function deletedCell(bar: ChangeBar): HTMLElement {
+function deletedCell(bar: CellBar): HTMLElement {
   return element("div", { class: "agentnb-deleted-cell", role: "group", label: "Deleted cell" }, bar.node);
 }
 
@@ -226,4 +221,41 @@ function mark({ bar, change, place: { cell } }: DrawnChange, before: string | un
     delete node.dataset.agentnbAdded;
     difference?.remove();
   };
+}
+
+/** Where a deleted cell was, seen from the cells that are there. */
+interface Gap {
+  /** The index of the cell that it was below; -1 at the top. */
+  readonly below: number;
+  /** Of several deleted cells in one gap: which comes first. */
+  readonly order: number;
+}
+
+/**
+ * The gap of each deleted cell in a notebook with the cells `ids`. A cell that was below a deleted one stands in the
+ * same gap, behind it. One whose neighbour is not known is put at the place that it had.
+ */
+function gapsOf(deleted: readonly CellChange[], ids: readonly string[]): Map<CellChange, Gap> {
+  const indices = new Map(ids.map((id, index) => [id, index]));
+  const gone = new Set(deleted.map(({ cellId }) => cellId));
+  const behind = new Map<string, CellChange[]>();
+  for (const change of deleted) {
+    const { below = "" } = change.place ?? {};
+    behind.set(below, [...(behind.get(below) ?? []), change]);
+  }
+  const gaps = new Map<CellChange, Gap>();
+  const place = (first: CellChange): void => {
+    const { below, index = 0 } = first.place ?? {};
+    const known = below === undefined ? -1 : indices.get(below);
+    const at = known ?? Math.min(index, ids.length) - 1;
+    const waiting = [first];
+    for (let change = waiting.pop(); change; change = waiting.pop()) {
+      if (gaps.has(change)) continue;
+      gaps.set(change, { below: at, order: gaps.size });
+      waiting.push(...(behind.get(change.cellId) ?? []).toReversed());
+    }
+  };
+  for (const change of deleted) if (!gone.has(change.place?.below ?? "")) place(change);
+  for (const change of deleted) if (!gaps.has(change)) place(change);
+  return gaps;
 }

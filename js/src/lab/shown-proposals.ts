@@ -4,12 +4,12 @@
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import { element } from "../element";
+import { line } from "../view/plain";
 import type { CellChange, CellProposal } from "../view/store";
 import type { AgentEdit } from "./agent-edits";
-import { putAbove, readOnlyNote } from "./cell-bar";
+import { type BarAction, CellBar, putAbove, readOnlyNote } from "./cell-bar";
 import { CellDifference } from "./cell-difference";
-import { CellMarks, type Drawn } from "./cell-marks";
-import { type Doings, ProposalBar } from "./proposal-bar";
+import { around, CellMarks, type Drawn } from "./cell-marks";
 import { type AbsentCell, ShownChanges } from "./shown-changes";
 
 const REVIEWED = "agentnb-reviewed";
@@ -28,10 +28,14 @@ export interface Surroundings {
 
 const GONE = "The cell is not in the notebook any more. Reject the change, or undo the deletion.";
 
+type Answer = "accept" | "reject" | "run";
+
 /** One proposal, as it is drawn in a cell. */
-interface DrawnProposal extends Drawn<ProposalBar> {
+interface DrawnProposal extends Drawn {
   readonly proposal: CellProposal;
-  readonly cell: Cell;
+  readonly canRun: boolean;
+  /** Why it cannot be accepted now; empty where it can. */
+  obstacle: string;
   difference?: CellDifference;
 }
 
@@ -81,29 +85,27 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
   }
 
   /** Answers the proposal of the active cell, else the first; without proposals keeps or undoes a change likewise. */
-  answer(how: "accept" | "reject" | "run"): void {
-    const current = this.#current;
+  answer(how: Answer): void {
+    const current = this.current ?? this.#last ?? this.inOrder[0];
     if (current) this.#answer(current, how);
     else if (how !== "run") this.#changes.do(how === "accept" ? "keep" : "undo");
   }
 
-  /** Goes to the next change, or the previous one: within a cell, then in the next cell. */
-  step(by: 1 | -1): void {
+  /** Within a cell, then in the next cell. */
+  override step(by: 1 | -1): void {
     if (this.isEmpty) return this.#changes.step(by);
     const stops = this.inOrder.flatMap((drawn) => {
       const changes = drawn.difference?.changes ?? [];
       return (changes.length ? changes : [undefined]).map((position, change) => ({ drawn, position, change }));
     });
-    if (!stops.length) return;
     const at = stops.findIndex(({ drawn, change }) => drawn.proposal.id === this.#at?.id && change === this.#at.change);
-    const first = by > 0 ? 0 : stops.length - 1;
-    const stop = stops[at < 0 ? first : (at + by + stops.length) % stops.length];
+    const stop = around(stops, at, by);
     if (!stop) return;
     const { drawn, position, change } = stop;
     const place = { id: drawn.proposal.id, change };
     this.#at = place;
     drawn.bar.focus();
-    void this.#scrollTo(drawn).then(() => {
+    void this.#show(drawn).then(() => {
       if (this.#at !== place || drawn.isEnded) return;
       if (position !== undefined) drawn.difference?.scrollTo(position);
       drawn.bar.focus(); // again: a cell outside the view may have been in no document
@@ -168,40 +170,38 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
   }
 
   #drawIn(cell: Cell, proposal: CellProposal): DrawnProposal {
-    const endings: (() => void)[] = [];
-    const isText = proposal.action === "insert" || proposal.action === "replace";
-    const canRun = isText && (proposal.kind ?? "code") === "code" && proposal.newText !== undefined;
-    const doings: Doings = {
-      answer: (how) => this.#answer(drawn, how),
-      answerAll: (how) => {
+    const { action, accept, kind = "code", newText } = proposal;
+    const canRun = (action === "insert" || action === "replace") && kind === "code" && newText !== undefined;
+    const answer = (how: Answer, word: string, can?: () => boolean): BarAction => ({
+      word,
+      isPrimary: word === "Accept",
+      run: () => this.#answer(drawn, how),
+      ...(can && { can }),
+    });
+    const canAccept = () => !drawn.obstacle && accept !== undefined;
+    const answers = [
+      answer("accept", "Accept", canAccept),
+      ...(canRun ? [answer("run", "Accept and run", canAccept)] : []),
+      answer("reject", "Reject"),
+    ];
+    const all = (["accept", "reject"] as const).map((how) => ({
+      word: how === "accept" ? "Accept all" : "Reject all",
+      run: () => {
         for (const one of this.inOrder) this.#answer(one, how);
       },
-      step: (by) => this.step(by),
-      leave: () => this.panel.content.activate(),
-    };
-    const bar = new ProposalBar(proposal, canRun, doings, readOnlyNote(this.panel));
-    const drawn: DrawnProposal = {
-      proposal,
-      cell,
-      bar,
-      isEnded: false,
-      end: () => {
-        drawn.isEnded = true;
-        bar.dispose();
-        if (!cell.isDisposed) for (const end of endings.splice(0)) end();
-      },
-    };
+      can: () => true,
+    }));
+    const bar = new CellBar(sentence(proposal) + readOnlyNote(this.panel), answers, all, this.moves);
+    const drawn: DrawnProposal = { proposal, cell, bar, canRun, obstacle: "", isEnded: false, endings: [] };
     proposal.obstruct?.("");
-    void cell.ready.then(() => {
-      if (drawn.isEnded || cell.isDisposed) return;
-      bar.appear();
-      endings.push(proposal.action === "insert" ? this.#newCell(drawn, bar) : this.#changedCell(drawn));
-    });
+    void this.drawInto(drawn, undefined, () =>
+      action === "insert" ? this.#newCell(drawn, bar) : this.#changedCell(drawn),
+    );
     return drawn;
   }
 
   /** A cell that is not there yet, below the one that it would be put under. */
-  #newCell({ cell, proposal }: DrawnProposal, bar?: ProposalBar): () => void {
+  #newCell({ cell, proposal }: DrawnProposal, bar?: CellBar): () => void {
     const body = element("div", "agentnb-new-cell-text");
     const node = element("div", "agentnb-new-cell", ...(bar ? [bar.node] : []), body);
     cell.node.append(node);
@@ -231,7 +231,8 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     ];
     const check = (): void => {
       const why = obstacle(cell, proposal);
-      bar.obstacle = why;
+      drawn.obstacle = why;
+      bar.update(why);
       proposal.obstruct?.(why);
     };
     check();
@@ -268,31 +269,22 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     return this.panel.content.widgets.find(({ model }) => model.id === id);
   }
 
-  #answer({ proposal, bar }: DrawnProposal, how: "accept" | "reject" | "run"): void {
-    if (!bar.can(how)) return;
+  #answer({ proposal, bar, canRun, obstacle }: DrawnProposal, how: Answer): void {
+    const { accept, reject } = proposal;
+    if (!bar.isArmed) return;
+    if (how === "reject") return reject?.();
+    if (obstacle || !accept || (how === "run" && !canRun)) return;
     if (how === "run") this.#toRun.push({ proposal, until: Date.now() + RUN_WITHIN });
-    if (how === "reject") proposal.reject?.();
-    else proposal.accept?.();
+    accept();
   }
 
-  protected override get inOrder(): DrawnProposal[] {
-    const { widgets } = this.panel.content;
-    const places = new Map(widgets.map((cell, index) => [cell, index]));
-    // A new cell stands below the one that it is drawn in, whichever was proposed first.
-    const place = ({ cell, proposal }: DrawnProposal) =>
-      2 * (places.get(cell) ?? 0) + Number(proposal.action === "insert");
-    return [...this.drawn.values()].sort((a, b) => place(a) - place(b));
+  /** A new cell stands below the one that it is drawn in, whichever was proposed first. */
+  protected override rank({ proposal }: DrawnProposal, index: number): [number, number] {
+    return [index, Number(proposal.action === "insert")];
   }
 
-  get #current(): DrawnProposal | undefined {
-    const all = this.inOrder;
-    const { activeCell } = this.panel.content;
-    return (
-      all.find(({ bar }) => bar.hasFocus) ??
-      all.find(({ cell }) => cell === activeCell) ??
-      all.find(({ proposal }) => proposal.id === this.#at?.id) ??
-      all[0]
-    );
+  get #last(): DrawnProposal | undefined {
+    return this.#at && this.drawn.get(this.#at.id);
   }
 
   /** Brings it before the user, unless they are typing in another cell. */
@@ -300,14 +292,38 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     const drawn = this.drawn.get(id);
     const typing = document.activeElement?.closest(".cm-content");
     if (!drawn || (typing && this.panel.node.contains(typing) && !drawn.cell.node.contains(typing))) return;
-    void this.#scrollTo(drawn);
+    void this.#show(drawn);
   }
 
-  async #scrollTo({ cell, bar }: DrawnProposal): Promise<void> {
-    const { content } = this.panel;
-    await Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(cell), "smart")).catch(() => {});
-    await cell.ready;
-    if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });
+  async #show(drawn: DrawnProposal): Promise<void> {
+    await this.scrollTo(drawn);
+    if (drawn.bar.node.isConnected) drawn.bar.node.scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** What is proposed, in a sentence. */
+function sentence({ action, others, newKind, newTags, title }: CellProposal): string {
+  switch (action) {
+    case "insert":
+      return "The agent proposes this new cell.";
+    case "replace":
+      return "The agent proposes to replace this cell.";
+    case "delete":
+      return "The agent proposes to delete this cell.";
+    case "move":
+      return "The agent proposes to move this cell to the marked place.";
+    case "split":
+      return "The agent proposes to split this cell in two.";
+    case "merge":
+      return `The agent proposes to merge this cell with the ${others?.length === 1 ? "next one" : `next ${others?.length}`}.`;
+    case "type":
+      return `The agent proposes to make this a ${newKind === "markdown" ? "Markdown" : line(newKind, 20)} cell.`;
+    case "tags":
+      return newTags?.length
+        ? `The agent proposes these tags for this cell: ${line(newTags.join(", "), 200)}.`
+        : "The agent proposes to remove this cell's tags.";
+    default:
+      return `The agent proposes: ${title}`;
   }
 }
 

@@ -17,13 +17,13 @@ export function fitWidth(sidebar: Widget): void {
   if (!followed.has(split)) {
     followed.add(split);
     split.handleMoved.connect(() => {
-      if (sidebar.isVisible) remember(area.node.offsetWidth);
+      if (sidebar.isVisible) localStorage.setItem(KEY, String(Math.round(area.node.offsetWidth)));
     });
   }
   const sizes = widened(
     split.widgets.map((one) => (one.isVisible ? one.node.offsetWidth : 0)),
     split.widgets.indexOf(area),
-    remembered(),
+    Number(localStorage.getItem(KEY)) || undefined,
   );
   if (sizes) split.setRelativeSizes(sizes);
 }
@@ -49,12 +49,3 @@ function placeOf(sidebar: Widget): [SplitPanel, Widget] | undefined {
 }
 
 const isSplit = (widget: Widget): widget is SplitPanel => "setRelativeSizes" in widget;
-
-function remembered(): number | undefined {
-  const width = Number(localStorage.getItem(KEY));
-  return width > 0 ? width : undefined;
-}
-
-function remember(width: number): void {
-  localStorage.setItem(KEY, String(Math.round(width)));
-}

@@ -4,8 +4,7 @@ import { Panel, Widget } from "@lumino/widgets";
 import type { Addition } from "./add-to-chat";
 import type { Failed } from "./failed-cells";
 import icon from "./icon";
-import { noticeElement } from "./notice";
-import { noNotebook } from "./notices";
+import { noNotebook, noticeElement } from "./notices";
 import type { Session } from "./session";
 import { fitWidth } from "./sidebar-width";
 

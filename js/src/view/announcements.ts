@@ -23,15 +23,15 @@ export function useAnnouncements(chat: ChatState | undefined, agent: string): vo
     const ended = chat?.turns.at(-1);
     if (running.current && ended?.id === running.current) announce(`${agent} ${ENDED[ended.state]}.`);
     running.current = chat?.activeTurn?.id;
-    for (const { id, message } of chat?.inputRequests ?? []) {
+    const forms = (chat?.inputRequests ?? []).map(({ id, message }) => [
+      id,
+      `asks: ${line(message, 200) || "see the form above the message box"}`,
+    ]);
+    const calls = questions(chat?.activeTurn).map(([id, title]) => [id, `asks for permission: ${title}`]);
+    for (const [id = "", what] of [...forms, ...calls]) {
       if (asked.current.has(id)) continue;
       asked.current.add(id);
-      announce(`${agent} asks: ${line(message, 200) || "see the form above the message box"}`);
-    }
-    for (const [id, title] of questions(chat?.activeTurn)) {
-      if (asked.current.has(id)) continue;
-      asked.current.add(id);
-      announce(`${agent} asks for permission: ${title}`);
+      announce(`${agent} ${what}`);
     }
   }, [chat, agent, announce]);
 }

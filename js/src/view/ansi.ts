@@ -79,42 +79,35 @@ function styleOf(pen: Pen): string {
 }
 
 const MARKS: Record<number, string> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" };
+const ENDS: Record<number, readonly string[]> = { 22: ["bold", "dim"], 23: ["italic"], 24: ["underline"] };
+/** Where each range of eight colours begins, by its first code. */
+const COLOURS = [
+  ["fg", 30, 0],
+  ["fg", 90, 8],
+  ["bg", 40, 0],
+  ["bg", 100, 8],
+] as const;
 
 function paint(pen: Pen, parameters: string): void {
   const codes = parameters.split(/[;:]/).map(Number);
   for (let at = 0; at < codes.length; at += 1) {
     const code = codes[at] as number;
-    if (code === 38 || code === 48) {
-      const indexed = codes[at + 1] === 5;
-      setColour(pen, code === 38, indexed ? basicColour(codes[at + 2]) : undefined);
-      at += indexed ? 2 : 4;
-    } else paintOne(pen, code);
+    if (code !== 38 && code !== 48) {
+      paintOne(pen, code);
+      continue;
+    }
+    const index = codes[at + 1] === 5 ? (codes[at + 2] ?? -1) : -1;
+    pen[code === 38 ? "fg" : "bg"] = index >= 0 && index < 16 ? index : undefined;
+    at += codes[at + 1] === 5 ? 2 : 4;
   }
 }
 
 function paintOne(pen: Pen, code: number): void {
   const mark = MARKS[code];
-  if (code === 0) {
-    pen.fg = undefined;
-    pen.bg = undefined;
-    pen.marks.clear();
-  } else if (mark) pen.marks.add(mark);
-  else if (code === 22) ["bold", "dim"].map((name) => pen.marks.delete(name));
-  else if (code === 23) pen.marks.delete("italic");
-  else if (code === 24) pen.marks.delete("underline");
-  else if (code >= 30 && code <= 37) pen.fg = code - 30;
-  else if (code >= 90 && code <= 97) pen.fg = code - 82;
-  else if (code >= 40 && code <= 47) pen.bg = code - 40;
-  else if (code >= 100 && code <= 107) pen.bg = code - 92;
-  else if (code === 39) pen.fg = undefined;
-  else if (code === 49) pen.bg = undefined;
-}
-
-function setColour(pen: Pen, foreground: boolean, colour: number | undefined): void {
-  if (foreground) pen.fg = colour;
-  else pen.bg = colour;
-}
-
-function basicColour(index: number | undefined): number | undefined {
-  return index !== undefined && index >= 0 && index < 16 ? index : undefined;
+  if (code === 0) Object.assign(pen, newPen());
+  if (mark) pen.marks.add(mark);
+  for (const end of ENDS[code] ?? []) pen.marks.delete(end);
+  if (code === 39) pen.fg = undefined;
+  if (code === 49) pen.bg = undefined;
+  for (const [ground, from, first] of COLOURS) if (code >= from && code < from + 8) pen[ground] = code - from + first;
 }

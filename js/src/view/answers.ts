@@ -32,11 +32,11 @@ export function trouble(question: ChatInputQuestion, given: Given | undefined): 
   if (question.kind === "multi-select") return listTrouble(question, asList(given).length);
   const text = typeof given === "string" ? given.trim() : "";
   if (text === "") return question.required ? "This field is required." : "";
-  if (question.kind === "text") return lengthTrouble(text.length, question.min, question.max);
+  if (question.kind === "text") return sizeTrouble(text.length, question, " characters");
   const value = Number(text.replace(",", "."));
   if (!Number.isFinite(value)) return "Enter a number.";
   if (question.kind === "integer" && !Number.isInteger(value)) return "Enter a whole number.";
-  return sizeTrouble(value, question.min, question.max);
+  return sizeTrouble(value, question);
 }
 
 function listTrouble(
@@ -47,14 +47,9 @@ function listTrouble(
   return max !== undefined && chosen > max ? `Choose at most ${max}.` : "";
 }
 
-function lengthTrouble(length: number, min: number | undefined, max: number | undefined): string {
-  if (min !== undefined && length < min) return `Enter at least ${min} characters.`;
-  return max !== undefined && length > max ? `Enter at most ${max} characters.` : "";
-}
-
-function sizeTrouble(value: number, min: number | undefined, max: number | undefined): string {
-  if (min !== undefined && value < min) return `Enter at least ${min}.`;
-  return max !== undefined && value > max ? `Enter at most ${max}.` : "";
+function sizeTrouble(size: number, { min, max }: { min?: number; max?: number }, of = ""): string {
+  if (min !== undefined && size < min) return `Enter at least ${min}${of}.`;
+  return max !== undefined && size > max ? `Enter at most ${max}${of}.` : "";
 }
 
 export function answersOf(questions: readonly ChatInputQuestion[], given: Answers): Record<string, ChatInputAnswer> {

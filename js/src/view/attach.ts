@@ -15,11 +15,6 @@ export interface Taken {
   trouble: string;
 }
 
-/** The files of a paste or a drop. */
-export function filesOf(data: DataTransfer | null): File[] {
-  return [...(data?.files ?? [])];
-}
-
 export async function takePictures(files: readonly File[], before: readonly Picture[]): Promise<Taken> {
   const pictures: Picture[] = [];
   const troubles: string[] = [];

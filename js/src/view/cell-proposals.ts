@@ -2,24 +2,18 @@
  * Gives the notebook the changes of its cells that agents ask leave for, so that they can be shown in the cells. What
  * answers one there answers the card in the chat, in every window, and the other way round: it is the same question.
  */
-import { effect, type Signal, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import type { ChatState, ToolCallPendingConfirmationState } from "../state/types.gen";
-import { watchOffers } from "./followers";
+import { effectWithOffers } from "./followers";
 import { chatChannel } from "./identity";
 import { confirmation, narrowest, optionsOf, pendingCalls } from "./permission-answer";
 import { line } from "./plain";
 import { isArchived, needsAnswer } from "./status";
-import { type CellProposal, isOver, type Store } from "./store";
+import { type CellProposal, isOver, perStore, type Store } from "./store";
 import { CellView } from "./visibility";
 
 /** Why proposals cannot be accepted as the notebook is now, by their ids. */
-const obstacles = new WeakMap<Store, Signal<Readonly<Record<string, string>>>>();
-
-export function obstaclesOf(store: Store): Signal<Readonly<Record<string, string>>> {
-  const known = obstacles.get(store) ?? signal({});
-  obstacles.set(store, known);
-  return known;
-}
+export const obstaclesOf = perStore(() => signal<Readonly<Record<string, string>>>({}));
 
 export function proposalId(chat: string, turnId: string, toolCallId: string): string {
   return `${chat} ${turnId} ${toolCallId}`;
@@ -29,9 +23,7 @@ export function proposalId(chat: string, turnId: string, toolCallId: string): st
 export function followProposals(store: Store): () => void {
   let last = "";
   const view = new CellView(store, "cell-proposals");
-  const [offers, unlisten] = watchOffers();
-  const end = effect(() => {
-    offers.value;
+  const end = effectWithOffers(() => {
     const isHere = !isOver(store.connection.value);
     const waiting = store.root.value?.sessions?.filter((one) => !isArchived(one) && needsAnswer(one.status)) ?? [];
     const proposals = isHere ? waiting.flatMap(({ resource }) => proposalsOf(store, resource)) : [];
@@ -43,7 +35,6 @@ export function followProposals(store: Store): () => void {
     notebook.propose(proposals);
   });
   return () => {
-    unlisten();
     end();
     view.close();
     if (last) store.notebook?.propose?.([]);

@@ -3,33 +3,31 @@
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { KernelAccess } from "../state/answers";
 import type { SessionSummary } from "../state/types.gen";
-import { uuid } from "../uuid";
 import { useAfterRestart } from "./after-restart";
+import { ConfirmCard, ErrorCard, PlainBanner } from "./cards";
 import { useMemory, useView } from "./context";
-import { Button } from "./controls";
+import { Button, useFocused } from "./controls";
 import { Conversation, type ConversationTask } from "./conversation";
-import { ErrorCard } from "./error-card";
 import { Panel, type PanelName } from "./history";
-import { isHistoryKey } from "./history/key";
 import { useHostEvent } from "./host-events";
-import { Spacer, Waiting } from "./icons";
-import { isRemote, isTab, ROOT, sessionChannel } from "./identity";
+import { Waiting } from "./icons";
+import { isRemote, isTab, ROOT, sessionChannel, uuid } from "./identity";
+import { isFindKey, isHistoryKey } from "./keyboard";
 import { ConnectionBanner, Start } from "./notices";
 import { OnDemand } from "./on-demand";
-import { PairQuestion } from "./pair-question";
 import { line, reason } from "./plain";
 import { Refusals } from "./rejected-actions";
 import { isArchived } from "./status";
 import { isOver } from "./store";
 import { TabMenu } from "./tab-menu";
 import { agentName, NewTab, Tabs, tabId } from "./tabs";
-import { useAfter } from "./use-work";
+import { useAfter, useArmed } from "./use-work";
 
 /** How long a closed tab can be brought back from here; the kernel waits a little longer. */
 const UNDO_FOR = 10_000;
 
 export function Chat({ tab }: { tab?: string | undefined }) {
-  const { store, cadence, root: shadow, toBox } = useView();
+  const { store, cadence, root: shadow, toBox, announce } = useView();
   const id = useId();
   const connection = store.connection.value;
   const refusal = store.refusal.value;
@@ -47,14 +45,25 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     setAdding(false);
   };
   const [trouble, setTrouble] = useState<Trouble>();
-  const create = useCreate(sessions, select, setTrouble);
-  const afterRestart = useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
-  const duplicate = useDuplicate(sessions, select, setTrouble);
-  const { closed, close, reopen } = useClosing(sessions, select);
-  const reopened = useExpected(sessions, (resource) => {
+  const goTo = (resource: string) => {
     select(resource);
     toBox();
-  });
+  };
+  const start = useMaking(sessions, goTo, setTrouble);
+  const create = (agent: string, kernel?: KernelAccess) =>
+    start("started", store.request("createSession", { agent, tabId: uuid(), reuse: true, ...(kernel && { kernel }) }));
+  const afterRestart = useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
+  const copy = useMaking(
+    sessions,
+    (resource) => {
+      select(resource);
+      announce("Conversation duplicated.");
+    },
+    setTrouble,
+  );
+  const duplicate = (resource: string) => copy("duplicated", store.request("forkSession", { channel: resource }));
+  const { closed, close, reopen } = useClosing(sessions, select);
+  const reopened = useExpected(sessions, goTo);
   useHostEvent<unknown>("agentnb-open", (event) => {
     const resource = event.detail;
     const known = root?.sessions?.find((one) => one.resource === resource);
@@ -97,7 +106,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   };
   return (
     <section
-      class="chat"
+      class="column chat"
       aria-label="Agent chat"
       onKeyDown={(event) => {
         if (isFindKey(event)) find();
@@ -125,7 +134,6 @@ export function Chat({ tab }: { tab?: string | undefined }) {
               history.leave();
               setAdding(true);
             }}
-            onHistory={isElsewhere ? undefined : () => history.show("history")}
             onPair={pairing === false ? () => askToPair(true) : undefined}
             disabled={dead}
           />
@@ -133,8 +141,6 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             <TabMenu
               session={active}
               onDo={begin}
-              onHistory={() => history.show("history")}
-              onSettings={() => history.show("settings")}
               onDuplicate={duplicate}
               onRestart={restart}
               onRefused={() => setTrouble({ what: "notifications", why: REFUSED })}
@@ -155,14 +161,11 @@ export function Chat({ tab }: { tab?: string | undefined }) {
       )}
       <Refusals here={(channel) => active === undefined || sessionChannel(channel) !== active} />
       {closed && (
-        <div class="banner plain-banner">
-          <span class="cut">
-            Closed {agentName(agents, closed.provider, closed.title)}
-            {closed.title && `: ${line(closed.title, 60)}`}
-          </span>
-          <Spacer />
+        <PlainBanner
+          text={`Closed ${agentName(agents, closed.provider, closed.title)}${closed.title && `: ${line(closed.title, 60)}`}`}
+        >
           <Button onClick={reopen}>Undo</Button>
-        </div>
+        </PlainBanner>
       )}
       {afterRestart}
       {trouble && <ErrorCard title={titleOf(trouble)} message={trouble.why} />}
@@ -180,17 +183,10 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         />
       )}
       {root && !history.isShown && (isAdding || sessions.length === 0) && (
-        <Start
-          id={`${id}-panel`}
-          agents={offered}
-          onNew={create}
-          onPanel={history.show}
-          disabled={dead}
-          all={isAdding}
-        />
+        <Start id={`${id}-panel`} agents={offered} onNew={create} disabled={dead} all={isAdding} />
       )}
       {root && !history.isShown && !isAdding && active && (
-        <div class="panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>
+        <div class="column panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>
           <Conversation
             key={active}
             resource={active}
@@ -229,11 +225,6 @@ function usePanel() {
   return { isShown, show: open, close, leave: () => show(undefined), toggle };
 }
 
-/** Ctrl+F, or Command+F: finds in the conversation. The browser's own find stays on F3. */
-function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
-  return key === "f" && (ctrlKey || metaKey) && !altKey && !shiftKey;
-}
-
 /** The active tab: what was chosen here, else what was asked for, else the newest. */
 function useActive(sessions: readonly SessionSummary[], tab: string | undefined) {
   const { drafts } = useView();
@@ -264,34 +255,14 @@ function titleOf({ what }: Trouble): string {
 
 type Say = (trouble: Trouble | undefined) => void;
 
-/** Starts a conversation and goes to its tab: the one that the kernel names, for other windows start some, too. */
-function useCreate(sessions: readonly SessionSummary[], select: (resource: string) => void, say: Say) {
-  const { store, toBox } = useView();
-  const expect = useExpected(sessions, (resource) => {
-    select(resource);
-    toBox();
-  });
-  return (agent: string, kernel?: KernelAccess) => {
+/** Has the kernel make a conversation, and goes to its tab: the one that it names, for other windows start some, too. */
+function useMaking(sessions: readonly SessionSummary[], then: (resource: string) => void, say: Say) {
+  const expect = useExpected(sessions, then);
+  return (what: Trouble["what"], made: Promise<{ readonly channel: string }>) => {
     say(undefined);
-    store.request("createSession", { agent, tabId: uuid(), reuse: true, ...(kernel && { kernel }) }).then(
+    made.then(
       ({ channel }) => expect(channel),
-      (error: unknown) => say({ what: "started", why: reason(error) }),
-    );
-  };
-}
-
-/** Duplicates a conversation and goes to the tab of the new one. */
-function useDuplicate(sessions: readonly SessionSummary[], select: (resource: string) => void, say: Say) {
-  const { store, announce } = useView();
-  const expect = useExpected(sessions, (resource) => {
-    select(resource);
-    announce("Conversation duplicated.");
-  });
-  return (resource: string) => {
-    say(undefined);
-    store.request("forkSession", { channel: resource }).then(
-      ({ channel }) => expect(channel),
-      (error: unknown) => say({ what: "duplicated", why: reason(error) }),
+      (error: unknown) => say({ what, why: reason(error) }),
     );
   };
 }
@@ -327,4 +298,30 @@ function useClosing(sessions: readonly SessionSummary[], select: (resource: stri
     setClosed(undefined);
   };
   return { closed, close, reopen };
+}
+
+const PAIRING = (
+  <p>
+    Every program of yours on this machine can then see the variables and cells of this notebook. It can run code and
+    change cells as your permissions say: by default you are asked each time. That ends when you unpair, or when the
+    kernel ends.
+  </p>
+);
+
+/** Asks before the kernel is opened to programs of the user's own: it widens who can reach it. */
+function PairQuestion({ onYes, onNo }: { onYes: () => void; onNo: () => void }) {
+  const no = useFocused<HTMLButtonElement>();
+  const armed = useArmed("pair");
+  return (
+    <ConfirmCard title="Pair a terminal agent?" what={PAIRING} onNo={onNo}>
+      <div class="row wraps restart">
+        <Button class="primary" aria-disabled={!armed} onClick={() => armed && onYes()}>
+          Pair
+        </Button>
+        <Button ref={no} onClick={onNo}>
+          Cancel
+        </Button>
+      </div>
+    </ConfirmCard>
+  );
 }

@@ -33,7 +33,7 @@ export function useView(): View {
   return useContext(ViewContext);
 }
 
-/** State that survives a switch of tabs: kept by the view under `key`. */
+/** State that outlives its component: kept by the view under `key`. */
 export function useMemory<T>(key: string, initial: T): [T, (value: T) => void] {
   const { memory } = useView();
   const [, redraw] = useState(0);

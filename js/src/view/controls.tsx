@@ -1,5 +1,5 @@
 /** The buttons, fields and forms of the chat: each look and each habit is declared here once. */
-import type { ButtonHTMLAttributes, ComponentChildren, FormHTMLAttributes, Ref, TargetedKeyboardEvent } from "preact";
+import type { ButtonHTMLAttributes, FormHTMLAttributes, Ref, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { plain } from "./plain";
 
@@ -69,14 +69,7 @@ export function Choice<T extends string | number>({ label, options, value, onCho
   );
 }
 
-interface BannerProps {
-  class?: string;
-  icon: ComponentChildren;
-  children: ComponentChildren;
-  action?: ComponentChildren;
-}
-
-type FormProps = Omit<FormHTMLAttributes<HTMLFormElement>, "label" | "onSubmit"> & {
+export type FormProps = Omit<FormHTMLAttributes<HTMLFormElement>, "label" | "onSubmit"> & {
   label?: string;
   onSubmit: () => void;
 };
@@ -96,9 +89,9 @@ export function Form({ label, onSubmit, ...rest }: FormProps) {
 }
 
 /** What went wrong, read out; nothing where nothing did. */
-export function Trouble({ text }: { text: string }) {
+export function Trouble({ text, class: name = "error-text" }: { text: string | undefined; class?: string }) {
   return text ? (
-    <p class="error-text" role="alert">
+    <p class={name} role="alert">
       {plain(text)}
     </p>
   ) : null;
@@ -111,17 +104,6 @@ export function onEscape(leave: () => void) {
     event.stopPropagation();
     leave();
   };
-}
-
-/** A line above the conversation: what it says, and what can be done. */
-export function Banner({ class: more = "", icon, children, action }: BannerProps) {
-  return (
-    <div class={`banner${more && ` ${more}`}`} role="status">
-      {icon}
-      <div>{children}</div>
-      {action}
-    </div>
-  );
 }
 
 /** A ref to what takes the keyboard's focus when it appears. */

@@ -1,7 +1,6 @@
 /** One conversation: its transcript, what is asked of the reader, what waits, and the box to write in. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { AgentInfo, ChatState, SessionState, SessionSummary } from "../state/types.gen";
-import { AllChanges } from "./all-changes";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, useView } from "./context";
 import { copyText } from "./copy";
@@ -9,16 +8,17 @@ import { EmptyChat } from "./empty-chat";
 import { chatMarkdown, fetchAll } from "./export";
 import { Find } from "./find";
 import { FollowUps } from "./follow-ups";
-import { Waiting } from "./icons";
+import { IconButton, Waiting } from "./icons";
 import { chatChannel, isInTerminal, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { AgentWarning, SessionTrouble, useGap } from "./notices";
 import { useOnScreen } from "./on-screen";
+import { AllChanges } from "./parts/change-set";
 import { line } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
 import { Refusals } from "./rejected-actions";
-import { Rename } from "./rename";
+import { RenameForm } from "./rename";
 import { fileName, save } from "./save-file";
 import { isIdle, isRead } from "./status";
 import { Meter } from "./status-bar";
@@ -56,8 +56,14 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   useOnScreen(resource);
   useMarkRead(resource, session, chat);
   useTaking(doing, setDoing, channel, chat, title || agent);
+  const stop = () => setDoing(undefined);
   const gap = useGap(resource);
-  const wake = useWaking(resource);
+  const woken = useRef(false);
+  // What the agent of a tab offers is wanted while one writes. Where a kernel cannot start it so, the first prompt does.
+  const wake = () => {
+    if (!woken.current) store.request("openSession", { channel: resource }).catch(() => undefined);
+    woken.current = true;
+  };
   if (!session || !chat) return gap ? null : <Waiting text={`Opening ${agent}…`} />;
   const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
   const process = session.agentProcess;
@@ -66,14 +72,26 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   const asleep = isEmpty && session.lifecycle === "creating" && process === undefined;
   return (
     <PlaceContext.Provider value={place}>
-      {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
-      {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
-      {doing === "changes" && <AllChanges title={title || agent} onDone={() => setDoing(undefined)} />}
+      {doing === "rename" && (
+        <RenameForm
+          class="row bar-form"
+          title={title}
+          onRename={(title) => store.dispatch(resource, { type: "session/titleChanged", title })}
+          onDone={stop}
+          onKeyDown={(event) => {
+            event.stopPropagation();
+            if (event.key === "Escape") stop();
+          }}
+          cancel={<IconButton name="Cancel" icon="cross" onClick={stop} />}
+        />
+      )}
+      {doing === "find" && <Find chat={chat} onJump={setJump} onDone={stop} />}
+      {doing === "changes" && <AllChanges title={title || agent} onDone={stop} />}
       {isEmpty && !failed && !inTerminal && <EmptyChat agent={agent} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />
       <AgentWarning session={session} />
-      <div class="foot">
+      <div class="column foot">
         <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
         <Refusals here={(one) => sessionChannel(one) === resource} />
         <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />
@@ -116,18 +134,6 @@ function useMarkRead(resource: string, session: SessionState | undefined, chat: 
     told.current = turns;
     store.dispatch(resource, { type: "session/isReadChanged", isRead: true });
   }, [status, chat?.activeTurn, turns, seen, resource, store]);
-}
-
-/** Has the agent of a tab that nobody has prompted started, once: what it offers is wanted while one writes. */
-function useWaking(resource: string): () => void {
-  const { store } = useView();
-  const asked = useRef(false);
-  return () => {
-    if (asked.current) return;
-    asked.current = true;
-    // Where a kernel cannot, the first prompt does it.
-    store.request("openSession", { channel: resource }).catch(() => undefined);
-  };
 }
 
 /** Copies or saves the conversation when its menu asks for it. */

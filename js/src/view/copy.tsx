@@ -21,7 +21,7 @@ export function CopyButton({ text, label, words, icon = "copy" }: Props) {
   return (
     <button
       type="button"
-      class={words ? "copy worded" : "icon-button copy"}
+      class={words ? "row copy worded" : "icon-button copy"}
       aria-label={said || label}
       title={said || label}
       onClick={copy}

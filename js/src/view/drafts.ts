@@ -9,14 +9,13 @@ import { effect, type Signal, signal } from "@preact/signals";
 import type { Picture } from "./attach";
 import { chatChannel } from "./identity";
 import { store as keep, stored, storedKeys } from "./storage";
-import { messageOf, type Refusal, type Store } from "./store";
+import { messageOf, perStore, type Refusal, type Store } from "./store";
 
 const SAVE_AFTER = 400;
 const PREFIX = "agentnb draft ";
 const PICTURES = "agentnb pictures ";
 /** Characters of the pictures of one chat that are kept: texts need room, too. */
 const MOST = 1_400_000;
-const NONE: readonly Picture[] = [];
 
 interface Saved {
   text: string;
@@ -50,24 +49,19 @@ export class Drafts {
   }
 
   of(chat: string): Signal<string> {
-    let text = this.#texts.get(chat);
-    if (!text) {
-      const own = stored<Saved>(PREFIX + chat)?.text;
-      text = signal(own ?? this.#store.drafts?.peek()[chat] ?? "");
-      this.#texts.set(chat, text);
-    }
+    const text =
+      this.#texts.get(chat) ?? signal(stored<Saved>(PREFIX + chat)?.text ?? this.#store.drafts?.peek()[chat] ?? "");
+    this.#texts.set(chat, text);
     return text;
   }
 
   pictures(chat: string): Signal<readonly Picture[]> {
-    let found = this.#pictures.get(chat);
-    if (!found) {
-      const own = stored<readonly Picture[]>(PICTURES + chat) ?? NONE;
-      if (own.length > 0) this.#kept.add(chat);
-      found = signal(own);
-      this.#pictures.set(chat, found);
-    }
-    return found;
+    const known = this.#pictures.get(chat);
+    if (known) return known;
+    const own = signal(stored<readonly Picture[]>(PICTURES + chat) ?? []);
+    if (own.peek().length > 0) this.#kept.add(chat);
+    this.#pictures.set(chat, own);
+    return own;
   }
 
   setPictures(chat: string, pictures: readonly Picture[]): void {
@@ -165,14 +159,5 @@ export class Drafts {
   }
 }
 
-const all = new WeakMap<Store, Drafts>();
-
 /** The drafts of one store, shared by its views. */
-export function draftsOf(store: Store): Drafts {
-  let drafts = all.get(store);
-  if (!drafts) {
-    drafts = new Drafts(store);
-    all.set(store, drafts);
-  }
-  return drafts;
-}
+export const draftsOf = perStore((store) => new Drafts(store));

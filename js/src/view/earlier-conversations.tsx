@@ -1,5 +1,5 @@
 /** What this notebook's earlier kernels left in the log: conversations that can be opened again. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Answer } from "../state/answers";
 import type { SessionRecord } from "../state/requests.gen";
 import { useView } from "./context";
@@ -7,6 +7,7 @@ import { Button } from "./controls";
 import { Icon, Spacer } from "./icons";
 import { count, line, reason } from "./plain";
 import { agentName } from "./tabs";
+import { useAnswer } from "./use-work";
 
 /** What was not open when its kernel ended is offered up to this many; what was, all of it. */
 const AT_MOST = 6;
@@ -15,24 +16,15 @@ const LOOKED_AT = 100;
 export function Earlier() {
   const { store, memory, announce } = useView();
   const root = store.root.value;
-  const host = store.hostId.value;
-  const [kept, setKept] = useState<readonly SessionRecord[]>([]);
   const [busy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    let gone = false;
-    store.request("listSessions", { here: true, limit: LOOKED_AT }).then(
-      (answer) => {
-        if (gone) return;
-        setKept(keptHere(answer));
-        if (answer.note) setTrouble(answer.note);
-      },
-      () => undefined, // an older kernel: nothing is offered
-    );
-    return () => {
-      gone = true;
-    };
-  }, [store, host]);
+  const [failed, setFailed] = useState<string>();
+  // An older kernel: nothing is offered.
+  const { answer } = useAnswer(
+    () => store.request("listSessions", { here: true, limit: LOOKED_AT }),
+    [store, store.hostId.value],
+  );
+  const trouble = failed ?? answer?.note;
+  const kept = answer ? keptHere(answer) : [];
   const opened = new Set((root?.sessions ?? []).map((session) => session.resource));
   const left = kept.filter((one) => !opened.has(one.uri));
   const wereOpen = left.filter((one) => one.open);
@@ -40,7 +32,7 @@ export function Earlier() {
   if (offered.length === 0) return null;
   const open = async (wanted: readonly SessionRecord[]) => {
     setBusy(true);
-    setTrouble("");
+    setFailed("");
     const failed: string[] = [];
     for (const { uri, title } of [...wanted].reverse()) {
       try {
@@ -51,12 +43,12 @@ export function Earlier() {
       }
     }
     if (failed.length < wanted.length) announce(reopened(wanted.length - failed.length));
-    setTrouble(failed.join(" "));
+    setFailed(failed.join(" "));
     setBusy(false);
   };
   return (
     <section class="column earlier-list" aria-label="Earlier conversations">
-      <h3>
+      <h3 class="row wraps">
         Earlier in this notebook
         {wereOpen.length > 1 && (
           <Button disabled={busy} onClick={() => open(wereOpen)}>

@@ -17,28 +17,24 @@ export function useElapsed(turn: ActiveTurn): number {
   return useSince(turn.startedAt === undefined ? (memory.get(key) as number) : turn.startedAt - store.ahead.value);
 }
 
-/** Milliseconds since `began`, by the page's clock; counts on. */
-function useSince(began: number): number {
+/** Milliseconds since `began`, by the page's clock; counts on while it is `running`. */
+function useSince(began: number, running = true): number {
   const [now, tick] = useState(Date.now);
   useEffect(() => {
+    if (!running) return;
     const timer = setInterval(() => tick(Date.now()), 1000);
     return () => clearInterval(timer);
-  }, []);
+  }, [running]);
   return Math.max(0, now - began);
 }
 
 /** How long code in the kernel has run so far, or took. */
 export function RunTime({ run: { startedAt, endedAt } }: { run: ToolCallRun }) {
-  return endedAt === undefined ? <RunningTime startedAt={startedAt} /> : <Lasted ms={endedAt - startedAt} />;
+  const { store } = useView();
+  const soFar = useSince(startedAt - store.ahead.value, endedAt === undefined);
+  const ms = endedAt === undefined ? soFar : endedAt - startedAt;
+  return <span class="dim elapsed">{ms < 9950 ? `${(Math.max(ms, 100) / 1000).toFixed(1)} s` : duration(ms)}</span>;
 }
-
-function RunningTime({ startedAt }: { startedAt: number }) {
-  return <Lasted ms={useSince(startedAt - useView().store.ahead.value)} />;
-}
-
-const Lasted = ({ ms }: { ms: number }) => (
-  <span class="dim elapsed">{ms < 9950 ? `${(Math.max(ms, 100) / 1000).toFixed(1)} s` : duration(ms)}</span>
-);
 
 /** How long a turn took, where that is known and worth a word. */
 export function Took({ turn: { startedAt, endedAt } }: { turn: Turn }) {

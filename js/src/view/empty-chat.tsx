@@ -1,5 +1,5 @@
 /** A conversation before its first message: what it can do, examples made of the user's notebook, and the keys. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Answer } from "../state/answers";
 import { usePlace, useView } from "./context";
 import { TextButton } from "./controls";
@@ -8,6 +8,7 @@ import { showPanel } from "./host-events";
 import { Icon } from "./icons";
 import { OfferedPrompts } from "./offered-prompts";
 import { line } from "./plain";
+import { useAnswer } from "./use-work";
 
 const LONGEST = 200;
 const MOST = 3;
@@ -15,7 +16,7 @@ const MOST = 3;
 export function EmptyChat({ agent }: { agent: string }) {
   const { prompts, ask } = useExamples();
   return (
-    <div class="empty" onPointerEnter={ask}>
+    <div class="column empty" onPointerEnter={ask}>
       <Icon name="chat" className="large" />
       <h2>Ask {agent}</h2>
       <ul class="abilities">
@@ -27,7 +28,7 @@ export function EmptyChat({ agent }: { agent: string }) {
         <Confinement />
       </ul>
       {prompts.length > 0 && <OfferedPrompts prompts={prompts} label="Examples" class="examples" />}
-      <p class="dim small keys">
+      <p class="row wraps dim small keys">
         <span>
           <kbd>@</kbd> mention
         </span>
@@ -65,16 +66,12 @@ function Confinement() {
 function useExamples() {
   const { store, visible } = useView();
   const { session } = usePlace();
-  const [prompts, set] = useState<readonly string[]>([]);
-  const isSeen = visible.value;
-  const ask = () => {
-    store.request("suggestPrompts", { channel: session }).then(
-      (answer) => set(shortened(answer)),
-      () => undefined, // an older kernel: no examples
-    );
-  };
-  useEffect(ask, [store, session, isSeen]);
-  return { prompts, ask };
+  const [times, again] = useState(0);
+  const { answer } = useAnswer(
+    () => store.request("suggestPrompts", { channel: session }), // an older kernel: no examples
+    [store, session, visible.value, times],
+  );
+  return { prompts: answer ? shortened(answer) : [], ask: () => again(times + 1) };
 }
 
 function shortened(answer: Answer<"suggestPrompts">): string[] {

@@ -4,7 +4,6 @@ import type { ChatState, Turn } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { TextField, useFocused } from "./controls";
 import { allTurns, fetchAll, turnMarkdown } from "./export";
-import { mark, unmark } from "./find-highlights";
 import { IconButton } from "./icons";
 import { count } from "./plain";
 import type { AnyTurn } from "./store";
@@ -91,4 +90,35 @@ export function findTurns(chat: ChatState, older: readonly Turn[], words: string
   return allTurns(chat, older)
     .filter((turn) => textOfTurn(turn, chat).includes(wanted))
     .map((turn) => turn.id);
+}
+
+/** The marks of found words (CSS Custom Highlight API); where the browser has none, the turn is only gone to. */
+const NAME = "agentnb-find";
+const MOST = 200;
+
+/** Takes the marks of this view away. */
+function unmark(root: ShadowRoot): void {
+  const ranges = globalThis.CSS?.highlights?.get(NAME);
+  for (const range of ranges ?? []) if ((range as Range).startContainer.getRootNode() === root) ranges?.delete(range);
+}
+
+/** Marks `words` in the turn's drawn text. */
+function mark(root: ShadowRoot, turnId: string, words: string): void {
+  unmark(root);
+  const turn = [...root.querySelectorAll<HTMLElement>("[data-turn]")].find((one) => one.dataset.turn === turnId);
+  const wanted = words.trim().toLowerCase();
+  if (!globalThis.CSS?.highlights || !turn || wanted === "") return;
+  const ranges = CSS.highlights.get(NAME) ?? new Highlight();
+  const walker = document.createTreeWalker(turn, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node && ranges.size < MOST; node = walker.nextNode()) {
+    const { length } = node.nodeValue ?? "";
+    const text = (node.nodeValue ?? "").toLowerCase();
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+      const range = new Range();
+      range.setStart(node, Math.min(at, length));
+      range.setEnd(node, Math.min(at + wanted.length, length));
+      ranges.add(range);
+    }
+  }
+  CSS.highlights.set(NAME, ranges);
 }

@@ -3,6 +3,22 @@ import type { ComponentChildren } from "preact";
 import { useMemory } from "./context";
 import { Icon } from "./icons";
 
+interface HeadProps {
+  isOpen: boolean;
+  onToggle: () => void;
+  children: ComponentChildren;
+}
+
+/** The line that opens and closes what stands below it. */
+export function FoldHead({ isOpen, onToggle, children }: HeadProps) {
+  return (
+    <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={onToggle}>
+      <Icon name="chevron" className="fold-mark" />
+      {children}
+    </button>
+  );
+}
+
 interface Props {
   id: string;
   /** Whether it is open as long as the reader has not chosen. */
@@ -17,10 +33,9 @@ export function Fold({ id, open = false, className = "", head, children }: Props
   const isOpen = chosen ?? open;
   return (
     <div class={`fold ${className}`} data-open={isOpen}>
-      <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={() => choose(!isOpen)}>
-        <Icon name="chevron" className="fold-mark" />
+      <FoldHead isOpen={isOpen} onToggle={() => choose(!isOpen)}>
         {head}
-      </button>
+      </FoldHead>
       {isOpen && <div class="fold-body">{children}</div>}
     </div>
   );

@@ -2,7 +2,7 @@
  * What follows all conversations of a store without a view: each is a module that is fetched when there is something to
  * follow.
  */
-import { effect, type ReadonlySignal, signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { AttentionContext } from "../attention";
 import type { CellChangesContext } from "../cell-changes";
 import { onOffer } from "../notebooks";
@@ -12,20 +12,27 @@ import { isOver, type Store } from "./store";
 
 type Follow<C> = (context: C) => () => void;
 
-/** Another value each time that a notebook is offered, and what ends that. */
-export function watchOffers(): [offers: ReadonlySignal<number>, unlisten: () => void] {
+/** An effect that runs again, too, each time that a notebook is offered; the result ends it. */
+export function effectWithOffers(run: () => void): () => void {
   const offers = signal(0);
   const unlisten = onOffer(() => {
     offers.value += 1;
   });
-  return [offers, unlisten];
+  const end = effect(() => {
+    offers.value;
+    run();
+  });
+  return () => {
+    unlisten();
+    end();
+  };
 }
 
 /** Fetches the module `name` as soon as `isWanted`, which signals can change, and lets it follow from then on. */
 function follow<C>(store: Store, name: string, context: C, isWanted: () => boolean): () => void {
   let isOver = false;
   let following: Promise<(() => void) | undefined> | undefined;
-  const end = effect(() => {
+  const end = effectWithOffers(() => {
     if (following || !isWanted()) return;
     following = store.module?.(name).then(
       ({ default: begin }) => (isOver ? undefined : (begin as Follow<C>)(context)),
@@ -41,17 +48,11 @@ function follow<C>(store: Store, name: string, context: C, isWanted: () => boole
 
 /** Has the changes of cells that were made without a question shown in the cells, where the notebook can. */
 export function followCellChanges(store: Store): () => void {
-  const [offers, unlisten] = watchOffers();
-  const end = follow<CellChangesContext>(store, "cell-changes", { store, effect, offers }, () => {
-    offers.value;
+  return follow<CellChangesContext>(store, "cell-changes", { store, effectWithOffers }, () => {
     const sessions = store.root.value?.sessions ?? [];
     const canChange = sessions.some(({ resource }) => store.session(resource).value?.config?.values.kernel === "run");
     return canChange && store.notebook?.applied !== undefined;
   });
-  return () => {
-    unlisten();
-    end();
-  };
 }
 
 /** Calls the user who looks elsewhere. */
@@ -70,10 +71,8 @@ export function followAttention(store: Store): () => void {
 
 /** Has the settings shown in the editor of the front end, where it has one, from the first connection to the kernel's end. */
 export function followSettings(store: Store): () => void {
-  const [offers, unlisten] = watchOffers();
   let over: AbortController | undefined;
-  const end = effect(() => {
-    offers.value;
+  const end = effectWithOffers(() => {
     if (isOver(store.connection.value)) return over?.abort();
     if (over || !store.root.value || !store.notebook?.settings) return;
     over = new AbortController();
@@ -89,7 +88,6 @@ export function followSettings(store: Store): () => void {
     });
   });
   return () => {
-    unlisten();
     end();
     over?.abort();
   };

@@ -1,14 +1,14 @@
 /** Back to before a message: undoes what its turn and all turns after it changed, once the reader has seen what that is. */
 import { useRef, useState } from "preact/hooks";
 import type { Turn } from "../state/types.gen";
+import { ConfirmCard } from "./cards";
 import { useOperations } from "./change-operations";
 import { changesOf, inWords, many, tallyOf, tallyOfAll } from "./change-set";
-import { ConfirmCard } from "./confirm-card";
 import { usePlace, useView } from "./context";
-import { Button, useFocused } from "./controls";
+import { Button, Trouble, useFocused } from "./controls";
 import { Icon } from "./icons";
 import { changesChannel } from "./identity";
-import { Menu } from "./menu";
+import { Menu, type MenuItem } from "./menu";
 import { ConflictChoices } from "./parts/conflicts";
 import { line } from "./plain";
 
@@ -26,6 +26,11 @@ export function GoBack({ turn }: { turn: Turn }) {
   const at = all.findIndex(({ id }) => id === turn.id);
   const later = at < 0 ? [] : all.slice(at).filter(canUndo);
   if (later.length === 0 && !isAsking) return null;
+  const back: MenuItem = {
+    name: "Back to before this message",
+    detail: "Undo what this turn and all after it changed",
+    onSelect: () => ask(true),
+  };
   const leave = () => {
     ask(false);
     holder.current?.querySelector("button")?.focus();
@@ -33,16 +38,7 @@ export function GoBack({ turn }: { turn: Turn }) {
   return (
     <>
       <span ref={holder}>
-        <Menu
-          label="Turn"
-          items={[
-            {
-              name: "Back to before this message",
-              detail: "Undo what this turn and all after it changed",
-              onSelect: () => ask(true),
-            },
-          ]}
-        >
+        <Menu label="Turn" items={[back]}>
           <Icon name="more" />
         </Menu>
       </span>
@@ -82,11 +78,7 @@ function Confirm({ turn, later, onDone }: { turn: Turn; later: readonly Turn[]; 
   );
   return (
     <ConfirmCard title={`Back to before “${line(turn.message.text, 60)}”?`} what={what} onNo={onDone}>
-      {operations.failed && (
-        <p class="note" role="alert">
-          {operations.failed}
-        </p>
-      )}
+      <Trouble text={operations.failed} class="note" />
       {operations.conflicts && <ConflictChoices id={`${turn.id} back`} operations={operations} />}
       {!operations.conflicts && (
         <div class="row wraps restart">

@@ -33,13 +33,13 @@ export function Panel({ id, name, onOpen, onClose, onRefused }: Props) {
     kept: memory,
   };
   return (
-    <section ref={box} class="panel" id={id} tabIndex={-1} aria-label={title} onKeyDown={onEscape(onClose)}>
+    <section ref={box} class="column panel" id={id} tabIndex={-1} aria-label={title} onKeyDown={onEscape(onClose)}>
       <div class="row history-bar">
         <h3>{title}</h3>
         <Spacer />
         <IconButton name="Close (Escape)" icon="cross" onClick={onClose} />
       </div>
-      <OnDemand key={name} name={name} what={`the ${name}`} className="panel" context={context} />
+      <OnDemand key={name} name={name} what={`the ${name}`} className="column panel" context={context} />
     </section>
   );
 }

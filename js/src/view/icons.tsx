@@ -1,5 +1,6 @@
 /** Small line drawings, 16 × 16, in the colour of the text they stand in. */
 
+import type { ButtonHTMLAttributes } from "preact";
 import { table } from "../state/object";
 
 const PATHS = table({
@@ -60,25 +61,16 @@ export function Icon({ name, className }: { name: IconName; className?: string }
   );
 }
 
-interface IconButtonProps {
+interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "name" | "icon" | "class"> {
   name: string;
   icon: IconName;
-  disabled?: boolean;
   className?: string;
-  onClick: () => void;
 }
 
 /** A button that is an icon; its name is heard and shown on hover. */
-export function IconButton({ name, icon, disabled, className = "", onClick }: IconButtonProps) {
+export function IconButton({ name, icon, className = "icon-button", ...rest }: IconButtonProps) {
   return (
-    <button
-      type="button"
-      class={`icon-button ${className}`}
-      aria-label={name}
-      title={name}
-      disabled={disabled}
-      onClick={onClick}
-    >
+    <button type="button" class={className} aria-label={name} title={name} {...rest}>
       <Icon name={icon} />
     </button>
   );
@@ -97,7 +89,7 @@ export function Spacer() {
 /** What stands where something is still to come. */
 export function Waiting({ text }: { text: string }) {
   return (
-    <div class="empty">
+    <div class="column empty">
       <Spinner />
       <p class="dim">{text}</p>
     </div>

@@ -1,5 +1,5 @@
 /** Names of things: fresh ids, and the channels that belong together. */
-import { isObject } from "../state/guard.ts";
+import { isObject } from "../state/object.ts";
 import type { RootState } from "../state/types.gen.ts";
 
 /** The channel of what there is in all. */

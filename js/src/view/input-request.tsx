@@ -78,13 +78,7 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
       ))}
       <div class="permission-options">
         <button type="submit" class="button primary">
-          {request.questions
-            ? request.url && questions.length === 0
-              ? "Done"
-              : "Send"
-            : request.url
-              ? "Done"
-              : "I've signed in"}
+          {request.url && questions.length === 0 ? "Done" : request.questions ? "Send" : "I've signed in"}
         </button>
         {(request.questions || request.url) && (
           <button type="button" class="button" onClick={() => complete("decline")}>

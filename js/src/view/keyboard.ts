@@ -23,12 +23,10 @@ export function keepShortcutsAway(host: HTMLElement): () => void {
       event.stopImmediatePropagation();
     }
   };
-  for (const kind of KINDS) host.addEventListener(kind, stop);
-  window.addEventListener("keydown", onKey, { capture: true });
-  return () => {
-    for (const kind of KINDS) host.removeEventListener(kind, stop);
-    window.removeEventListener("keydown", onKey, { capture: true });
-  };
+  const over = new AbortController();
+  for (const kind of KINDS) host.addEventListener(kind, stop, { signal: over.signal });
+  window.addEventListener("keydown", onKey, { capture: true, signal: over.signal });
+  return () => over.abort();
 }
 
 /** With Ctrl or Command and not what edits, moves or finds; with Alt it may be a letter of some keyboards. */
@@ -41,4 +39,22 @@ function passOn(event: KeyboardEvent): boolean {
   const { key, code, keyCode, ctrlKey, metaKey, shiftKey, repeat } = event;
   const same = { key, code, keyCode, ctrlKey, metaKey, shiftKey, repeat };
   return !document.body.dispatchEvent(new KeyboardEvent("keydown", { ...same, bubbles: true, cancelable: true }));
+}
+
+/** Ctrl+F, or Command+F: finds in what is shown. The browser's own find stays on F3. */
+export function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  return key === "f" && (ctrlKey || metaKey) && !altKey && !shiftKey;
+}
+
+/** Alt+H, which opens the history and closes it. By its place on the keyboard: with Option it is another letter on a Mac. */
+export function isHistoryKey({ code, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent): boolean {
+  return code === "KeyH" && altKey && !ctrlKey && !metaKey && !shiftKey;
+}
+
+/** The place that an arrow key, Home or End goes to from `at` in a list, round its ends; undefined for other keys. */
+export function targetOf(key: string, [back, forth]: readonly [string, string], at: number, length: number) {
+  if (key === "Home") return 0;
+  if (key === "End") return length - 1;
+  const step = key === forth ? 1 : key === back ? -1 : 0;
+  return step === 0 ? undefined : (at + step + length) % length;
 }

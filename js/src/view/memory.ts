@@ -4,7 +4,7 @@
  */
 
 import { store as keep, stored } from "./storage";
-import type { Store, What } from "./store";
+import { perStore, type Store, type What } from "./store";
 
 const SAVE_AFTER = 300;
 const MOST = 400;
@@ -46,15 +46,13 @@ export class Memory extends Map<string, unknown> {
   }
 }
 
-const places = new WeakMap<Store, Map<string, Set<number>>>();
+const placesOf = perStore(() => new Map<string, Set<number>>());
 
 /** A place among the views of `store` that show the same: the lowest that is free. */
 export function takePlace(store: Store, what: What): { name: string; leave(): void } {
-  const kinds = places.get(store) ?? new Map<string, Set<number>>();
-  places.set(store, kinds);
   const kind = JSON.stringify(what);
-  const taken = kinds.get(kind) ?? new Set<number>();
-  kinds.set(kind, taken);
+  const taken = placesOf(store).get(kind) ?? new Set<number>();
+  placesOf(store).set(kind, taken);
   let place = 0;
   while (taken.has(place)) place += 1;
   taken.add(place);

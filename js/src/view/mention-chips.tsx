@@ -1,53 +1,33 @@
 /** What the mentions in a draft would attach: a chip each, with its size, what is cut of it, and all of it on demand. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { table } from "../state/object";
 import type { MentionPreview } from "../state/requests.gen";
 import { usePlace, useView } from "./context";
 import { onEscape, Trouble } from "./controls";
 import { Icon, type IconName } from "./icons";
 import { imageSource } from "./links";
-import { line, plain, reason, short } from "./plain";
+import { line, plain, short } from "./plain";
+import { useAnswer } from "./use-work";
 
 const ASK_AFTER = 300;
 const LONGEST_DRAFT = 100_000;
 const MENTION = /(?<![^\s([{"'“‘,;:>*])@(?:"[^"\n]+"|[^\W\d][^\s`"'()[\]{}<>,;!?*]*|[.~/][^\s`"'()[\]{}<>,;!?*]+)/gu;
-const NONE: readonly MentionPreview[] = [];
 const ICONS: Record<string, IconName> = table({ image: "image", symbol: "variable", directory: "folder" });
 
 export function MentionChips({ draft, box }: { draft: string; box: { current: HTMLTextAreaElement | null } }) {
   const { store } = useView();
   const { chat } = usePlace();
-  const [items, setItems] = useState(NONE);
   const [open, setOpen] = useState<string>();
-  const [shown, show] = useState<MentionPreview>();
-  const [trouble, setTrouble] = useState("");
   const text = draft.slice(0, LONGEST_DRAFT);
   const mentioned = text.includes("@") ? (text.match(MENTION) ?? []).join("\n") : "";
-  useEffect(() => {
-    if (mentioned === "") return setItems(NONE);
-    let late = false;
-    const ask = () =>
-      store.request("previewMentions", { channel: chat, text }).then(
-        (answer) => !late && setItems(answer.items),
-        () => !late && setItems(NONE), // a kernel with an older agentnb knows no previews
-      );
-    const timer = setTimeout(ask, ASK_AFTER);
-    return () => {
-      late = true;
-      clearTimeout(timer);
-    };
-  }, [mentioned, chat, store]);
-  const toggle = (label: string) => {
-    setOpen(open === label ? undefined : label);
-    show(undefined);
-    setTrouble("");
-    if (open === label) return;
-    store.request("previewMentions", { channel: chat, text, label }).then(
-      (answer) => show(answer.items.find((one) => one.label === label)),
-      (error: unknown) => setTrouble(reason(error)),
-    );
-  };
+  // A kernel with an older agentnb knows no previews.
+  const { answer } = useAnswer(
+    () => (mentioned ? store.request("previewMentions", { channel: chat, text }) : undefined),
+    [mentioned, chat, store],
+    mentioned ? ASK_AFTER : 0,
+  );
+  const items = (mentioned && answer?.items) || [];
   if (items.length === 0) return null;
   const current = items.find((one) => one.label === open);
   return (
@@ -59,7 +39,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
               type="button"
               class="mention-chip"
               aria-expanded={label === open}
-              onClick={() => toggle(label)}
+              onClick={() => setOpen(open === label ? undefined : label)}
               onKeyDown={onEscape(() => {
                 setOpen(undefined);
                 box.current?.focus();
@@ -74,19 +54,28 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
           </li>
         ))}
       </ul>
-      {current && (
-        <section class="mention-preview" aria-label={`What is sent of ${line(current.label, 60)}`}>
-          {!current.isTaken && <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>}
-          {current.leftOut.map((sentence) => (
-            <p class="note" key={sentence}>
-              {line(sentence, 300)}
-            </p>
-          ))}
-          <Trouble text={line(trouble, 300)} />
-          {shown && <Content of={shown} />}
-        </section>
-      )}
+      {current && <Preview key={current.label} of={current} text={text} />}
     </div>
+  );
+}
+
+/** What is sent of one of the mentions in `text`. */
+function Preview({ of: { label, isTaken, leftOut }, text }: { of: MentionPreview; text: string }) {
+  const { store } = useView();
+  const { chat } = usePlace();
+  const { answer, trouble } = useAnswer(() => store.request("previewMentions", { channel: chat, text, label }), []);
+  const shown = answer?.items.find((one) => one.label === label);
+  return (
+    <section class="mention-preview" aria-label={`What is sent of ${line(label, 60)}`}>
+      {!isTaken && <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>}
+      {leftOut.map((sentence) => (
+        <p class="note" key={sentence}>
+          {line(sentence, 300)}
+        </p>
+      ))}
+      <Trouble text={line(trouble, 300)} />
+      {shown && <Content of={shown} />}
+    </section>
   );
 }
 

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { table } from "../state/object";
-import { useArmed } from "./armed";
+import { targetOf } from "./keyboard";
+import { useArmed } from "./use-work";
 
 export interface MenuItem {
   /** What tells it from others of the same name. */
@@ -38,8 +38,6 @@ interface Props {
   tabIndex?: number;
   children: ComponentChildren;
 }
-
-const STEP: Record<string, number> = table({ ArrowDown: 1, ArrowUp: -1 });
 
 export function Menu({
   label,
@@ -81,10 +79,7 @@ export function Menu({
     if (!open) return;
     const all = entries();
     const focused = (holder.current?.getRootNode() as ShadowRoot | undefined)?.activeElement;
-    const at = all.indexOf(focused as HTMLElement);
-    const step = STEP[event.key];
-    const end = event.key === "Home" ? 0 : event.key === "End" ? all.length - 1 : undefined;
-    const to = step === undefined ? end : (at + step + all.length) % all.length;
+    const to = targetOf(event.key, ["ArrowUp", "ArrowDown"], all.indexOf(focused as HTMLElement), all.length);
     if (event.key === "Tab") return setOpen(false);
     if (event.key === "Escape") close();
     else if (to !== undefined) all[to]?.focus();

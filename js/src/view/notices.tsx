@@ -5,11 +5,11 @@ import { isObject } from "../state/guard";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
+import { Banner, ErrorCard } from "./cards";
 import { useMemory, usePlace, useView } from "./context";
-import { Banner, Button, TextButton } from "./controls";
+import { Button, TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
-import { ErrorCard } from "./error-card";
-import type { PanelName } from "./history";
+import { showPanel } from "./host-events";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, isInTerminal, isRemote, ROOT } from "./identity";
 import { line, plain } from "./plain";
@@ -45,7 +45,12 @@ export function ConnectionBanner({ session }: { session?: string | undefined }) 
   const text = STANDING[connection];
   const show = isOver(connection) ? store.successor.value : undefined;
   if (refusal) return <ErrorCard title="Page and kernel versions don't match" message={refusal} />;
-  if (connection === "gap" && gap) return <Gap channel={gap[0]} text={gap[1]} />;
+  if (connection === "gap" && gap)
+    return (
+      <Banner icon={<Icon name="alert" />} action={<Button onClick={() => store.acceptGap(gap[0])}>OK</Button>}>
+        <b>Something is missing.</b> {line(gap[1], 600)}
+      </Banner>
+    );
   if (!text) return null;
   return (
     <Banner
@@ -59,32 +64,22 @@ export function ConnectionBanner({ session }: { session?: string | undefined }) 
   );
 }
 
-function Gap({ channel, text }: { channel: string; text: string }) {
-  const { store } = useView();
-  return (
-    <Banner icon={<Icon name="alert" />} action={<Button onClick={() => store.acceptGap(channel)}>OK</Button>}>
-      <b>Something is missing.</b> {line(text, 600)}
-    </Banner>
-  );
-}
-
 interface StartProps {
   /** What tabs name as theirs. */
   id: string;
   agents: readonly AgentInfo[];
   onNew: (agent: string, kernel: KernelAccess) => void;
-  onPanel: (name: PanelName) => void;
   disabled: boolean;
   /** Whether the agents that are not installed are wanted, too. */
   all: boolean;
 }
 
-export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps) {
-  const { store } = useView();
+export function Start({ id, agents, onNew, disabled, all }: StartProps) {
+  const { store, root } = useView();
   const [access, choose] = useMemory("kernel access", store.kernelAccess ?? "off");
   const isElsewhere = isRemote(store.root.value);
   return (
-    <div class="empty" id={id}>
+    <div class="column empty" id={id}>
       <Icon name="chat" className="large" />
       <h2>Start a conversation</h2>
       {agents.length === 0 ? (
@@ -105,8 +100,8 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
       {!isElsewhere && <Earlier />}
       {!isElsewhere && (
         <p>
-          <TextButton onClick={() => onPanel("history")}>All conversations</TextButton> ·{" "}
-          <TextButton onClick={() => onPanel("settings")}>Settings</TextButton>
+          <TextButton onClick={() => showPanel(root, "history")}>All conversations</TextButton> ·{" "}
+          <TextButton onClick={() => showPanel(root, "settings")}>Settings</TextButton>
         </p>
       )}
     </div>
@@ -115,18 +110,19 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
 
 /** Why a session cannot be used, with what can be done about it; nothing when it can. */
 export function SessionTrouble({ agent, session }: { agent: string; session: SessionState }) {
+  const process = session.agentProcess;
+  const reason = "The agent gave no reason.";
   if (session.lifecycle === "creationFailed") {
-    const message = session.creationError?.message ?? "The agent gave no reason.";
+    const message = session.creationError?.message ?? reason;
     return <ErrorCard title={`${agent} couldn't start`} message={message} action={<Restart again />} />;
   }
-  const process = session.agentProcess;
-  if (process?.state === "failed") {
-    const message = process.message ?? "The agent gave no reason.";
-    return <ErrorCard title={`${agent} stopped unexpectedly`} message={message} action={<Restart />} />;
-  }
+  if (process?.state === "failed")
+    return (
+      <ErrorCard title={`${agent} stopped unexpectedly`} message={process.message ?? reason} action={<Restart />} />
+    );
   if (process?.state === "stopped") {
     return (
-      <div class="note stopped">
+      <div class="row wraps note stopped">
         <span>{plain(process.message) || `${agent} stopped. It restarts with your next message.`}</span>
         {!isInTerminal(session.summary.provider) && <Restart />}
       </div>

@@ -1,19 +1,18 @@
 /** The place of a module that is fetched when it is needed first: it mounts what it shows there. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ErrorCard } from "./cards";
 import { useView } from "./context";
-import { ErrorCard } from "./error-card";
 import { Waiting } from "./icons";
 import { reason } from "./plain";
-import type { Store } from "./store";
+import { perStore, type Store } from "./store";
 
 type Mount<C> = (into: HTMLElement, context: C) => () => void;
 
-const fetched = new WeakMap<Store, Map<string, Promise<{ default: unknown }>>>();
+const fetchedOf = perStore(() => new Map<string, Promise<{ default: unknown }>>());
 
 /** A module, fetched once for each page; again where that failed. */
 function moduleOf(store: Store, name: string): Promise<{ default: unknown }> {
-  const known = fetched.get(store) ?? new Map<string, Promise<{ default: unknown }>>();
-  fetched.set(store, known);
+  const known = fetchedOf(store);
   const fetching = known.get(name) ?? store.module?.(name) ?? Promise.reject(new Error("This page cannot load it."));
   known.set(name, fetching);
   fetching.catch(() => known.delete(name));

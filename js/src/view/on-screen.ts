@@ -1,17 +1,11 @@
 /** Which conversations are on screen in the views of a store, and how another one comes there. */
-import { type Signal, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { useView } from "./context";
-import type { Store } from "./store";
-
-const shown = new WeakMap<Store, Signal<readonly string[]>>();
+import { perStore, type Store } from "./store";
 
 /** The conversations on screen, once for each view that shows one. */
-export function onScreen(store: Store): Signal<readonly string[]> {
-  const known = shown.get(store) ?? signal<readonly string[]>([]);
-  shown.set(store, known);
-  return known;
-}
+export const onScreen = perStore(() => signal<readonly string[]>([]));
 
 /** This component shows the conversation `session`. */
 export function useOnScreen(session: string): void {
@@ -28,19 +22,18 @@ export function useOnScreen(session: string): void {
   }, [store, session, isSeen]);
 }
 
-const chats = new WeakMap<Store, Set<HTMLElement>>();
+const chatsOf = perStore(() => new Set<HTMLElement>());
 
 /** Notes that `host` shows the whole chat of a store; the result ends that. */
 export function addChat(store: Store, host: HTMLElement): () => void {
-  const all = chats.get(store) ?? new Set();
-  chats.set(store, all.add(host));
-  return () => void all.delete(host);
+  chatsOf(store).add(host);
+  return () => void chatsOf(store).delete(host);
 }
 
 /** Shows a conversation: in the sidebar where there is one, else in the first chat of the page. */
 export function showConversation(store: Store, resource: string): void {
   if (store.notebook?.showConversation) return store.notebook.showConversation(resource);
-  const [host] = chats.get(store) ?? [];
+  const [host] = chatsOf(store);
   host?.scrollIntoView({ block: "nearest" });
   host?.dispatchEvent(new CustomEvent("agentnb-open", { detail: resource }));
 }

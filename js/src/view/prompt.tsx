@@ -4,20 +4,19 @@ import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent }
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import type { AgentCommand, Message, PendingMessage } from "../state/types.gen";
-import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
+import { LARGEST, type Picture, takePictures } from "./attach";
+import { useCompletion } from "./completion";
 import { usePlace, useView } from "./context";
 import { Form, Trouble } from "./controls";
 import { useHostEvent } from "./host-events";
 import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
-import { LostDrafts } from "./lost-drafts";
 import { memo } from "./memo";
 import { MentionChips } from "./mention-chips";
-import { Offers } from "./offers";
 import { bytes, line } from "./plain";
+import { LostDrafts } from "./queue";
 import { messageOf } from "./store";
-import { useOffers } from "./use-offers";
 
 const TALLEST = 240;
 const NO_COMMANDS: readonly AgentCommand[] = [];
@@ -44,7 +43,6 @@ export const Prompt = memo((props: Props) => {
   const { running, queued, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart } = props;
   const { store, drafts, announce } = useView();
   const place = usePlace();
-  const id = useId();
   const draft = drafts.of(place.chat).value;
   const pictures = drafts.pictures(place.chat).value;
   const setPictures = (next: readonly Picture[]) => drafts.setPictures(place.chat, next);
@@ -54,7 +52,7 @@ export const Prompt = memo((props: Props) => {
   const chooser = useRef<HTMLInputElement>(null);
   const empty = draft.trim() === "" && pictures.length === 0;
   const write = (text: string) => drafts.set(place.chat, text);
-  const { offers, at, look, onKey, choose } = useOffers(box, write, commands);
+  const { list, marks, look, onKey } = useCompletion(useId(), box, write, commands);
   const sent = useSent(place.chat, (back) => setPictures([...back, ...pictures]));
   useLayoutEffect(() => grow(box.current as HTMLTextAreaElement), [draft]);
   useLayoutEffect(() => growWithWidth(box.current as HTMLTextAreaElement), []);
@@ -102,7 +100,8 @@ export const Prompt = memo((props: Props) => {
     announce(`Added to the message: ${line(event.detail, 120)}`);
   });
 
-  const take = (files: File[]) => {
+  const take = (chosen: FileList | undefined | null) => {
+    const files = [...(chosen ?? [])];
     if (files.length === 0) return false;
     takePictures(files, pictures).then(
       (taken) => {
@@ -115,7 +114,8 @@ export const Prompt = memo((props: Props) => {
   };
 
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
-    if (isComposing(event) || onKey(event)) return;
+    // Enter that ends an input method's composition chooses a word, it does not send.
+    if (event.isComposing || event.keyCode === 229 || onKey(event)) return;
     if (event.key !== "Enter" || event.shiftKey) return;
     const look = store.root.peek()?.config?.values.look;
     if (isObject(look) && look.send_key === "ctrl-enter" && !(event.ctrlKey || event.metaKey)) return;
@@ -139,12 +139,12 @@ export const Prompt = memo((props: Props) => {
         onDragLeave={() => setOver(false)}
         onDrop={(event: TargetedDragEvent<HTMLFormElement>) => {
           setOver(false);
-          if (disabled || !take(filesOf(event.dataTransfer))) return;
+          if (disabled || !take(event.dataTransfer?.files)) return;
           event.preventDefault();
           event.stopPropagation();
         }}
       >
-        {offers.length > 0 && <Offers id={`${id}-offers`} offers={offers} at={at} onChoose={choose} />}
+        {list}
         {pictures.length > 0 && (
           <ul class="list pictures" aria-label="Attached pictures">
             {pictures.map((picture, index) => (
@@ -167,7 +167,7 @@ export const Prompt = memo((props: Props) => {
           <IconButton
             name="Add a picture"
             icon="image"
-            className="add-picture"
+            className="icon-button add-picture"
             disabled={disabled}
             onClick={() => chooser.current?.click()}
           />
@@ -179,7 +179,7 @@ export const Prompt = memo((props: Props) => {
             hidden
             title={`Pictures up to ${bytes(LARGEST)}`}
             onChange={(event) => {
-              take([...(event.currentTarget.files ?? [])]);
+              take(event.currentTarget.files);
               event.currentTarget.value = "";
             }}
           />
@@ -190,8 +190,7 @@ export const Prompt = memo((props: Props) => {
             readOnly={disabled}
             aria-label={`Message to ${agent}`}
             aria-autocomplete="list"
-            aria-controls={offers.length > 0 ? `${id}-offers` : undefined}
-            aria-activedescendant={offers.length > 0 ? `${id}-offers-${at}` : undefined}
+            {...marks}
             placeholder={running ? "Queue a message…" : `Message ${line(agent, 40)}…`}
             onInput={(event) => {
               write(event.currentTarget.value);
@@ -201,7 +200,7 @@ export const Prompt = memo((props: Props) => {
             onKeyDown={onKeyDown}
             onPaste={(event: TargetedClipboardEvent<HTMLTextAreaElement>) => {
               event.stopPropagation();
-              if (take(filesOf(event.clipboardData))) event.preventDefault();
+              if (take(event.clipboardData?.files)) event.preventDefault();
             }}
             onFocus={() => {
               drafts.enter(place.chat);
@@ -212,17 +211,16 @@ export const Prompt = memo((props: Props) => {
               look(false);
             }}
           />
-          <div class="prompt-buttons">
+          <div class="row prompt-buttons">
             {running && <StopButton turnId={running} />}
-            <button
+            <IconButton
               type="submit"
-              class="round primary"
+              className="round primary"
+              icon="send"
               disabled={disabled || held || empty}
-              aria-label={running ? "Queue message" : "Send message"}
+              name={running ? "Queue message" : "Send message"}
               title={running ? "Send when this turn ends (Enter)" : "Send (Enter)"}
-            >
-              <Icon name="send" />
-            </button>
+            />
           </div>
         </div>
       </Form>
@@ -256,25 +254,18 @@ export function StopButton({ turnId, labelled = false }: { turnId: string; label
   const { store } = useView();
   const { chat } = usePlace();
   const queued = useComputed(() => store.chat(chat).value?.queuedMessages?.length ?? 0).value;
-  const stopTurn = () =>
-    store.dispatch(chat, { type: "chat/turnCancelled", turnId, ...(queued && { holdQueue: true }) });
   return (
     <button
       type="button"
       class={labelled ? "button small stop" : "round stop"}
       aria-label="Stop"
       title={queued > 0 ? "Stop this turn; queued messages are held" : "Stop this turn"}
-      onClick={stopTurn}
+      onClick={() => store.dispatch(chat, { type: "chat/turnCancelled", turnId, ...(queued && { holdQueue: true }) })}
     >
       <Icon name="stop" />
       {labelled && "Stop"}
     </button>
   );
-}
-
-/** Enter that ends an input method's composition chooses a word, it does not send. */
-function isComposing(event: KeyboardEvent): boolean {
-  return event.isComposing || event.keyCode === 229;
 }
 
 /** Fits the box's height to its text whenever the box becomes wider or narrower; the result ends that. */

@@ -31,59 +31,55 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
     </div>
   );
   const isChoice = question.kind === "single-select" || question.kind === "multi-select";
+  const named = (
+    <>
+      {label}
+      {question.required && <span class="dim"> (required)</span>}
+    </>
+  );
   const body = () => {
-    switch (question.kind) {
-      case "boolean":
-        return (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={given === true}
-              {...says}
-              onChange={(event) => onGive(event.currentTarget.checked)}
+    if (question.kind === "boolean")
+      return (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={given === true}
+            {...says}
+            onChange={(event) => onGive(event.currentTarget.checked)}
+          />
+          {label}
+        </label>
+      );
+    if (question.kind === "single-select" || question.kind === "multi-select")
+      return (
+        <fieldset class="column choices" aria-describedby={says["aria-describedby"]}>
+          <legend>{named}</legend>
+          {hintLine}
+          {question.options.map((option) => (
+            <Choice
+              key={option.id}
+              name={id}
+              option={option}
+              many={question.kind === "multi-select"}
+              chosen={asList(given)}
+              onGive={onGive}
             />
-            {label}
-          </label>
-        );
-      case "single-select":
-      case "multi-select":
-        return (
-          <fieldset class="column choices" aria-describedby={`${id}-hint ${id}-trouble`}>
-            <legend>
-              {label}
-              {question.required && <Required />}
-            </legend>
-            {hintLine}
-            {question.options.map((option) => (
-              <Choice
-                key={option.id}
-                name={id}
-                option={option}
-                many={question.kind === "multi-select"}
-                chosen={asList(given)}
-                onGive={onGive}
-              />
-            ))}
-          </fieldset>
-        );
-      default:
-        return (
-          <>
-            <label for={id}>
-              {label}
-              {question.required && <Required />}
-            </label>
-            <input
-              id={id}
-              class="field"
-              {...says}
-              {...inputKind(question)}
-              value={typeof given === "string" ? given : ""}
-              onInput={(event) => onGive(event.currentTarget.value)}
-            />
-          </>
-        );
-    }
+          ))}
+        </fieldset>
+      );
+    return (
+      <>
+        <label for={id}>{named}</label>
+        <input
+          id={id}
+          class="field"
+          {...says}
+          {...inputKind(question)}
+          value={typeof given === "string" ? given : ""}
+          onInput={(event) => onGive(event.currentTarget.value)}
+        />
+      </>
+    );
   };
   return (
     <div class="column question">
@@ -94,10 +90,6 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
       </div>
     </div>
   );
-}
-
-function Required() {
-  return <span class="dim"> (required)</span>;
 }
 
 interface ChoiceProps {

@@ -1,8 +1,8 @@
-/** The queued messages: they wait for the running turn, or are held since one was stopped. Each can be edited, moved, sent or removed. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+/** Messages above the box. The queued ones: they wait for the running turn, or are held since one was stopped. Each can be edited, moved, sent or removed. */
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PendingMessage } from "../state/types.gen";
 import { usePlace, useView } from "./context";
-import { Button } from "./controls";
+import { Button, TextButton } from "./controls";
 import { Icon, IconButton, Spacer } from "./icons";
 import { line } from "./plain";
 
@@ -58,7 +58,7 @@ export function Queue({ messages, running }: Props) {
   return (
     <ul class="queue" aria-label="Queued messages">
       {held.length > 0 && (
-        <li class="queue-held">
+        <li class="row queue-held">
           <Icon name="pause" />
           <span role="status">{held.length === 1 ? "1 message is" : `${held.length} messages are`} on hold.</span>
           <Spacer />
@@ -68,7 +68,7 @@ export function Queue({ messages, running }: Props) {
       {messages.map((pending, index) => {
         const name = line(pending.message.text, 60);
         return (
-          <li key={pending.id}>
+          <li key={pending.id} class="row">
             <Icon name="clock" />
             {edited === pending.id ? (
               <Editor text={pending.message.text} onDone={(text) => change(pending, text)} />
@@ -126,5 +126,42 @@ function Editor({ text, onDone }: { text: string; onDone: (text: string) => void
         done(event.currentTarget.value);
       }}
     />
+  );
+}
+
+const MOST_DRAFTS = 3;
+
+/** Drafts whose kernel was started anew: offered above the box, until they are taken or thrown away. */
+export function LostDrafts({ onRestore }: { onRestore: (text: string) => void }) {
+  const { store, drafts } = useView();
+  const [gone, setGone] = useState(0);
+  const host = store.hostId.value;
+  const lostDrafts = useMemo(() => drafts.lost().slice(0, MOST_DRAFTS), [drafts, host, gone]);
+  if (lostDrafts.length === 0) return null;
+  return (
+    <ul class="queue" aria-label="Unsent drafts from before the kernel restarted">
+      {lostDrafts.map((draft) => (
+        <li key={draft.key} class="row">
+          <Icon name="edit" />
+          <span class="cut">{line(draft.text, 300)}</span>
+          <TextButton
+            onClick={() => {
+              drafts.forget(draft);
+              onRestore(draft.text);
+            }}
+          >
+            Restore
+          </TextButton>
+          <IconButton
+            name="Discard this draft"
+            icon="cross"
+            onClick={() => {
+              drafts.forget(draft);
+              setGone(gone + 1);
+            }}
+          />
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,33 +1,34 @@
-/** A line to give the conversation another name in. */
+/** A line to give a conversation another name in. */
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { usePlace, useView } from "./context";
-import { Button, Form } from "./controls";
-import { IconButton } from "./icons";
+import { Button, Form, type FormProps } from "./controls";
 
-export function Rename({ title, onDone }: { title: string; onDone: () => void }) {
-  const { store } = useView();
-  const { session } = usePlace();
+type Props = Pick<FormProps, "class" | "onKeyDown"> & {
+  title: string;
+  onRename: (title: string) => void;
+  /** Called in any case. */
+  onDone: () => void;
+  cancel: ComponentChildren;
+};
+
+export function RenameForm({ title, onRename, onDone, cancel, ...rest }: Props) {
   const box = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => box.current?.select(), []);
+  useLayoutEffect(() => {
+    box.current?.focus();
+    box.current?.select();
+  }, []);
   const rename = () => {
     const name = box.current?.value.trim() ?? "";
-    if (name !== "" && name !== title) store.dispatch(session, { type: "session/titleChanged", title: name });
     onDone();
+    if (name !== "" && name !== title) onRename(name);
   };
   return (
-    <Form
-      class="row bar-form"
-      onSubmit={rename}
-      onKeyDown={(event) => {
-        event.stopPropagation();
-        if (event.key === "Escape") onDone();
-      }}
-    >
+    <Form onSubmit={rename} {...rest}>
       <input ref={box} class="field" aria-label="Name of the conversation" maxLength={200} defaultValue={title} />
       <Button type="submit" class="primary">
         Rename
       </Button>
-      <IconButton name="Cancel" icon="cross" onClick={onDone} />
+      {cancel}
     </Form>
   );
 }

@@ -1,6 +1,6 @@
 /** Model, mode, effort: what the agent itself says it can be set to (ACP config options and modes). */
 import { isObject } from "../state/guard";
-import type { SessionModes, SessionState } from "../state/types.gen";
+import type { SessionState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { line } from "./plain";
 
@@ -75,9 +75,14 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
   );
   const choose = (configId: string, value: string | boolean) =>
     store.dispatch(place.session, { type: "x-agentnb/configOptionChosen", configId, value });
+  const modes = (session.modes?.availableModes ?? []).map(({ id, name, description }) => ({
+    value: id,
+    name: line(name, 60),
+    description: line(description ?? "", 200),
+  }));
   const hasMode = options.some((option) => option.category === "mode");
   return (
-    <div class="selectors">
+    <div class="row wraps selectors">
       {options.map((option) =>
         typeof option.value === "boolean" ? (
           <label class="selector" key={option.id}>
@@ -101,7 +106,15 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
         ),
       )}
       <KernelSettings session={session} disabled={disabled} />
-      {!hasMode && session.modes && <Mode modes={session.modes} disabled={disabled} />}
+      {!hasMode && modes.length > 0 && (
+        <Select
+          name="Mode"
+          value={session.modes?.currentModeId ?? ""}
+          choices={modes}
+          disabled={disabled}
+          onChoose={(modeId) => store.dispatch(place.session, { type: "x-agentnb/modeChanged", modeId })}
+        />
+      )}
       {session.agentProcess?.actsUnasked && (
         <span class="acts-unasked" role="note" title={line(session.agentProcess.actsUnasked, 400)}>
           Doesn't ask
@@ -121,46 +134,29 @@ const PERMISSION_MODES: Choice[] = [
   { value: "deny", name: "Deny", description: "Deny everything your rules don't allow." },
 ];
 
-interface ConfigProps {
-  session: SessionState;
-  field: "permissions" | "kernel" | "cellReview";
-  name: string;
-  choices: Choice[];
-  disabled: boolean;
-}
-
-/** What a conversation is set to by the kernel itself, for every agent. */
-function ConfigSelect({ session, field, name, choices, disabled }: ConfigProps) {
+/** What the kernel itself sets of a conversation, for every agent: what answers permission requests, and what the agent may do. */
+function KernelSettings({ session, disabled }: { session: SessionState; disabled: boolean }) {
   const { store } = useView();
   const { session: uri } = usePlace();
-  const value = session.config?.values[field];
-  const choose = (chosen: string) =>
-    store.dispatch(uri, { type: "session/configChanged", config: { [field]: chosen } });
-  return (
-    <Select
-      name={name}
-      className={field === "permissions" ? `is-${line(value, 9)}` : ""}
-      value={typeof value === "string" ? value : "off"}
-      choices={choices}
-      disabled={disabled}
-      onChoose={choose}
-    />
-  );
-}
-
-/** What answers permission requests, and what the agent may do with the kernel. */
-function KernelSettings({ session, disabled }: { session: SessionState; disabled: boolean }) {
-  const { permissions, kernel, cellReview } = session.config?.values ?? {};
+  const values = session.config?.values ?? {};
+  const { permissions, kernel, cellReview } = values;
   if (typeof permissions !== "string") return null;
   const access = permissions === "ask" ? ACCESS : ACCESS.with(2, { ...(ACCESS[2] as Choice), name: "Run" });
-  const own = { session, disabled };
+  const select = (field: "permissions" | "kernel" | "cellReview", name: string, choices: Choice[], className = "") => (
+    <Select
+      name={name}
+      className={className}
+      value={typeof values[field] === "string" ? values[field] : "off"}
+      choices={choices}
+      disabled={disabled}
+      onChoose={(chosen) => store.dispatch(uri, { type: "session/configChanged", config: { [field]: chosen } })}
+    />
+  );
   return (
     <>
-      <ConfigSelect {...own} field="permissions" name="Permissions" choices={PERMISSION_MODES} />
-      <ConfigSelect {...own} field="kernel" name="Kernel" choices={access} />
-      {kernel === "run" && typeof cellReview === "string" && (
-        <ConfigSelect {...own} field="cellReview" name="Cell edits" choices={REVIEWS} />
-      )}
+      {select("permissions", "Permissions", PERMISSION_MODES, `is-${line(permissions, 9)}`)}
+      {select("kernel", "Kernel", access)}
+      {kernel === "run" && typeof cellReview === "string" && select("cellReview", "Cell edits", REVIEWS)}
     </>
   );
 }
@@ -185,39 +181,13 @@ const ACCESS: Choice[] = [
   },
 ];
 
-interface KernelProps {
-  value: string;
-  disabled: boolean;
-  onChoose: (access: string) => void;
-}
-
 /** The switch of a conversation that is yet to begin, and a line that explains what is chosen. */
-export function StartAccess(props: KernelProps) {
+export function StartAccess(props: Pick<SelectProps, "value" | "disabled" | "onChoose">) {
   return (
-    <div class="selectors start-access">
+    <div class="row wraps selectors start-access">
       <Select name="Kernel" choices={ACCESS} {...props} />
       <span class="dim small">{ACCESS.find(({ value }) => value === props.value)?.description}</span>
     </div>
-  );
-}
-
-function Mode({ modes, disabled }: { modes: SessionModes; disabled: boolean }) {
-  const { store } = useView();
-  const { session } = usePlace();
-  const choices = modes.availableModes.map((mode) => ({
-    value: mode.id,
-    name: line(mode.name, 60),
-    description: line(mode.description ?? "", 200),
-  }));
-  if (choices.length === 0) return null;
-  return (
-    <Select
-      name="Mode"
-      value={modes.currentModeId}
-      choices={choices}
-      disabled={disabled}
-      onChoose={(modeId) => store.dispatch(session, { type: "x-agentnb/modeChanged", modeId })}
-    />
   );
 }
 

@@ -3,13 +3,12 @@
  * All that is shown of a skill is a stranger's text: plain, on one line and cut. What is trusted is what was shown, by
  * its digest.
  */
-import { useState } from "preact/hooks";
 import { isObject } from "../state/object";
-import { useArmed } from "./armed";
 import { useView } from "./context";
 import { Button, Trouble } from "./controls";
 import { Fold } from "./fold";
-import { count, line, plain, reason } from "./plain";
+import { count, line, plain } from "./plain";
+import { useArmed, useWork } from "./use-work";
 
 const MOST_PACKAGES = 20;
 /** As many as the kernel finds of one package: who trusts it has seen all. */
@@ -37,18 +36,15 @@ type Action = "trust" | "refuse" | "revoke";
 /** What chooses about the skills of a package, and what went wrong. */
 export function useSkillTrust() {
   const { store, announce } = useView();
-  const [trouble, setTrouble] = useState("");
+  const { trouble, run } = useWork();
   const choose = async (action: Action, name: string, offer: { package: string; digest?: string }, done: string) => {
-    try {
-      const { package: of, digest = "" } = offer;
+    const { package: of, digest = "" } = offer;
+    await run(async () => {
       await store.request("changeSkillTrust", { action, package: of, digest });
-      setTrouble("");
       announce(`${name}: ${done}`);
-    } catch (error) {
-      setTrouble(line(reason(error), 400));
-    }
+    });
   };
-  return { choose, said: <Trouble text={trouble} /> };
+  return { choose, said: <Trouble text={line(trouble, 400)} /> };
 }
 
 export const skillsOf = (number: number) => `${count(number)} ${number === 1 ? "skill" : "skills"}`;
@@ -84,12 +80,10 @@ export function SkillOffers({ offers }: { offers: readonly SkillOffer[] }) {
   );
 }
 
-interface Props {
-  offers: readonly SkillOffer[];
-  choose: ReturnType<typeof useSkillTrust>["choose"];
-}
-
-function Answers({ offers, choose }: Props) {
+function Answers({
+  offers,
+  choose,
+}: Pick<ReturnType<typeof useSkillTrust>, "choose"> & { offers: readonly SkillOffer[] }) {
   // All at once: where one package goes, the buttons of the next move below the mouse.
   const armed = useArmed(offers.map(({ digest }) => digest).join());
   const answer = (action: Action, offer: SkillOffer, done: string) => () => {
@@ -105,7 +99,7 @@ function Answers({ offers, choose }: Props) {
               <SkillText key={skill.folder} skill={skill} />
             ))}
           </ul>
-          <div class="uses-answers">
+          <div class="row">
             <Button
               aria-disabled={!armed}
               aria-label={`Trust ${offer.name}`}

@@ -32,7 +32,7 @@ export function Meter({ agent, session, chat, disabled }: Props) {
   return (
     <div class="row meter">
       {starting && (
-        <span class="starting" title={plain(session.agentProcess?.message)}>
+        <span class="row starting" title={plain(session.agentProcess?.message)}>
           <Spinner /> Starting {agent}…
         </span>
       )}
@@ -44,7 +44,7 @@ export function Meter({ agent, session, chat, disabled }: Props) {
       {usage?.cost && <span title="Cost of this conversation">{money(usage.cost.amount, usage.cost.currency)}</span>}
       {usage && (
         <span
-          class="meter-use"
+          class="row meter-use"
           title={`${count(usage.used)} of ${count(usage.size)} context tokens used${isFull ? SOON : ""}`}
         >
           <progress class={`bar${isFull ? " is-full" : ""}`} value={share} max={1} aria-label="Context used" />

@@ -252,6 +252,16 @@ export interface Store {
   readonly notebook?: NotebookActions | undefined;
 }
 
+/** One thing for each store, made when it is wanted first. */
+export function perStore<T>(make: (store: Store) => T): (store: Store) => T {
+  const all = new WeakMap<Store, T>();
+  return (store) => {
+    const one = all.get(store) ?? make(store);
+    all.set(store, one);
+    return one;
+  };
+}
+
 /** What one mounted view shows: the whole chat (on one tab), or one turn. */
 export type What = { kind: "chat"; tab?: string } | { kind: "turn"; channel: string; turnId: string };
 

@@ -2,48 +2,42 @@
 import { isObject } from "../state/guard";
 import { useView } from "./context";
 import type { ConversationTask } from "./conversation";
+import { showPanel } from "./host-events";
 import { Icon } from "./icons";
 import { isInTerminal, isRemote } from "./identity";
 import { Menu, type MenuItem } from "./menu";
 import { line, reason } from "./plain";
+import type { Store } from "./store";
 
 interface Props {
   session: string;
   onDo: (doing: ConversationTask) => void;
-  onHistory: () => void;
-  onSettings: () => void;
   onDuplicate: (resource: string) => void;
   onRestart: (resource: string) => void;
   onRefused: () => void;
   onClose: (resource: string) => void;
 }
 
-export function TabMenu({ session, onDo, onHistory, onSettings, onDuplicate, onRestart, onRefused, onClose }: Props) {
-  const { store } = useView();
+export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onClose }: Props) {
+  const { store, announce, root } = useView();
   const state = store.session(session).value;
-  const canFork = !isRemote(store.root.value) && state?.agentProcess?.fork === true;
   const hasChanges = state?.changesets?.some(({ changeKind }) => changeKind === "session");
-  const changes: MenuItem = { name: "Changes", detail: "Of the conversation", onSelect: () => onDo("changes") };
-  const duplicate: MenuItem = {
-    name: "Duplicate",
-    detail: "Continue separately from here",
-    onSelect: () => onDuplicate(session),
-  };
-  const own: readonly MenuItem[] = [
-    { name: "History", detail: "All conversations (Alt+H)", onSelect: onHistory },
-    { name: "Settings", detail: "Agents, permissions, look", onSelect: onSettings },
-    ...useNotifications(onRefused),
-  ];
+  const isOurs = !isRemote(store.root.value);
+  const canFork = isOurs && state?.agentProcess?.fork === true;
+  const item = (name: string, detail: string | undefined, onSelect: () => void, isThere = true) =>
+    isThere ? [{ name, detail, onSelect }] : [];
   const items: readonly MenuItem[] = [
-    { name: "Find", detail: "Ctrl+F", onSelect: () => onDo("find") },
-    ...(hasChanges ? [changes] : []),
-    { name: "Rename", detail: "F2 on the tab", onSelect: () => onDo("rename") },
-    ...(canFork ? [duplicate] : []),
-    { name: "Copy as Markdown", onSelect: () => onDo("copy") },
-    { name: "Save as Markdown", onSelect: () => onDo("save") },
-    ...(isRemote(store.root.value) ? [] : own),
-    ...(isInTerminal(session) ? [] : [{ name: "Restart agent", onSelect: () => onRestart(session) }]),
-    { name: "Close", detail: "Delete on the tab", onSelect: () => onClose(session) },
+    ...item("Find", "Ctrl+F", () => onDo("find")),
+    ...item("Changes", "Of the conversation", () => onDo("changes"), hasChanges === true),
+    ...item("Rename", "F2 on the tab", () => onDo("rename")),
+    ...item("Duplicate", "Continue separately from here", () => onDuplicate(session), canFork),
+    ...item("Copy as Markdown", undefined, () => onDo("copy")),
+    ...item("Save as Markdown", undefined, () => onDo("save")),
+    ...item("History", "All conversations (Alt+H)", () => showPanel(root, "history"), isOurs),
+    ...item("Settings", "Agents, permissions, look", () => showPanel(root, "settings"), isOurs),
+    ...(isOurs ? notificationItems(store, announce, onRefused) : []),
+    ...item("Restart agent", undefined, () => onRestart(session), !isInTerminal(session)),
+    ...item("Close", "Delete on the tab", () => onClose(session)),
   ];
   return (
     <Menu label="Conversation" items={items}>
@@ -53,8 +47,7 @@ export function TabMenu({ session, onDo, onHistory, onSettings, onDuplicate, onR
 }
 
 /** The switch of the browser's notifications; that the browser asks, too, takes a click. */
-function useNotifications(onRefused: () => void): MenuItem[] {
-  const { store, announce } = useView();
+function notificationItems(store: Store, announce: (sentence: string) => void, onRefused: () => void): MenuItem[] {
   const { look } = store.root.value?.config?.values ?? {};
   if (!("Notification" in globalThis)) return [];
   const { permission } = Notification;

@@ -2,11 +2,12 @@
 
 import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { table } from "../state/object";
 import type { AgentInfo, AgentProcess, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
+import { showPanel } from "./host-events";
 import { Icon, IconButton, Spinner } from "./icons";
-import { chatChannel, isInTerminal } from "./identity";
+import { chatChannel, isInTerminal, isRemote } from "./identity";
+import { targetOf } from "./keyboard";
 import { Menu, type MenuItem } from "./menu";
 import { line } from "./plain";
 import { type TabState, tabState } from "./status";
@@ -21,16 +22,12 @@ interface Props {
   onClose: (resource: string) => void;
 }
 
-const STEP: Record<string, number> = table({ ArrowRight: 1, ArrowLeft: -1 });
-
 export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose }: Props) {
   const strip = useRef<HTMLDivElement>(null);
   const [overflows, setOverflows] = useState(false);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
     const at = sessions.findIndex((session) => session.resource === active);
-    const step = STEP[event.key];
-    const end = event.key === "Home" ? 0 : event.key === "End" ? sessions.length - 1 : undefined;
-    const to = step === undefined ? end : (at + step + sessions.length) % sessions.length;
+    const to = targetOf(event.key, ["ArrowLeft", "ArrowRight"], at, sessions.length);
     const next = to === undefined ? undefined : sessions[to];
     if (next && to !== undefined) {
       onSelect(next.resource);
@@ -102,14 +99,10 @@ function keepInside(box: HTMLElement, tab: HTMLElement): void {
   else box.scrollLeft = Math.max(box.scrollLeft, before + tab.offsetWidth - box.clientWidth);
 }
 
-interface TabProps {
-  id: string;
+interface TabProps extends Pick<Props, "id" | "onSelect" | "onRename" | "onClose"> {
   session: SessionSummary;
   agent: string;
   active: boolean;
-  onSelect: (resource: string) => void;
-  onRename: (resource: string) => void;
-  onClose: (resource: string) => void;
 }
 
 function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabProps) {
@@ -168,14 +161,14 @@ interface NewTabProps {
   agents: readonly AgentInfo[];
   onNew: (agent: string) => void;
   onMore: () => void;
-  onHistory: (() => void) | undefined;
   /** Lets an agent in a terminal use this kernel; absent where it can already. */
   onPair: (() => void) | undefined;
   disabled: boolean;
 }
 
 /** The agents that are installed; the others behind one entry. */
-export function NewTab({ agents, onNew, onMore, onHistory, onPair, disabled }: NewTabProps) {
+export function NewTab({ agents, onNew, onMore, onPair, disabled }: NewTabProps) {
+  const { store, root } = useView();
   const only = agents.length === 1 ? agents[0] : undefined;
   if (only) {
     return <IconButton name="New conversation" icon="plus" disabled={disabled} onClick={() => onNew(only.provider)} />;
@@ -192,9 +185,16 @@ export function NewTab({ agents, onNew, onMore, onHistory, onPair, disabled }: N
     ...news,
     ...(left > 0 ? [{ key: " more", name: "More agents", detail: `${left} not installed`, onSelect: onMore }] : []),
     ...(onPair ? [{ key: " pair", name: "Pair a terminal agent", detail: "With this kernel", onSelect: onPair }] : []),
-    ...(onHistory
-      ? [{ key: " history", name: "History", detail: "Open an earlier conversation", onSelect: onHistory }]
-      : []),
+    ...(isRemote(store.root.value)
+      ? []
+      : [
+          {
+            key: " history",
+            name: "History",
+            detail: "Open an earlier conversation",
+            onSelect: () => showPanel(root, "history"),
+          },
+        ]),
   ];
   return (
     <Menu label="New conversation" items={items} disabled={disabled}>

@@ -77,7 +77,7 @@ export function runTitle(calls: readonly ToolCallState[]): string {
   return said.charAt(0).toUpperCase() + said.slice(1);
 }
 
-function kindOf(call: ToolCallState): string {
+export function kindOf(call: ToolCallState): string {
   return call.details?.kind ?? call.toolName;
 }
 

@@ -3,7 +3,7 @@ import { useLayoutEffect } from "preact/hooks";
 import type { ChatState } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
 import { Button } from "./controls";
-import { Icon } from "./icons";
+import { IconButton } from "./icons";
 import { usePinned } from "./pinned";
 import { count } from "./plain";
 import type { AnyTurn } from "./store";
@@ -72,17 +72,7 @@ export function Transcript({ chat, jump, started }: Props) {
           ))}
         </div>
       </div>
-      {!pinned && (
-        <button
-          type="button"
-          class="round to-end"
-          aria-label="Go to the latest message"
-          title="Go to the latest message"
-          onClick={toEnd}
-        >
-          <Icon name="down" />
-        </button>
-      )}
+      {!pinned && <IconButton className="round to-end" icon="down" name="Go to the latest message" onClick={toEnd} />}
     </div>
   );
 }

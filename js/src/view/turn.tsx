@@ -4,12 +4,13 @@ import { useComputed } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { table } from "../state/object";
 import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
+import { ErrorCard } from "./cards";
 import { usePlace, useView } from "./context";
 import { Button } from "./controls";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
-import { ErrorCard } from "./error-card";
 import { turnMarkdown } from "./export";
+import { FoldHead } from "./fold";
 import { GoBack } from "./go-back";
 import { Icon, Spacer } from "./icons";
 import { uuid } from "./identity";
@@ -88,13 +89,12 @@ function RunHead({ calls, isOpen, onToggle }: RunProps) {
   return (
     <div class="part part-toolCall">
       <div class="card tool-run" data-open={isOpen}>
-        <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={onToggle}>
-          <Icon name="chevron" className="fold-mark" />
+        <FoldHead isOpen={isOpen} onToggle={onToggle}>
           <Icon name={kindIcon(calls[0] as ToolCallState)} />
           <span class="label">{runTitle(calls)}</span>
           <Spacer />
           <State icon="check" kind="good" said="Done" />
-        </button>
+        </FoldHead>
       </div>
     </div>
   );
@@ -134,6 +134,8 @@ export function useSilence(): string {
 }
 
 export function TurnEnd({ turn }: { turn: Turn }) {
+  const { store } = useView();
+  const { chat } = usePlace();
   const said = endNote(turn);
   const usage = usageText(turn.usage);
   const text = answerText(turn);
@@ -142,7 +144,12 @@ export function TurnEnd({ turn }: { turn: Turn }) {
       {turn.error && <ErrorCard title="The turn failed" message={turn.error.message} action={<Again turn={turn} />} />}
       <div class="row wraps turn-end">
         {text && <CopyButton text={text} label="Copy answer" words="Copy answer" />}
-        <CopyTurn turn={turn} />
+        <CopyButton
+          icon="clipboard"
+          text={() => turnMarkdown(turn, store.chat(chat).peek())}
+          label="Copy turn as Markdown"
+          words="Copy turn"
+        />
         {said && <span class="dim">{said}</span>}
         <Took turn={turn} />
         {usage && <span class="dim usage">{usage}</span>}
@@ -170,20 +177,6 @@ function Again({ turn }: { turn: Turn }) {
         Send again
       </Button>
     </div>
-  );
-}
-
-/** Question and answer with everything that was done, as Markdown. */
-function CopyTurn({ turn }: { turn: Turn }) {
-  const { store } = useView();
-  const { chat } = usePlace();
-  return (
-    <CopyButton
-      icon="clipboard"
-      text={() => turnMarkdown(turn, store.chat(chat).peek())}
-      label="Copy turn as Markdown"
-      words="Copy turn"
-    />
   );
 }
 

@@ -1,5 +1,6 @@
-/** What components ask of the kernel: whether it is under way, what came of it, and why it failed. */
+/** What components ask of the kernel: whether it is under way, what came of it, and why it failed; and what comes after a time. */
 import { useEffect, useState } from "preact/hooks";
+import { INERT_FOR } from "./permission-answer";
 import { reason } from "./plain";
 
 /** One piece of work at a time; `trouble` says why the last one failed. */
@@ -23,18 +24,24 @@ interface Asked<T> {
   readonly trouble?: string;
 }
 
-/** The answer to what is asked when the component comes, and again with other `inputs`; a late one to the last is dropped. */
-export function useAnswer<T>(ask: () => Promise<T>, inputs: readonly unknown[]): Asked<T> {
+/**
+ * The answer to what is asked when the component comes, and again with other `inputs`; a late one to the last is dropped.
+ * Where `ask` gives no promise there is none. It is asked so many milliseconds after the last change.
+ */
+export function useAnswer<T>(ask: () => Promise<T> | undefined, inputs: readonly unknown[], after = 0): Asked<T> {
   const [asked, set] = useState<Asked<T>>({});
   useEffect(() => {
     let isGone = false;
     const settle = (result: Asked<T>) => void (isGone || set(result));
-    ask().then(
-      (answer) => settle({ answer }),
-      (error: unknown) => settle({ trouble: reason(error) }),
-    );
+    const begin = () =>
+      ask()?.then(
+        (answer) => settle({ answer }),
+        (error: unknown) => settle({ trouble: reason(error) }),
+      ) ?? settle({});
+    const timer = after > 0 ? setTimeout(begin, after) : void begin();
     return () => {
       isGone = true;
+      clearTimeout(timer);
     };
   }, inputs);
   return asked;
@@ -47,4 +54,11 @@ export function useAfter(ms: number | undefined, then: () => void, inputs: reado
     const timer = setTimeout(then, ms);
     return () => clearTimeout(timer);
   }, inputs);
+}
+
+/** False for the first half second after `what` has appeared: a click or a key meant for something else cannot answer. */
+export function useArmed(what: string): boolean {
+  const [armedFor, arm] = useState<string>();
+  useAfter(INERT_FOR, () => arm(what), [what]);
+  return armedFor === what;
 }

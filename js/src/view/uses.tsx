@@ -39,18 +39,16 @@ export function Uses({ session }: { session: SessionState }) {
 function Used({ all }: { all: readonly Given[] }) {
   const { root } = useView();
   const { choose, said } = useSkillTrust();
-  const components = all.filter(({ id }) => id.startsWith("component:"));
-  const packages = all.filter(({ id }) => id.startsWith("package:"));
-  const servers = all.filter(({ id }) => id.startsWith("mcp:"));
   if (all.every(({ id }) => OWN.has(id))) return null;
-  const news = packages.filter(({ id }) => !OWN.has(id));
+  const of = (kind: string) => all.filter(({ id }) => id.startsWith(kind) && !OWN.has(id));
+  const components = of("component:");
+  const news = of("package:");
   const skills = news.reduce((sum, one) => sum + one.skills.length, 0);
   const named = news.map(({ name }) => name);
   const parts = [
     components.map(({ name }) => name).join(" → "),
     named.length > 0 ? `${named.join(", ")}: ${skillsOf(skills)}` : "",
-    servers
-      .filter(({ id }) => !OWN.has(id))
+    of("mcp:")
       .map(({ name }) => name)
       .join(", "),
   ];

@@ -1,6 +1,7 @@
-/** Whether anyone can see an element: on screen, attached, with a height, in a page that is in front. */
+/** What of a view can be seen, and what is near. */
 import type { Store, ViewLink } from "./store";
 
+/** Tells whether anyone can see an element: on screen, attached, with a height, in a page that is in front. */
 export function watchVisibility(element: HTMLElement, tell: (visible: boolean) => void): () => void {
   let onScreen = typeof IntersectionObserver !== "function";
   let last: boolean | undefined;
@@ -52,4 +53,36 @@ export class CellView {
     document.removeEventListener("visibilitychange", this.#report);
     this.#link.close();
   }
+}
+
+const MARGIN = "1000px";
+
+/** Tells once when an element comes near the screen, so that what is far away need not be drawn. */
+export function nearScreen() {
+  if (typeof IntersectionObserver !== "function") return undefined;
+  const waiting = new Map<Element, () => void>();
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        const then = waiting.get(entry.target);
+        if (!entry.isIntersecting || !then) continue;
+        forget(entry.target);
+        then();
+      }
+    },
+    // `scrollMargin` makes the margin count inside scrolling boxes too; the DOM types lack it still.
+    { rootMargin: MARGIN, scrollMargin: MARGIN } as IntersectionObserverInit,
+  );
+  const forget = (element: Element) => {
+    waiting.delete(element);
+    observer.unobserve(element);
+  };
+  return {
+    watch(element: Element, then: () => void) {
+      waiting.set(element, then);
+      observer.observe(element);
+      return () => forget(element);
+    },
+    dispose: () => observer.disconnect(),
+  };
 }

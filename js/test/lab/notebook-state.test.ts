@@ -2,21 +2,21 @@ import type { Notebook, NotebookPanel } from "@jupyterlab/notebook";
 import { describe, expect, it } from "vitest";
 import {
   boundedCells,
+  type CellState,
   Difference,
   LONGEST_CELL,
   LONGEST_NOTEBOOK,
   MOST_CELLS,
   notebookState,
-  type RawCell,
 } from "../../src/lab/notebook-state";
 
-const cell = (id: string, source: string, count: number | null = null): RawCell => ({
+const cell = (id: string, source: string, count: number | null = null): CellState => ({
   id,
   kind: "code",
-  count,
+  ...(count && { count }),
   source,
 });
-const many = (number: number, source: string): RawCell[] =>
+const many = (number: number, source: string): CellState[] =>
   Array.from({ length: number }, (_, index) => cell(String(index), source));
 
 describe("what the kernel is told of the cells", () => {
@@ -90,7 +90,7 @@ describe("a notebook in which two cells have one id", () => {
 });
 
 describe("what is sent again", () => {
-  const state = (...cells: RawCell[]) => ({ path: "a.ipynb", cells: boundedCells(cells, 0) });
+  const state = (...cells: CellState[]) => ({ path: "a.ipynb", cells: boundedCells(cells, 0) });
 
   it("is nothing of cells that are as they were", () => {
     const difference = new Difference();

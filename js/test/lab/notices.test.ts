@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noticeElement } from "../../src/lab/notice";
-import { busy, dead, failed, missing, noKernel } from "../../src/lab/notices";
+import { busy, dead, failed, missing, noKernel, noticeElement } from "../../src/lab/notices";
 
 const nothing = (): void => {};
 

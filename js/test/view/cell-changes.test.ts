@@ -1,5 +1,5 @@
 /** Changes of cells that were made without a question, as the notebook is given them. */
-import { effect, signal } from "@preact/signals";
+import { effect } from "@preact/signals";
 import { expect, test, vi } from "vitest";
 import follow from "../../src/cell-changes";
 import type { ToolCallCell, TurnChanges } from "../../src/state/types.gen";
@@ -46,7 +46,7 @@ const cells = (given: (readonly CellChange[])[]) => given.at(-1)?.map(({ cellId,
 
 test("a turn's changes of cells come when it has ended, and go as they are kept or undone", async () => {
   const { store, given } = world();
-  const end = follow({ store, effect, offers: signal(0) });
+  const end = follow({ store, effectWithOffers: effect });
   turn(store, "t1", [
     { id: "cell:a" },
     { id: "cell:b@copy/fit.ipynb", status: "added" },
@@ -79,7 +79,7 @@ test("a turn's changes of cells come when it has ended, and go as they are kept 
 
 test("what the user accepted before it was made is not shown again", () => {
   const { store, given } = world();
-  const end = follow({ store, effect, offers: signal(0) });
+  const end = follow({ store, effectWithOffers: effect });
   const asked = [{ cellId: "a" }, { action: "merge", cellId: "b", others: ["c"] }, { action: "insert", cellId: "a" }];
   const changed = ["a", "b", "d"].map((id) => ({ id: `cell:${id}` }));
   turn(store, "t1", [...changed, { id: "cell:c", status: "deleted" }, { id: "cell:new", status: "added" }], asked);
@@ -93,7 +93,7 @@ test("what the user accepted before it was made is not shown again", () => {
 
 test("a conflict, and what the kernel refuses, are said", async () => {
   const { store, given } = world();
-  follow({ store, effect, offers: signal(0) });
+  follow({ store, effectWithOffers: effect });
   turn(store, "t1", [{ id: "cell:a" }]);
   store.answer = () => Promise.resolve({ conflicts: [{ id: "cell:a" }], message: "You changed it since." });
   const change = given.at(-1)?.[0];

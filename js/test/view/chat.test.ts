@@ -122,7 +122,7 @@ describe("the menu of new conversations", () => {
     const panels = page
       .all("[role=tab]")
       .map((tab) => page.root.getElementById(tab.getAttribute("aria-controls") ?? ""));
-    expect(panels.map((one) => one?.className)).toEqual(["empty", "empty"]);
+    expect(panels.map((one) => one?.className)).toEqual(["column empty", "column empty"]);
     page.all("[role=tab]")[0]?.click();
     await page.until(() => expect([page.all(".is-missing"), activeTab(page)]).toEqual([[], "ElizaFirst"]));
   });

@@ -90,24 +90,6 @@ describe("a tab", () => {
     expect(page.find(".error-card").textContent).toContain("couldn't be restarted");
   });
 
-  test("is closed by the Delete key and brought back by Undo", async () => {
-    const { store, page } = tabs();
-    press(selected(page), "Delete");
-    expect(store.dispatched).toEqual([
-      { channel: SESSION, action: { type: "session/isArchivedChanged", isArchived: true } },
-    ]);
-    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First", 33 | 64) });
-    await page.until(() => expect(selected(page).textContent).toContain("Second"));
-    expect(page.text()).toContain("Closed Eliza: First");
-    page.button("Undo").click();
-    expect(store.dispatched[1]).toEqual({
-      channel: SESSION,
-      action: { type: "session/isArchivedChanged", isArchived: false },
-    });
-    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First", 33) });
-    await page.until(() => expect(selected(page).textContent).toContain("First"));
-  });
-
   test("is closed by its cross, which no screen reader hears, and by the middle button", () => {
     const { store, page } = tabs();
     const [first, second] = page.all("[role=tab]") as [HTMLElement, HTMLElement];
@@ -163,14 +145,6 @@ describe("drafts", () => {
     }
   });
 
-  test("come back after a reload", () => {
-    const { page } = tabs();
-    type(box(page), "before the reload");
-    page.unmount();
-    const { page: after } = tabs(); // a new store, as after a reload
-    expect(box(after).value).toEqual("before the reload");
-  });
-
   test("of another window are shown, but not over what is typed here", async () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });
@@ -223,20 +197,6 @@ describe("drafts", () => {
     again.all("[role=tab]")[0]?.click();
     await again.until(() => expect(box(again).value).toEqual("precious words"));
   });
-
-  test("of a kernel that was restarted are offered, and taken or thrown away", async () => {
-    const store = readyStore();
-    const page = open(store, { kind: "chat" });
-    type(box(page), "precious words");
-    window.dispatchEvent(new Event("pagehide"));
-    store.root.value = { agents: [AGENT], sessions: [summary("eliza:/fresh")] };
-    addSession(store, "eliza:/fresh");
-    store.hostId.value = "another";
-    await page.until(() => expect(page.text()).toContain("precious words"));
-    page.button("Restore").click();
-    await page.until(() => expect(box(page).value).toEqual("precious words"));
-    expect(page.all("[aria-label^='Unsent drafts']")).toEqual([]);
-  });
 });
 
 describe("a view remembers across a reload", () => {
@@ -264,47 +224,6 @@ describe("the queue", () => {
     }
     return { store, page: open(store, { kind: "chat" }) };
   }
-
-  test("is changed, moved and sent now", async () => {
-    const { store, page } = queued();
-    page.button("Edit: message a").click();
-    await page.until(() => page.find(".queue textarea"));
-    const field = page.find<HTMLTextAreaElement>(".queue textarea");
-    field.value = "message a, better";
-    press(field, "Enter");
-    expect(sent(store)[0]).toMatchObject({
-      type: "chat/pendingMessageSet",
-      id: "a",
-      message: { text: "message a, better" },
-    });
-    await page.until(() => page.button("Move up: message b"));
-    page.button("Move up: message b").click();
-    expect(sent(store)[1]).toEqual({ type: "chat/queuedMessagesReordered", order: ["b", "a"] });
-    const texts = () => page.all(".queue .cut").map((one) => one.textContent);
-    await page.until(() => expect(texts()).toEqual(["message b", "message a, better"]));
-    const now = "Send now and stop the running turn: message a, better";
-    page.button(now).click();
-    expect(sent(store).slice(2)).toEqual([
-      { type: "chat/queuedMessagesReordered", order: ["a", "b"] },
-      { type: "chat/turnCancelled", turnId: "t0" },
-    ]);
-  });
-
-  test("is held when the running turn is stopped, and continues when it is told to", async () => {
-    const { store, page } = queued();
-    await page.until(() => page.button("Stop"));
-    page.button("Stop").click();
-    expect(sent(store)).toEqual([{ type: "chat/turnCancelled", turnId: "t0", holdQueue: true }]);
-    await page.until(() => expect(page.find(".queue-held").textContent).toContain("2 messages are on hold."));
-    type(box(page), "first this");
-    await page.until(() => expect(page.find<HTMLButtonElement>("[type=submit]").disabled).toEqual(false));
-    press(box(page), "Enter");
-    expect(sent(store)[1]).toMatchObject({ type: "chat/turnStarted", message: { text: "first this" } });
-    await page.until(() => page.button("Continue"));
-    page.button("Continue").click();
-    expect(sent(store)[2]).toEqual({ type: "chat/queuedMessagesReordered", order: ["a", "b"], held: false });
-    await page.until(() => expect(page.all(".queue-held")).toEqual([]));
-  });
 
   test("when one held message is sent now, the others stay held", async () => {
     const { store, page } = queued();
@@ -917,16 +836,6 @@ describe("trouble with the agent", () => {
     expect(store.requested).toEqual([{ method: "restartAgent", params: { channel: SESSION } }]);
     await page.until(() => expect(page.text()).toContain("it does not want to"));
   });
-});
-
-test("a turn that failed is sent again, as long as it is the last", async () => {
-  const store = readyStore();
-  startTurn(store, "t", "Try this");
-  store.apply(CHAT, { type: "chat/error", turnId: "t", error: { errorType: "X", message: "no" } });
-  const page = open(store, { kind: "chat" });
-  page.button("Send again").click();
-  expect(sent(store)[0]).toMatchObject({ type: "chat/turnStarted", message: { text: "Try this" } });
-  await page.until(() => expect(page.all(".error-card button")).toEqual([]));
 });
 
 test("who asks wants to see the answer: the transcript goes to its end, but not for what only waits", async () => {

@@ -11,9 +11,10 @@ import pytest
 
 from agentnb.acp.change import SIDE
 from agentnb.acp.files import TIMES, Files
-from agentnb.comm.notebook import Notebook, NotebookCell
+from agentnb.comm.notebook import Notebook
 from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.errors import OutsideWorkspace, PermissionDenied
+from agentnb.kernel.code_runner import NotebookCell
 from agentnb.open_without_links import open_parent
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.workspace import Workspace

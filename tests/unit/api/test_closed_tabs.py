@@ -38,8 +38,8 @@ while not closed.closed:
 LISTED = """
 import os
 from pathlib import Path
-from agentnb.log.store import Store
-store = Store(Path(os.environ["AGENTNB_LOG"]), "another kernel", lambda error: None)
+from agentnb.log.store import LogStore
+store = LogStore(Path(os.environ["AGENTNB_LOG"]), "another kernel", lambda error: None)
 print(*(record.open for record in store.sessions("", limit=9)))
 """
 

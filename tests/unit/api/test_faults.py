@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 
@@ -97,17 +96,6 @@ def test_a_late_word_is_kept_in_its_turn(start: Start) -> None:
     turn = session.prompt("hello")
     assert turn.wait(PATIENCE).state == "complete"
     until(current_host(), session, lambda: turn.text == "before after")
-
-
-def test_closing_the_last_session_ends_the_process(start: Start) -> None:
-    """No process is left behind."""
-    session = start()
-    session.prompt("/say x").wait(PATIENCE, check=False)
-    group = session.health().pid
-    assert group is not None
-    session.close()
-    with pytest.raises(ProcessLookupError):
-        os.killpg(group, 0)
 
 
 def test_restart_gives_a_new_process_and_keeps_the_transcript(start: Start) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import agentnb
-from agentnb.api.files import FileChangeTable, FileTable, SessionFiles
+from agentnb.api.files import FileChangeTable, SessionFiles
 from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
 from agentnb.host.files.changes import FileChange
 from agentnb.host.files.workspace_files import ENTRIES, LARGEST, for_page
@@ -236,9 +236,3 @@ def test_no_page_is_given_a_file_that_is_too_large(files: SessionFiles, work: Pa
         file.truncate(LARGEST + 1)
     with pytest.raises(FileUnavailable, match=r"'large' has 67,108,865 bytes; files of up to 67,108,864"):
         for_page(files.read("large", max_bytes=1))
-
-
-def test_tables_of_files_can_be_gone_through() -> None:
-    """As a sequence of names would be."""
-    table = FileTable("x", ())
-    assert (list(table), len(table), table.more) == ([], 0, 0)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.api.storage import Storage, kept_storage
+from agentnb.api.storage import Storage, storage_of
+from agentnb.api.this_log import ThisLog, shell_log
 from agentnb.errors import LogUnavailable, UsageError
 from agentnb.host import Host
 from agentnb.host.changes.location import changes_folder
@@ -19,7 +20,7 @@ from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.storage import keep_limits
 from agentnb.host.history.storage import size_of as size
 from agentnb.ids import new_id
-from agentnb.log.store import Store
+from agentnb.log.store import LogStore
 from tests.unit.comm.test_history_requests import MakeHost, kernel, talk
 
 __all__ = ["kernel"]
@@ -43,22 +44,27 @@ def shell(log: Path, kernel: MakeHost, tmp_path: Path) -> Storage:
     for number in range(4):
         talk(host, tmp_path, (f"question {number}", "answer " * 200 * (number + 1)), title=str(number))
     host.close()
-    now = max(record.modified_at for record in Store(log, new_id()).sessions())
+    now = max(record.modified_at for record in LogStore(log, new_id()).sessions())
     with closing(sqlite3.connect(log)) as connection, connection:
         connection.execute("UPDATE sessions SET modified_at = ? - (3 - title) * ?", (now, DAY_MS))
-    store = Store(log, new_id())
+    store = LogStore(log, new_id())
     store.mark(store.sessions()[-1].uri, pinned=True)
-    return kept_storage()
+    return storage_of(shell_log())
+
+
+def stored_at(log: Path, host: Host | None = None) -> Storage:
+    """The storage of the log at a path, without its figures."""
+    return storage_of(ThisLog(LogStore(log, new_id()), host), measure=False)
 
 
 def titles(log: Path) -> list[str]:
     """What the log has."""
-    return [record.title for record in Store(log, new_id()).sessions()]
+    return [record.title for record in LogStore(log, new_id()).sessions()]
 
 
 def uris_of(log: Path) -> list[str]:
     """The channels of the conversations that the log has."""
-    return [record.uri for record in Store(log, new_id()).sessions(archived=None)]
+    return [record.uri for record in LogStore(log, new_id()).sessions(archived=None)]
 
 
 def damage(log: Path, table: str) -> None:
@@ -74,8 +80,8 @@ def damage(log: Path, table: str) -> None:
 
 def test_what_is_kept_is_measured_by_kind_agent_and_folder(shell: Storage, log: Path, tmp_path: Path) -> None:
     """The kinds add up to all files; the data of agents and folders is theirs."""
-    Store(log, new_id()).find("question")
-    shell = kept_storage()
+    LogStore(log, new_id()).find("question")
+    shell = storage_of(shell_log())
     files = [path for path in tmp_path.iterdir() if path.is_file() and path.name.startswith("log")]
     assert shell.bytes == sum(path.stat().st_size for path in files if path.suffix != ".lock")
     kinds = {row.name: row.items for row in shell if row.what == "kind"}
@@ -120,12 +126,12 @@ def test_the_oldest_are_deleted_until_the_others_fit(shell: Storage, log: Path) 
 def test_a_limit_that_makes_no_sense_is_refused(log: Path, limits: dict[str, object]) -> None:
     """Nothing is looked at."""
     with pytest.raises(UsageError, match="For example"):
-        Storage((), log, None).remove(**limits)  # type: ignore[arg-type]
+        stored_at(log).remove(**limits)  # type: ignore[arg-type]
 
 
 def test_limits_of_the_environment_are_kept_by_kernels(shell: Storage, log: Path, kernel: MakeHost) -> None:
     """What is beyond them is deleted; without them nothing is, and one that makes no sense is none."""
-    host, store = kernel(), Store(log, new_id())
+    host, store = kernel(), LogStore(log, new_id())
     for said in ({}, {"AGENTNB_LOG_DAYS": "soon"}, {"AGENTNB_LOG_MAX": "much"}):
         assert host.loop.submit(keep_limits(store, host.stores, said)).result(60) == 0
     assert host.loop.submit(keep_limits(store, host.stores, {"AGENTNB_LOG_DAYS": "2"})).result(60) == 1
@@ -138,7 +144,7 @@ def test_what_a_kernel_has_open_is_never_deleted(log: Path, kernel: MakeHost, tm
     host, other = kernel(), kernel("other.ipynb")
     talk(host, tmp_path, ("a", "b"), title="open")
     flushed(host)
-    for storage in (kept_storage(), Storage((), log, host), Storage((), log, other)):
+    for storage in (storage_of(shell_log()), stored_at(log, host), stored_at(log, other)):
         assert storage.delete_all(dry_run=False).titles == ()
         assert storage.remove(larger_than=0, dry_run=False).titles == ()
     assert titles(log) == ["open"]
@@ -151,11 +157,11 @@ def flushed(host: Host) -> None:
 
 def test_all_is_deleted_and_its_room_given_back(shell: Storage, log: Path) -> None:
     """The pinned one, too; nothing of what was said is left in any file."""
-    Store(log, new_id()).find("question")
+    LogStore(log, new_id()).find("question")
     assert shell.delete_all().titles == ("0", "3", "2", "1")
-    before = kept_storage().bytes
+    before = storage_of(shell_log()).bytes
     assert shell.delete_all(dry_run=False).is_done
-    assert (titles(log), kept_storage().bytes < before) == ([], True)
+    assert (titles(log), storage_of(shell_log()).bytes < before) == ([], True)
     assert [path.name for path in log.parent.glob("log*") if b"question" in path.read_bytes()] == []
 
 
@@ -171,10 +177,10 @@ def test_all_is_deleted_also_where_a_workspace_is_gone(
     host.close()
     store = WorkspaceStores(changes_folder()).of(work)
     asyncio.run(store.take())
-    for tab_id in (Store(log, new_id()).sessions()[0].tab_id, "another")[: 1 + others]:
+    for tab_id in (LogStore(log, new_id()).sessions()[0].tab_id, "another")[: 1 + others]:
         write_record(record_file(store.records, tab_id), ConversationRecord(session=tab_id, workspace=str(work)))
     shutil.rmtree(work)
-    assert kept_storage().delete_all(dry_run=False).titles == ("gone",)
+    assert storage_of(shell_log()).delete_all(dry_run=False).titles == ("gone",)
     assert (titles(log), store.folder.exists()) == ([], bool(others))
 
 
@@ -200,21 +206,21 @@ def test_a_damaged_log_is_said_and_what_can_be_read_is_repaired(shell: Storage, 
 
 def test_a_repair_makes_the_texts_of_turns_anew_from_the_conversations(shell: Storage, log: Path) -> None:
     """As they were: they are found, listed and counted as before; also where rows are missing from a sound table."""
-    before = {uri: Store(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)}
+    before = {uri: LogStore(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)}
     damage(log, "turns")
     shell.repair()
-    assert {uri: Store(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)} == before
+    assert {uri: LogStore(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)} == before
     with closing(sqlite3.connect(log)) as connection, connection:
         connection.execute("DELETE FROM turns")
     assert shell.repair().lost == ()
-    assert {uri: Store(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)} == before
-    assert len(Store(log, new_id()).find("question 2").sessions) == 1
+    assert {uri: LogStore(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)} == before
+    assert len(LogStore(log, new_id()).find("question 2").sessions) == 1
 
 
 def test_a_log_that_is_no_database_is_put_aside_by_a_repair(log: Path) -> None:
     """Nothing can be read of it; the next conversation begins a new file."""
     log.write_bytes(b"not a database at all, " * 500)
-    storage = Storage((), log, None)
+    storage = stored_at(log)
     assert len(storage.check()) == 1
     assert storage.repair()[:2] == (0, ())
     assert storage.check() == []
@@ -230,9 +236,9 @@ def test_exported_conversations_are_imported_once(shell: Storage, log: Path, tmp
     assert shell.export_to(file) == 4
     with pytest.raises(LogUnavailable, match="already"):
         shell.export_to(file)
-    other = Storage((), tmp_path / "other.db", None)
+    other = stored_at(tmp_path / "other.db")
     assert [other.import_from(file), other.import_from(file)] == [(4, 0), (0, 4)]
-    there, here = Store(other.path, new_id()), Store(log, new_id())
+    there, here = LogStore(other.path, new_id()), LogStore(log, new_id())
     assert titles(other.path) == titles(log)
     uri = there.find("question 2").sessions[0].uri
     assert there.load(uri).chat == here.load(uri).chat
@@ -244,7 +250,7 @@ def test_a_file_that_is_no_log_is_not_imported(log: Path, tmp_path: Path, conten
     """It says why, or adds nothing; the log stays sound."""
     file = tmp_path / "in.db"
     file.write_bytes(content)
-    storage = Storage((), log, None)
+    storage = stored_at(log)
     try:
         assert storage.import_from(file) == (0, 0)
     except LogUnavailable as error:

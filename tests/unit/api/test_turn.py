@@ -16,12 +16,6 @@ from tests.unit.running import run
 Start = Callable[..., Session]
 
 
-def test_a_turn_has_text_and_an_end(start: Start) -> None:
-    """What the agent said, exactly, and why it stopped."""
-    turn = start().prompt("/say one two").wait(PATIENCE)
-    assert (turn.text, turn.state, turn.stop_reason, turn.done) == ("one two", "complete", "end_turn", True)
-
-
 def test_everything_a_turn_is_made_of_can_be_read(start: Start) -> None:
     """Thoughts, plan, tool calls and tokens each have their property."""
     session = start(permissions="allow")
@@ -105,20 +99,6 @@ def test_a_wait_can_be_bounded(start: Start) -> None:
     assert not turn.done
 
 
-def test_context_goes_to_the_agent(start: Start) -> None:
-    """An object is described; the agent says what it was given."""
-    turn = start().prompt("Look", context=[{"a": 1}]).wait(PATIENCE)
-    assert "`dict`" in turn.text
-
-
-def test_two_sessions_stream_at_once(start: Start) -> None:
-    """Neither waits for the other; both share one process."""
-    one, two = start(), start()
-    silent = one.prompt("/hang")
-    next(iter(silent))
-    assert (two.prompt("/say free").wait(PATIENCE).text, silent.done) == ("free", False)
-
-
 def test_a_session_is_named_after_its_first_prompt(start: Start) -> None:
     """Long words are cut; later prompts do not rename it."""
     session = start()
@@ -126,12 +106,6 @@ def test_a_session_is_named_after_its_first_prompt(start: Start) -> None:
     title = session.title
     session.prompt("/say short").wait(PATIENCE)
     assert (len(title) <= 48, title.endswith("…"), session.title == title) == (True, True, True)
-
-
-def test_a_file_is_written_where_permission_is_given(start: Start, tmp_path: Path) -> None:
-    """The agent's write goes through the policy into the workspace."""
-    turn = start(permissions="allow").prompt("/write notes.txt hello").wait(PATIENCE)
-    assert ((tmp_path / "notes.txt").read_text("utf-8"), turn.tool_calls[0].status) == ("hello\n", "completed")
 
 
 def test_nothing_is_written_where_nobody_can_be_asked(start: Start, tmp_path: Path) -> None:

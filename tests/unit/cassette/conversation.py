@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agentnb.cassette.recorder import Recorder
+from agentnb.cassette.recorder import CassetteRecorder
 from agentnb.cassette.wire_tap import WireTap
 
 HOME = "/home/ada"
@@ -60,9 +62,17 @@ class Conversation:
         self.received(id=request, result={"stopReason": "end_turn"})
 
 
-def recorder(path: Path, **environment: str) -> Recorder:
+def recorder(path: Path, **environment: str) -> CassetteRecorder:
     """A recorder of somebody called Ada."""
-    return Recorder(path, environment, home=HOME)
+    return CassetteRecorder(path, environment, home=HOME)
+
+
+@contextmanager
+def recorded(path: Path, agent: str = "someone", **environment: str) -> Iterator[Conversation]:
+    """A conversation that Ada records, until the block ends."""
+    recording = recorder(path, **environment)
+    yield Conversation(recording.tap(agent))
+    recording.close()
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

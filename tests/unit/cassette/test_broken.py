@@ -9,19 +9,17 @@ import pytest
 
 from agentnb.cassette import file
 from agentnb.errors import CassetteBroken
-from tests.unit.cassette.conversation import Conversation, recorder
+from tests.unit.cassette.conversation import recorded
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A good cassette."""
     path = tmp_path / "fits.cassette.jsonl"
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    session = talk.begin()
-    talk.turn(session, "Hello", "Hi", " Ada")
-    talk.turn(session, "Bye", "Bye")
-    recording.close()
+    with recorded(path) as talk:
+        session = talk.begin()
+        talk.turn(session, "Hello", "Hi", " Ada")
+        talk.turn(session, "Bye", "Bye")
     return path
 
 

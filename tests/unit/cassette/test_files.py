@@ -15,9 +15,9 @@ import pytest
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session, Turn
 from agentnb.cassette import file
+from agentnb.cassette.proxy import TurnFiles
 from agentnb.cassette.readable import readable
-from agentnb.cassette.recording import PROMPT, Cassette, Exchange, FileState, RecordedFile
-from agentnb.cassette.turn_files import TurnFiles
+from agentnb.cassette.recording import PROMPT, Cassette, FileState, RecordedExchange, RecordedFile
 from agentnb.errors import CassetteBroken, CassetteMismatch
 from agentnb.host import Host
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -416,7 +416,7 @@ def test_files_when_two_turns_of_a_proxys_agent_overlap_are_those_of_the_turn_th
     """So no change is in two turns. A turn without a folder that can be looked at has none, and says so once."""
     said: list[str] = []
     turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", said.append)
-    first, second, lost = (Exchange(method=PROMPT, params={}) for _ in range(3))
+    first, second, lost = (RecordedExchange(method=PROMPT, params={}) for _ in range(3))
     try:
         turn_files.begin(first, str(tmp_path))
         (tmp_path / "a").write_text("1")

@@ -16,11 +16,11 @@ import pytest
 from agentnb.cassette import file
 from agentnb.cassette.compare import difference
 from agentnb.cassette.mcp import CHANGED
-from agentnb.cassette.recording import Event, Header
+from agentnb.cassette.recording import Header, WireEvent
 from agentnb.kernel.bridge import SOCKET, TOKEN
 from tests.conftest import ROOT
-from tests.unit.cassette.conversation import Conversation, lines, recorder
-from tests.unit.eliza.patient import environment
+from tests.unit.cassette.conversation import lines, recorded
+from tests.unit.plugins.eliza.patient import environment
 
 AGENTNB = (sys.executable, "-m", "agentnb")
 AGENT = (sys.executable, str(ROOT / "tests/agents/uses_mcp.py"))
@@ -227,8 +227,8 @@ def test_code_that_gives_or_changes_something_else_is_a_mismatch(
     recorded: dict[str, Any], today: dict[str, Any], line: str | None
 ) -> None:
     """Text, pictures and variables; old recordings do not name the variables and are compared as before."""
-    ask = Event(kind="asked", method="mcp/message", params={"method": "tools/call", "params": {"name": "run_code"}})
-    then = Event(kind="answered", result=recorded)
+    ask = WireEvent(kind="asked", method="mcp/message", params={"method": "tools/call", "params": {"name": "run_code"}})
+    then = WireEvent(kind="answered", result=recorded)
     found = difference(ask, then, today, None, header=Header())
     assert (found is None) is (line is None)
     assert line is None or line in str(found).splitlines()
@@ -254,16 +254,14 @@ def test_the_kernels_own_server_is_recorded_without_paths_of_the_machine(tmp_pat
 def test_tool_call_beside_the_wire_is_recorded_where_it_happens(tmp_path: Path) -> None:
     """Of an agent that reaches the kernel tools by a program on stdio: in its turn, with its answer."""
     path = tmp_path / "a.cassette.jsonl"
-    made = recorder(path)
-    talk = Conversation(made.tap("eliza"))
-    session = talk.begin()
-    request = talk.prompt(session, "Count.")
-    call = {"serverId": "agentnb-kernel", "method": "tools/call", "params": {"name": "run_code"}}
-    for result, error in ((answer("42", "x added"), None), (None, {"code": -32000, "message": "No."})):
-        talk.tap.served(call)(result, error)
-    talk.says(session, "Done.")
-    talk.received(id=request, result={"stopReason": "end_turn"})
-    made.close()
+    with recorded(path, "eliza") as talk:
+        session = talk.begin()
+        request = talk.prompt(session, "Count.")
+        call = {"serverId": "agentnb-kernel", "method": "tools/call", "params": {"name": "run_code"}}
+        for result, error in ((answer("42", "x added"), None), (None, {"code": -32000, "message": "No."})):
+            talk.tap.served(call)(result, error)
+        talk.says(session, "Done.")
+        talk.received(id=request, result={"stopReason": "end_turn"})
     rows = lines(path)
     begin = next(at for at, row in enumerate(rows) if row.get("method") == "mcp/message")
     asked, first, again, refused = rows[begin : begin + 4]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agentnb.cassette import file
 from agentnb.cassette.readable import readable
 from tests.conftest import ROOT
-from tests.unit.cassette.conversation import Conversation, recorder
+from tests.unit.cassette.conversation import recorded
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -28,16 +28,14 @@ ROWS = st.dictionaries(st.sampled_from(FIELDS), JSON | METHODS, max_size=6).map(
 
 def record(path: Path, *pieces: str) -> None:
     """A turn in which the agent says *pieces* and reads a file."""
-    recording = recorder(path)
-    conversation = Conversation(recording.tap("mine"))
-    session = conversation.begin()
-    request = conversation.prompt(session, "What is in a.csv?\nBe short.")
-    conversation.says(session, *pieces)
-    conversation.received(id=1, method="fs/read_text_file", params={"sessionId": session, "path": "a.csv"})
-    conversation.sent(id=1, result={"content": "x\n1\n" * 10_000})
-    conversation.says(session, "Numbers.")
-    conversation.received(id=request, result={"stopReason": "end_turn"})
-    recording.close()
+    with recorded(path, "mine") as conversation:
+        session = conversation.begin()
+        request = conversation.prompt(session, "What is in a.csv?\nBe short.")
+        conversation.says(session, *pieces)
+        conversation.received(id=1, method="fs/read_text_file", params={"sessionId": session, "path": "a.csv"})
+        conversation.sent(id=1, result={"content": "x\n1\n" * 10_000})
+        conversation.says(session, "Numbers.")
+        conversation.received(id=request, result={"stopReason": "end_turn"})
 
 
 def test_text_has_prompts_answers_in_one_piece_and_what_was_asked(tmp_path: Path) -> None:

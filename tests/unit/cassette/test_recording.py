@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentnb.cassette import file
 from agentnb.cassette.large_content import LARGE, folder_of
-from agentnb.cassette.marks import Secrets
-from agentnb.cassette.recording import Exchange, Header, Rule
+from agentnb.cassette.marks import Secrets, SessionMarks
+from agentnb.cassette.recording import ComparisonRule, Header, RecordedExchange
 from agentnb.cassette.session_cleaning import SessionCleaner
-from agentnb.cassette.session_marks import SessionMarks
 from agentnb.errors import CassetteBroken
-from tests.unit.cassette.conversation import HOME, WORK, Conversation, lines, recorder
+from tests.unit.cassette.conversation import HOME, WORK, Conversation, lines, recorded, recorder
 
 
 @pytest.fixture
@@ -23,10 +23,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_session_is_its_lines_in_order(path: Path) -> None:
     """A versioned header, the agent, the session, one message a line, the end."""
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    talk.turn(talk.begin(), "Hello", "Hi", " Ada")
-    recording.close()
+    with recorded(path) as talk:
+        talk.turn(talk.begin(), "Hello", "Hi", " Ada")
     rows = lines(path)
     assert rows[0]["cassette"] == 1
     assert rows[1] == {"agent": "someone", "launch": 1}
@@ -39,13 +37,11 @@ def test_a_session_is_its_lines_in_order(path: Path) -> None:
 
 def test_what_differs_between_machines_is_marked(path: Path) -> None:
     """The workspace, as a path, in a URL and without its root; the home; the session; also where a path is cut."""
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    session = talk.begin("ses-0123456789")
-    request = talk.prompt(session, f"See {WORK}/a.csv, {HOME}/.bashrc and {WORK}2.")
-    talk.says(session, "In file://", WORK[:9], f"{WORK[9:]}/a.csv, or {WORK[1:]}/b, not /srv{WORK}.")
-    talk.received(id=request, result={"stopReason": "end_turn", "_meta": {"log": f"/var/{session}.log"}})
-    recording.close()
+    with recorded(path) as talk:
+        session = talk.begin("ses-0123456789")
+        request = talk.prompt(session, f"See {WORK}/a.csv, {HOME}/.bashrc and {WORK}2.")
+        talk.says(session, "In file://", WORK[:9], f"{WORK[9:]}/a.csv, or {WORK[1:]}/b, not /srv{WORK}.")
+        talk.received(id=request, result={"stopReason": "end_turn", "_meta": {"log": f"/var/{session}.log"}})
     text = path.read_text(encoding="utf-8")
     assert "See ⟦workspace⟧/a.csv, ⟦home⟧/.bashrc and ⟦home⟧/fits2." in text
     assert '"In file://"' in text
@@ -58,14 +54,12 @@ def test_the_agents_ids_are_counted(path: Path) -> None:
     """So that a second recording of the same conversation is the same file."""
     texts = []
     for run in ("a81f", "77c6"):
-        recording = recorder(path)
-        talk = Conversation(recording.tap("someone"))
-        session = talk.begin(f"ses-{run}-{run}")
-        request = talk.prompt(session, "Do it")
-        talk.update(session, "tool_call", toolCallId=f"call_{run}", title="One", rawInput={"ref": f"call_{run}"})
-        talk.update(session, "agent_message_chunk", messageId=f"msg_{run}", content={"type": "text", "text": "ok"})
-        talk.received(id=request, result={"stopReason": "end_turn"})
-        recording.close()
+        with recorded(path) as talk:
+            session = talk.begin(f"ses-{run}-{run}")
+            request = talk.prompt(session, "Do it")
+            talk.update(session, "tool_call", toolCallId=f"call_{run}", title="One", rawInput={"ref": f"call_{run}"})
+            talk.update(session, "agent_message_chunk", messageId=f"msg_{run}", content={"type": "text", "text": "ok"})
+            talk.received(id=request, result={"stopReason": "end_turn"})
         texts.append([row for row in lines(path) if "pace" not in row and "end" not in row])
     assert texts[0] == texts[1]
     assert '"ref": "call-1"' in path.read_text(encoding="utf-8")
@@ -75,20 +69,20 @@ def test_sessions_that_talk_at_once_are_kept_apart(path: Path) -> None:
     """In the order in which they were opened, whoever talked first; updates may come before the session is known."""
     orders = []
     for order in ((0, 1), (1, 0)):
-        recording = recorder(path)
-        talk = Conversation(recording.tap("someone"))
-        talk.received(id=talk.request("initialize"), result={})
-        opening = [talk.request("session/new", cwd=WORK, mcpServers=[]) for _ in range(2)]
-        for number in order:
-            talk.update(f"ses-number-{number}", "available_commands_update", availableCommands=[{"name": str(number)}])
-            talk.received(id=opening[number], result={"sessionId": f"ses-number-{number}"})
-        requests = {number: talk.prompt(f"ses-number-{number}", f"I am {number}") for number in order}
-        for piece in "abc":
+        with recorded(path) as talk:
+            talk.received(id=talk.request("initialize"), result={})
+            opening = [talk.request("session/new", cwd=WORK, mcpServers=[]) for _ in range(2)]
             for number in order:
-                talk.says(f"ses-number-{number}", f"{piece}{number}")
-        for number in reversed(order):
-            talk.received(id=requests[number], result={"stopReason": "end_turn"})
-        recording.close()
+                talk.update(
+                    f"ses-number-{number}", "available_commands_update", availableCommands=[{"name": str(number)}]
+                )
+                talk.received(id=opening[number], result={"sessionId": f"ses-number-{number}"})
+            requests = {number: talk.prompt(f"ses-number-{number}", f"I am {number}") for number in order}
+            for piece in "abc":
+                for number in order:
+                    talk.says(f"ses-number-{number}", f"{piece}{number}")
+            for number in reversed(order):
+                talk.received(id=requests[number], result={"stopReason": "end_turn"})
         cassette = file.read(path)
         orders.append([[exchange.params for exchange in section.exchanges] for section in cassette.sections])
         assert [section.session for section in cassette.sections] == [0, 1, 2]
@@ -112,13 +106,11 @@ def test_several_agents_are_in_one_cassette_by_name(path: Path) -> None:
 def test_large_content_is_beside_it(path: Path) -> None:
     """By its hash; what a recording no longer needs is removed, and what looks like a reference stays itself."""
     for text in ("a" * LARGE, "b" * LARGE):
-        recording = recorder(path)
-        talk = Conversation(recording.tap("someone"))
-        session = talk.begin()
-        request = talk.prompt(session, "Look", {"type": "image", "mimeType": "image/png", "data": text})
-        talk.update(session, "tool_call", toolCallId="t", rawInput={"$file": "../../etc/passwd"})
-        talk.received(id=request, result={"stopReason": "end_turn"})
-        recording.close()
+        with recorded(path) as talk:
+            session = talk.begin()
+            request = talk.prompt(session, "Look", {"type": "image", "mimeType": "image/png", "data": text})
+            talk.update(session, "tool_call", toolCallId="t", rawInput={"$file": "../../etc/passwd"})
+            talk.received(id=request, result={"stopReason": "end_turn"})
         assert len(list(folder_of(path).iterdir())) == 1
         assert max(map(len, path.read_text(encoding="utf-8").splitlines())) < 2000
         turn = file.read(path).sections[1].turns[0]
@@ -128,10 +120,8 @@ def test_large_content_is_beside_it(path: Path) -> None:
 
 def test_large_content_that_is_missing_or_changed_is_told(path: Path) -> None:
     """With the line that needs it."""
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    talk.turn(talk.begin(), "word " * LARGE, "ok")
-    recording.close()
+    with recorded(path) as talk:
+        talk.turn(talk.begin(), "word " * LARGE, "ok")
     blob = next(folder_of(path).iterdir())
     number = next(n for n, row in enumerate(lines(path), 1) if blob.name in str(row))
     blob.write_text("other", encoding="utf-8")
@@ -145,27 +135,21 @@ def test_large_content_that_is_missing_or_changed_is_told(path: Path) -> None:
 def test_texts_come_back_exactly(path: Path) -> None:
     """Even those that look like marks."""
     said = "⟦home⟧ ⟦ ⟧ ⟦sign⟧ {{x}} \u2028 é 🎈"
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    talk.turn(talk.begin(), said, "ok")
-    recording.close()
+    with recorded(path) as talk:
+        talk.turn(talk.begin(), said, "ok")
     turn = file.read(path).sections[1].turns[0]
     assert SessionMarks(WORK, home=HOME).fill(turn.params["prompt"][0]["text"]) == said
 
 
 def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
     """They are the user's to change."""
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    talk.turn(talk.begin(), "Hello", "Hi")
-    recording.close()
+    with recorded(path) as talk:
+        talk.turn(talk.begin(), "Hello", "Hi")
     cassette = file.read(path)
-    cassette.header = Header(rules=(Rule("run", r"run \d+"),), answers="outcome")
+    cassette.header = Header(rules=(ComparisonRule("run", r"run \d+"),), answers="outcome")
     file.write(path, cassette)
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    talk.turn(talk.begin(), "Hello again", "Hi")
-    recording.close()
+    with recorded(path) as talk:
+        talk.turn(talk.begin(), "Hello again", "Hi")
     assert file.read(path).header == cassette.header
 
 
@@ -174,7 +158,7 @@ def test_what_was_said_earlier_is_looked_through_once(path: Path) -> None:
     recording = recorder(path, API_TOKEN="hush-hush-1234")
     talk = Conversation(recording.tap("someone"))
     session = talk.begin("ses-0123456789")
-    before: list[Exchange] = []
+    before: list[RecordedExchange] = []
     for number in range(4):
         request = talk.prompt(session, f"Turn {number} with hush-hush-1234")
         talk.received(id=number, method="terminal/create", params={"sessionId": session, "command": "ls"})
@@ -221,34 +205,41 @@ def test_noise_between_messages_is_not_recorded(path: Path) -> None:
     assert file.read(path).turns == 1
 
 
-def announced(path: Path, order: str) -> list[dict[str, object]]:
-    """Two turns of one session; `c` (its commands) and `u` (the first turn's usage) come where they stand in *order*.
+def said_in(path: Path, order: str) -> list[dict[str, object]]:
+    """Two turns of one session, with what the agent sends besides where it stands in *order*.
 
-    *order*: `1` the first prompt, `a` what is answered to it, `2` the second prompt.
+    *order*: `1` the first prompt, `a` what is answered to it, `2` the second prompt; `c` its commands, `u` the first
+    turn's usage, `s` what it suggests after it, `w` that it takes this back.
     """
+    sends: dict[str, tuple[str, dict[str, Any]]] = {
+        "c": ("available_commands_update", {"availableCommands": []}),
+        "u": ("usage_update", {"used": 1, "size": 2}),
+        "s": ("prompt_suggestions_update", {"suggestions": SUGGESTED}),
+        "w": ("prompt_suggestions_update", {"suggestions": []}),
+    }
     path.unlink(missing_ok=True)  # else what says the same would be taken from there
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    session, number = talk.begin(), 0
-    for step in order:
-        if step in "12":
-            number = talk.prompt(session, step)
-        elif step == "a":
-            talk.says(session, "Hi")
-            talk.received(id=number, result={"stopReason": "end_turn"})
-        elif step == "c":
-            talk.update(session, "available_commands_update", availableCommands=[])
-        else:
-            talk.update(session, "usage_update", used=1, size=2)
-    talk.says(session, "Bye")
-    talk.received(id=number, result={"stopReason": "end_turn"})
-    recording.close()
+    with recorded(path) as talk:
+        session, number = talk.begin(), 0
+        for step in order:
+            if step in sends:
+                kind, fields = sends[step]
+                talk.update(session, kind, **fields)
+            elif step == "a":
+                talk.says(session, "Hi")
+                talk.received(id=number, result={"stopReason": "end_turn"})
+            else:
+                number = talk.prompt(session, step)
+        talk.says(session, "Bye")
+        talk.received(id=number, result={"stopReason": "end_turn"})
     return [row for row in lines(path) if "pace" not in row and "end" not in row]
+
+
+SUGGESTED = [{"prompt": [{"type": "text", "text": "Plot it"}]}]
 
 
 def test_announcements_have_a_fixed_place(path: Path) -> None:
     """Whether they cross the client's prompt on the way or not: a second recording differs in its pace only."""
-    recorded = [announced(path, order) for order in ("c1au2", "1cau2", "c1a2u", "1ca2u", "1ca2u")]
+    recorded = [said_in(path, order) for order in ("c1au2", "1cau2", "c1a2u", "1ca2u", "1ca2u")]
     assert all(rows == recorded[0] for rows in recorded)
     kinds = [row["params"]["update"]["sessionUpdate"] for row in recorded[0] if row.get("method") == "session/update"]  # type: ignore[index]
     assert kinds == [
@@ -256,33 +247,12 @@ def test_announcements_have_a_fixed_place(path: Path) -> None:
     ]  # fmt: skip
 
 
-def suggesting(path: Path, order: str) -> list[dict[str, object]]:
-    """As `announced`; `s` is what the agent suggests after the first turn, `w` that it takes it back in the second."""
-    path.unlink(missing_ok=True)
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    session, number = talk.begin(), 0
-    prompts = {"s": [{"prompt": [{"type": "text", "text": "Plot it"}]}], "w": []}
-    for step in order:
-        if step in prompts:
-            talk.update(session, "prompt_suggestions_update", suggestions=prompts[step])
-        elif step == "a":
-            talk.says(session, "Hi")
-            talk.received(id=number, result={"stopReason": "end_turn"})
-        else:
-            number = talk.prompt(session, step)
-    talk.says(session, "Bye")
-    talk.received(id=number, result={"stopReason": "end_turn"})
-    recording.close()
-    return [row for row in lines(path) if "pace" not in row and "end" not in row]
-
-
 def test_suggestions_stay_with_the_turn_that_they_follow(path: Path) -> None:
     """Also where they cross the next prompt; that they are taken back is said in the turn that this prompt begins."""
-    assert suggesting(path, "1a2s") == suggesting(path, "1as2")
-    rows = [row for row in suggesting(path, "1as2w") if row.get("method") in {"session/prompt", "session/update"}]
+    assert said_in(path, "1a2s") == said_in(path, "1as2")
+    rows = [row for row in said_in(path, "1as2w") if row.get("method") in {"session/prompt", "session/update"}]
     said = [row["params"].get("update", {}).get("suggestions") for row in rows]  # type: ignore[attr-defined]
-    assert [each for each in said if each is not None] == [[{"prompt": [{"type": "text", "text": "Plot it"}]}], []]
+    assert [each for each in said if each is not None] == [SUGGESTED, []]
     assert [row["method"] for row in rows] == [
         *("session/prompt", "session/update", "session/update"),
         *("session/prompt", "session/update", "session/update"),

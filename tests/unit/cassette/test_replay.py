@@ -15,8 +15,8 @@ import acp
 import pytest
 
 from agentnb.cassette import file
-from tests.unit.cassette.conversation import Conversation, recorder
-from tests.unit.eliza.patient import COMMAND, ROOT, Patient, environment, visit
+from tests.unit.cassette.conversation import recorded
+from tests.unit.plugins.eliza.patient import COMMAND, ROOT, Patient, environment, visit
 from tests.unit.running import run
 
 NO_FILES = {"AGENTNB_CASSETTE_FILES": "off"}
@@ -340,12 +340,10 @@ def test_a_broken_cassette_is_told_to_the_client_and_on_stderr(tmp_path: Path) -
 def test_a_recording_that_stops_within_a_turn_says_so(tmp_path: Path) -> None:
     """The kernel was killed while it was recorded."""
     path = tmp_path / "a.cassette.jsonl"
-    recorded = recorder(path)
-    talk = Conversation(recorded.tap("someone"))
-    session = talk.begin()
-    talk.prompt(session, "Hello")
-    talk.says(session, "Hel")
-    recorded.close()
+    with recorded(path) as talk:
+        session = talk.begin()
+        talk.prompt(session, "Hello")
+        talk.says(session, "Hel")
     prompt = {"sessionId": "cassette-1", "prompt": [{"type": "text", "text": "Hello"}]}
     done = play(
         path,
@@ -359,12 +357,10 @@ def test_a_recording_that_stops_within_a_turn_says_so(tmp_path: Path) -> None:
 def test_a_recording_of_an_agent_that_died_before_it_answered_says_so(method: str, tmp_path: Path) -> None:
     """Whatever was asked: the client gets an error at once, and waits for nothing."""
     path = tmp_path / "a.cassette.jsonl"
-    recorded = recorder(path)
-    talk = Conversation(recorded.tap("someone"))
-    if method == "session/new":
-        talk.received(id=talk.request("initialize", protocolVersion=1), result={"protocolVersion": 1})
-    talk.request(method, cwd=talk.cwd, mcpServers=[])
-    recorded.close()
+    with recorded(path) as talk:
+        if method == "session/new":
+            talk.received(id=talk.request("initialize", protocolVersion=1), result={"protocolVersion": 1})
+        talk.request(method, cwd=talk.cwd, mcpServers=[])
     done = play(path, {"id": 7, "method": method, "params": {"cwd": "/w", "mcpServers": []}})
     answer = json.loads(done.stdout.splitlines()[-1])
     assert (answer["id"], f"The recording stops at {method}" in answer["error"]["message"]) == (7, True)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentnb.cassette import file
-from tests.unit.cassette.conversation import Conversation, recorder
+from tests.unit.cassette.conversation import recorded
 
 WORDS = st.text("ab \n⟦é", min_size=1, max_size=12)
 TURNS = st.lists(st.tuples(WORDS, WORDS, st.booleans()), min_size=1, max_size=4)
@@ -34,24 +34,22 @@ def pieces(chance: random.Random, text: str) -> list[str]:
 def talk(path: Path, turns: list[tuple[str, str, bool]], seed: int) -> bytes:
     """Record *turns*, with the ids, times, temporary folder, pieces and order of fields of this *seed*."""
     chance = random.Random(seed)
-    recording = recorder(path)
-    conversation = Conversation(recording.tap("mine"))
-    session = conversation.begin(f"session-{uuid.UUID(int=chance.getrandbits(128))}")
-    for prompt, answer, calls_tool in turns:
-        request = conversation.prompt(session, prompt)
-        if calls_tool:
-            call = f"toolu_{chance.getrandbits(64):x}"
-            path_ = f"/tmp/run-{chance.getrandbits(32):x}/out.txt"  # noqa: S108 - what an agent says
-            fields = {"path": path_, "content": answer, "requestId": f"req-{chance.getrandbits(64)}"}
-            started = 1_763_000_000_000 + chance.randrange(10**9)
-            conversation.update(
-                session, "tool_call", toolCallId=call, title="Write", rawInput=shuffled(chance, fields),
-                _meta={"startedAt": started, "duration": chance.random()},
-            )  # fmt: skip
-            conversation.update(session, "tool_call_update", toolCallId=call, status="completed")
-        conversation.says(session, *pieces(chance, answer))
-        conversation.received(id=request, result={"stopReason": "end_turn"})
-    recording.close()
+    with recorded(path, "mine") as conversation:
+        session = conversation.begin(f"session-{uuid.UUID(int=chance.getrandbits(128))}")
+        for prompt, answer, calls_tool in turns:
+            request = conversation.prompt(session, prompt)
+            if calls_tool:
+                call = f"toolu_{chance.getrandbits(64):x}"
+                path_ = f"/tmp/run-{chance.getrandbits(32):x}/out.txt"  # noqa: S108 - what an agent says
+                fields = {"path": path_, "content": answer, "requestId": f"req-{chance.getrandbits(64)}"}
+                started = 1_763_000_000_000 + chance.randrange(10**9)
+                conversation.update(
+                    session, "tool_call", toolCallId=call, title="Write", rawInput=shuffled(chance, fields),
+                    _meta={"startedAt": started, "duration": chance.random()},
+                )  # fmt: skip
+                conversation.update(session, "tool_call_update", toolCallId=call, status="completed")
+            conversation.says(session, *pieces(chance, answer))
+            conversation.received(id=request, result={"stopReason": "end_turn"})
     return path.read_bytes()
 
 
@@ -91,19 +89,12 @@ def test_second_recording_with_one_other_answer_differs_in_that_turn_only(
 def test_fields_keep_the_order_that_the_agent_gave_them(tmp_path: Path) -> None:
     """So that what a replay shows as a tool's input reads as it did while it was recorded."""
     path = tmp_path / "fits.cassette.jsonl"
-    recording = recorder(path)
-    conversation = Conversation(recording.tap("mine"))
-    session = conversation.begin()
-    request = conversation.prompt(session, "Write.")
-    conversation.update(session, "tool_call", toolCallId="1", title="Write", rawInput={"path": "a.txt", "content": "b"})
-    conversation.received(id=request, result={"stopReason": "end_turn"})
-    recording.close()
+    with recorded(path, "mine") as conversation:
+        session = conversation.begin()
+        request = conversation.prompt(session, "Write.")
+        conversation.update(
+            session, "tool_call", toolCallId="1", title="Write", rawInput={"path": "a.txt", "content": "b"}
+        )
+        conversation.received(id=request, result={"stopReason": "end_turn"})
     event = file.read(path).sections[1].turns[0].before[0]
     assert list(event.params["update"]["rawInput"]) == ["path", "content"]
-
-
-def test_turn_that_takes_no_time_has_a_line_for_its_pace(tmp_path: Path) -> None:
-    """A second recording must not have a line less because the agent was quick."""
-    path = tmp_path / "fits.cassette.jsonl"
-    talk(path, [("a", "b", False)], 1)
-    assert path.read_text(encoding="utf-8").count('{"pace": [') == 3

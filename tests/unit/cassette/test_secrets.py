@@ -11,7 +11,7 @@ from agentnb.cassette import file
 from agentnb.cassette.marks import shapes
 from agentnb.credentials import SHAPES
 from agentnb.errors import CassetteBroken
-from tests.unit.cassette.conversation import Conversation, lines, recorder
+from tests.unit.cassette.conversation import Conversation, lines, recorded, recorder
 
 D, L, H = "0123456789", "abcdefghijklmnopqrstuvwxyz", "0123456789abcdef"
 U = L.upper()
@@ -121,17 +121,15 @@ def test_a_credential_is_in_no_file(name: str, tmp_path: Path) -> None:
     """In a prompt, in the answer in three pieces, in a file, in a command's output, in an error."""
     secret = CREDENTIALS[name]
     path = tmp_path / "a.cassette.jsonl"
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    session = talk.begin()
-    request = talk.prompt(session, f"Use {secret} for it.")
-    third = len(secret) // 3
-    talk.says(session, "I use ", secret[:third], secret[third : 2 * third], secret[2 * third :], " now.")
-    talk.received(id=7, method="fs/write_text_file", params={"sessionId": session, "path": "a", "content": secret})
-    talk.sent(id=7, error={"code": -1, "message": f"no: {secret}"})
-    talk.update(session, "tool_call_update", toolCallId="t", rawOutput={"output": f"{secret}\n"})
-    talk.received(id=request, result={"stopReason": "end_turn"})
-    recording.close()
+    with recorded(path) as talk:
+        session = talk.begin()
+        request = talk.prompt(session, f"Use {secret} for it.")
+        third = len(secret) // 3
+        talk.says(session, "I use ", secret[:third], secret[third : 2 * third], secret[2 * third :], " now.")
+        talk.received(id=7, method="fs/write_text_file", params={"sessionId": session, "path": "a", "content": secret})
+        talk.sent(id=7, error={"code": -1, "message": f"no: {secret}"})
+        talk.update(session, "tool_call_update", toolCallId="t", rawOutput={"output": f"{secret}\n"})
+        talk.received(id=request, result={"stopReason": "end_turn"})
     text = path.read_text(encoding="utf-8")
     assert bare(secret) not in text
     assert json.dumps(bare(secret))[1:-1] not in text
@@ -149,10 +147,8 @@ def test_a_cassette_with_a_credential_is_refused(name: str, tmp_path: Path) -> N
     """Somebody put it in by hand: file and line are named, the credential is not."""
     secret = CREDENTIALS[name]
     path = tmp_path / "a.cassette.jsonl"
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    talk.turn(talk.begin(), "Hello", "SECRET")
-    recording.close()
+    with recorded(path) as talk:
+        talk.turn(talk.begin(), "Hello", "SECRET")
     number = next(n for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if "SECRET" in line)
     path.write_text(path.read_text(encoding="utf-8").replace("SECRET", json.dumps(secret)[1:-1]), encoding="utf-8")
     with pytest.raises(CassetteBroken) as caught:
@@ -188,16 +184,14 @@ def test_the_values_of_secret_variables_are_not_in_the_file(tmp_path: Path) -> N
 def test_fields_that_are_named_like_secrets_are_emptied(tmp_path: Path) -> None:
     """The environment of an MCP server, headers, options; numbers of tokens stay."""
     path = tmp_path / "a.cassette.jsonl"
-    recording = recorder(path)
-    talk = Conversation(recording.tap("someone"))
-    servers = [{"name": "db", "command": "db", "args": [], "env": [{"name": "DB_AUTH", "value": "swordfish"}]}]
-    request = talk.request("session/new", cwd="/w/x", mcpServers=servers)
-    talk.received(id=request, result={"sessionId": "ses-abcdef"})
-    request = talk.prompt("ses-abcdef", "Hi")
-    raw = {"apiKey": "swordfish", "headers": {"Authorization": "swordfish"}, "max_tokens": 5, "tokens": "many"}
-    talk.update("ses-abcdef", "tool_call", toolCallId="t", title="T", rawInput=raw)
-    talk.received(id=request, result={"stopReason": "end_turn", "usage": {"inputTokens": 7}})
-    recording.close()
+    with recorded(path) as talk:
+        servers = [{"name": "db", "command": "db", "args": [], "env": [{"name": "DB_AUTH", "value": "swordfish"}]}]
+        request = talk.request("session/new", cwd="/w/x", mcpServers=servers)
+        talk.received(id=request, result={"sessionId": "ses-abcdef"})
+        request = talk.prompt("ses-abcdef", "Hi")
+        raw = {"apiKey": "swordfish", "headers": {"Authorization": "swordfish"}, "max_tokens": 5, "tokens": "many"}
+        talk.update("ses-abcdef", "tool_call", toolCallId="t", title="T", rawInput=raw)
+        talk.received(id=request, result={"stopReason": "end_turn", "usage": {"inputTokens": 7}})
     text = path.read_text(encoding="utf-8")
     assert "swordfish" not in text
     assert '"max_tokens": 5' in text

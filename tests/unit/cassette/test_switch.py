@@ -12,7 +12,7 @@ import pytest
 
 from agentnb.agent.catalog import find
 from agentnb.cassette import file
-from agentnb.cassette.switch import Switch
+from agentnb.cassette.switch import CassetteSwitch
 from agentnb.errors import CassetteBroken, UsageError
 from tests.conftest import ROOT
 from tests.notebooks.recorded import stand_in
@@ -92,16 +92,6 @@ def test_record_records_anew_and_off_does_nothing(tmp_path: Path) -> None:
     assert "AgentStartFailed" not in talk(tmp_path, "Anything", AGENTNB_CASSETTE_MODE="off").stdout
 
 
-def test_a_session_needs_no_agent_to_be_replayed(tmp_path: Path) -> None:
-    """Neither its program on the PATH nor its environment."""
-    switch = Switch({"AGENTNB_CASSETTE": str(tmp_path / "a.jsonl"), "AGENTNB_CASSETTE_MODE": "auto"})
-    (tmp_path / "a.jsonl").touch()
-    spec = find("claude")
-    assert switch.standing_in(spec).command[0] == sys.executable
-    launched = [switch.launching(spec, {})[0].command for _ in range(2)]
-    assert [command[command.index("--launch") + 1] for command in launched] == ["1", "2"]
-
-
 WARM = """
 import sys, agentnb
 agentnb.warm("opencode", cwd=sys.argv[1])
@@ -125,26 +115,34 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
     assert second.stdout == first.stdout, second.stderr
 
 
-def test_replay_demands_a_cassette(tmp_path: Path) -> None:
-    """It says how to make one."""
-    path = tmp_path / "none.jsonl"
-    switch = Switch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "replay"})
-    with pytest.raises(CassetteBroken, match=r"replay demands one\. Record it again"):
-        switch.standing_in(find("eliza"))
-
-
-@pytest.mark.parametrize(("name", "value"), [("AGENTNB_CASSETTE_MODE", "play"), ("AGENTNB_CASSETTE_PACE", "slow")])
-def test_a_word_that_is_none(name: str, value: str, tmp_path: Path) -> None:
-    """It names those that are."""
-    (tmp_path / "a.jsonl").touch()
-    switch = Switch({"AGENTNB_CASSETTE": str(tmp_path / "a.jsonl"), name: value})
-    with pytest.raises(UsageError, match=f"{name}='{value}' is none of"):
+@pytest.mark.parametrize(
+    ("environment", "error", "said"),
+    [
+        ({"AGENTNB_CASSETTE_MODE": "replay"}, CassetteBroken, r"replay demands one\. Record it again"),
+        ({"AGENTNB_CASSETTE_MODE": "play"}, UsageError, "AGENTNB_CASSETTE_MODE='play' is none of"),
+        ({"AGENTNB_CASSETTE_PACE": "slow"}, UsageError, "AGENTNB_CASSETTE_PACE='slow' is none of"),
+        (
+            {"AGENTNB_CASSETTE_MODE": "record", "AGENTNB_CASSETTE": ""},
+            UsageError,
+            r"names no cassette\. Name it, AGENTNB_CASSETTE=fit\.cassette\.jsonl",
+        ),
+    ],
+)
+def test_a_switch_that_makes_no_sense_is_an_error(
+    environment: dict[str, str], error: type[Exception], said: str, tmp_path: Path
+) -> None:
+    """It says what to type; no real agent is started in its place."""
+    path = tmp_path / "a.jsonl"
+    if error is UsageError:
+        path.touch()
+    switch = CassetteSwitch({"AGENTNB_CASSETTE": str(path), **environment})
+    with pytest.raises(error, match=said):
         switch.launching(find("eliza"), {})
 
 
 def test_recording_can_be_begun_and_ended(tmp_path: Path) -> None:
     """Once at a time."""
-    switch = Switch({})
+    switch = CassetteSwitch({})
     spec = find("eliza")
     assert switch.launching(spec, {}) == (spec, None)
     switch.record(tmp_path / "a.jsonl")
@@ -183,23 +181,15 @@ def test_a_relative_path_is_the_same_wherever_a_cell_goes(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.rglob("*cassette*")] == ["cd.cassette.jsonl"]
 
 
-@pytest.mark.parametrize("mode", ["replay", "record"])
-def test_a_mode_without_a_cassette_is_an_error(mode: str) -> None:
-    """It says what to type; no real agent is started in its place."""
-    switch = Switch({"AGENTNB_CASSETTE_MODE": mode})
-    with pytest.raises(UsageError, match=r"names no cassette\. Name it, AGENTNB_CASSETTE=fit\.cassette\.jsonl"):
-        switch.launching(find("eliza"), {})
-
-
 def test_a_place_where_nothing_can_be_written_is_refused_at_once(tmp_path: Path) -> None:
     """Before an agent is talked to for nothing."""
     (tmp_path / "plain").touch()
     for path in (tmp_path, tmp_path / "plain" / "a.jsonl"):
-        switch = Switch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "record"})
+        switch = CassetteSwitch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "record"})
         with pytest.raises(UsageError, match="no cassette can be written there"):
             switch.standing_in(find("eliza"))
     with pytest.raises(UsageError, match=r"is not a folder\. Create it"):
-        Switch({}).record(tmp_path / "none" / "a.jsonl")
+        CassetteSwitch({}).record(tmp_path / "none" / "a.jsonl")
 
 
 MINE = """

@@ -9,7 +9,7 @@ import pytest
 
 from agentnb.agent.catalog import find
 from agentnb.api.session import Session
-from agentnb.cassette.switch import Switch
+from agentnb.cassette.switch import CassetteSwitch
 from agentnb.checkup.files import cassette, confinement, log, policy
 from agentnb.host import Host
 from agentnb.log.database import MIGRATIONS
@@ -79,7 +79,7 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
     played = Path(__file__).parents[3] / "notebooks/ci.cassette.jsonl"
 
     def found(file: Path | str, mode: str) -> tuple[str, str]:
-        checked = cassette(Switch({"AGENTNB_CASSETTE": str(file), "AGENTNB_CASSETTE_MODE": mode}))
+        checked = cassette(CassetteSwitch({"AGENTNB_CASSETTE": str(file), "AGENTNB_CASSETTE_MODE": mode}))
         return checked.state, checked.message
 
     assert found("", "auto")[0] == "absent"

@@ -1,4 +1,4 @@
-"""The page arranges the history: renames, pins, archives, duplicates and exports conversations, lists what they do."""
+"""The page arranges the history: renames, pins, archives and duplicates conversations, lists what they do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.api.history import change_kept, kept
+from agentnb.api.history import change_kept, list_sessions
+from agentnb.api.this_log import shell_log
 from agentnb.host.host import Host
 from agentnb.state import ChatError, ChatTurnStarted, ErrorInfo, Message
 from tests.unit.comm.test_history_requests import USER, MakeHost, kernel, page_of, talk, uris
@@ -136,21 +137,6 @@ def test_a_duplicate_has_what_was_said_and_goes_its_own_way(kernel: MakeHost, tm
     assert uris(page, search="residuals") == [copy]
 
 
-def test_an_exported_session_is_the_document_that_a_shell_writes(kernel: MakeHost, tmp_path: Path) -> None:
-    """In each form; credentials are taken out."""
-    host = kernel()
-    key = "ghp_" + "a1B2" * 9
-    uri = talk(host, tmp_path, ("Why?", f"Because of {key}."), title="Fit").session.uri
-    page = page_of(host)
-    texts = {form: page.ask("exportSession", {"channel": uri, "form": form})["result"]["text"] for form in FORMS}
-    assert {form: begins for form, begins in FORMS.items() if not texts[form].startswith(begins)} == {}
-    assert [form for form, text in texts.items() if "Because of ***" not in text or key in text] == []
-    assert "not have this conversation" in refused(page, "exportSession", channel=uri[:-1])
-
-
-FORMS = {"md": "# Fit\n", "html": "<!doctype html>", "jsonl": '{"kind"', "ipynb": '{\n "cells"'}
-
-
 def test_a_page_that_shows_the_history_is_told_what_any_kernel_changes(kernel: MakeHost, tmp_path: Path) -> None:
     """Added, changed and removed, by this kernel and another; a page that does not watch hears nothing."""
     here, there = kernel(), kernel("other.ipynb")
@@ -192,7 +178,7 @@ def test_a_page_that_shows_the_history_follows_a_shell_and_a_shell_what_pages_do
     assert page.hear("sessionsChanged")["params"] == changed
     assert [(one["title"], one["pinned"]) for one in listed(page)] == [("Residuals", True)]
     assert page.ask("updateSession", {"channel": uri, "title": "Seasons"})["result"] == {}
-    assert [row.title for row in kept()] == ["Seasons"]
+    assert [row.title for row in list_sessions(shell_log())] == ["Seasons"]
     change_kept(uri.rpartition("/")[2], **{**nothing, "deleted": True})
     while (heard := page.hear("sessionsChanged")["params"]) == changed:
         pass

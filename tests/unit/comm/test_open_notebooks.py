@@ -12,9 +12,9 @@ import pytest
 
 from agentnb.comm.lab import Lab
 from agentnb.comm.lab_messages import MOST_CELLS
-from agentnb.comm.notebook import NotebookCell
 from agentnb.comm.notebook_text import CUT, over
 from agentnb.comm.open_notebooks import OpenNotebooks, notebook_file
+from agentnb.kernel.code_runner import NotebookCell
 from tests.unit.comm.test_lab import Page, cell
 
 

@@ -41,21 +41,3 @@ def test_the_manual_has_every_kind_with_its_fields() -> None:
         section = page.partition(f"### `{kind.name}`")[2].partition("###")[0]
         assert kind.about in section, kind.name
         assert [name for name in kind.fields if f"`{name.lstrip('_')}`" not in section] == []
-
-
-def test_a_constant_is_called_as_its_event() -> None:
-    assert [name.lower().replace("_", ".", 1) for name in NAMES] == [kind.name for kind in NAMES.values()]
-
-
-def test_the_categories_are_few() -> None:
-    """The words of the architecture."""
-    assert sorted({kind.category for kind in KINDS.values()}) == [
-        "agent",
-        "cassette",
-        "page",
-        "policy",
-        "process",
-        "rehearsal",
-        "session",
-        "turn",
-    ]

@@ -17,7 +17,7 @@ from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, U
 from agentnb.host import Host
 from agentnb.host.kept_sessions import deleted, forked, listed, logged_out, opened
 from agentnb.host.session_options import Configuration
-from agentnb.log.store import Store
+from agentnb.log.store import LogStore
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open, configuration, hosted
 
@@ -55,7 +55,7 @@ def test_sessions_are_listed_page_by_page(host: Host, kept: Kept, tmp_path: Path
     pages = [run(host, listed(host, agent, str(tmp_path), None))]
     while pages[-1].next_cursor is not None:
         pages.append(run(host, listed(host, agent, str(tmp_path), pages[-1].next_cursor)))
-    ids = [[session.session_id for session in page.sessions] for page in pages]
+    ids = [[session.id for session in page.sessions] for page in pages]
     assert ids == [["old-1", "old-2"], ["old-3", "old-4"], ["old-5"]]
     last = pages[-1].sessions[0]
     assert (last.cwd, last.updated.isoformat()) == (str(tmp_path), "2026-01-02T03:04:05+00:00")
@@ -124,7 +124,7 @@ def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
     second = first.fork("The other")
     second.prompt("/say two").wait(PATIENCE, check=False)
     host.close()
-    store = Store(tmp_path / "log.db", "another")
+    store = LogStore(tmp_path / "log.db", "another")
     assert {(record.title, record.turns) for record in store.sessions()} == {("/say one", 1), ("The other", 2)}
     stored = store.load(second.state.summary.resource)
     assert [turn.message.text for turn in stored.chat.turns] == ["/say one", "/say two"]
@@ -176,7 +176,7 @@ def test_a_session_is_deleted_for_good(host: Host, kept: Kept) -> None:
     agent = kept("list", "delete", "resume")
     run(host, deleted(host, agent, "old-1"))
     page = run(host, listed(host, agent, None, None))
-    assert [session.session_id for session in page.sessions] == ["old-2", "old-3"]
+    assert [session.id for session in page.sessions] == ["old-2", "old-3"]
     run(host, opened(host, agent, "old-2", title="Mine"))
     with pytest.raises(SessionError, match=r"'old-2' is open in the tab 'Mine'\. Close it first\."):
         run(host, deleted(host, agent, "old-2"))

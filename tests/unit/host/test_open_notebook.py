@@ -17,7 +17,7 @@ from agentnb.api.session import Session
 from agentnb.errors import KernelChangesConflict
 from agentnb.host import Host
 from agentnb.host.changes.open_notebook import MOST_CELLS, FileCell, cells_in, is_cells_only, missing_in_page
-from agentnb.kernel.code_runner import CellView
+from agentnb.kernel.code_runner import NotebookCell
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.host.conftest import Open, Saved, hosted
 from tests.unit.host.test_change_tracker import does
@@ -223,7 +223,7 @@ def test_a_page_when_it_shows_what_the_file_had_gets_exactly_the_new_cells(
     """In whatever way the agent changed, added and deleted them."""
     page = NotebookPage("fit.ipynb", before)
     then, now = ([FileCell(name, "code", text) for name, text in cells.items()] for cells in (before, after))
-    shown = [CellView(cell_id=name, kind="code", source=text) for name, text in before.items()]
+    shown = [NotebookCell(id=name, kind="code", source=text) for name, text in before.items()]
     found = missing_in_page("fit.ipynb", then, now, shown)
     assert found is not None
     steps = [step for each in found if (step := each.step(each.source)) is not None]
@@ -236,7 +236,7 @@ def test_a_page_when_it_shows_what_the_file_had_gets_exactly_the_new_cells(
 def test_a_page_when_only_the_user_changed_it_is_offered_nothing(shown: dict[str, str], saved: dict[str, str]) -> None:
     """The file has the same cells before and after: only its outputs are other."""
     cells = [FileCell(name, "code", text) for name, text in saved.items()]
-    page = [CellView(cell_id=name, kind="code", source=text) for name, text in shown.items()]
+    page = [NotebookCell(id=name, kind="code", source=text) for name, text in shown.items()]
     assert missing_in_page("fit.ipynb", cells, cells, page) == []
 
 
@@ -275,7 +275,7 @@ def test_cells_when_the_notebook_has_no_ids_are_known_by_their_places() -> None:
         [FileCell("", "code", "1"), FileCell("", "code", "2")],
         [FileCell("", "code", "1"), FileCell("", "code", "3")],
     )
-    page = [CellView(cell_id=name, kind="code", source=text) for name, text in (("p", "1"), ("q", "2"))]
+    page = [NotebookCell(id=name, kind="code", source=text) for name, text in (("p", "1"), ("q", "2"))]
     (change,) = missing_in_page("fit.ipynb", then, now, page) or []
     assert (change.cell_id, change.before, change.after) == ("q", "2", "3")
     assert missing_in_page("fit.ipynb", then, now[:1], page) is None
@@ -284,9 +284,9 @@ def test_cells_when_the_notebook_has_no_ids_are_known_by_their_places() -> None:
 def test_a_page_when_it_tells_of_a_part_of_a_cell_is_asked_for_the_text_of_the_file() -> None:
     """It compares the whole text itself."""
     long = "1" * 30_000
-    page = [CellView(cell_id="a", kind="code", source=long[:20_000], cut=True)]
+    page = [NotebookCell(id="a", kind="code", source=long[:20_000], cut=True)]
     then, now = ([FileCell("a", "code", text)] for text in (long, f"{long}2"))
     (change,) = missing_in_page("fit.ipynb", then, now, page) or []
     assert (change.before, change.after) == (long, f"{long}2")
     many = [FileCell(str(at), "code", "") for at in range(MOST_CELLS)]
-    assert cells_in(notebook({each.cell_id: each.source for each in many}).encode()) is None
+    assert cells_in(notebook({each.id: each.source for each in many}).encode()) is None

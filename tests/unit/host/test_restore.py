@@ -23,7 +23,7 @@ from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back
 from agentnb.host.intents import carry_out, use_kernel
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
-from agentnb.log.store import Store
+from agentnb.log.store import LogStore
 from agentnb.state import (
     SessionIsArchivedChanged,
     SessionStatus,
@@ -175,7 +175,7 @@ def test_a_flush_waits_for_what_came_while_a_batch_was_being_written(
         host.loop.call(rename, "three")
         other.execute("ROLLBACK")
         assert flushed.result(PATIENCE)
-    assert Store(log, "another").load(uri).session.summary.title in {"two", "three"}
+    assert LogStore(log, "another").load(uri).session.summary.title in {"two", "three"}
 
 
 def test_it_is_prompted_on_and_the_next_kernel_finds_both(kernel: Callable[[], Host], tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(
     session = begin(first, tmp_path / "work")
     session.prompt("/say x").wait(PATIENCE)
     first.close()
-    before = Store(log, "x").load(session.state.summary.resource)
+    before = LogStore(log, "x").load(session.state.summary.resource)
     (tmp_path / "work").rename(tmp_path / "elsewhere")
     host = kernel()
     reading = take_up(host, session.tab_id)
@@ -321,7 +321,7 @@ def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(
         with pytest.raises(SessionError, match="is gone"):
             go_on()
     recorder_of(host)
-    assert Store(log, "x").load(session.state.summary.resource) == before
+    assert LogStore(log, "x").load(session.state.summary.resource) == before
     (tmp_path / "elsewhere").rename(tmp_path / "work")
     again = take_up(host, session.tab_id)
     assert (again.read_only, reading.closed) == (None, True)
@@ -395,7 +395,7 @@ def test_a_claim_that_cannot_be_opened_is_given_back(log: Path, kernel: Callable
     host = kernel()
     with pytest.raises(LogDamaged):
         take_up(host, session.tab_id)
-    store = Store(log, "another")
+    store = LogStore(log, "another")
     assert not store.held(store.sessions())
     assert store.claim(session.state.summary.resource)
 

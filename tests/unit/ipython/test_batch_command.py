@@ -44,6 +44,5 @@ def test_a_prompt_that_only_begins_like_it_is_a_prompt(line: str, cell: str) -> 
     ],
 )
 def test_what_does_not_fit_is_told(line: str, message: str) -> None:
-    """Before anything is asked."""
     with pytest.raises(UsageError, match=message):
         batch(line, "a prompt", df=["a"])[0].wait()

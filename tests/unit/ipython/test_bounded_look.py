@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentnb.errors import UsageError
-from agentnb.ipython.bounded_look import look_in_time
+from agentnb.ipython.execution import look_in_time
 from tests.unit.ipython.test_extension import tell
 from tests.unit.kernel.shell_tools import Tools
 
@@ -33,7 +33,6 @@ def hang_once_more() -> None:
 
 @pytest.mark.parametrize("look", [hang, hang_once_more, threading.Event().wait])
 def test_a_look_that_hangs_is_interrupted_and_says_so(look: Callable[[], object]) -> None:
-    """In Python's code, in a call of the system's, and where the first interrupt is caught."""
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(UsageError, match="Looking at the objects took too long and was interrupted"):
         look_in_time(Tools().shell, look, 0.05)
@@ -55,8 +54,6 @@ def test_a_look_that_ends_gives_its_result_and_prints_nothing(capsys: pytest.Cap
 
 
 def test_an_interrupt_of_the_users_is_theirs() -> None:
-    """It ends the cell, not the look alone."""
-
     def look() -> Any:
         signal.raise_signal(signal.SIGINT)
         hang()

@@ -52,7 +52,6 @@ def test_the_last_error_and_that_of_a_cell_can_be_mentioned(shell: Any, errors: 
 
 @pytest.mark.parametrize(("prompt", "what"), [("@error", "no cell has failed"), ("@error:9", "cell 9 has not failed")])
 def test_a_mention_of_an_error_where_nothing_failed_says_so(prompt: str, what: str, shell: Any) -> None:
-    """And what to do."""
     with pytest.raises(UnknownMention, match=f"{prompt}: {what} since .* Run the cell"):
         attached(prompt, shell)
 
@@ -74,7 +73,6 @@ def test_only_the_latest_errors_are_remembered(shell: Any) -> None:
 
 
 def test_the_chat_offers_the_last_error_first(shell: Any, errors: CellErrors, tmp_path: Path) -> None:
-    """With its class and message."""
     (first, *_) = ShellMentions(shell).suggest("", tmp_path)
     assert (first.text, first.detail) == ("error", "the last one: KeyError: 'column'")
     assert [each.label for each in ShellMentions(shell).attach("@error @error:2 @error:9", tmp_path)] == [
@@ -103,20 +101,17 @@ def test_the_word_alone_becomes_a_prompt_with_the_error(
 
 
 def test_an_agent_without_the_tools_is_to_show_the_code(shell: Any, errors: CellErrors) -> None:
-    """It cannot change the cell."""
     prompt = expanded("fix", shell, edits=False)
     assert ("change the cell" in prompt, "show the whole corrected code" in prompt) == (False, True)
 
 
 @pytest.mark.parametrize("typed", ["fix the plot", "Fix", "explain this", "fixes", "please fix", "fix 2 and 3"])
 def test_a_prompt_that_only_begins_so_is_a_prompt(typed: str, shell: Any, errors: CellErrors) -> None:
-    """As it was typed."""
     assert expanded(typed, shell, edits=True) == typed
 
 
 @pytest.mark.parametrize(("typed", "what"), [("fix", "No cell has failed"), ("explain 9", "Cell 9 has not failed")])
 def test_the_word_alone_where_nothing_failed_says_what_to_do(typed: str, what: str, shell: Any) -> None:
-    """It is no prompt for an agent then."""
     with pytest.raises(UsageError, match=f"{what} since .* Run the cell whose error you mean, then `%agent"):
         expanded(typed, shell, edits=True)
 
@@ -139,7 +134,6 @@ def test_an_error_that_only_a_page_shows_is_told_by_its_output(shell: Any, error
 
 
 def test_a_cell_that_was_changed_since_is_shown_as_it_reads_now(shell: Any, errors: CellErrors) -> None:
-    """So that a fix is one of the present text."""
     page = NotebookPage("work.ipynb", {"c3": "df['column']"})
     try:
         error = errors.last

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from agentnb.comm.notebook import Notebook, NotebookCell
+from agentnb.comm.notebook import Notebook
 from agentnb.errors import UnknownMention
 from agentnb.ipython.cells import LONGEST
 from agentnb.ipython.mentions import MOST_SELECTED, attachments
+from agentnb.kernel.code_runner import NotebookCell
 from agentnb.state import SimpleMessageAttachment
 from tests.unit.ipython.scopes import scope_with
 
@@ -32,17 +33,14 @@ def attached(mention: str, tmp_path: Path, notebook: Notebook | None = NOTEBOOK,
 
 
 def test_cell_is_the_active_one_run_or_not(tmp_path: Path) -> None:
-    """Its kind and its text as it reads now."""
     assert attached("@cell", tmp_path) == "Code cell, not run:\nnever_run()"
 
 
 def test_a_number_means_the_cell_as_it_reads_now_with_its_result(tmp_path: Path) -> None:
-    """Not the text that was run."""
     assert attached("@cell:3", tmp_path) == "In [3]:\nx = 2  # edited\nOut[3]:\ntwo"
 
 
 def test_a_number_that_no_cell_has_any_longer_means_what_was_run(tmp_path: Path) -> None:
-    """The cell was run again since, or deleted."""
     assert attached("@cell:1", tmp_path) == "In [1]:\nold"
 
 
@@ -53,7 +51,6 @@ def test_cells_are_all_of_them_in_their_order(tmp_path: Path) -> None:
 
 
 def test_of_a_long_notebook_the_cells_round_the_active_one_are_kept(tmp_path: Path) -> None:
-    """What is left out is said."""
     long = [NotebookCell(id=str(n), kind="code", count=None, source=f"cell{n} " + "y" * 3_000) for n in range(20)]
     text = attached("@cells", tmp_path, Notebook(path="n", active="10", cells=tuple(long)))
     assert "cell10" in text
@@ -63,14 +60,12 @@ def test_of_a_long_notebook_the_cells_round_the_active_one_are_kept(tmp_path: Pa
 
 
 def test_selection_is_what_is_selected(tmp_path: Path) -> None:
-    """Unless a variable has that name."""
     assert attached("@selection", tmp_path) == "never"
     assert "int" in attached("@selection", tmp_path, selection=1)
 
 
 @pytest.mark.parametrize("name", ["cell", "selection"])
 def test_without_a_page_the_error_says_how_to_get_one(name: str, tmp_path: Path) -> None:
-    """The kernel alone knows only what was run."""
     with pytest.raises(UnknownMention, match="sidebar"):
         attached(f"@{name}", tmp_path, None)
 
@@ -89,7 +84,6 @@ def test_selection_without_selected_text_is_the_selected_cells(tmp_path: Path) -
 
 
 def test_many_selected_cells_are_cut_and_the_rest_is_named(tmp_path: Path) -> None:
-    """Someone has pressed Ctrl+A."""
     cells = tuple(
         NotebookCell(id=f"c{n}", kind="markdown", count=None, source=str(n)) for n in range(MOST_SELECTED + 5)
     )
@@ -100,7 +94,6 @@ def test_many_selected_cells_are_cut_and_the_rest_is_named(tmp_path: Path) -> No
 
 
 def test_a_cell_that_was_not_run_is_named_by_the_beginning_of_its_id(tmp_path: Path) -> None:
-    """Where only one cell's id begins so."""
     cells = tuple(NotebookCell(id=f"{n}234-abcd", kind="code", count=None, source=f"x{n}") for n in "56")
     notebook = Notebook(path="n", cells=cells)
     assert attached("@cell:5234-ab", tmp_path, notebook) == "Code cell, not run:\nx5"

@@ -55,7 +55,6 @@ def test_the_examples_are_made_of_a_cell_a_table_and_the_last_error() -> None:
 
 
 def test_a_notebook_in_which_nothing_was_run_gets_examples_to_begin_with() -> None:
-    """Three, as always."""
     assert len(examples(shell())) == len(set(examples(shell()))) == 3
 
 
@@ -72,7 +71,6 @@ def notebook_page() -> Iterator[NotebookPage]:
 
 @pytest.mark.usefixtures("notebook_page")
 def test_what_stands_in_the_notebook_counts_where_a_page_tells_of_it() -> None:
-    """Its real cells; an error whose cell was run again since is over."""
     ip = shell("x = 1", "y = 2")
     errors_of(ip).remember(ValueError("fixed since"), 5, "b")
     assert examples(ip)[:2] == ("Explain @cell:7", "Summarize the 3 cells of this notebook: @cells")
@@ -97,6 +95,5 @@ def test_only_a_plain_column_is_named(columns: list[Any], prompt: str) -> None:
 
 
 def test_a_table_that_cannot_be_looked_at_is_named_all_the_same() -> None:
-    """Because a cell runs, or because it raises."""
     assert examples(shell(t=PETALS), busy)[0] == "Plot @t"
     assert examples(shell(t=DataFrame()))[0] == "Plot @t"

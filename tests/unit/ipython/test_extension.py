@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -60,7 +58,6 @@ magic("agent", "/say here")
 
 
 def test_a_session_started_or_opened_again_has_the_mcp_servers_of_the_settings(tmp_path: Path) -> None:
-    """Unless it names its own, or none; without the extension it has none."""
     code = f"""
 import os, agentnb
 from agentnb.host import current_host
@@ -110,7 +107,6 @@ print(*shown())
 
 
 def test_a_folder_is_trusted_and_no_more_by_magic_and_from_python(tmp_path: Path) -> None:
-    """Without a name it is the workspace that `%agents policy` speaks of."""
     code = f"""
 import os, agentnb
 os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}
@@ -262,28 +258,22 @@ use("Hello")
     assert third.startswith("UsageError")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("agent", "nope"), ("warm", ["eliza", "nope"]), ("cwd", "/no/such/folder")],
-)
-@pytest.mark.parametrize("here", [True, False])
-def test_python_refuses_a_setting_that_names_what_is_not_there(
-    name: str, value: object, here: bool, tmp_path: Path
-) -> None:
-    """In this kernel alone, and in the file, of which nothing is written."""
+def test_python_refuses_a_setting_that_names_what_is_not_there(tmp_path: Path) -> None:
     code = f"""
 import os
 os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}
 import agentnb
-try:
-    agentnb.settings().set({name!r}, {value!r}, here={here})
-except agentnb.UsageError as error:
-    print("UsageError", error)
-except agentnb.UnknownAgent as error:
-    print("UnknownAgent", error)
+for name, value in {{"agent": "nope", "warm": ["eliza", "nope"], "cwd": "/no/such/folder"}}.items():
+    for here in (True, False):
+        try:
+            agentnb.settings().set(name, value, here=here)
+        except agentnb.AgentnbError as error:
+            print(type(error).__name__, error)
 print(os.listdir({str(tmp_path)!r}), agentnb.settings().problems)
 """
-    (said, left), problems = tell(code)
-    missing = {"cwd": "'/no/such/folder' is not a folder"}
-    assert missing.get(name, "There is no agent called 'nope'") in said
+    (*refused, left), problems = tell(code)
+    assert [line.partition(".")[0] for line in refused] == [
+        *["UnknownAgent There is no agent called 'nope'"] * 4,
+        *["UsageError '/no/such/folder' is not a folder"] * 2,
+    ]
     assert (left, problems) == ("[] ()", "")

@@ -20,7 +20,6 @@ print(json.dumps([given.env, dict(configured("eliza", None, None, None).env)]))
 
 
 def test_settings_of_the_local_model_when_set_are_variables_of_that_agent_alone() -> None:
-    """What a session gives itself counts before them."""
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, timeout=120)
     of_local = {
         "AGENTNB_LOCAL_URL": "http://127.0.0.1:1/v1",

@@ -242,12 +242,10 @@ def test_a_paragraph_when_other_things_stand_between_its_marks_shows_them_as_tex
     ],
 )
 def test_a_text_when_it_is_four_times_as_long_takes_about_four_times_the_time(unit: str) -> None:
-    """What a kernel does for an agent's text is linear."""
     assert is_linear(lambda length: harmless("x" + unit * (length // len(unit))), 20_000)
 
 
 def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:
-    """An ordinary answer is not changed."""
     text = " ".join(f"**word {number}**" for number in range(100))
     assert harmless(text) == text
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.errors import OutsideWorkspace, UnknownMention
-from agentnb.ipython.mentions import LONGEST_CELLS, Scope, attachments
+from agentnb.ipython.cells import LONGEST as LONGEST_CELLS
+from agentnb.ipython.mentions import Scope, attachments
 from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment
 from tests.unit.ipython.scopes import scope_with
 

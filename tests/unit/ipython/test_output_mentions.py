@@ -93,14 +93,12 @@ def test_a_cell_is_attached_with_what_it_printed_showed_and_gave(shell: Any) -> 
 
 
 def test_the_value_of_a_cell_is_known_as_text_before_ipython_9(shell: Any) -> None:
-    """IPython 8 keeps no bundles of values."""
     del shell.history_manager.outputs
     shell.history_manager.output_hist_reprs[3] = "  a\n0 1"
     assert attached(shell, "@cell:3") == [("cell:3", "In [3]:\ndf\nOut[3]:\n  a\n0 1")]
 
 
 def test_displays_belong_to_the_cell_that_runs_and_are_replaced_updated_and_cleared(shell: Any) -> None:
-    """As in the notebook; code that is no cell of the user's begins none."""
     outputs, publish = outputs_of(shell), shell.display_pub.publish
     begin(shell, 1)
     publish(data={"text__plain": "first"}, display_id="it")
@@ -152,7 +150,6 @@ def test_a_figure_without_a_picture_is_attached_as_text(shell: Any) -> None:
     ],
 )
 def test_a_mention_of_outputs_that_are_not_there_says_so(shell: Any, mention: str, why: str) -> None:
-    """And what to do."""
     with pytest.raises(UnknownMention, match=why):
         attached(shell, mention)
 
@@ -195,7 +192,6 @@ def test_selected_code_that_was_added_to_a_message_stays_as_it_was(shell: Any) -
 
 
 def test_outputs_that_a_page_tells_of_two_cells_with_one_id_are_taken_from_the_kernel(shell: Any) -> None:
-    """Else a cell would be attached with another one's outputs."""
     begin(shell, 1)
     shell.display_pub.publish(data={"text__plain": "its own"})
     answers = [CellOutputsParams(cell_id="same", outputs=[{"data": {"text/plain": text}}]) for text in ("a", "b")]

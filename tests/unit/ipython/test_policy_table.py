@@ -81,7 +81,6 @@ def test_every_rule_stands_with_its_source() -> None:
 
 
 def test_decisions_are_a_table_that_renders_nothing_of_the_agents() -> None:
-    """What an agent wanted is text."""
     table = PolicyTable(policy(records=(RECORD,)))
     assert "2026-01-02 03:04:05  claude  execute ls | wc <b>  medium    allow (session)  user" in repr(table)
     markdown = table._repr_markdown_()
@@ -89,13 +88,11 @@ def test_decisions_are_a_table_that_renders_nothing_of_the_agents() -> None:
 
 
 def test_it_says_when_changes_of_cells_are_reviewed() -> None:
-    """Where the user looks for what agents may do."""
     assert "Changes of cells are reviewed before they are made (cell_review)." in repr(PolicyTable(policy()))
     assert "are reviewed after they are made" in repr(PolicyTable(policy(cell_review="after")))
 
 
 def test_it_says_whether_the_folder_is_trusted_and_what_to_type() -> None:
-    """By the folder's name, and with those that are."""
     text = repr(PolicyTable(policy(trusted_folders=("/home/ada/work",))))
     assert "/w is not trusted" in text
     assert "`%agents trust` trusts it. (Trusted: /home/ada/work.)" in text

@@ -73,12 +73,10 @@ def test_suggestions_when_a_name_is_used_again_bring_it_to_the_front(tmp_path: P
 
 
 def test_names_that_begin_as_typed_come_before_those_that_hold_it(mentions: ShellMentions, tmp_path: Path) -> None:
-    """Whatever the capitals."""
     assert [text for text, _, _ in offered(mentions, "FRAME", tmp_path)] == ["frame", "subframe"]
 
 
 def test_folders_are_looked_into(mentions: ShellMentions, tmp_path: Path) -> None:
-    """After a slash there are only files."""
     assert offered(mentions, "data/r", tmp_path) == [("data/rows.csv", "file", "")]
 
 
@@ -107,7 +105,6 @@ class Watched:
 
 
 def test_objects_are_looked_at_on_the_main_thread_only(tmp_path: Path) -> None:
-    """Whichever thread asks: users' objects need not be thread-safe."""
     tools, watched = Tools(), Watched()
     tools.shell.user_ns["watched"] = watched
     found = tools.during(asyncio.to_thread(tools.mentions.attach, "What is @watched?", tmp_path))
@@ -119,7 +116,6 @@ def test_objects_are_looked_at_on_the_main_thread_only(tmp_path: Path) -> None:
 
 
 def test_objects_while_the_kernel_is_busy_are_described_by_their_type(tmp_path: Path) -> None:
-    """Nothing of them is called, and the agent is told why."""
     tools, watched = Tools(), Watched()
     tools.shell.user_ns.update(watched=watched, other=watched)
     mentions = ShellMentions(tools.shell, tools.job_queue, patience=0.01)

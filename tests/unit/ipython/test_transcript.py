@@ -177,7 +177,6 @@ def test_a_turn_that_waits_or_runs_has_a_record_too() -> None:
 
 
 def test_a_turn_that_runs_and_has_no_parts_yet_is_not_said_to_have_ended() -> None:
-    """The agent may still say something."""
     running = ActiveTurn(id="t", message=MESSAGE, response_parts=())
     said = "The turn is still running: the agent has said nothing yet."
     assert transcript(running) == f"*{said}*"

@@ -61,7 +61,6 @@ class Ticks:
 
 @pytest.mark.parametrize("doing", [interrupt, interrupt_unheard], ids=["anywhere", "where-exceptions-are-swallowed"])
 def test_an_interrupt_cancels_the_turn_wherever_it_arrives(doing: Callable[[], None], start: Start) -> None:
-    """Also in the callback of a weak reference, where a KeyboardInterrupt would be printed and gone."""
     turn = start().prompt("/slow 100000 1")
     with pytest.raises(AgentInterrupted, match="the turn was cancelled"):
         block_on(turn, Ticks(doing), timeout=PATIENCE)
@@ -88,7 +87,6 @@ def test_an_interrupt_ends_turn_wait_and_the_turn(start: Start) -> None:
 
 
 def test_the_handler_before_is_put_back_and_one_that_ignores_is_left() -> None:
-    """Whoever handled SIGINT before handles it afterwards."""
     heard: list[int] = []
 
     def hear(number: int, _frame: FrameType | None) -> None:

@@ -22,6 +22,7 @@ from agentnb.ipython.shell_mentions import ShellMentions
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.job_queue import JobQueue, scheduler_of
 from agentnb.kernel.tool_runner import ToolRunner
+from agentnb.kernel.tool_tab import ToolEvents
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolCallRun
 
@@ -79,14 +80,16 @@ class Tools:
         self.tool_runner = ToolRunner(
             OWNER,
             runner,
-            self._authorize,
-            self._interrupted,
             self.job_queue,
+            ToolEvents(
+                authorize=self._authorize,
+                interrupted=self._interrupted,
+                access=lambda: self.access,
+                progressed=self._progressed,
+                takes_pictures=lambda: self.takes_pictures,
+            ),
+            tool_session(self._authorize, environment, session="", folder=str(Path.cwd())),
             changes=self.changes,
-            access=lambda: self.access,
-            progressed=self._progressed,
-            takes_pictures=lambda: self.takes_pictures,
-            session=tool_session(self._authorize, environment, session="", folder=str(Path.cwd())),
         )
 
     async def _authorize(self, request: PolicyRequest) -> PolicyRequest:

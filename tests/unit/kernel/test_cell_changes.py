@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentnb.errors import ChangesError, KernelChangesConflict, UsageError
-from agentnb.kernel.cell_changes import CellChange
+from agentnb.kernel.cell_changes import CellRecord
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import OWNER, Tools
 
@@ -22,8 +22,8 @@ def page(tools: Tools) -> Iterator[NotebookPage]:
     made.close()
 
 
-def told(tools: Tools) -> dict[str, CellChange]:
-    return {each.id: each for each in tools.changes.end("turn-1") if isinstance(each, CellChange)}
+def told(tools: Tools) -> dict[str, CellRecord]:
+    return {each.id: each for each in tools.changes.end("turn-1") if isinstance(each, CellRecord)}
 
 
 def undo(tools: Tools, *ids: str, **choices: Any) -> tuple[str, ...]:
@@ -44,16 +44,12 @@ def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools,
     added, changed = told(tools).values()
     assert (added.id, added.status, added.before) == ("cell:new-1", "added", None)
     assert (added.name, added.notebook) == ("Markdown cell: # The fit", "fit.ipynb")
-    assert added.after is not None
-    assert (added.after.source, added.after.kind) == ("# The fit", "markdown")
-    assert (changed.id, changed.status, changed.undoable) == ("cell:b", "changed", True)
-    assert changed.before is not None
-    assert changed.after is not None
-    assert (changed.before.source, changed.after.source) == ("y = 2", "y = 4")
+    assert (added.after, added.kind) == ("# The fit", "markdown")
+    assert (changed.id, changed.status, changed.refusal) == ("cell:b", "changed", None)
+    assert (changed.before, changed.after) == ("y = 2", "y = 4")
 
 
 def test_cell_that_is_as_before_is_not_told(tools: Tools, page: NotebookPage) -> None:
-    """It was replaced and replaced back."""
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.call("replace_cell", cell="b", source="y = 2")
     assert told(tools) == {}
@@ -108,7 +104,6 @@ def test_cell_that_the_user_changed_between_two_edits_keeps_their_text(tools: To
 
 
 def test_what_the_user_has_undone_in_the_page_counts_as_undone(tools: Tools, page: NotebookPage) -> None:
-    """With Ctrl+Z; nothing is changed again, and redo works."""
     tools.call("replace_cell", cell="b", source="y = 3")
     page.type("b", "y = 2")
     assert undo(tools, "b") == ("cell:b",)
@@ -164,7 +159,7 @@ def test_variables_of_a_cell_that_the_page_runs_for_the_agent_are_its(tools: Too
     page.ran(edit)
     work.result(30)
     tools.shell.run_cell("x = 2", cell_id="a")
-    assert [(each.id, each.after) for each in tools.changes.end("turn-1")] == [("variable:x", "1")]
+    assert [(each.id, each.detail) for each in tools.changes.end("turn-1")] == [("variable:x", "1")]
 
 
 def test_cell_that_runs_behind_the_turn_is_told_late(tools: Tools, page: NotebookPage) -> None:

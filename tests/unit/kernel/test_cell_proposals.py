@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from agentnb.kernel.cell_plans import proposed_cell
-from agentnb.kernel.code_runner import CellView, NotebookView
+from agentnb.kernel.code_runner import NotebookCell, NotebookView
 from agentnb.state import ToolCallCell
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
 
 CELLS = (
-    CellView(cell_id="a", kind="markdown", source="# Fit"),
-    CellView(cell_id="b", kind="code", source="y = 2", count=3),
-    CellView(cell_id="long", kind="code", source="z", cut=True),
-    CellView(cell_id="twice", kind="code", source="1"),
-    CellView(cell_id="twice", kind="code", source="2"),
+    NotebookCell(id="a", kind="markdown", source="# Fit"),
+    NotebookCell(id="b", kind="code", source="y = 2", count=3),
+    NotebookCell(id="long", kind="code", source="z", cut=True),
+    NotebookCell(id="twice", kind="code", source="1"),
+    NotebookCell(id="twice", kind="code", source="2"),
 )
 
 
@@ -49,7 +49,6 @@ def test_proposed_cell_when_a_tool_is_called_names_the_cell_and_both_texts(
 
 
 def test_proposed_cell_when_no_page_shows_the_notebook_is_none() -> None:
-    """There is no cell to show it in."""
     assert proposed_cell("insert_cell", {"source": "x"}, shown(live=False)) is None
 
 

@@ -80,7 +80,6 @@ def test_what_a_cell_prints_is_told_while_it_runs_and_goes_to_the_page(
 
 @pytest.mark.usefixtures("heeded")
 def test_a_cell_is_stopped_once_it_runs_and_the_turn_goes_on(tools: Tools, page: NotebookPage) -> None:
-    """Before that nothing is interrupted: another cell may be running."""
     began = tools.shell.user_ns["began"] = threading.Event()
     stop = lambda: tools.tool_runner.stop(call_words("run_cell", CALL))  # noqa: E731 - it is called on two threads
     work = tools.loop.submit(tools.tool_runner.call("run_cell", CALL))

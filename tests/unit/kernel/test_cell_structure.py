@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentnb.errors import KernelChangesConflict
-from agentnb.kernel.cell_changes import CellChange, CellPlace
+from agentnb.kernel.cell_changes import CellPlace, CellRecord
 from agentnb.policy.request import diffs
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
@@ -29,8 +29,8 @@ def page(tools: Tools) -> Iterator[NotebookPage]:
     shown.close()
 
 
-def turn(tools: Tools) -> dict[str, CellChange]:
-    return {each.id: each for each in tools.changes.end("t1") if isinstance(each, CellChange)}
+def turn(tools: Tools) -> dict[str, CellRecord]:
+    return {each.id: each for each in tools.changes.end("t1") if isinstance(each, CellRecord)}
 
 
 def undo(tools: Tools, **choices: Any) -> None:
@@ -94,7 +94,7 @@ def test_tool_that_changes_cells_when_allowed_does_it_in_one_step_that_undo_and_
     assert (page.cells, page.steps) == (before, 2)
     redo(tools)
     assert (page.cells, page.steps) == (after, 3)
-    assert all(change.undoable for change in turn(tools).values())
+    assert all(change.refusal is None for change in turn(tools).values())
 
 
 def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Tools, page: NotebookPage) -> None:
@@ -134,7 +134,6 @@ def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Too
 def test_tool_that_changes_cells_when_it_makes_no_sense_says_why_and_asks_nobody(
     tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any], words: str
 ) -> None:
-    """Nothing is changed."""
     result = tools.call(name, **arguments)
     assert result["isError"]
     assert words in result["content"][0]["text"]
@@ -142,7 +141,6 @@ def test_tool_that_changes_cells_when_it_makes_no_sense_says_why_and_asks_nobody
 
 
 def test_merge_cells_when_they_have_different_types_is_refused(tools: Tools, page: NotebookPage) -> None:
-    """Markdown is no code."""
     page.cells[1]["kind"] = "markdown"
     page.tell()
     assert "Only cells of one type" in tools.text("merge_cells", first="a", last="c")
@@ -181,7 +179,6 @@ def test_tool_when_the_metadata_of_its_cell_forbids_it_is_refused_before_the_use
 
 
 def test_cell_that_may_not_be_edited_or_deleted_can_still_be_moved(tools: Tools, page: NotebookPage) -> None:
-    """As the user can."""
     page.cells[1].update(editable=False, deletable=False)
     page.tell()
     assert not tools.call("move_cell", cell="b", below="c")["isError"]
@@ -234,7 +231,7 @@ def test_deleted_cell_when_the_turn_has_ended_is_told_with_the_place_that_it_had
     tools.call("delete_cell", cell="b")
     tools.call("move_cell", cell="c", above="a")
     tools.call("delete_cell", cell="c")
-    places = {name: each.place for name, each in turn(tools).items()}
+    places = {name: each.old_place for name, each in turn(tools).items()}
     assert places == {
         "cell:b": CellPlace(notebook="fit.ipynb", below="a", index=1),
         "cell:c": CellPlace(notebook="fit.ipynb", below="a", index=1),
@@ -243,7 +240,11 @@ def test_deleted_cell_when_the_turn_has_ended_is_told_with_the_place_that_it_had
     assert page.texts() == CELLS
 
 
-@pytest.mark.parametrize(("name", "arguments"), [each[:2] for each in CALLS], ids=IDS)
+REPLACED = {"cell": "b", "source": "new"}
+EDITS = [("replace_cell", REPLACED), *(each[:2] for each in CALLS)]
+
+
+@pytest.mark.parametrize(("name", "arguments"), EDITS, ids=["replace_cell", *IDS])
 @pytest.mark.parametrize("when", ["before", "while asked"])
 def test_tool_that_changes_cells_when_the_user_changed_the_cell_is_refused_with_its_text(
     tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any], when: str
@@ -257,8 +258,10 @@ def test_tool_that_changes_cells_when_the_user_changed_the_cell_is_refused_with_
         tools.while_asked = lambda: page.type(cell, "mine\n2")
     result = tools.call(name, **arguments)
     assert result["isError"]
-    assert "has changed since you read it" in result["content"][0]["text"]
+    assert "has changed since you read it, so nothing was done. Its text is now:" in result["content"][0]["text"]
     assert "```\nmine\n2\n```" in result["content"][0]["text"]
+    if when == "before":
+        assert [each.kind for each in tools.requests] == ["read"]
     assert page.texts() == {**CELLS, cell: "mine\n2"}
     tools.while_asked = lambda: None
     assert not tools.call(name, **arguments)["isError"]
@@ -267,27 +270,34 @@ def test_tool_that_changes_cells_when_the_user_changed_the_cell_is_refused_with_
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda page: page.remove("b"), "The cell is no longer in the notebook."),
-        (lambda page: page.rename("other.ipynb"), "Deleted the cell `b`"),
-        (lambda page: page.cells[1].update(kind="markdown"), "Deleted the cell `b`"),
+        (lambda page: page.remove("b"), ("The cell is no longer in the notebook.",) * 2),
+        (lambda page: page.rename("other.ipynb"), ("Deleted the cell `b`", "Replaced the text of the cell (id b).")),
+        (lambda page: page.cells[1].update(kind="markdown"), ("Deleted the cell `b`", "Replaced the text of the cell")),
     ],
     ids=["deleted", "renamed", "another type"],
 )
-def test_delete_cell_when_the_notebook_changes_while_it_waits_for_approval(
-    tools: Tools, page: NotebookPage, change: Callable[[NotebookPage], object], words: str
+@pytest.mark.parametrize("name", ["delete_cell", "replace_cell"])
+def test_change_of_a_cell_when_the_notebook_changes_while_it_waits_for_approval(
+    tools: Tools, page: NotebookPage, name: str, change: Callable[[NotebookPage], object], words: tuple[str, str]
 ) -> None:
     """A cell that is gone is no longer deleted; a notebook that was renamed is found by its cells."""
     tools.while_asked = lambda: change(page)
-    assert words in tools.text("delete_cell", cell="b")
-    assert [*page.texts()] == ["a", "c"]
+    is_deletion = name == "delete_cell"
+    assert words[not is_deletion] in tools.text(name, **({"cell": "b"} if is_deletion else REPLACED))
+    gone = is_deletion or "b" not in page.texts()
+    assert page.texts() == ({"a": FIRST, "c": "c"} if gone else {**CELLS, "b": "new"})
 
 
-def test_delete_cell_when_two_cells_have_the_id_is_refused(tools: Tools, page: NotebookPage) -> None:
-    """It is not clear which is meant."""
-    page.cells.append(dict(page.cells[1]))
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("delete_cell", {"cell": "b"}), ("replace_cell", REPLACED), ("delete_cell", {"cell": "7"})]
+)
+def test_change_of_a_cell_when_two_cells_have_the_id_is_refused(
+    tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any]
+) -> None:
+    page.cells.append(dict(page.cells[1], count=7))
     page.tell()
-    assert tools.text("delete_cell", cell="b").startswith("2 cells of the notebook have the id 'b'.")
-    assert len(page.cells) == 4
+    assert tools.text(name, **arguments).startswith("2 cells of the notebook have the id 'b'. Ask the user to save")
+    assert (len(page.cells), tools.requests) == (4, [])
 
 
 def test_delete_cell_when_its_text_was_cut_reads_all_of_it_so_that_undo_gives_it_back(
@@ -304,7 +314,6 @@ def test_delete_cell_when_its_text_was_cut_reads_all_of_it_so_that_undo_gives_it
 
 
 def test_undo_when_the_user_has_set_another_type_asks_which_is_to_stay(tools: Tools, page: NotebookPage) -> None:
-    """Theirs is never overwritten without a word."""
     tools.call("set_cell_type", cell="b", cell_type="markdown")
     page.cells[1]["kind"] = "raw"
     page.tell()
@@ -324,7 +333,6 @@ def test_undo_when_the_user_edited_a_moved_cell_moves_it_back_with_their_text(to
 
 
 def test_tools_that_change_cells_when_no_page_shows_the_notebook_say_so(tools: Tools) -> None:
-    """The file alone is not changed by them."""
     assert "notebook" in tools.text("delete_cell", cell="a")
 
 

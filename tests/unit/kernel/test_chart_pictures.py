@@ -38,7 +38,6 @@ def vega(specification: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("recorded", [each for each in CHARTS if each != "versions"])
 def test_chart_as_the_libraries_give_it_is_read_with_its_data(recorded: str) -> None:
-    """Also from the HTML that draws itself."""
     chart = chart_of(output(CHARTS[recorded]))
     assert chart is not None
     assert chart.library == ("plotly" if "plotly" in recorded else "vega")
@@ -60,7 +59,6 @@ def test_chart_as_the_libraries_give_it_is_read_with_its_data(recorded: str) -> 
     ],
 )
 def test_what_is_no_chart_or_has_a_picture_is_left_as_it_is(data: dict[str, Any]) -> None:
-    """Nothing is drawn for it."""
     assert chart_of(output(data)) is None
 
 
@@ -92,13 +90,11 @@ def test_renderer_that_hangs_is_killed_with_what_it_started() -> None:
 
 @pytest.mark.parametrize("code", ["raise SystemExit(3)", "print('no picture')", "import nothing_like_this"])
 def test_renderer_that_fails_says_so(code: str) -> None:
-    """What it writes is no picture."""
     with pytest.raises(Undrawn, match="its renderer failed"):
         run_renderer([sys.executable, "-c", code], "{}", 60)
 
 
 def test_charts_that_are_drawn_are_pictures_and_what_is_left_out_is_said() -> None:
-    """Beyond so many they stay text."""
     shown, notes = with_pictures([vega(VEGA)] * (MOST_CHARTS + 1), lambda _: PNG)
     assert ["image/png" in each["data"] for each in shown] == [True] * MOST_CHARTS + [False]
     assert notes == [f"Only {MOST_CHARTS} charts are drawn; the others are text."]

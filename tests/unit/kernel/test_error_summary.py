@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from agentnb.credentials import Credentials
 from agentnb.kernel.error_summary import LONGEST, ErrorPlace, ErrorSummary, summarize_error
-from agentnb.kernel.value_text import LONGEST as LONGEST_VALUE
-from agentnb.kernel.value_text import value_text
+from agentnb.kernel.variables.summary import LONGEST as LONGEST_VALUE
+from agentnb.kernel.variables.summary import value_text
 
 CELL = "<cell 3>"
 TOKEN = "ghp_" + 36 * "a"  # what a token looks like
@@ -84,7 +84,6 @@ def test_an_error_in_a_function_of_an_earlier_cell_is_told_with_both_cells() -> 
 
 
 def test_causes_and_the_errors_of_a_group_are_told() -> None:
-    """Each once, also in a chain that goes round."""
     source = "try:\n    {}['key']\nexcept KeyError as e:\n    raise ValueError('worse') from e"
     assert "Caused by:\n  KeyError: 'key'" in told(failing(source)).text
     source = "try:\n    1 / 0\nexcept ZeroDivisionError:\n    raise ValueError('worse')"
@@ -99,7 +98,6 @@ def test_causes_and_the_errors_of_a_group_are_told() -> None:
 
 
 def test_a_syntax_error_is_told_with_its_place() -> None:
-    """It has no frames of the user's."""
     lines = told(failing("x = (1,")).text.splitlines()
     assert lines[1:4] == ["Place: In [3] (cell id c3), line 1", "  1 | x = (1,", "    |     ^"]
 
@@ -127,7 +125,6 @@ def test_none_of_the_users_code_runs_when_its_error_is_told(source: str) -> None
 
 
 def test_an_error_that_hangs_when_it_is_printed_is_told_by_its_arguments() -> None:
-    """Its own words are taken from the traceback, where one was displayed."""
     error = failing("class Mine(Exception):\n    def __str__(self):\n        while True: pass\nraise Mine('a', 2)")
     assert told(error).message == "'a', 2"
     assert (
@@ -177,7 +174,6 @@ def test_the_text_of_a_value_is_bounded_and_holds_no_credential(value: object, n
 
 
 def test_credentials_are_masked_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In messages, lines, values, causes and cells."""
     monkeypatch.setenv("SERVICE_TOKEN", "open sesame")
     source = f"""key = {{"password": "hunter2"}}
 password = "hunter2"
@@ -191,7 +187,6 @@ except KeyError as e:
 
 
 def test_files_of_the_workspace_are_the_users_own_and_libraries_are_a_line(tmp_path: Path) -> None:
-    """A file's line comes with those around it."""
     own = tmp_path / "fit.py"
     own.write_text("def fit(xs):\n    n = len(xs)\n    return sum(xs) / n\n", encoding="utf-8")
     library = tmp_path / "lib/site-packages/other.py"
@@ -226,6 +221,5 @@ def test_a_traceback_can_be_told_while_its_objects_change() -> None:
 
 
 def test_a_class_with_a_name_without_end_leaves_room_for_the_frames() -> None:
-    """Whoever names it, as code that makes classes does."""
     text = told(failing("class E(Exception): pass\nE.__name__ = 'x' * 100_000\nraise E('y')")).text
     assert (text.splitlines()[0].endswith(": y"), "raise E('y')" in text, len(text) < LONGEST) == (True, True, True)

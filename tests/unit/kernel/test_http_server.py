@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from agentnb.kernel.http_server import HttpServer
-from agentnb.kernel.server import McpServer
+from agentnb.kernel.server import ToolMcpServer
 from agentnb.kernel.tools import kernel_tools
 from tests.unit.kernel.shell_tools import Tools, waited_for
 from tests.unit.kernel.test_server import INITIALIZE
@@ -23,7 +23,7 @@ from tests.unit.kernel.test_server import INITIALIZE
 @pytest.fixture
 def server(tools: Tools) -> Iterator[HttpServer]:
     """A server in front of the tools."""
-    found = tools.loop.submit(HttpServer.started(lambda: McpServer(tools.tool_runner))).result(30)
+    found = tools.loop.submit(HttpServer.started(lambda: ToolMcpServer(tools.tool_runner))).result(30)
     yield found
     tools.loop.call(found.close)
     tools.loop.submit(found.wait_closed()).result(30)
@@ -90,7 +90,6 @@ def test_a_request_over_http_without_token_from_a_page_or_of_no_session_is_refus
 
 
 def test_what_is_no_message_is_refused_over_http(server: HttpServer) -> None:
-    """And the server goes on."""
     session = greeted(server)
     assert [sent(server, each, Mcp_Session_Id=session)[0] for each in (7, [], [request("ping")])] == [400] * 3
     assert sent(server, None, "PUT", Mcp_Session_Id=session)[0] == 405

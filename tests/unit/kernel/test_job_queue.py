@@ -28,8 +28,6 @@ def test_work_waits_until_the_users_code_has_ended(tools: Tools) -> None:
 
 
 def test_work_that_asks_another_tab_makes_way_for_that_tabs_work(tools: Tools) -> None:
-    """On the same thread, in the middle of it."""
-
     def ask_other() -> str:
         work = tools.job_queue.run(tools.runner.work("inner = 2\nprint('inner')"), "tab-2", patience=30)
         return waited_for(tools.job_queue, tools.loop.submit(work), "tab-2").printed
@@ -40,8 +38,6 @@ def test_work_that_asks_another_tab_makes_way_for_that_tabs_work(tools: Tools) -
 
 
 def test_work_cannot_wait_for_its_own_turn(tools: Tools) -> None:
-    """Not directly, and not round another tab: it would wait for ever."""
-
     def wait_for(tab: str) -> None:
         with tools.job_queue.waiting(tab):
             raise AssertionError
@@ -53,7 +49,6 @@ def test_work_cannot_wait_for_its_own_turn(tools: Tools) -> None:
 
 
 def test_an_interrupt_that_gets_lost_is_sent_again(tools: Tools) -> None:
-    """As in a finalizer, where Python swallows it."""
     began, lost = threading.Event(), []
 
     def lose() -> None:
@@ -78,7 +73,6 @@ def test_an_interrupt_that_gets_lost_is_sent_again(tools: Tools) -> None:
 
 
 def test_code_that_does_not_stop_is_given_up(tools: Tools) -> None:
-    """The agent hears that it goes on."""
     tools.job_queue.grace = 0.0
     ended: list[BaseException | None] = []
 
@@ -99,8 +93,6 @@ def test_code_that_does_not_stop_is_given_up(tools: Tools) -> None:
 
 
 def test_work_that_waits_for_the_kernel_is_stopped_before_it_begins(tools: Tools) -> None:
-    """Nothing of it runs, and it is said."""
-
     async def stopped() -> None:
         work = tools.runner.work("done = 1")
         task = asyncio.ensure_future(tools.job_queue.run(work, OWNER, patience=30))
@@ -115,7 +107,6 @@ def test_work_that_waits_for_the_kernel_is_stopped_before_it_begins(tools: Tools
 
 
 def test_an_awaiting_command_cannot_be_blocked(tools: Tools) -> None:
-    """Where the loop does not go on, code that awaits is refused and not left hanging."""
     import asyncio
 
     async def cell() -> str:
@@ -132,8 +123,6 @@ def test_an_awaiting_command_cannot_be_blocked(tools: Tools) -> None:
 
 
 def test_work_is_done_by_the_loop_that_awaits_where_no_kernel_has_one(tools: Tools) -> None:
-    """As in a script or in IPython in a terminal, for work that waits already and for work that comes later."""
-
     async def program() -> list[Ran]:
         work = [tools.runner.work(f"done_{number} = await asyncio.sleep(0, {number})") for number in (1, 2)]
         run = [tools.loop.submit(tools.job_queue.run(each, OWNER, patience=60)) for each in work[:1]]

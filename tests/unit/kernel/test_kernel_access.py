@@ -18,13 +18,11 @@ from tests.unit.kernel.shell_tools import Tools
 
 
 def test_outside_of_ipython_there_is_no_kernel_access() -> None:
-    """It is said before anything is started."""
     with pytest.raises(UsageError, match="Agents cannot be given access to a kernel"):
         agentnb.start(kernel_tools=True)
 
 
 def test_a_session_whose_kernel_is_gone_goes_on_without(tmp_path: Path) -> None:
-    """And says so in its next turn."""
     host = Host()
     try:
         session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, kernel_tools=True)))

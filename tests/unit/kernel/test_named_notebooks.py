@@ -33,7 +33,6 @@ def undo(tools: Tools) -> None:
 def test_notebooks_lists_those_that_are_open_once_the_one_used_last_first(
     tools: Tools, pages: dict[str, NotebookPage]
 ) -> None:
-    """Also where two pages have one."""
     second = NotebookPage("work/plot.ipynb", {"p": "1"})
     pages["work/fit.ipynb"].tell()
     assert tools.text("notebooks").splitlines() == [
@@ -79,7 +78,6 @@ def test_tool_of_cells_when_it_names_a_notebook_works_on_that_one(
 def test_tool_of_cells_when_the_notebook_is_not_open_or_not_clear_names_those_that_are(
     tools: Tools, pages: dict[str, NotebookPage], tool: str, name: str, words: list[str]
 ) -> None:
-    """Nobody is asked, and nothing is changed."""
     arguments = {} if tool == "cells" else {"cell": "p"}
     result = tools.call(tool, notebook=name, **arguments)
     assert result["isError"]
@@ -89,7 +87,6 @@ def test_tool_of_cells_when_the_notebook_is_not_open_or_not_clear_names_those_th
 
 
 def test_every_tool_of_cells_takes_a_notebook_and_no_other_does() -> None:
-    """So that none is forgotten."""
     takes = {name for name, tool in TOOLS.items() if "notebook" in tool["inputSchema"]["properties"]}
     assert takes == {*OF_CELLS}
     assert {name for name in TOOLS if "cell" in name} == takes
@@ -138,7 +135,6 @@ def test_tool_of_cells_when_the_notebook_is_renamed_during_the_turn_is_still_che
 def test_tool_of_cells_when_the_notebook_has_a_file_asks_about_that_file(
     tools: Tools, pages: dict[str, NotebookPage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that rules and limits for files hold for another notebook, too."""
     for path in pages:
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("{}")

@@ -49,31 +49,20 @@ class Thing:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_objects_are_looked_at_on_the_main_thread(tools: Tools, look: str) -> None:
-    """Where the user's own code runs: a thing is not made for two threads."""
-    threads = set()
-    tools.shell.user_ns["thing"] = Thing(lambda: threads.add(threading.current_thread()))
-    name, arguments = LOOKS[look]
-    tools.call(name, **arguments)
-    assert threads == {threading.main_thread()}
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_what_an_object_prints_while_it_is_looked_at_is_left_out(
+def test_objects_are_looked_at_on_the_main_thread_and_print_nothing_into_the_users_cell(
     tools: Tools, look: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It would land in the user's cell."""
-    tools.shell.user_ns["thing"] = Thing(lambda: sys.stdout.write("noise"))
+    threads = set()
+    tools.shell.user_ns["thing"] = Thing(lambda: threads.add((threading.current_thread(), sys.stdout.write("noise"))))
     name, arguments = LOOKS[look]
     tools.call(name, **arguments)
+    assert {thread for thread, _ in threads} == {threading.main_thread()}
     assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt, RecursionError])
 @pytest.mark.parametrize("look", LOOKS)
 def test_an_object_that_raises_costs_that_look_alone(tools: Tools, look: str, error: type[BaseException]) -> None:
-    """Whatever it raises: the host's thread goes on, and so do the tools."""
-
     def fail() -> None:
         raise error("on purpose")
 
@@ -88,21 +77,19 @@ def test_a_look_waits_for_a_busy_kernel_and_says_so(tools: Tools) -> None:
     looked: list[str] = []
     tools.shell.user_ns["thing"] = Thing(lambda: looked.append("looked"))
     tools.job_queue.schedule = lambda _: None
-    tools.tool_runner.patience = 0.0
+    tools.tool_runner.tab.patience = 0.0
     result = tools.loop.submit(tools.tool_runner.call("inspect", {"path": "thing"})).result(30)
     assert result["content"][0]["text"].startswith("The kernel is busy with a cell.")
     assert looked == []
 
 
 def test_a_look_that_takes_too_long_is_interrupted(tools: Tools) -> None:
-    """And told to have been."""
-
     def never() -> None:
         while True:
             pass
 
     tools.shell.user_ns["thing"] = Thing(never)
-    tools.tool_runner.look_seconds = 0.1
+    tools.tool_runner.tab.look_seconds = 0.1
     said = tools.text("inspect", path="thing")
     assert said.startswith("Looking at the objects took too long and was interrupted.")
     assert tools.text("run_code", code="1 + 1") == "2"
@@ -134,7 +121,6 @@ def test_code_that_keeps_our_interrupt_from_coming_does_not_hang_the_kernel(tool
 
 
 def test_work_that_ends_with_an_exit_does_not_end_the_hosts_thread(tools: Tools) -> None:
-    """As from a hook of the user's around cells."""
     from agentnb.errors import KernelBusy
 
     class Exits:

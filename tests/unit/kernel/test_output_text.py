@@ -74,7 +74,6 @@ def test_a_picture_is_handed_over_and_named_where_it_stands() -> None:
     ],
 )
 def test_a_picture_that_is_too_large_or_none_is_left_out_and_named(value: Any, why: str) -> None:
-    """Whatever an output says, an agent is told that there was something."""
     read = read_outputs([shown(image__png=value)])
     assert read.pictures == ()
     assert why in read.text
@@ -82,14 +81,12 @@ def test_a_picture_that_is_too_large_or_none_is_left_out_and_named(value: Any, w
 
 
 def test_pictures_beyond_the_most_are_left_out_and_named() -> None:
-    """A cell that draws in a loop."""
     read = read_outputs([shown(image__png=png())] * (MOST_PICTURES + 3))
     assert len(read.pictures) == MOST_PICTURES
     assert read.text.count("is left out") == 3
 
 
 def test_an_svg_and_a_chart_without_a_picture_are_text_within_bounds() -> None:
-    """With the picture that a page has drawn of it, the picture alone."""
     svg = "<svg><script>alert(1)</script>" + "<g/>" * 5_000 + "</svg>"
     read = read_outputs(
         [shown(image__svg_xml=svg), shown(**{"application__vnd.plotly.v1_json": {"data": [1] * 9_000}})]
@@ -132,7 +129,6 @@ FRAMES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("made", FRAMES.values(), ids=FRAMES)
 def test_a_frame_of_pandas_is_told_with_its_own_shape(made: Callable[[Any], Any]) -> None:
-    """Its labels are no columns, and its header lines are no rows."""
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})
@@ -143,13 +139,11 @@ def test_a_frame_of_pandas_is_told_with_its_own_shape(made: Callable[[Any], Any]
 
 
 def test_a_frame_of_polars_is_told_with_its_own_shape() -> None:
-    """It writes the types of its columns as a row."""
     html = "<small>shape: (1_200, 1)</small><table><thead><tr><th>a</th></tr><tr><td>i64</td></tr></thead></table>"
     assert read_outputs([shown(text__html=html)]).text.splitlines()[0] == "Table, 1_200 rows × 1 columns:"
 
 
 def test_a_long_table_is_cut_and_says_so() -> None:
-    """A styled frame is written out whole."""
     rows = "".join(f"<tr><td>{number}</td></tr>" for number in range(500))
     read = read_outputs([shown(text__html=f"<table><tr><th>n</th></tr>{rows}</table>")])
     assert read.text.splitlines()[:2] == ["Table, 500 rows × 1 columns:", "n"]
@@ -176,17 +170,14 @@ def test_a_long_table_is_cut_and_says_so() -> None:
     ],
 )
 def test_of_other_outputs_the_most_telling_text_is_read(bundle: dict[str, Any], text: str) -> None:
-    """What says only which object it is comes last."""
     assert texts(read_outputs([shown(**bundle)])) == (text, ())
 
 
 def test_a_progress_bar_is_read_as_it_stood_last() -> None:
-    """A carriage return begins the line anew."""
     assert read_outputs([printed("0%\r50%\r"), printed("100%\ndone\n")]).text == "100%\ndone"
 
 
 def test_an_error_is_told_by_its_summary_else_by_its_traceback() -> None:
-    """Without colours."""
     error = {
         "output_type": "error",
         "ename": "KeyError",
@@ -198,7 +189,6 @@ def test_an_error_is_told_by_its_summary_else_by_its_traceback() -> None:
 
 
 def test_a_traceback_of_a_hundred_thousand_lines_is_cut_and_keeps_its_error() -> None:
-    """As a page tells it: in one piece or in lines."""
     lines = [f"File {number}" for number in range(100_000)]
     for traceback in (lines, ["\n".join(lines)]):
         error = {"output_type": "error", "ename": "RecursionError", "evalue": "too deep", "traceback": traceback}
@@ -210,7 +200,6 @@ def test_a_traceback_of_a_hundred_thousand_lines_is_cut_and_keeps_its_error() ->
 
 
 def test_a_hundred_thousand_lines_are_cut_and_leave_room_for_the_picture() -> None:
-    """Beginning and end stay."""
     lines = "\n".join(f"line {number}" for number in range(100_000))
     read = read_outputs([printed(lines), shown(image__png=png())])
     assert len(read.text) < LONGEST_OUTPUT + 100
@@ -220,7 +209,6 @@ def test_a_hundred_thousand_lines_are_cut_and_leave_room_for_the_picture() -> No
 
 
 def test_credentials_are_masked_in_every_kind_of_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As everywhere."""
     secret = "sk-ant-api03-" + "a1B2" * 12
     monkeypatch.setenv("MY_API_KEY", secret)
     table = f"<table><tr><td>{secret}</td></tr></table>"
@@ -255,7 +243,6 @@ OUTPUTS = st.fixed_dictionaries(
 
 @given(st.lists(OUTPUTS, max_size=4))
 def test_any_outputs_are_read_within_bounds(outputs: list[dict[str, Any]]) -> None:
-    """Whatever types an output has where others are due."""
     read = read_outputs(outputs)
     assert len(read.text) <= LONGEST + 100
     assert len(read.pictures) <= MOST_PICTURES

@@ -12,7 +12,6 @@ from tests.unit.api.conftest import PATIENCE
 
 
 async def test_an_answer_that_cannot_be_read_ends_the_connection_with_the_reason(tmp_path: Path) -> None:
-    """Nobody waits for an answer that will not come."""
     writers: list[asyncio.StreamWriter] = []
 
     def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

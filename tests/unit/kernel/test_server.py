@@ -20,7 +20,7 @@ from agentnb.components import Tool
 from agentnb.errors import NotOffered
 from agentnb.kernel import bridge
 from agentnb.kernel.content import with_object
-from agentnb.kernel.server import VERSIONS, McpServer
+from agentnb.kernel.server import VERSIONS, ToolMcpServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tools import checked, kernel_tools
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
@@ -32,7 +32,7 @@ INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo":
 @contextmanager
 def opened(tools: Tools, within: Path | None = None) -> Iterator[SocketServer]:
     """A socket server in front of the tools."""
-    socket_server = tools.loop.submit(SocketServer.started(lambda: McpServer(tools.tool_runner), within)).result(30)
+    socket_server = tools.loop.submit(SocketServer.started(lambda: ToolMcpServer(tools.tool_runner), within)).result(30)
     try:
         yield socket_server
     finally:
@@ -87,12 +87,11 @@ def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
 @pytest.mark.parametrize("wanted", [*VERSIONS, "1999-01-01", None, 7])
 def test_the_version_is_agreed_on(tools: Tools, wanted: Any) -> None:
     """The client's where it is known, else the newest."""
-    answer = tools.during(McpServer(tools.tool_runner).request("initialize", {"protocolVersion": wanted}))
+    answer = tools.during(ToolMcpServer(tools.tool_runner).request("initialize", {"protocolVersion": wanted}))
     assert answer["protocolVersion"] == (wanted if wanted in VERSIONS else VERSIONS[0])
 
 
 def test_what_is_no_request_is_refused(tools: Tools) -> None:
-    """And the connection goes on."""
     with opened(tools) as socket_server:
         client = Client(socket_server.environment)
         for line, code in [
@@ -101,10 +100,15 @@ def test_what_is_no_request_is_refused(tools: Tools) -> None:
             ("7", -32600),
             ('{"id": 1}', -32600),
             ("[]", -32600),
+            ('{"a":' * 5_000 + "1" + "}" * 5_000, -32700),
+            ('{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ' + "[" * 900 + "]" * 900 + "}", -32700),
         ]:
             client.write(line)
             answer = client.read()
             assert (answer["id"], answer["error"]["code"]) == (None, code)
+            assert client.ask("ping")["result"] == {}
+        client.write('{"jsonrpc": "2.0", "id": 1, "method": "\\ud83d", "params": {"n": ' + "9" * 5_000 + "}}")
+        assert client.read()["error"]["code"] == METHOD_NOT_FOUND
         assert client.ask("resources/list")["error"]["code"] == METHOD_NOT_FOUND
         refused = client.ask("tools/call", name="format_disk")["error"]
         assert (refused["code"], refused["message"]) == (INVALID_PARAMS, "Unknown tool: format_disk")
@@ -143,7 +147,6 @@ def test_a_closed_socket_server_leaves_nothing_behind(tools: Tools) -> None:
 
 
 def test_where_no_socket_can_be_made_it_is_said(tools: Tools, tmp_path: Path) -> None:
-    """And its folder is removed."""
     deep = tmp_path / ("x" * 200)
     deep.mkdir()
     with pytest.raises(NotOffered, match="No socket could be made"), opened(tools, deep):
@@ -152,7 +155,6 @@ def test_where_no_socket_can_be_made_it_is_said(tools: Tools, tmp_path: Path) ->
 
 
 def test_a_client_can_take_a_call_back(tools: Tools) -> None:
-    """Its code is interrupted, and no answer comes; the connection goes on."""
     with opened(tools) as socket_server:
         client = Client(socket_server.environment)
         tools.shell.user_ns["take_back"] = lambda: client.write(
@@ -178,7 +180,7 @@ def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
     def ask(method: str, /, **params: Any) -> Any:
         return tools.during(served.serve(method, params))
 
-    served.offer("one", lambda: McpServer(tools.tool_runner))
+    served.offer("one", lambda: ToolMcpServer(tools.tool_runner))
     connection = ask("mcp/connect", serverId="one")
     assert ask("mcp/message", **connection, method="ping") == {}
     for method, params, said in [
@@ -195,24 +197,6 @@ def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
     for gone in (connection, again):
         with pytest.raises(RpcError, match="There is no MCP connection"):
             ask("mcp/message", **gone, method="ping")
-
-
-def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_answered(tools: Tools) -> None:
-    """However deep it nests, whatever number or half character is in it."""
-    hostile = [
-        "[" * 50_000,
-        '{"a":' * 5_000 + "1" + "}" * 5_000,
-        '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ' + "[" * 900 + "]" * 900 + "}",
-    ]
-    with opened(tools) as socket_server:
-        client = Client(socket_server.environment)
-        for line in hostile:
-            client.write(line)
-            assert client.read()["error"]["code"] == -32700
-            assert client.ask("ping")["result"] == {}
-        client.write('{"jsonrpc": "2.0", "id": 1, "method": "\\ud83d", "params": {"n": ' + "9" * 5_000 + "}}")
-        assert client.read()["error"]["code"] == METHOD_NOT_FOUND
-        client.leave()
 
 
 def test_no_tool_has_an_argument_called_kind() -> None:

@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
-from agentnb.kernel.code_runner import CellView, Edit, Edited, NotebookView
+from agentnb.kernel.code_runner import Edit, Edited, NotebookCell, NotebookView
 from agentnb.kernel.tools import call_words, kernel_tools
 from agentnb.policy.request import diffs
 from agentnb.state import ToolTextContent
@@ -54,7 +54,6 @@ def test_variables_are_listed_with_type_and_size(tools: Tools) -> None:
 
 
 def test_an_object_that_fails_when_looked_at_is_listed_all_the_same(tools: Tools) -> None:
-    """By its type."""
     tools.shell.run_cell("class Odd:\n    def __getattr__(self, name):\n        raise RuntimeError\nodd = Odd()")
     assert "odd: Odd (cannot be looked at: RuntimeError)" in tools.text("variables")
 
@@ -73,7 +72,6 @@ def test_a_variable_is_inspected(tools: Tools) -> None:
 
 
 def test_a_secret_is_not_shown(tools: Tools) -> None:
-    """By its name, or by its shape."""
     token = "ghp_" + 36 * "a"
     tools.shell.user_ns.update(api_key="open sesame", conf={"token": "hush"}, note=f"it is {token}")
     assert "open sesame" not in tools.text("inspect", path="api_key")
@@ -97,7 +95,6 @@ def test_code_runs_in_the_users_namespace(tools: Tools) -> None:
 
 
 def test_the_users_prompt_number_and_last_value_stay(tools: Tools, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is no cell."""
     tools.shell.run_cell("41 + 1", store_history=True)
     capsys.readouterr()
     count = tools.shell.execution_count
@@ -124,15 +121,15 @@ def test_rich_output_comes_as_text_and_pictures(tools: Tools) -> None:
 
 
 def test_a_picture_of_fifty_megabytes_is_left_out(tools: Tools) -> None:
-    """And what is left out is said, with its size."""
     code = shows({"image/png": "AAAA"}).replace("'AAAA'", "'iVBORw0K' + 'A' * 70_000_000")
     (block,) = tools.call("run_code", code=code)["content"]
     assert block["text"].startswith("[A picture of 50 MB is left out")
 
 
 def test_an_agent_without_pictures_gets_a_sentence_and_the_card_the_picture(tools: Tools) -> None:
-    """The user sees what the code drew."""
     tools.shell.display_formatter.active_types = tools.shell.display_formatter.format_types
+    blocks = tools.call("run_code", code=f"%who_ls int\n{PICTURE}")["content"]
+    assert blocks[1] == {"type": "image", "data": PNG, "mimeType": "image/png"}
     tools.takes_pictures = False
     blocks = tools.call("run_code", code=PICTURE)["content"]
     assert [block["type"] for block in blocks] == ["text", "text"]
@@ -185,7 +182,6 @@ def test_code_that_is_interrupted_again_while_its_error_is_shown_was_stopped_all
 def test_an_interrupt_in_a_finalizer_is_sent_again_and_no_error_is_written(
     tools: Tools, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """There Python would write it to stderr, and the code would go on."""
     code = (
         "import time\n"
         "class Slow:\n"
@@ -208,14 +204,6 @@ def test_of_two_equal_runs_the_one_that_runs_is_stopped(tools: Tools) -> None:
     assert tools.shell.user_ns["runs"] == 2
 
 
-def test_pictures_come_as_images(tools: Tools) -> None:
-    """Beside the text."""
-    tools.shell.display_formatter.active_types = tools.shell.display_formatter.format_types
-    blocks = tools.call("run_code", code=PICTURE)["content"]
-    assert [block["type"] for block in blocks] == ["text", "image"]
-    assert blocks[1] == {"type": "image", "data": PNG, "mimeType": "image/png"}
-
-
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -228,7 +216,6 @@ def test_pictures_come_as_images(tools: Tools) -> None:
     ],
 )
 def test_what_goes_wrong_is_told_with_its_traceback(tools: Tools, code: str, words: list[str]) -> None:
-    """Without colours."""
     result = tools.call("run_code", code=code)
     (block,) = result["content"]
     assert all(word in block["text"] for word in words), block["text"]
@@ -256,13 +243,7 @@ def test_a_traceback_is_a_code_block_at_the_end_of_the_answer(tools: Tools, code
     assert "Traceback" in tree[-1].content
 
 
-def test_magics_work(tools: Tools) -> None:
-    """As in a cell."""
-    assert tools.text("run_code", code="%who_ls int").startswith("[")
-
-
 def test_long_output_loses_its_middle(tools: Tools) -> None:
-    """And takes no more memory than that."""
     text = tools.text("run_code", code="for i in range(200_000): print(f'{i:06}')")
     assert text.startswith("000000")
     assert text.endswith("199999")
@@ -271,7 +252,6 @@ def test_long_output_loses_its_middle(tools: Tools) -> None:
 
 
 def test_code_is_interrupted_when_its_time_is_up(tools: Tools) -> None:
-    """In sleep or in a loop; the next code runs."""
     for code in ("import time\ntime.sleep(1000)", "while True: pass"):
         result = tools.call("run_code", code=code, timeout=0.1)
         assert result["isError"]
@@ -281,7 +261,6 @@ def test_code_is_interrupted_when_its_time_is_up(tools: Tools) -> None:
 
 
 def test_code_awaits_where_the_loop_goes_on(tools: Tools) -> None:
-    """And is interrupted while it waits."""
     code = "import asyncio\nawait asyncio.sleep(0)\n'awaited'"
     result = awaited(tools.job_queue, lambda: tools.tool_runner.call("run_code", {"code": code}), tools.loop)
     assert result["content"][0]["text"] == "'awaited'"
@@ -291,7 +270,6 @@ def test_code_awaits_where_the_loop_goes_on(tools: Tools) -> None:
 
 
 def test_a_turn_that_is_over_stops_its_code(tools: Tools) -> None:
-    """And the agent is told."""
     tools.shell.user_ns["begun"] = lambda: tools.loop.post(tools.tool_runner.cancel)
     result = tools.call("run_code", code="import time\nbegun()\ntime.sleep(1000)")
     assert (result["isError"], result["content"][0]["text"]) == (True, "The turn is over.")
@@ -299,7 +277,6 @@ def test_a_turn_that_is_over_stops_its_code(tools: Tools) -> None:
 
 
 def test_a_busy_kernel_is_said_to_be(tools: Tools) -> None:
-    """The code is not run later."""
     tools.job_queue.schedule = lambda _: None
     work = tools.tool_runner.call("run_code", {"code": "late = 1", "wait": 0})
     result = tools.loop.submit(work).result(30)
@@ -309,7 +286,6 @@ def test_a_busy_kernel_is_said_to_be(tools: Tools) -> None:
 
 
 def test_where_nothing_runs_code_it_is_said(tools: Tools) -> None:
-    """A terminal at its prompt."""
     result = tools.loop.submit(tools.tool_runner.call("run_code", {"code": "1", "wait": 0})).result(30)
     assert result["content"][0]["text"].startswith("Nothing can run code in this terminal now.")
 
@@ -323,7 +299,6 @@ def test_where_nothing_runs_code_it_is_said(tools: Tools) -> None:
     ],
 )
 def test_a_denied_tool_call_says_so_to_the_agent(tools: Tools, tool: str, arguments: dict[str, Any]) -> None:
-    """And nothing is done."""
     tools.shell.user_ns["xs"] = []
     tools.denies = True
     result = tools.call(tool, **arguments)
@@ -349,7 +324,6 @@ def test_a_denied_tool_call_says_so_to_the_agent(tools: Tools, tool: str, argume
     ],
 )
 def test_arguments_that_make_no_sense_are_said(tools: Tools, tool: str, arguments: dict[str, Any], words: str) -> None:
-    """So that a model can mend them."""
     result = tools.call(tool, **arguments)
     assert result["isError"]
     assert result["content"][0]["text"].startswith(words)
@@ -378,7 +352,6 @@ def notebook(path: Path) -> Path:
 
 
 def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no page tells of it: sources, outputs as text, ranges."""
     monkeypatch.setenv("JPY_SESSION_NAME", str(notebook(tmp_path / "fit.ipynb")))
     text = tools.text("cells", outputs=True)
     assert "as its file was last saved, 2 cells." in text
@@ -403,7 +376,6 @@ def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: p
 def test_without_a_page_cells_cannot_be_changed(
     tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
 ) -> None:
-    """It is said what to do."""
     assert "It is not known which notebook this is. Let the user open agentnb's sidebar" in tools.text(
         tool, **arguments
     )
@@ -416,12 +388,12 @@ def test_without_a_page_cells_cannot_be_changed(
 
 
 CELLS = (
-    CellView(cell_id="a", kind="markdown", source="# Fit\nof it"),
-    CellView(cell_id="b", kind="code", source="\nfit(df)\n", count=3),
-    CellView(cell_id="c", kind="code", source=""),
-    CellView(cell_id="d", kind="code", source="x = `1`", count=7),
-    CellView(cell_id="e", kind="code", source="y", count=7),
-    CellView(cell_id="r", kind="code", source="raise KeyError", count=9),
+    NotebookCell(id="a", kind="markdown", source="# Fit\nof it"),
+    NotebookCell(id="b", kind="code", source="\nfit(df)\n", count=3),
+    NotebookCell(id="c", kind="code", source=""),
+    NotebookCell(id="d", kind="code", source="x = `1`", count=7),
+    NotebookCell(id="e", kind="code", source="y", count=7),
+    NotebookCell(id="r", kind="code", source="raise KeyError", count=9),
 )
 
 
@@ -464,13 +436,11 @@ def test_cell_is_named_as_jupyterlab_shows_it(
 
 
 def test_number_that_two_cells_show_names_neither(tools: Tools) -> None:
-    """Their ids do."""
     text = opened(tools).text("run_cell", cell="7")
     assert text.startswith("2 cells show In [7]. Name one by its id: d and e.")
 
 
 def test_cell_edit_is_previewed_as_lines_of_the_notebook(tools: Tools) -> None:
-    """Not as a new file, nor as one without a last line break."""
     opened(tools).call("insert_cell", source="x = 1")
     opened(tools).call("replace_cell", cell="3", source="")
     previews = [(diff.old_text, diff.new_text) for each in tools.requests[-2:] for diff in diffs(each.preview)]
@@ -479,7 +449,6 @@ def test_cell_edit_is_previewed_as_lines_of_the_notebook(tools: Tools) -> None:
 
 @pytest.mark.parametrize(("cell", "failed"), [("b", False), ("r", True)])
 def test_cell_that_raises_is_a_tool_call_that_failed(tools: Tools, cell: str, failed: bool) -> None:
-    """One that does not has succeeded."""
     assert opened(tools).call("run_cell", cell=cell)["isError"] is failed
 
 

@@ -12,18 +12,18 @@ import pytest
 from agentnb.errors import ChangesError, KernelBusy, KernelChangesConflict
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.job_queue import scheduler_of
-from agentnb.kernel.variable_changes import VariableChange, variable_id
+from agentnb.kernel.variables.changes import NameChange, variable_id
 from tests.unit.kernel.shell_tools import OWNER, Tools
 
 MADE = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'dose': [1, 2, 3]})\n"
 
 
-def turn(tools: Tools, *codes: str, turn_id: str = "turn-1") -> dict[str, VariableChange]:
+def turn(tools: Tools, *codes: str, turn_id: str = "turn-1") -> dict[str, NameChange]:
     """What a turn changes in which the agent runs *codes*, by name."""
     tools.changes.begin(turn_id)
     for code in codes:
         tools.text("run_code", code=code)
-    return {each.name: each for each in tools.changes.end(turn_id) if isinstance(each, VariableChange)}
+    return {each.name: each for each in tools.changes.end(turn_id) if isinstance(each, NameChange)}
 
 
 def undo(tools: Tools, *names: str, turn_id: str = "turn-1", **choices: Any) -> tuple[str, ...]:
@@ -45,11 +45,10 @@ def test_names_that_code_adds_rebinds_and_deletes_are_told(tools: Tools) -> None
         "n": ("changed", "1 → 2"),
         "new": ("added", "list, 1 item"),
     }
-    assert all(each.undoable and each.id == f"variable:{name}" for name, each in found.items())
+    assert all(each.refusal is None and each.id == f"variable:{name}" for name, each in found.items())
 
 
 def test_frames_are_told_by_shape_columns_and_types(tools: Tools) -> None:
-    """Before and after."""
     tools.shell.run_cell(f"{MADE}a = np.zeros(3)")
     found = turn(
         tools,
@@ -95,12 +94,11 @@ IN_PLACE = {
 
 @pytest.mark.parametrize("case", IN_PLACE)
 def test_object_changed_in_place_is_told_and_cannot_be_undone(tools: Tools, case: str) -> None:
-    """Only that: looking at it, or changing something else, changes nothing."""
     before, code = IN_PLACE[case]
     tools.shell.run_cell(f"import numpy as np\n{before}")
     assert turn(tools, "y = repr(x)", turn_id="turn-0").keys() == {"y"}
     change = turn(tools, code)["x"]
-    assert (change.status, change.undoable) == ("changed", False)
+    assert (change.status, change.refusal is None) == ("changed", False)
     assert change.reason == "It was changed in place, which cannot be undone."
     with pytest.raises(ChangesError, match="'x' cannot be undone"):
         undo(tools, "x")
@@ -125,7 +123,6 @@ QUIET = {
 
 @pytest.mark.parametrize("case", QUIET)
 def test_object_that_code_leaves_alone_is_not_told(tools: Tools, case: str) -> None:
-    """Whatever it is; none of its own code runs."""
     tools.shell.run_cell(QUIET[case])
     assert turn(tools, "pass") == {}
 
@@ -140,7 +137,7 @@ def test_undo_binds_the_old_objects_again(tools: Tools) -> None:
     assert tools.shell.user_ns["xs"] is old
     assert tools.shell.user_ns["gone"] is gone
     assert "new" not in tools.shell.user_ns
-    assert all(each.undone and each.undoable for each in tools.changes.end("turn-1"))
+    assert all(each.undone and each.refusal is None for each in tools.changes.end("turn-1"))
     redo(tools, "xs", "gone", "new")
     assert tools.shell.user_ns["xs"] is new
     assert "gone" not in tools.shell.user_ns
@@ -191,7 +188,6 @@ def test_variable_that_the_user_changed_since_is_a_conflict(tools: Tools, cell: 
 
 
 def test_what_the_users_cells_change_is_not_the_agents(tools: Tools) -> None:
-    """Between two pieces of code; undo gives back what the user had made."""
     tools.shell.run_cell("a = 1\nxs = []")
     tools.changes.begin("turn-1")
     tools.text("run_code", code="a = 2")
@@ -203,7 +199,6 @@ def test_what_the_users_cells_change_is_not_the_agents(tools: Tools) -> None:
 
 
 def test_cell_that_runs_while_code_awaits_is_not_the_agents(tools: Tools) -> None:
-    """Neither the names that it binds nor what it changes in place."""
     shell = tools.shell
     shell.run_cell("xs, ys, n = [], [], 0")
 
@@ -232,7 +227,6 @@ def test_cell_that_runs_while_code_awaits_is_not_the_agents(tools: Tools) -> Non
 
 
 def test_code_that_fails_or_is_interrupted_is_told_too(tools: Tools) -> None:
-    """What it did before that."""
     tools.shell.run_cell("n = 1")
     tools.changes.begin("turn-1")
     tools.text("run_code", code="n = 2\n1 / 0")
@@ -256,11 +250,10 @@ def test_old_objects_are_let_go_when_they_are_kept_or_closed(tools: Tools) -> No
 
 
 def test_change_that_is_kept_cannot_be_undone(tools: Tools) -> None:
-    """It says so; the others of the turn can."""
     tools.shell.run_cell("a = [1]\nb = [1]")
     turn(tools, "a = 2\nb = 2")
     tools.changes.keep("turn-1", ["variable:a"])
-    assert [(each.name, each.undoable) for each in tools.changes.end("turn-1")] == [("a", False), ("b", True)]
+    assert [(each.name, each.refusal is None) for each in tools.changes.end("turn-1")] == [("a", False), ("b", True)]
     with pytest.raises(ChangesError, match="It was kept"):
         undo(tools, "a")
     undo(tools, "b")
@@ -273,12 +266,16 @@ def test_old_objects_hold_limited_memory(tools: Tools) -> None:
     tools.use(tools.runner)
     tools.shell.run_cell("a = b'1' * 2_000_000\nb = b'2' * 2_000_000\nc = b'3' * 4_000_000")
     found = turn(tools, "a = 1", "b = 1", "c = 1", "d = 1")
-    assert {name: each.undoable for name, each in found.items()} == {"a": False, "b": True, "c": False, "d": True}
+    assert {name: each.refusal is None for name, each in found.items()} == {
+        "a": False,
+        "b": True,
+        "c": False,
+        "d": True,
+    }
     assert found["c"].reason == "The old object is no longer held: it holds about 4 MB, and room is limited."
 
 
 def test_undo_of_a_busy_kernel_says_so(tools: Tools) -> None:
-    """It is not done later."""
     tools.changes.patience = 0
     turn(tools, "n = 1")
     tools.job_queue.schedule = lambda _: None
@@ -290,19 +287,16 @@ def test_undo_of_a_busy_kernel_says_so(tools: Tools) -> None:
 
 
 def test_turn_that_the_kernel_does_not_know_cannot_be_undone(tools: Tools) -> None:
-    """It was of an earlier kernel."""
     with pytest.raises(ChangesError, match="until the kernel is restarted"):
         undo(tools, "n", turn_id="turn-0")
 
 
 def test_secrets_are_not_told(tools: Tools) -> None:
-    """By name; texts are told by their length only."""
     found = turn(tools, "password = 1234\ntext = 'hush'")
     assert (found["password"].detail, found["text"].detail) == ("int", "str, 4 characters")
 
 
 def test_answer_of_code_names_the_variables_that_it_changed(tools: Tools) -> None:
-    """Apart from the text, so that a replay can compare them."""
     tools.shell.run_cell("a = 1\nxs = []\ngone = 1")
     result = tools.call("run_code", code="a = 2\nnew = 1\nxs.append(1)\ndel gone")
     assert result["_meta"] == {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentnb.errors import UsageError
-from agentnb.kernel.variable_path import LONGEST, follow, last_name
+from agentnb.kernel.variables.path import LONGEST, follow, last_name
 
 CALLED: list[str] = []
 NAMES: dict[str, Any] = {
@@ -31,7 +31,6 @@ NAMES: dict[str, Any] = {
     ],
 )
 def test_names_attributes_items_and_slices_are_followed(path: str, value: Any) -> None:
-    """As Python does."""
     assert follow(path, NAMES) == value
 
 
@@ -57,7 +56,6 @@ def test_names_attributes_items_and_slices_are_followed(path: str, value: Any) -
     ],
 )
 def test_whatever_does_more_than_read_is_refused(path: str) -> None:
-    """And is not done."""
     with pytest.raises(UsageError, match=r"not a path to a variable|does more than read|has at most"):
         follow(path, NAMES)
     assert CALLED == []
@@ -74,7 +72,6 @@ def test_whatever_does_more_than_read_is_refused(path: str) -> None:
     ],
 )
 def test_what_leads_nowhere_is_said(path: str, message: str) -> None:
-    """With the step that failed."""
     with pytest.raises(UsageError, match=message):
         follow(path, NAMES)
 
@@ -83,5 +80,4 @@ def test_what_leads_nowhere_is_said(path: str, message: str) -> None:
     ("path", "name"), [("api_key", "api_key"), ('conf["token"]', "token"), ("s.secret[0]", "secret"), ("x[1:2]", "x")]
 )
 def test_the_last_name_of_a_path_is_found(path: str, name: str) -> None:
-    """It says whether the value is a secret."""
     assert last_name(path) == name

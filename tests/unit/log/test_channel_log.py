@@ -41,14 +41,6 @@ def started() -> ChatState:
     return reduce(reduce_chat, actions, state)
 
 
-def test_it_gives_back_what_follows_an_index() -> None:
-    """Everything above the index, oldest first."""
-    log = ChannelLog()
-    for index in range(1, 6):
-        log.append(delta(index, str(index)))
-    assert [envelope.index for envelope in log.after(3)] == [4, 5]
-
-
 def test_it_forgets_the_oldest_beyond_its_count() -> None:
     """It reaches back only to what it has kept."""
     log = ChannelLog(max_entries=3)

@@ -13,7 +13,7 @@ import pytest
 
 from agentnb.log.batch_file import NAME
 from agentnb.log.database import connect, make_private
-from agentnb.plugins.map.records import Records
+from agentnb.plugins.map.records import BatchRows
 
 OTHER = """
 import sqlite3, sys
@@ -29,7 +29,7 @@ def open_log(path: Path) -> None:
 
 def open_batches(path: Path) -> None:
     environ = {"AGENTNB_LOG": str(path.with_name("sessions.db"))}
-    Records(None, "eliza", "{input}", environ).close()
+    BatchRows(None, "eliza", "{input}", environ).close()
 
 
 @pytest.mark.parametrize(("name", "opened"), [("sessions.db", open_log), (NAME, open_batches)])

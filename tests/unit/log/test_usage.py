@@ -10,8 +10,8 @@ from typing import get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.log.record import Batch, SessionRecord, TurnRecord, TurnUsage
-from agentnb.log.store import Store
+from agentnb.log.record import LogBatch, SessionRecord, TurnText, TurnUsage
+from agentnb.log.store import LogStore
 from agentnb.log.usage import By
 from tests.unit.api.conftest import PATIENCE
 
@@ -31,17 +31,15 @@ def session(number: int) -> SessionRecord:
     )  # fmt: skip
 
 
-def written(folder: Path, turns: list[tuple[int, int, int | None, int | None, tuple[int, str] | None]]) -> Store:
+def written(folder: Path, turns: list[tuple[int, int, int | None, int | None, tuple[int, str] | None]]) -> LogStore:
     """A log with these turns."""
-    store, counts, batch = Store(folder / "sessions.db", "h"), Counter[int](), Batch()
+    store, counts, batch = LogStore(folder / "sessions.db", "h"), Counter[int](), LogBatch()
     for which, day, read, said, spent in turns:
         record, number = session(which), counts[which]
         counts[which] += 1
         cost, currency = (None, None) if spent is None else (spent[0] / 8, spent[1])
         batch.sessions[record.uri] = record
-        batch.turns.append(
-            TurnRecord(uri=record.uri, number=number, turn_id=f"{number}", prompt=f"p{number}", answer="")
-        )
+        batch.turns.append(TurnText(uri=record.uri, number=number, turn_id=f"{number}", prompt=f"p{number}", answer=""))
         batch.usage.append(
             TurnUsage(
                 uri=record.uri, number=number, ended_at=day * DAY, input=read, output=said, cost=cost, currency=currency
@@ -63,8 +61,8 @@ def test_sums_when_added_up_by_anything_are_those_of_the_turns(
         for by in get_args(By):
             rows = store.usage(by, 100)
             assert sum(row.turns for row in rows) == len(turns)
-            assert sum(row.input or 0 for row in rows) == sum(read or 0 for _, _, read, _, _ in turns)
-            assert sum(row.output or 0 for row in rows) == sum(said or 0 for _, _, _, said, _ in turns)
+            assert sum(row.input_tokens or 0 for row in rows) == sum(read or 0 for _, _, read, _, _ in turns)
+            assert sum(row.output_tokens or 0 for row in rows) == sum(said or 0 for _, _, _, said, _ in turns)
             for currency in ("USD", "EUR"):
                 spent = [cost[0] / 8 for *_, cost in turns if cost is not None and cost[1] == currency]
                 found = [row.costs[currency] for row in rows if currency in row.costs]
@@ -75,7 +73,7 @@ def test_rows_when_narrowed_are_those_of_the_turns_that_were_asked_for(tmp_path:
     """By agent, workspace, session and time; the latest first."""
     turns = [(0, 1, 10, 1, (8, "USD")), (0, 2, 20, None, None), (1, 3, None, None, None), (2, 4, 40, 4, (16, "EUR"))]
     store = written(tmp_path, turns)
-    assert [(row.name, row.input, row.costs) for row in store.usage("session", 100)] == [
+    assert [(row.name, row.input_tokens, row.costs) for row in store.usage("session", 100)] == [
         ("T2", 40, {"EUR": 2.0}),
         ("T1", None, {}),
         ("T0", 30, {"USD": 1.0}),
@@ -83,7 +81,7 @@ def test_rows_when_narrowed_are_those_of_the_turns_that_were_asked_for(tmp_path:
     assert [row.name for row in store.usage("session", 100, agent="eliza")] == ["T2", "T0"]
     assert [row.name for row in store.usage("folder", 100, cwd="/w1")] == ["/w1"]
     assert [row.name for row in store.usage("turn", 100, uri="eliza:/0")] == ["p1", "p0"]
-    assert [row.input for row in store.usage("turn", 100, since=2 * DAY, until=4 * DAY)] == [None, 20]
+    assert [row.input_tokens for row in store.usage("turn", 100, since=2 * DAY, until=4 * DAY)] == [None, 20]
     assert [row.name for row in store.usage("turn", 1)] == ["p0"]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Tool(msgspec.Struct, frozen=True, kw_only=True):
+class ComponentTool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that a component offers the agent, by MCP.
 
     Args:
@@ -34,7 +34,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         read_only: Whether it changes nothing.
 
     Example:
-        >>> Tool(name="twice", description="Doubles a number.", run=lambda n: str(2 * n)).describe()["name"]
+        >>> ComponentTool(name="twice", description="Doubles a number.", run=lambda n: str(2 * n)).describe()["name"]
         'twice'
     """
 
@@ -60,16 +60,16 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     async def call(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run it; the result is an MCP ``CallToolResult``, also where it fails."""
         try:
-            found = self.run(**arguments)
-            if inspect.isawaitable(found):
-                found = await found
+            result = self.run(**arguments)
+            if inspect.isawaitable(result):
+                result = await result
         except AgentnbError as error:
             return {"content": [{"type": "text", "text": str(error)}], "isError": True}
         except Exception as error:  # noqa: BLE001 - somebody else's code; the agent is told
             return {"content": [{"type": "text", "text": f"{type(error).__name__}: {error}"}], "isError": True}
-        if isinstance(found, dict) and "content" in found:
-            return with_object(found)
-        return with_object({"content": [{"type": "text", "text": found if isinstance(found, str) else str(found)}]})
+        if isinstance(result, dict) and "content" in result:
+            return with_object(result)
+        return with_object({"content": [{"type": "text", "text": result if isinstance(result, str) else str(result)}]})
 
 
 class Component:
@@ -92,7 +92,7 @@ class Component:
 
     name: str = ""
     about: str = ""
-    tools: Sequence[Tool] = ()
+    tools: Sequence[ComponentTool] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Name the component after its class where it has no name."""
@@ -182,5 +182,5 @@ class Component:
 
 
 def overrides(component: Component, method: str) -> bool:
-    """Whether *component* has a method of its own."""
+    """True if *component* has a method of its own."""
     return getattr(type(component), method) is not getattr(Component, method)

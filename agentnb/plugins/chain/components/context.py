@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from agentnb.errors import AgentnbError
-from agentnb.plugins.chain.components.component import Component, Tool
+from agentnb.plugins.chain.components.component import Component, ComponentTool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ MOST_LINES = 200
 LONGEST_LINE = 120
 
 
-class Context(Component):
+class ContextComponent(Component):
     """Offers one tool, ``surroundings``; nothing is sent unless the agent calls it."""
 
     name = "context"
@@ -30,7 +30,7 @@ class Context(Component):
     def __init__(self, code_runner: Callable[[], CodeRunner | None] = lambda: None) -> None:
         self._code_runner = code_runner
         self.tools = (
-            Tool(
+            ComponentTool(
                 name="surroundings",
                 description="Tells the date and time, the Python environment, the packages that the user's kernel has "
                 "imported, with their versions, and the outline of the open notebook. It changes nothing.",
@@ -39,16 +39,16 @@ class Context(Component):
         )
 
     def surroundings(self) -> str:
-        """What the tool returns, as Markdown."""
+        """The date, environment, packages and notebook, as Markdown."""
         now = dt.datetime.now().astimezone()
         packages = imported_packages()
-        told = packages[:MOST_PACKAGES]
-        more = f"\n… and {len(packages) - len(told)} more" if len(packages) > len(told) else ""
+        listed = packages[:MOST_PACKAGES]
+        more = f"\n… and {len(packages) - len(listed)} more" if len(packages) > len(listed) else ""
         return "\n".join(
             (
                 f"Date: {now:%A, %Y-%m-%d %H:%M %Z}",
                 f"Python: {platform.python_version()} on {platform.system()}, environment {sys.prefix}",
-                "Imported packages:" + ("".join(f"\n- {each}" for each in told) or " none") + more,
+                "Imported packages:" + ("".join(f"\n- {each}" for each in listed) or " none") + more,
                 self._outline(),
             )
         )
@@ -71,7 +71,7 @@ def outline(notebook: NotebookView) -> str:
         text = [line.strip() for line in cell.source.splitlines() if line.strip()]
         headings = [line for line in text if line.startswith("#")] if cell.kind == "markdown" else text[:1]
         mark = f"[{cell.count}]" if cell.kind == "code" and cell.count is not None else ""
-        lines += [f"- cell {number} {cell.cell_id} {cell.kind}{mark}: {line[:LONGEST_LINE]}" for line in headings]
+        lines += [f"- cell {number} {cell.id} {cell.kind}{mark}: {line[:LONGEST_LINE]}" for line in headings]
     more = f"\n… and {len(lines) - MOST_LINES} more lines" if len(lines) > MOST_LINES else ""
     return f"Notebook: {notebook.name}, {len(notebook.cells)} cells\n" + "\n".join(lines[:MOST_LINES]) + more
 
@@ -79,9 +79,9 @@ def outline(notebook: NotebookView) -> str:
 def imported_packages() -> list[str]:
     """The distributions that this process has imported, ``name version``, by name."""
     loaded = {name.partition(".")[0] for name in tuple(sys.modules)}
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for module, names in metadata.packages_distributions().items():
         if module in loaded:
             for name in names:
-                found[name] = metadata.version(name)
-    return [f"{name} {found[name]}" for name in sorted(found, key=str.lower)]
+                versions[name] = metadata.version(name)
+    return [f"{name} {versions[name]}" for name in sorted(versions, key=str.lower)]

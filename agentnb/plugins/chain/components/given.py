@@ -64,7 +64,7 @@ def program(given: str | Sequence[str]) -> AgentSpec:
 
 
 def _called(words: Sequence[str]) -> str:
-    """What a command is called: its program, or what an interpreter or a package runner is given."""
+    """The name of a command: its program, or what an interpreter or a package runner is given."""
     for word in words:
         name = word.replace("\\", "/").rstrip("/").rpartition("/")[2]
         if name and not name.startswith("-") and not _RUNNERS.fullmatch(name):

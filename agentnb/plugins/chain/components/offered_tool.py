@@ -6,19 +6,18 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.host.agents.plugin_tools import tool_session
+from agentnb.host.agents.plugin_tools import allow_reading, tool_session
 from agentnb.host.environment import Environment
 from agentnb.kernel.tools import call_offer, checked
-from agentnb.plugins.chain.components.component import Component, Tool
+from agentnb.plugins.chain.components.component import Component, ComponentTool
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
-    from agentnb.policy.request import PolicyRequest
     from agentnb.ports import Tool as PluginTool
     from agentnb.ports import ToolSession
 
 
-class OfferedTool(Component):
+class ToolComponent(Component):
     """Offers the tool *tool* of *plugin*; nothing is run or changed.
 
     Args:
@@ -33,9 +32,9 @@ class OfferedTool(Component):
         self.name, self.about = name, about
         self._plugin = plugin
         self._tool = tool
-        self._session = session or tool_session(_allow, Environment(), session="", folder=str(Path.cwd()))
+        self._session = session or tool_session(allow_reading, Environment(), session="", folder=str(Path.cwd()))
         self.tools = (
-            Tool(
+            ComponentTool(
                 name=tool.name,
                 description=tool.description,
                 run=self._run,
@@ -51,12 +50,8 @@ class OfferedTool(Component):
         if isinstance(cwd := params.get("cwd"), str) and cwd != self._session.folder:
             self._session = dataclasses.replace(self._session, folder=cwd, memory={})
 
-    async def _run(self, **given: Any) -> dict[str, Any]:
-        arguments = checked(self._tool.name, given)
+    async def _run(self, **options: Any) -> dict[str, Any]:
+        arguments = checked(self._tool.name, options)
         if self._tool.name == "look_up_code" and "file" in arguments:  # nobody is asked, so only the workspace's files
             arguments["file"] = str(Workspace(Path(self._session.folder)).resolve(arguments["file"]))
         return await call_offer(self._plugin, self._tool, self._session, arguments)
-
-
-async def _allow(request: PolicyRequest) -> PolicyRequest:
-    return request

@@ -16,7 +16,7 @@ READERS = ("codex", "opencode", "copilot", "cursor", "goose", "kimi", "auggie")
 """Agents that read the file themselves: words in the name that they give."""
 
 
-class Rules(Component):
+class RulesComponent(Component):
     """Puts AGENTS.md before the first prompt of each session.
 
     Only the file in the workspace's own folder counts; one that is a link to a place outside of it does not.
@@ -32,8 +32,8 @@ class Rules(Component):
     async def on_initialize(self, answer: dict[str, Any]) -> dict[str, Any]:
         """See :meth:`Component.on_initialize`."""
         info = mapping(answer.get("agentInfo"))
-        said = f"{info.get('name')} {info.get('title')}".lower()
-        self._reads_itself = any(word in said for word in READERS)
+        name = f"{info.get('name')} {info.get('title')}".lower()
+        self._reads_itself = any(word in name for word in READERS)
         return answer
 
     async def on_opened(self, session_id: str, params: dict[str, Any]) -> None:

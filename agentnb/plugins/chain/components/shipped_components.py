@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentnb.kernel.tools import offered_tools
-from agentnb.plugins.chain.components.context import Context
-from agentnb.plugins.chain.components.offered_tool import OfferedTool
-from agentnb.plugins.chain.components.rules import Rules
+from agentnb.plugins.chain.components.context import ContextComponent
+from agentnb.plugins.chain.components.offered_tool import ToolComponent
+from agentnb.plugins.chain.components.rules import RulesComponent
 from agentnb.plugins.chain.components.walkthrough import Walkthrough
 from agentnb.plugins.chain.components.wire_log import WireLog
 
@@ -36,16 +36,16 @@ _OF_TOOLS = {
 
 
 def shipped_components() -> dict[str, Maker]:
-    """What makes each component, given the session of its chain; in the order in which they are best placed."""
+    """The makers of components, which take the session of the chain; in the order in which they are best placed."""
     offers = offered_tools()
     of_tools = {
-        name: partial(OfferedTool, name, about, *offers[tool])
+        name: partial(ToolComponent, name, about, *offers[tool])
         for name, (tool, about) in _OF_TOOLS.items()
         if tool in offers
     }
     return {
-        Rules.name: lambda _: Rules(),
-        Context.name: lambda session: Context(_code_runner(session)),
+        RulesComponent.name: lambda _: RulesComponent(),
+        ContextComponent.name: lambda session: ContextComponent(_code_runner(session)),
         **of_tools,
         Walkthrough.name: lambda session: Walkthrough(_code_runner(session)),
         WireLog.name: lambda _: WireLog(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.fields import mapping
 from agentnb.errors import UsageError
 from agentnb.kernel.cell_names import named_cell
-from agentnb.plugins.chain.components.component import Component, Tool
+from agentnb.plugins.chain.components.component import Component, ComponentTool
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Walkthrough(Component):
         self._calls: dict[str, str] = {}
         self._shown: list[dict[str, Any]] = []
         self.tools = (
-            Tool(
+            ComponentTool(
                 name=TOOL,
                 description="Explains a notebook or a module to the user in steps, each tied to a cell or to a line of "
                 "a file. The user goes through them with Back and Next, and sees each place. Say no more about it.",
@@ -99,18 +99,18 @@ class Walkthrough(Component):
             notebook = runner.notebook(outputs=False)
         return [self._step(number, each, notebook) for number, each in enumerate(steps, 1)]
 
-    def _step(self, number: int, given: Any, notebook: NotebookView | None) -> dict[str, Any]:
-        text = mapping(given).get("text")
+    def _step(self, number: int, described: Any, notebook: NotebookView | None) -> dict[str, Any]:
+        text = mapping(described).get("text")
         if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT:
             raise UsageError(f"Step {number} needs a 'text' of at most {LONGEST_TEXT:,} characters.")
         step: dict[str, Any] = {"text": text.strip()}
-        if (cell := given.get("cell")) is not None and notebook is not None:
-            found = named_cell(str(cell), notebook)
-            count = f" [{found.count}]" if found.count is not None else ""
-            return {**step, "cell": found.cell_id, "place": f"{notebook.name}, cell{count}"}
-        if (file := given.get("file")) is None:
+        if (cell := described.get("cell")) is not None and notebook is not None:
+            named = named_cell(str(cell), notebook)
+            count = f" [{named.count}]" if named.count is not None else ""
+            return {**step, "cell": named.id, "place": f"{notebook.name}, cell{count}"}
+        if (file := described.get("file")) is None:
             return step
-        line = given.get("line", 1)
+        line = described.get("line", 1)
         path = Workspace(self._workspace).resolve(str(file))
         if type(line) is not int or not 1 <= line <= _count_lines(path, number):
             raise UsageError(f"Step {number} names line {line!r} of {file}, which it does not have.")

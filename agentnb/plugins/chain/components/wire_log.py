@@ -46,12 +46,12 @@ class WireLog(Component):
         text = line.decode("utf-8", "replace").rstrip("\n")
         if len(text) > LONGEST:
             text = f"{text[:LONGEST]} … ({len(text)} characters)"
-        said = f"{time.strftime('%H:%M:%S')} {sender} → {receiver} {self._credentials.hidden_in_command(text)}\n"
+        written = f"{time.strftime('%H:%M:%S')} {sender} → {receiver} {self._credentials.hidden_in_command(text)}\n"
         if self._file is None:
             self._file = self._open()
-        self._file.write(said)
+        self._file.write(written)
         self._file.flush()
-        self._written += len(said)
+        self._written += len(written)
 
     def close(self) -> None:
         """See :meth:`Component.close`."""

@@ -34,7 +34,7 @@ class AgentPlace(ProcessPlace):
         self._initialize: Any = None
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`Place.take`."""
+        """See :meth:`ChainPlace.take`."""
         if self._opening is not None:
             self._waiting.append(message)
             return
@@ -58,7 +58,7 @@ class AgentPlace(ProcessPlace):
         super().answered(message)
 
     def close(self) -> None:
-        """See :meth:`Place.close`."""
+        """See :meth:`ChainPlace.close`."""
         if self._opening is not None:
             self._opening.cancel()
         self._bridge.close()
@@ -67,7 +67,7 @@ class AgentPlace(ProcessPlace):
         try:
             bridged = await self._bridge.bridged(params)
         except AgentnbError as error:
-            self.chain.answered(self.index, refusal(message.id, RpcError(INTERNAL_ERROR, str(error)).to_json()))
+            self.chain.answered(self.index, refusal(message.id, RpcError(INTERNAL_ERROR, str(error))))
         else:
             super().take(RawMessage(method=message.method, id=message.id, params=encoded(bridged)), way)
         self._opening = None

@@ -39,7 +39,7 @@ PATIENCE = 120.0
 START_PATIENCE = 60.0
 """As :data:`PATIENCE`, until a component has answered ``initialize``."""
 UNTIMED = frozenset({"session/request_permission", "elicitation/create", "mcp/message", "_mcp/message", "_mcp/request"})
-"""What may take as long as it takes: a person decides, or a tool runs."""
+"""Requests without a time limit: a person decides, or a tool runs."""
 LAST_SECONDS = 10.0
 """Seconds that the last messages of an agent that has ended may take through the components above it, all together."""
 QUIET_SECONDS = 2.5
@@ -48,7 +48,7 @@ MOST_STRAYS_TOLD = 5
 _LONGEST_ID = 20  # digits; ours count from 1
 
 
-class Place:
+class ChainPlace:
     """One place in the chain: the client, a component, or the agent."""
 
     chain: Chain
@@ -58,7 +58,7 @@ class Place:
         self.name = name
 
     def wants(self, method: str, way: Way) -> bool:  # noqa: ARG002 - others look
-        """Whether a request or notification stops here; else it goes on to the next place."""
+        """True if a request or notification stops here; else it goes on to the next place."""
         return True
 
     def take(self, message: RawMessage, way: Way) -> None:
@@ -78,7 +78,7 @@ class Place:
         raise NotImplementedError
 
     def give_up(self) -> None:
-        """What it was asked is answered in its place: it took too long."""
+        """It took too long: the chain answers in its place."""
 
     async def finish(self, deadline: float) -> None:
         """Nothing more comes to it: return once all that it still sends has been carried on."""
@@ -94,11 +94,11 @@ class Place:
 
     @property
     def is_component(self) -> bool:
-        """Whether it is neither the client nor the agent."""
+        """True if it is neither the client nor the agent."""
         return 0 < self.index < len(self.chain.places) - 1
 
 
-class Asked(msgspec.Struct, gc=False):
+class ForwardedRequest(msgspec.Struct, gc=False):
     """A request that was handed to a place and is not answered."""
 
     origin: int
@@ -108,7 +108,64 @@ class Asked(msgspec.Struct, gc=False):
     done: Callable[[RawMessage], None]
 
 
-class Failure(msgspec.Struct, frozen=True):
+class _PlaceState:
+    """The state of one place of a chain.
+
+    A component that holds a request, waits for nobody and says nothing has lost it: *on_lost* is called, with how long
+    that took.
+    """
+
+    def __init__(
+        self, place: ChainPlace, patience: tuple[float, float], on_lost: Callable[[_PlaceState, float], None]
+    ) -> None:
+        self.place = place
+        self.held: dict[int, ForwardedRequest] = {}
+        self.awaited = 0
+        self.seen = 0.0
+        self.is_ready = False
+        self.is_full = False
+        self.sends_straight: bool | None = None
+        self.initialized: dict[str, Any] = {}
+        self.is_watched = place.is_component
+        self._patience = patience
+        self._on_lost = on_lost
+        self._timer: asyncio.TimerHandle | None = None
+
+    def notice(self) -> None:
+        """It has said something, or got something."""
+        self.seen = self.place.chain.loop.time()
+
+    def watch(self) -> None:
+        """Look after what it holds."""
+        if self._timer is None and self.held:
+            self._wait(self._limit)
+
+    def unwatch(self) -> None:
+        """Look after it no more, until it is watched anew."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    @property
+    def _limit(self) -> float:
+        return self._patience[self.is_ready]
+
+    def _wait(self, seconds: float) -> None:
+        if self.is_watched:
+            self._timer = self.place.chain.loop.call_later(max(seconds, 0.001), self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if all(forwarded.method in UNTIMED for forwarded in self.held.values()):
+            return
+        left = self.seen + self._limit - self.place.chain.loop.time()
+        if self.awaited or left > 0:
+            self._wait(self._limit if self.awaited else left)
+        else:
+            self._on_lost(self, self._limit)
+
+
+class ChainFailure(msgspec.Struct, frozen=True):
     """Why a chain has ended."""
 
     name: str
@@ -121,8 +178,8 @@ class Chain:
 
     def __init__(
         self,
-        places: Sequence[Place],
-        on_failed: Callable[[Failure], None],
+        places: Sequence[ChainPlace],
+        on_failed: Callable[[ChainFailure], None],
         *,
         patience: float = PATIENCE,
         start_patience: float = START_PATIENCE,
@@ -130,29 +187,18 @@ class Chain:
         self.places = tuple(places)
         self.strays: dict[str, int] = {}
         self._on_failed = on_failed
-        self._patience = patience
-        self._start_patience = start_patience
         self._failed = False
         self._ending: asyncio.Task[None] | None = None
         self._is_finishing = False
         self._left_open: set[str] = set()
         self._all_answered = asyncio.Event()
-        self._asked: dict[int, Asked] = {}
+        self._asked: dict[int, ForwardedRequest] = {}
         self._numbers: dict[tuple[int, str], int] = {}
         self._last_number = 0
-        self._ready: set[int] = set()
-        self._answers: dict[int, dict[str, Any]] = {}
-        self._full: set[int] = set()
-        self._direct: dict[int, bool] = {}
-        count = len(self.places)
-        self._held: list[set[int]] = [set() for _ in range(count)]
-        self._awaited = [0] * count
-        self._seen = [0.0] * count
-        self._watched: dict[int, asyncio.TimerHandle] = {}
-        self._is_watching = True
         self.loop = asyncio.get_running_loop()
         for index, place in enumerate(self.places):
             place.chain, place.index = self, index
+        self._states = [_PlaceState(place, (start_patience, patience), self._lost) for place in self.places]
 
     # --- messages ---
 
@@ -160,23 +206,24 @@ class Chain:
         """Carry a request or a notification from the place *origin* one place further."""
         if self._failed:
             return
-        self._seen[origin] = self.loop.time()
+        self._states[origin].notice()
         if message.method == CANCEL:
             self._cancel(origin, message)
         elif message.is_request:
             self.ask(origin, way, message, partial(self._hand_back, origin, message.id))
-        elif (target := self._target(origin, way, message.method)) is not None and self._may(
-            origin, way, target, message
-        ):
-            self.places[target].take(message, way)
+        else:
+            target = self._target(origin, way, message.method)
+            if target is not None and not self._too_early(origin, way, target, message):
+                self.places[target].take(message, way)
 
     def send_updates(self, origin: int, block: bytes) -> bool:
         """Carry a block of ``session/update`` lines from the place *origin* straight to the client, as they are."""
-        if origin not in self._direct:
-            self._direct[origin] = self._target(origin, UP, UPDATE) == 0
-        if not self._direct[origin]:
+        state = self._states[origin]
+        if state.sends_straight is None:
+            state.sends_straight = self._target(origin, UP, UPDATE) == 0
+        if not state.sends_straight:
             return False
-        self._seen[origin] = self.loop.time()
+        state.notice()
         if not self._failed:
             self.places[0].take_lines(block)
         return True
@@ -185,11 +232,9 @@ class Chain:
         """As :meth:`send`, for a request; *done* takes the answer, also where it is the conductor's own refusal."""
         target = self._target(origin, way, message.method)
         if self._failed or target is None:
-            done(refusal(message.id, RpcError(METHOD_NOT_FOUND, f"Nobody here answers {message.method}.").to_json()))
-        elif not self._may(origin, way, target, message):
-            done(
-                refusal(message.id, RpcError(INVALID_PARAMS, self._too_early(origin, target, message.method)).to_json())
-            )
+            done(refusal(message.id, RpcError(METHOD_NOT_FOUND, f"Nobody here answers {message.method}.")))
+        elif why := self._too_early(origin, way, target, message):
+            done(refusal(message.id, RpcError(INVALID_PARAMS, why)))
         elif message.method == INITIALIZE and way == DOWN:
             self._initialize(origin, target, message, done, self.places[target].initialize_methods())
         else:
@@ -197,21 +242,21 @@ class Chain:
 
     def answered(self, target: int, message: RawMessage) -> None:
         """Carry an answer of the place *target* back to whoever asked; one that nobody waits for is counted."""
-        self._seen[target] = self.loop.time()
+        self._states[target].notice()
         number = _own_id(message.id)
-        asked = self._asked.get(number)
-        if asked is None or asked.target != target:
+        forwarded = self._asked.get(number)
+        if forwarded is None or forwarded.target != target:
             self.stray(target, "answered a request that it was not sent, or has answered already")
             return
-        if message.error and _plain(asked.method) in self._left_open:
+        if message.error and _plain(forwarded.method) in self._left_open:
             return  # whoever ended left it open: the client is told that, not what a component makes of it
-        self._drop(number, asked)
-        asked.done(message)
+        self._drop(number, forwarded)
+        forwarded.done(message)
 
     def asked_of(self, received: Any) -> int:
         """The place that was asked under the id *received*; the client's where there is none."""
-        asked = self._asked.get(_own_id(received))
-        return 0 if asked is None else asked.target
+        forwarded = self._asked.get(_own_id(received))
+        return 0 if forwarded is None else forwarded.target
 
     def stray(self, index: int, what: str) -> None:
         """Count a message of the place *index* that is of no use."""
@@ -223,24 +268,25 @@ class Chain:
     def _put(self, origin: int, target: int, way: Way, message: RawMessage, done: Callable[[RawMessage], None]) -> None:
         self._last_number += 1
         number = self._last_number
-        self._asked[number] = Asked(origin, message.id, target, message.method, done)
+        self._asked[number] = forwarded = ForwardedRequest(origin, message.id, target, message.method, done)
         self._numbers[origin, repr(message.id)] = number
-        self._awaited[origin] += 1
-        self._held[target].add(number)
-        self._seen[target] = self.loop.time()
-        self._watch(target)
+        self._states[origin].awaited += 1
+        self._states[target].held[number] = forwarded
+        self._states[target].notice()
+        self._states[target].watch()
         self.places[target].take(RawMessage(method=message.method, id=number, params=message.params), way)
 
-    def _drop(self, number: int, asked: Asked) -> None:
+    def _drop(self, number: int, forwarded: ForwardedRequest) -> None:
         del self._asked[number]
-        key = asked.origin, repr(asked.origin_id)
+        key = forwarded.origin, repr(forwarded.origin_id)
         if self._numbers.get(key) == number:
             del self._numbers[key]
-        self._awaited[asked.origin] -= 1
-        if not self._awaited[0]:
+        origin = self._states[forwarded.origin]
+        origin.awaited -= 1
+        origin.notice()
+        if not self._states[0].awaited:
             self._all_answered.set()
-        self._held[asked.target].discard(number)
-        self._seen[asked.origin] = self.loop.time()
+        self._states[forwarded.target].held.pop(number, None)
 
     def _hand_back(self, origin: int, origin_id: Any, message: RawMessage) -> None:
         if not self._failed:
@@ -258,24 +304,22 @@ class Chain:
     def _cancel(self, origin: int, message: RawMessage) -> None:
         """A request is taken back: whoever has it hears that under the id that it knows (ACP ``$/cancel_request``)."""
         number = self._numbers.get((origin, repr(message.read_params().get("requestId"))))
-        asked = self._asked.get(number) if number is not None else None
-        if asked is not None:
-            self.places[asked.target].take(
-                request(CANCEL, {"requestId": number}), DOWN if asked.target > origin else UP
+        forwarded = self._asked.get(number) if number is not None else None
+        if forwarded is not None:
+            self.places[forwarded.target].take(
+                request(CANCEL, {"requestId": number}), DOWN if forwarded.target > origin else UP
             )
 
     # --- initialize ---
 
-    def _may(self, origin: int, way: Way, target: int, message: RawMessage) -> bool:
-        """Nothing goes down to a place that was not initialized."""
-        if way == UP or message.method == INITIALIZE or target in self._ready:
-            return True
+    def _too_early(self, origin: int, way: Way, target: int, message: RawMessage) -> str:
+        """Why *message* does not go down yet: its target was not initialized; empty where it goes."""
+        if way == UP or message.method == INITIALIZE or self._states[target].is_ready:
+            return ""
+        why = f"sent {message.method} before {self.places[target].name} was initialized"
         if not message.is_request:
-            self.stray(origin, f"sent {message.method} before {self.places[target].name} was initialized")
-        return False
-
-    def _too_early(self, origin: int, target: int, method: str) -> str:
-        return sentence(f"{self.places[origin].name} sent {method} before {self.places[target].name} was initialized.")
+            self.stray(origin, why)
+        return sentence(f"{self.places[origin].name} {why}.")
 
     def _initialize(
         self, origin: int, target: int, message: RawMessage, done: Callable[[RawMessage], None], methods: Sequence[str]
@@ -294,8 +338,9 @@ class Chain:
                     self._error(target, message.id, f"{name} answered initialize and did not pass it on to {missing}.")
                 )
             else:
-                self._ready.add(target)
-                self._watch_anew(target)
+                self._states[target].is_ready = True
+                self._states[target].unwatch()  # from now on its time is that for other requests
+                self._states[target].watch()
                 done(self._merged(target, answer))
 
         self._put(origin, target, DOWN, RawMessage(method=first, id=message.id, params=message.params), answered)
@@ -305,23 +350,23 @@ class Chain:
 
         MCP over ACP is always offered: where the agent cannot, the conductor bridges it.
         """
-        found = answer.read_result()
+        own = answer.read_result()
         below = self._target(target, DOWN, INITIALIZE)
-        whole = {**(self._answers.get(below, {}) if below is not None else {}), **mapping(found)}
+        whole = {**(self._states[below].initialized if below is not None else {}), **mapping(own)}
         able = mapping(whole.get("agentCapabilities"))
         servers = mapping(able.get("mcpCapabilities"))
         whole["agentCapabilities"] = {**able, "mcpCapabilities": {**servers, "acp": True}}
-        self._answers[target] = whole
-        return answer if whole == found else RawMessage(id=answer.id, result=encoded(whole))
+        self._states[target].initialized = whole
+        return answer if whole == own else RawMessage(id=answer.id, result=encoded(whole))
 
     def _error(self, index: int, origin_id: Any, message: str) -> RawMessage:
         log.warning("%s", sentence(message))
         error = RpcError(INTERNAL_ERROR, sentence(message), {"component": self.places[index].name})
-        return refusal(origin_id, error.to_json())
+        return refusal(origin_id, error)
 
     def _not_ready_below(self, target: int) -> str | None:
         below = self._target(target, DOWN, INITIALIZE)
-        return None if below is None or below in self._ready else self.places[below].name
+        return None if below is None or self._states[below].is_ready else self.places[below].name
 
     # --- failures ---
 
@@ -329,15 +374,15 @@ class Chain:
         """End the chain: the place *index* cannot go on. What it said last reaches the client first."""
         if self._failed or self._is_finishing or self._ending is not None:
             return
-        self._left_open = {_plain(asked.method) for asked in self._asked.values() if asked.target == index}
-        self._ending = asyncio.ensure_future(self._fail(Failure(self.places[index].name, message, ()), index))
+        self._left_open = {_plain(forwarded.method) for forwarded in self._asked.values() if forwarded.target == index}
+        self._ending = asyncio.ensure_future(self._fail(ChainFailure(self.places[index].name, message, ()), index))
 
-    async def _fail(self, failure: Failure, index: int) -> None:
+    async def _fail(self, failure: ChainFailure, index: int) -> None:
         await self.finish(index)
         if self._failed:
             return
         self._failed = True
-        unanswered = tuple(asked.origin_id for asked in self._asked.values() if asked.origin == 0)
+        unanswered = tuple(forwarded.origin_id for forwarded in self._asked.values() if forwarded.origin == 0)
         self._on_failed(replace(failure, unanswered=unanswered))
 
     async def finish(self, index: int) -> None:
@@ -354,7 +399,10 @@ class Chain:
 
     async def until_answered(self, patience: float) -> None:
         """Wait until every request of the client has its answer, or the chain has been silent for a while."""
-        while self._awaited[0] and (left := patience - (self.loop.time() - max(self._seen))) > 0:
+        while (
+            self._states[0].awaited
+            and (left := max(each.seen for each in self._states) + patience - self.loop.time()) > 0
+        ):
             self._all_answered.clear()
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._all_answered.wait(), left)
@@ -367,42 +415,18 @@ class Chain:
             self._ending.cancel()
 
     def _stop_watching(self) -> None:
-        self._is_watching = False
-        for timer in self._watched.values():
-            timer.cancel()
+        for state in self._states:
+            state.is_watched = False
+            state.unwatch()
 
-    def _watch(self, index: int) -> None:
-        if self._is_watching and self.places[index].is_component and index not in self._watched:
-            self._watched[index] = self.loop.call_later(self._limit(index), self._look_after, index)
-
-    def _watch_anew(self, index: int) -> None:
-        """It has started: from now on its time is that for other requests."""
-        timer = self._watched.pop(index, None)
-        if timer is not None:
-            timer.cancel()
-        if self._held[index]:
-            self._watch(index)
-
-    def _limit(self, index: int) -> float:
-        return self._patience if index in self._ready else self._start_patience
-
-    def _look_after(self, index: int) -> None:
-        """A component that holds a request, waits for nobody and says nothing has lost it: whoever asked is told."""
-        del self._watched[index]
-        held = [number for number in self._held[index] if self._asked[number].method not in UNTIMED]
-        if not held:
-            return
-        idle, limit = self.loop.time() - self._seen[index], self._limit(index)
-        if self._awaited[index] or idle < limit:
-            wait = limit if self._awaited[index] else limit - idle
-            self._watched[index] = self.loop.call_later(max(wait, 0.001), self._look_after, index)
-            return
-        for number in held:
-            asked = self._asked[number]
-            self._drop(number, asked)
-            message = f"{self.places[index].name} did not answer {asked.method} within {limit:g} s."
-            asked.done(self._error(index, asked.origin_id, message))
-        self.places[index].give_up()
+    def _lost(self, state: _PlaceState, seconds: float) -> None:
+        """Whoever asked what *state*'s place has lost is told."""
+        for number, forwarded in [*state.held.items()]:
+            if forwarded.method not in UNTIMED:
+                self._drop(number, forwarded)
+                message = f"{state.place.name} did not answer {forwarded.method} within {seconds:g} s."
+                forwarded.done(self._error(forwarded.target, forwarded.origin_id, message))
+        state.place.give_up()
 
     # --- more than one can take ---
 
@@ -412,9 +436,9 @@ class Chain:
         What goes down (prompts, answers) is never held up, so two components that are both full cannot wait for each
         other.
         """
-        if is_full == (index in self._full):
+        if is_full == self._states[index].is_full:
             return
-        (self._full.add if is_full else self._full.discard)(index)
+        self._states[index].is_full = is_full
         below = index + 1
         while below < len(self.places) - 1 and not self.places[below].wants(UPDATE, UP):
             below += 1

@@ -17,7 +17,7 @@ import msgspec
 from agentnb.acp.fields import mapping, objects
 from agentnb.kernel import bridge
 from agentnb.kernel.http_server import HttpServer, demand_loopback
-from agentnb.kernel.server import McpServer as SocketMcpServer
+from agentnb.kernel.server import ToolMcpServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.plugins.chain.conductor.chain import UP
 from agentnb.plugins.chain.conductor.raw_message import NO_ID, RawMessage, refusal, request, result
@@ -42,7 +42,7 @@ class Declared(msgspec.Struct, frozen=True):
 
 
 def declared(server: dict[str, Any]) -> Declared | None:
-    """What *server*, an entry of ``mcpServers``, says, where it is one over ACP; None where it is another.
+    """The declaration in *server*, an entry of ``mcpServers``, where it is one over ACP; else None.
 
     The request for discussion names a server by ``id`` and ``acpId``, ACP's schema by ``serverId``; the older form is a
     server over http whose address begins with ``acp:``.
@@ -73,20 +73,20 @@ class McpBridge:
         return {**params, "mcpServers": servers}
 
     async def _bridged(self, server: dict[str, Any]) -> dict[str, Any]:
-        found = declared(server)
-        if found is None:
+        declaration = declared(server)
+        if declaration is None:
             return server
-        key = repr(found)
+        key = repr(declaration)
         if self._agent.spec.mcp_transport == "http":
             demand_loopback(self._agent.spec.title, reached=self._agent.reaches_loopback)
             if key not in self._addresses:
-                self._addresses[key] = await HttpServer.started(lambda: _Relay(self, found))
+                self._addresses[key] = await HttpServer.started(lambda: _Relay(self, declaration))
             headers = [{"name": name, "value": value} for name, value in self._addresses[key].headers.items()]
-            return {"type": "http", "name": found.name, "url": self._addresses[key].url, "headers": headers}
+            return {"type": "http", "name": declaration.name, "url": self._addresses[key].url, "headers": headers}
         if key not in self._sockets:
-            self._sockets[key] = await SocketServer.started(lambda: _Relay(self, found))
+            self._sockets[key] = await SocketServer.started(lambda: _Relay(self, declaration))
         env = [{"name": name, "value": value} for name, value in self._sockets[key].environment.items()]
-        return {"name": found.name, "command": sys.executable, "args": ["-I", "-S", bridge.__file__], "env": env}
+        return {"name": declaration.name, "command": sys.executable, "args": ["-I", "-S", bridge.__file__], "env": env}
 
     def take(self, message: RawMessage) -> bool:
         """Take a message from a server to the agent; False where it is about no connection of the bridge's."""
@@ -134,7 +134,7 @@ class McpBridge:
         self._relays.pop(connection, None)
 
 
-class _Relay(SocketMcpServer):
+class _Relay(ToolMcpServer):
     """One program's connection: asks the chain whatever it is asked."""
 
     def __init__(self, owner: McpBridge, server: Declared) -> None:
@@ -144,12 +144,12 @@ class _Relay(SocketMcpServer):
         self._program: Connection | None = None
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
-        """See :meth:`agentnb.kernel.server.McpServer.opened`."""
+        """See :meth:`agentnb.kernel.server.ToolMcpServer.opened`."""
         del hang_up
         self._program = connection
 
     def closed(self) -> None:
-        """See :meth:`agentnb.kernel.server.McpServer.closed`."""
+        """See :meth:`agentnb.kernel.server.ToolMcpServer.closed`."""
         if self._connection is not None:
             params = {"connectionId": self._connection}
             self._owner.ask(f"{self._server.prefix}mcp/disconnect", params, lambda _: None)
@@ -158,8 +158,8 @@ class _Relay(SocketMcpServer):
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Answer one request of the program."""
         if self._connection is None:
-            found = mapping(await self._asked(f"{self._server.prefix}mcp/connect", dict(self._server.params)))
-            self._connection = str(found.get("connectionId") or found.get("connection_id"))
+            answer = mapping(await self._asked(f"{self._server.prefix}mcp/connect", dict(self._server.params)))
+            self._connection = str(answer.get("connectionId") or answer.get("connection_id"))
             self._owner.connected(self._connection, self)
         inner = {"connectionId": self._connection, "method": method, "params": params}
         return mapping(await self._asked(self._method(is_request=True), inner))
@@ -178,12 +178,12 @@ class _Relay(SocketMcpServer):
             if error is None:
                 self._owner.answer(result(request_id, value))
             elif isinstance(error, RpcError):
-                self._owner.answer(refusal(request_id, error.to_json()))
+                self._owner.answer(refusal(request_id, error))
 
         self._program.call(method, inner, done)
 
     def notified(self, notifications: list[tuple[str, Any]]) -> None:
-        """See :meth:`agentnb.kernel.server.McpServer.notified`."""
+        """See :meth:`agentnb.kernel.server.ToolMcpServer.notified`."""
         for method, params in notifications if self._connection is not None else ():
             inner = {"connectionId": self._connection, "method": method, "params": params or {}}
             self._owner.tell(self._method(is_request=False), inner)

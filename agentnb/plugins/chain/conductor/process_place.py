@@ -20,7 +20,7 @@ import msgspec
 
 from agentnb.agent.process import AgentProcess
 from agentnb.errors import AgentError, ProtocolError
-from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
+from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, ChainPlace, sentence
 from agentnb.plugins.chain.conductor.raw_message import (
     EMPTY,
     NO_ID,
@@ -47,17 +47,17 @@ UNREAD_LIMIT = 64 * 1024 * 1024
 _EXIT_SECONDS = 0.3
 
 
-class Envelope(msgspec.Struct):
+class ProxyEnvelope(msgspec.Struct):
     """The parameters of a message to or from the successor."""
 
     method: str
     params: msgspec.Raw = EMPTY
 
 
-_envelopes = msgspec.json.Decoder(Envelope)
+_envelopes = msgspec.json.Decoder(ProxyEnvelope)
 
 
-def read_envelope(message: RawMessage) -> Envelope | None:
+def read_envelope(message: RawMessage) -> ProxyEnvelope | None:
     """The message in the envelope *message*; None where there is none."""
     try:
         return _envelopes.decode(message.params)
@@ -65,7 +65,7 @@ def read_envelope(message: RawMessage) -> Envelope | None:
         return None
 
 
-class ProcessPlace(Place):
+class ProcessPlace(ChainPlace):
     """A program in the chain."""
 
     def __init__(self, spec: AgentSpec, name: str) -> None:
@@ -84,7 +84,7 @@ class ProcessPlace(Place):
 
     @property
     def reaches_loopback(self) -> bool:
-        """Whether it can reach each port of this machine."""
+        """True if it can reach each port of this machine."""
         return self.process is None or self.process.reaches_loopback
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
@@ -106,7 +106,7 @@ class ProcessPlace(Place):
             await self.process.stop(patience)
 
     async def finish(self, deadline: float) -> None:
-        """See :meth:`Place.finish`: its stdin is closed, and its output read until it ends, or says nothing more."""
+        """See :meth:`ChainPlace.finish`: closes stdin, and reads its output until it ends or is silent."""
         if self.process is None:
             return
         self.process.close_stdin()
@@ -118,23 +118,23 @@ class ProcessPlace(Place):
                 break
 
     def pause(self) -> None:
-        """See :meth:`Place.pause`."""
+        """See :meth:`ChainPlace.pause`."""
         self._paused = True
         if self.process is not None:
             self.process.pause()
 
     def resume(self) -> None:
-        """See :meth:`Place.resume`."""
+        """See :meth:`ChainPlace.resume`."""
         self._paused = False
         if self.process is not None:
             self.process.resume()
 
     def initialize_methods(self) -> tuple[str, ...]:
-        """See :meth:`Place.initialize_methods`."""
+        """See :meth:`ChainPlace.initialize_methods`."""
         return INITIALIZE_METHODS if self.is_component else (INITIALIZE,)
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`Place.take`."""
+        """See :meth:`ChainPlace.take`."""
         if way == UP:
             self._write(self._enveloped(message))
             return
@@ -149,7 +149,7 @@ class ProcessPlace(Place):
         self._write(message)
 
     def answer(self, message: RawMessage) -> None:
-        """See :meth:`Place.answer`."""
+        """See :meth:`ChainPlace.answer`."""
         self._write(message)
 
     def answered(self, message: RawMessage) -> None:
@@ -163,7 +163,7 @@ class ProcessPlace(Place):
         if message.method == "$/cancel_request":  # about the connection itself: its id is this connection's
             return message
         return RawMessage(
-            method=method, id=message.id, params=encoded(Envelope(message.method, message.params or encoded({})))
+            method=method, id=message.id, params=encoded(ProxyEnvelope(message.method, message.params or encoded({})))
         )
 
     def _write(self, message: RawMessage) -> None:
@@ -201,7 +201,7 @@ class ProcessPlace(Place):
         if inner is None:
             why = sentence(f"{self.name} sent its successor something without a method.")
             if message.is_request:
-                self.answer(refusal(message.id, RpcError(INVALID_PARAMS, why).to_json()))
+                self.answer(refusal(message.id, RpcError(INVALID_PARAMS, why)))
             else:
                 self.chain.stray(self.index, "sent its successor something without a method")
             return

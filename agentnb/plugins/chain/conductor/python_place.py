@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping
 from agentnb.ids import new_id
-from agentnb.kernel.server import McpServer, ServerAbout
+from agentnb.kernel.server import ServerAbout, ToolMcpServer
 from agentnb.plugins.chain.components.component import overrides
-from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
+from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, ChainPlace, sentence
 from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, refusal, request, result
 from agentnb.rpc_message import CANCELLED, INTERNAL_ERROR, RpcError
 
@@ -25,31 +25,89 @@ PROMPT, UPDATE, CANCEL = "session/prompt", "session/update", "session/cancel"
 MCP = frozenset({"mcp/connect", "mcp/message", "mcp/disconnect"})
 
 
-class _ComponentTools(NamedTuple):
-    component: Component
+class _ToolServers:
+    """The MCP servers of a component, one for each session: a turn that is cancelled ends its own calls only."""
+
+    def __init__(self, component: Component) -> None:
+        tools = {tool.name: tool.describe() for tool in component.tools}
+        self._component = component
+        self._server = ToolMcpServer(self, ServerAbout(component.name, component.name, component.about, tools))
+        self._sessions: dict[str, str | None] = {}
+        self._opening: dict[Any, str] = {}
+        self._connections: dict[str, str] = {}
+        self._calls: dict[Any, tuple[asyncio.Task[None], str | None]] = {}
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """See :class:`agentnb.kernel.server.ToolCaller`."""
-        tool = next(tool for tool in self.component.tools if tool.name == name)
+        tool = next(tool for tool in self._component.tools if tool.name == name)
         return await tool.call(mapping(arguments))
 
+    def added(self, params: dict[str, Any], message: RawMessage) -> dict[str, Any]:
+        """The parameters of *message*, which opens a session, with a server for that."""
+        self._opening[message.id] = server = new_id()
+        self._sessions[server] = params.get("sessionId")
+        own = {"type": "acp", "name": self._component.name, "serverId": server, "id": server}
+        return {**params, "mcpServers": [*(params.get("mcpServers") or []), own]}
 
-def _about(component: Component) -> ServerAbout:
-    tools = {tool.name: tool.describe() for tool in component.tools}
-    return ServerAbout(component.name, component.name, component.about, tools)
+    def opened(self, message: RawMessage, answer: RawMessage) -> None:
+        """A session has been opened, or not: its server is that session's."""
+        server = self._opening.pop(message.id, None)
+        if server is None:
+            return
+        if answer.error:
+            del self._sessions[server]
+        else:
+            self._sessions[server] = _session_of(message, answer)
+
+    def owns(self, message: RawMessage) -> bool:
+        """True if *message* is for one of them."""
+        params = message.read_params()
+        if message.method == "mcp/connect":
+            return _server_of(params) in self._sessions
+        return params.get("connectionId") in self._connections
+
+    def begin(self, message: RawMessage, task: asyncio.Task[None]) -> None:
+        """A call is served by *task*."""
+        connection = str(message.read_params().get("connectionId"))
+        self._calls[message.id] = task, self._connections.get(connection)
+        task.add_done_callback(lambda _: self._calls.pop(message.id, None))
+
+    @property
+    def tasks(self) -> set[asyncio.Task[None]]:
+        """The tasks of calls that are served."""
+        return {task for task, _ in self._calls.values()}
+
+    def cancel(self, request_id: Any) -> None:
+        """A call is taken back."""
+        if (call := self._calls.get(request_id)) is not None:
+            call[0].cancel()
+
+    def cancel_turn(self, session_id: str) -> None:
+        """The tools that the agent still uses are over, also where the agent does not say so."""
+        for task, server in [*self._calls.values()]:
+            if server is not None and self._sessions.get(server) == session_id:
+                task.cancel()
+
+    async def answer(self, method: str, params: dict[str, Any]) -> Any:
+        """The result of a request."""
+        if method == "mcp/connect":
+            connection = new_id()
+            self._connections[connection] = _server_of(params)
+            return {"connectionId": connection}
+        if method == "mcp/disconnect":
+            self._connections.pop(str(params.get("connectionId")), None)
+            return {}
+        return await self._server.request(str(params.get("method")), mapping(params.get("params")))
 
 
-class PythonPlace(Place):
+class PythonPlace(ChainPlace):
     """A component in Python, in one chain."""
 
     def __init__(self, component: Component, name: str) -> None:
         super().__init__(name)
         self.component = component
         self.failures: list[str] = []
-        # An MCP server for each session: a turn that is cancelled ends its own calls, and no other session's.
-        self._servers: dict[str, str | None] = {}
-        self._opening: dict[Any, str] = {}
-        self._connections: dict[str, str] = {}
+        self._servers = _ToolServers(component)
         self._sees_all = overrides(component, "on_message")
         self._down = {INITIALIZE}
         if overrides(component, "on_session") or overrides(component, "on_opened") or component.tools:
@@ -65,22 +123,21 @@ class PythonPlace(Place):
         self._working: asyncio.Task[None] | None = None
         self._prompting: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._calls: dict[Any, tuple[asyncio.Task[None], str | None]] = {}  # with the server that is called
 
     def wants(self, method: str, way: Way) -> bool:
-        """See :meth:`Place.wants`."""
+        """See :meth:`ChainPlace.wants`."""
         # while a prompt is being looked at, what comes after it must not go before it
         return self._sees_all or method in (self._down if way == DOWN else self._up) or (way == DOWN and self._is_busy)
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`Place.take`."""
+        """See :meth:`ChainPlace.take`."""
         self._see(message, way)
         if way == DOWN and message.method == CANCEL:
-            self._cancel_calls(str(message.read_params().get("sessionId")))
+            self._servers.cancel_turn(str(message.read_params().get("sessionId")))
         if way == UP:
             self._take_up(message)
         elif message.method == "$/cancel_request":
-            self._cancel_call(message)
+            self._servers.cancel(message.read_params().get("requestId"))
         elif self._is_busy:
             if message.method == CANCEL:
                 self._give_up(message)
@@ -89,22 +146,22 @@ class PythonPlace(Place):
             self._start(self._take_down(message))
 
     def answer(self, message: RawMessage) -> None:
-        """See :meth:`Place.answer`; never called: it always asks with a function that takes the answer."""
+        """See :meth:`ChainPlace.answer`; never called: it always asks with a function that takes the answer."""
 
     def give_up(self) -> None:
-        """See :meth:`Place.give_up`."""
+        """See :meth:`ChainPlace.give_up`."""
         if self._working is not None:
             self._working.cancel()
 
     async def finish(self, deadline: float) -> None:
-        """See :meth:`Place.finish`: answers that it looks at are carried on. Tools and prompts are of no use."""
+        """See :meth:`ChainPlace.finish`: answers that it looks at are carried on. Tools and prompts are of no use."""
         left = deadline - self.chain.loop.time()
-        looked_at = self._tasks - {task for task, _ in self._calls.values()} - {self._working}
+        looked_at = self._tasks - self._servers.tasks - {self._working}
         if looked_at and left > 0:
             await asyncio.wait(looked_at, timeout=min(QUIET_SECONDS, left))
 
     def close(self) -> None:
-        """See :meth:`Place.close`."""
+        """See :meth:`ChainPlace.close`."""
         for task in [*self._tasks]:
             task.cancel()
         self._waiting.clear()
@@ -159,10 +216,7 @@ class PythonPlace(Place):
             self._refuse(message, "on_session", error)
             return
         if self.component.tools:
-            self._servers[server := new_id()] = params.get("sessionId")
-            self._opening[message.id] = server
-            own = {"type": "acp", "name": self.component.name, "serverId": server, "id": server}
-            params = {**params, "mcpServers": [*(params.get("mcpServers") or []), own]}
+            params = self._servers.added(params, message)
         self._pass_on(RawMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
 
     async def _prompt(self, message: RawMessage) -> None:
@@ -195,14 +249,11 @@ class PythonPlace(Place):
     def _take_up(self, message: RawMessage) -> None:
         if message.method == UPDATE and UPDATE in self._up:
             self._update(message)
-        elif message.is_request and message.method in MCP and self._owns(message):
-            task = self._spawn(self._serve(message))
-            self._calls[message.id] = task, self._connections.get(str(message.read_params().get("connectionId")))
-            task.add_done_callback(lambda _: self._calls.pop(message.id, None))
-        elif message.method in MCP and self._owns(message):
-            pass  # a notification of the MCP client: nothing here waits for one
+        elif message.method in MCP and self._servers.owns(message):
+            if message.is_request:  # nothing here waits for a notification of the MCP client
+                self._servers.begin(message, self._spawn(self._serve(message)))
         elif message.method == "$/cancel_request":
-            self._cancel_call(message)
+            self._servers.cancel(message.read_params().get("requestId"))
         else:
             self._pass_on(message, UP)
 
@@ -217,44 +268,16 @@ class PythonPlace(Place):
         if update is not None:
             self._pass_on(request(UPDATE, {**params, "update": update}), UP)
 
-    def _owns(self, message: RawMessage) -> bool:
-        params = message.read_params()
-        if message.method == "mcp/connect":
-            return _server_of(params) in self._servers
-        return params.get("connectionId") in self._connections
-
-    def _cancel_call(self, message: RawMessage) -> None:
-        call = self._calls.get(message.read_params().get("requestId"))
-        if call is not None:
-            call[0].cancel()
-
-    def _cancel_calls(self, session_id: str) -> None:
-        """A turn is cancelled: what its agent still has the tools do is over, also where the agent does not say so."""
-        for task, server in [*self._calls.values()]:
-            if server is not None and self._servers.get(server) == session_id:
-                task.cancel()
-
     async def _serve(self, message: RawMessage) -> None:
         try:
-            found = await self._served(message.method, message.read_params())
+            answer = await self._servers.answer(message.method, message.read_params())
         except RpcError as error:
-            self.chain.answered(self.index, refusal(message.id, error.to_json()))
+            self.chain.answered(self.index, refusal(message.id, error))
         except asyncio.CancelledError:
-            self.chain.answered(self.index, refusal(message.id, RpcError(CANCELLED, "Request cancelled").to_json()))
+            self.chain.answered(self.index, refusal(message.id, RpcError(CANCELLED, "Request cancelled")))
             raise
         else:
-            self.chain.answered(self.index, result(message.id, found))
-
-    async def _served(self, method: str, params: dict[str, Any]) -> Any:
-        if method == "mcp/connect":
-            connection = new_id()
-            self._connections[connection] = _server_of(params)
-            return {"connectionId": connection}
-        if method == "mcp/disconnect":
-            self._connections.pop(str(params.get("connectionId")), None)
-            return {}
-        server = McpServer(_ComponentTools(self.component), _about(self.component))
-        return await server.request(str(params.get("method")), mapping(params.get("params")))
+            self.chain.answered(self.index, result(message.id, answer))
 
     # --- both ways ---
 
@@ -265,7 +288,7 @@ class PythonPlace(Place):
 
         def done(answer: RawMessage) -> None:
             back = RawMessage(id=message.id, result=answer.result, error=answer.error)
-            self._know_session(message, back)
+            self._servers.opened(message, back)
             if self._sees_all:
                 self._see(back, UP if way == DOWN else DOWN)
             if message.method == INITIALIZE and not back.error and overrides(self.component, "on_initialize"):
@@ -277,21 +300,10 @@ class PythonPlace(Place):
 
         self.chain.ask(self.index, way, message, done)
 
-    def _know_session(self, message: RawMessage, answer: RawMessage) -> None:
-        """A session has been opened, or not: its MCP server is that session's."""
-        server = self._opening.pop(message.id, None)
-        if server is None:
-            return
-        if answer.error:
-            del self._servers[server]
-        else:
-            told = mapping(answer.read_result()).get("sessionId") or message.read_params().get("sessionId")
-            self._servers[server] = str(told)
-
     async def _initialized(self, answer: RawMessage) -> None:
         try:
-            found = await self.component.on_initialize(mapping(answer.read_result()))
-            whole = result(answer.id, _checked(found, dict, "on_initialize"))
+            changed = await self.component.on_initialize(mapping(answer.read_result()))
+            whole = result(answer.id, _checked(changed, dict, "on_initialize"))
         except Exception as error:  # noqa: BLE001 - somebody else's code; whoever initializes is told
             self._refuse(answer, "on_initialize", error)
             return
@@ -299,17 +311,16 @@ class PythonPlace(Place):
 
     async def _opened(self, message: RawMessage, answer: RawMessage) -> None:
         params = message.read_params()
-        session_id = mapping(answer.read_result()).get("sessionId") or params.get("sessionId")
         try:
-            await self.component.on_opened(str(session_id), params)
+            await self.component.on_opened(_session_of(message, answer), params)
         except Exception as error:  # noqa: BLE001 - somebody else's code; whoever opens the session is told
             self._refuse(answer, "on_opened", error)
             return
         self.chain.answered(self.index, answer)
 
     def _refuse(self, message: RawMessage, hook: str, error: Exception) -> None:
-        told = RpcError(INTERNAL_ERROR, self._note(hook, error), {"component": self.name})
-        self.chain.answered(self.index, refusal(message.id, told.to_json()))
+        refused = RpcError(INTERNAL_ERROR, self._note(hook, error), {"component": self.name})
+        self.chain.answered(self.index, refusal(message.id, refused))
 
     def _note(self, hook: str, error: Exception) -> str:
         message = sentence(f"{self.name} failed in {hook}: {type(error).__name__}: {error}")
@@ -323,6 +334,11 @@ class PythonPlace(Place):
                 self.component.on_message(sender, receiver, message.line())
             except Exception as error:  # noqa: BLE001 - somebody else's code; the message goes on
                 self._note("on_message", error)
+
+
+def _session_of(message: RawMessage, answer: RawMessage) -> str:
+    """The session that *message* has opened."""
+    return str(mapping(answer.read_result()).get("sessionId") or message.read_params().get("sessionId"))
 
 
 def _server_of(params: dict[str, Any]) -> str:

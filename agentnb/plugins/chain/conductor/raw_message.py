@@ -31,12 +31,12 @@ class RawMessage(msgspec.Struct):
 
     @property
     def is_answer(self) -> bool:
-        """Whether it answers a request."""
+        """True if it answers a request."""
         return not self.method
 
     @property
     def is_request(self) -> bool:
-        """Whether it wants an answer."""
+        """True if it wants an answer."""
         return bool(self.method) and self.id is not NO_ID
 
     def read_params(self) -> dict[str, Any]:
@@ -81,9 +81,9 @@ def result(request_id: Any, value: Any) -> RawMessage:
     return RawMessage(id=request_id, result=encoded(value))
 
 
-def refusal(request_id: Any, error: dict[str, Any]) -> RawMessage:
+def refusal(request_id: Any, error: RpcError) -> RawMessage:
     """The error that a request is answered with."""
-    return RawMessage(id=request_id, error=encoded(error))
+    return RawMessage(id=request_id, error=encoded(error.to_json()))
 
 
 def encoded(value: Any) -> msgspec.Raw:
@@ -109,7 +109,7 @@ _BEGINNING = re.compile(rb'\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"method"\s*:\s*"ses
 
 
 def are_updates(lines: list[bytes]) -> bool:
-    """Whether each of *lines* begins as an ACP ``session/update`` does, all in the same way.
+    """True if each of *lines* begins as an ACP ``session/update`` does, all in the same way.
 
     Told without decoding, because most of what agents write is that. No other message begins so.
     """
@@ -124,7 +124,7 @@ def _is_whole(message: RawMessage) -> bool:
 
 
 def _repaired(message: RpcMessage) -> RawMessage | None:
-    """What the client's own reader made of a line that is not plain."""
+    """The message that the client's own reader made of a line that is not plain."""
     has_id = _is_id(message.id)
     if isinstance(message.method, str) and message.method:
         return request(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from agentnb.plugins.chain.components.component import Component
 from agentnb.plugins.chain.conductor.agent_place import AgentPlace
-from agentnb.plugins.chain.conductor.chain import DOWN, PATIENCE, START_PATIENCE, Chain, Failure, Place
+from agentnb.plugins.chain.conductor.chain import DOWN, PATIENCE, START_PATIENCE, Chain, ChainFailure, ChainPlace
 from agentnb.plugins.chain.conductor.process_place import ProcessPlace
 from agentnb.plugins.chain.conductor.python_place import PythonPlace
 from agentnb.plugins.chain.conductor.raw_message import read_line
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Entry: TypeAlias = "Component | AgentSpec"
 
 
-class ClientPlace(Place):
+class ClientPlace(ChainPlace):
     """The client's place in the chain: the first one."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
@@ -37,12 +37,12 @@ class ClientPlace(Place):
         self._pending: list[bytes] = []
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`Place.take`."""
+        """See :meth:`ChainPlace.take`."""
         del way
         self._write(message)
 
     def answer(self, message: RawMessage) -> None:
-        """See :meth:`Place.answer`."""
+        """See :meth:`ChainPlace.answer`."""
         self._write(message)
 
     def receive(self, data: bytes, take: Callable[[bytes], None] | None = None) -> None:
@@ -66,7 +66,7 @@ class ClientPlace(Place):
             self._send(b"".join(pending))
 
     def take_lines(self, block: bytes) -> None:
-        """See :meth:`Place.take_lines`."""
+        """See :meth:`ChainPlace.take_lines`."""
         if not self._pending:  # what comes in one read of the agent's output is handed over together
             asyncio.get_running_loop().call_soon(self.flush)
         self._pending.append(block)
@@ -80,15 +80,15 @@ class RunningChain:
 
     def __init__(
         self,
-        client: Place,
+        client: ChainPlace,
         components: Sequence[Entry],
-        agent: AgentSpec | Place,
-        on_failed: Callable[[Failure], None],
+        agent: AgentSpec | ChainPlace,
+        on_failed: Callable[[ChainFailure], None],
         *,
         patience: float = PATIENCE,
         start_patience: float = START_PATIENCE,
     ) -> None:
-        self.last = agent if isinstance(agent, Place) else AgentPlace(agent)
+        self.last = agent if isinstance(agent, ChainPlace) else AgentPlace(agent)
         names = Counter[str]()
         self._components = [_place(each, names) for each in components]
         self.chain = Chain(
@@ -118,7 +118,7 @@ class RunningChain:
         await asyncio.gather(*(place.stop(patience) for place in self._programs))
 
 
-def _place(entry: Entry, names: Counter[str]) -> Place:
+def _place(entry: Entry, names: Counter[str]) -> ChainPlace:
     names[entry.name] += 1
     count = names[entry.name]
     name = f"the component {entry.name!r}" + (f" (number {count} of that name)" if count > 1 else "")
@@ -176,7 +176,7 @@ class ChainProcess:
         if self._running is not None:
             await self._running.stop(patience)
 
-    def _failed(self, failure: Failure) -> None:
+    def _failed(self, failure: ChainFailure) -> None:
         self._client.flush()
         if self._running is not None and failure.name != self._running.last.name:
             self.failure = failure.message

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.stdio import Output, read_input, watch_reader
 from agentnb.errors import AgentnbError
-from agentnb.plugins.chain.conductor.chain import INITIALIZE, PATIENCE, Chain, Failure, Place
-from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, Envelope, read_envelope
+from agentnb.plugins.chain.conductor.chain import INITIALIZE, PATIENCE, Chain, ChainFailure, ChainPlace
+from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, ProxyEnvelope, read_envelope
 from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, read_line, refusal
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
 from agentnb.rpc_message import INTERNAL_ERROR, RpcError
@@ -26,7 +26,7 @@ STOP_SECONDS = 1.0
 OK, FAILED = 0, 1
 
 
-class Successor(Place):
+class Successor(ChainPlace):
     """The place after the last component of a conductor that is a component itself: its own conductor has it."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
@@ -35,15 +35,15 @@ class Successor(Place):
         self.envelope = "_proxy/successor"
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`Place.take`."""
+        """See :meth:`ChainPlace.take`."""
         del way
         if message.method != "$/cancel_request":
-            params = encoded(Envelope(message.method, message.params or encoded({})))
+            params = encoded(ProxyEnvelope(message.method, message.params or encoded({})))
             message = RawMessage(method=self.envelope, id=message.id, params=params)
         self._send(message.line())
 
     def answer(self, message: RawMessage) -> None:
-        """See :meth:`Place.answer`."""
+        """See :meth:`ChainPlace.answer`."""
         self._send(message.line())
 
 
@@ -56,7 +56,7 @@ class ConductorProgram:
         self._patience = patience
         self._left = asyncio.Event()
         self._unread = asyncio.Event()
-        self._failure: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
+        self._failure: asyncio.Future[ChainFailure] = asyncio.get_running_loop().create_future()
         last = agent or Successor(self._output.write)
         self._last = last if isinstance(last, Successor) else None
         self._running = RunningChain(self._client, components, last, self._failed, patience=patience)
@@ -98,17 +98,17 @@ class ConductorProgram:
             await self._chain.until_answered(self._patience)
         await self._chain.finish(len(self._chain.places))
 
-    def _tell(self, failure: Failure) -> None:
+    def _tell(self, failure: ChainFailure) -> None:
         _say(failure.message)
-        told = RpcError(INTERNAL_ERROR, failure.message, {"component": failure.name}).to_json()
+        error = RpcError(INTERNAL_ERROR, failure.message, {"component": failure.name})
         for unanswered in failure.unanswered:
-            self._output.write(refusal(unanswered, told).line())
+            self._output.write(refusal(unanswered, error).line())
 
     @property
     def _chain(self) -> Chain:
         return self._running.chain
 
-    def _failed(self, failure: Failure) -> None:
+    def _failed(self, failure: ChainFailure) -> None:
         self._client.flush()
         self._failure.set_result(failure)
 

@@ -12,13 +12,14 @@ from agentnb.plugins.acp_agent.client_tools import (
     text_before,
     write_file,
 )
-from agentnb.plugins.acp_agent.updates import ShownDiff, ToolKind
+from agentnb.plugins.acp_agent.reply import Trouble
+from agentnb.plugins.acp_agent.schema import fields
+from agentnb.plugins.acp_agent.updates import ToolKind, shown_diff, shown_text
 from agentnb.plugins.eliza.commands.registry import Misuse, command, counted, first_word, needed, whole
-from agentnb.plugins.eliza.reply import Trouble, shown_text
 
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client import TerminalExit
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 GROUP = "Acting"
 KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
@@ -67,11 +68,11 @@ async def diff(reply: Reply, _: str) -> None:
     """Shows what an edit of two files would change, one of them new, as diffs; no file is touched."""
     call = await reply.start_tool("Edit `fit.py` and `test_fit.py`", "other", path=reply.path("fit.py"), line=1)
     changes = [
-        ShownDiff(path=str(reply.path("fit.py")), old_text=OLD_FIT, new_text=NEW_FIT),
-        ShownDiff(path=str(reply.path("test_fit.py")), new_text=NEW_TEST),
+        shown_diff(reply.path("fit.py"), OLD_FIT, NEW_FIT),
+        shown_diff(reply.path("test_fit.py"), None, NEW_TEST),
     ]
-    await call.update("in_progress", content=list(changes))
-    await call.update("completed", content=list(changes))
+    await call.update("in_progress", content=changes)
+    await call.update("completed", content=changes)
     await reply.say("Two files would change. Nothing was written.")
 
 
@@ -129,8 +130,7 @@ def tool_kind(name: str) -> ToolKind:
 
 
 def _outcome(ended: TerminalExit, output: str) -> dict[str, object]:
-    found = {"exitCode": ended.exit_code, "signal": ended.signal, "output": output}
-    return {key: value for key, value in found.items() if value is not None}
+    return fields(exit_code=ended.exit_code, signal=ended.signal, output=output)
 
 
 def _size(text: str) -> str:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.client_tools import call_tool
 from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
+from agentnb.plugins.acp_agent.reply import Trouble
 from agentnb.plugins.eliza.commands.registry import Misuse, command, counted, first_word, needed
-from agentnb.plugins.eliza.reply import Trouble
 from agentnb.rpc_message import RpcError
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client_requests import McpServer
     from agentnb.plugins.acp_agent.updates import ToolKind
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 _VERBS = ("variables", "inspect", "run", "cells", "insert", "replace", "run-cell")
 _READERS = frozenset({"variables", "inspect", "cells"})
@@ -99,7 +99,7 @@ async def extend(reply: Reply, rest: str) -> None:
         raise Misuse(f"METHOD begins with an underscore, not `{method}`.")
     params = {"sessionId": reply.session.session_id, **_object(rest)}
     try:
-        answer = await reply.client.ext_method(method, params)
+        answer = await reply.client.ask(method, params)
     except RpcError as refused:
         raise Trouble(f"The client refused `{method}`: {refused} ({refused.code}).") from None
     await reply.say(f"The client answered:\n\n```json\n{json.dumps(answer, indent=2)}\n```\n")
@@ -111,10 +111,10 @@ async def _use(reply: Reply, name: str, tool: str, arguments: dict[str, Any], ki
             call = await reply.start_tool(f"{name}: {tool}", kind, raw_input=arguments)
             blocks, failed = await call_tool(call, client, tool, arguments, is_raw_shown=True)
             texts = [block for block in blocks if isinstance(block, str)]
-            said = "\n".join(texts) or counted(len(blocks) - len(texts), "picture")
+            answer = "\n".join(texts) or counted(len(blocks) - len(texts), "picture")
             # A fence opens a code block only at the beginning of a line.
-            gap = "\n\n" if said.startswith("```") else " "
-            await reply.say(f"`{name}: {tool}` {'failed' if failed else 'said'}:{gap}{said}")
+            gap = "\n\n" if answer.startswith("```") else " "
+            await reply.say(f"`{name}: {tool}` {'failed' if failed else 'said'}:{gap}{answer}")
     except McpTrouble as trouble:
         raise Trouble(f"The MCP server `{name}` failed: {trouble}.") from None
 

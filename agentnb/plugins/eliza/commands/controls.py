@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from agentnb.plugins.acp_agent.client_requests import StopReason, Usage
-from agentnb.plugins.acp_agent.updates import ChangedInfo, ChangedOptions, Cost, CurrentMode, UsedContext
+from agentnb.plugins.acp_agent.client_requests import StopReason
+from agentnb.plugins.acp_agent.updates import update
 from agentnb.plugins.eliza.commands.registry import Misuse, command, needed
-from agentnb.plugins.eliza.settings import UnknownSetting
 
 if TYPE_CHECKING:
-    from agentnb.plugins.eliza.reply import Reply
-    from agentnb.plugins.eliza.session import Session
+    from agentnb.plugins.eliza.session import ElizaSession, Reply
 
 GROUP = "The session"
 CONTEXT_SIZE = 8192
@@ -24,11 +22,8 @@ ENDINGS: tuple[StopReason, ...] = tuple(reason for reason in get_args(StopReason
 async def mode(reply: Reply, rest: str) -> None:
     """Changes the mode: `doctor` listens, `plain` gives back what it was told."""
     mode_id = needed(rest.strip(), "ID")
-    try:
-        reply.session.settings.set_mode(mode_id)
-    except UnknownSetting as unknown:
-        raise Misuse(str(unknown)) from None
-    await reply.tell(CurrentMode(current_mode_id=mode_id))
+    reply.session.settings.set_mode(mode_id)
+    await reply.tell(update("current_mode_update", current_mode_id=mode_id))
     await reply.say(f"The mode is now `{mode_id}`.")
 
 
@@ -37,12 +32,9 @@ async def config(reply: Reply, rest: str) -> None:
     """Changes an option: `pace`, `pieces` or `thoughts`."""
     option_id, _, value = needed(rest.strip(), "ID").partition(" ")
     settings = reply.session.settings
-    try:
-        chosen = settings.set_option(option_id, needed(value.strip(), "VALUE"))
-    except UnknownSetting as unknown:
-        raise Misuse(str(unknown)) from None
+    chosen = settings.set_option(option_id, needed(value.strip(), "VALUE"))
     options = settings.options(switches=reply.capabilities.knows_switches)
-    await reply.tell(ChangedOptions(config_options=options))
+    await reply.tell(update("config_option_update", config_options=options))
     await reply.say(f"The option `{option_id}` is now `{chosen}`.")
 
 
@@ -50,18 +42,19 @@ async def config(reply: Reply, rest: str) -> None:
 async def title(reply: Reply, rest: str) -> None:
     """Gives the session a title."""
     reply.session.title = needed(rest.strip(), "TEXT")
-    await reply.tell(ChangedInfo(title=reply.session.title))
+    await reply.tell(update("session_info_update", title=reply.session.title))
     await reply.say(f"This session is now called “{reply.session.title}”.")
 
 
 @command("usage", group=GROUP)
 async def usage(reply: Reply, _: str) -> None:
     """Reports how much was said so far, with its cost: a word counts as a token."""
-    heard, said = _counts(reply.session)
-    cost = Cost(amount=round((heard + said) * PRICE, 5), currency="USD")
-    await reply.tell(UsedContext(used=min(heard + said, CONTEXT_SIZE), size=CONTEXT_SIZE, cost=cost))
-    reply.usage = Usage(input_tokens=heard, output_tokens=said, total_tokens=heard + said)
-    await reply.say(f"So far I heard {heard} words and said {said}, for {cost.amount:.5f} {cost.currency}.")
+    heard, spoken = _counts(reply.session)
+    total = heard + spoken
+    cost = {"amount": round(total * PRICE, 5), "currency": "USD"}
+    await reply.tell(update("usage_update", used=min(total, CONTEXT_SIZE), size=CONTEXT_SIZE, cost=cost))
+    reply.usage = {"totalTokens": total, "inputTokens": heard, "outputTokens": spoken}
+    await reply.say(f"So far I heard {heard} words and said {spoken}, for {cost['amount']:.5f} {cost['currency']}.")
 
 
 @command("stop", "REASON", group=GROUP, example="/stop refusal")
@@ -76,13 +69,13 @@ async def stop(reply: Reply, rest: str) -> None:
     raise Misuse(f"REASON must be one of {offered}.")
 
 
-def _counts(session: Session) -> tuple[int, int]:
-    heard = said = 0
+def _counts(session: ElizaSession) -> tuple[int, int]:
+    heard = spoken = 0
     for exchange in session.exchanges:
         exchange.flush()
         heard += sum(len(block.get("text", "").split()) for block in exchange.prompt)
-        said += sum(len(str(update["content"]["text"]).split()) for update in exchange.updates if _is_text(update))
-    return heard, said
+        spoken += sum(len(str(update["content"]["text"]).split()) for update in exchange.updates if _is_text(update))
+    return heard, spoken
 
 
 def _is_text(update: dict[str, object]) -> bool:

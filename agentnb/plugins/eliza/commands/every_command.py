@@ -1,19 +1,8 @@
 """Every command of eliza: importing this module registers them all."""
 
 from agentnb.plugins.eliza.commands import actions, components, controls, faults, requests, speech
-from agentnb.plugins.eliza.commands.registry import COMMANDS, GROUPS, Command, Misuse, find, listed
+from agentnb.plugins.eliza.commands.registry import COMMANDS, GROUPS, Misuse, find, listed
 
-__all__ = [
-    "COMMANDS",
-    "GROUPS",
-    "Command",
-    "Misuse",
-    "actions",
-    "components",
-    "controls",
-    "faults",
-    "find",
-    "listed",
-    "requests",
-    "speech",
-]
+__all__ = ["COMMANDS", "GROUPS", "Misuse", "find", "listed"]
+
+del actions, components, controls, faults, requests, speech

@@ -11,7 +11,7 @@ from agentnb.plugins.eliza.commands.registry import Misuse, command, whole
 from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 GROUP = "Misbehaving"
 CRASH_CODE = 3

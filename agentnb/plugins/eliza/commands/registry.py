@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from agentnb.plugins.eliza.reply import Reply, Trouble
+from agentnb.plugins.acp_agent.reply import Trouble
+from agentnb.plugins.eliza.session import Reply
 
 Run = Callable[[Reply, str], Awaitable[None]]
 
@@ -17,7 +18,7 @@ class Misuse(Trouble):
     """A command was written in a way that makes no sense; its usage is said along with the message."""
 
 
-class Command(msgspec.Struct, frozen=True):
+class SlashCommand(msgspec.Struct, frozen=True):
     """One slash command.
 
     Args:
@@ -47,7 +48,7 @@ class Command(msgspec.Struct, frozen=True):
         return " ".join(self.help.partition("\n\n")[0].split())
 
 
-COMMANDS: dict[str, Command] = {}
+COMMANDS: dict[str, SlashCommand] = {}
 GROUPS = ("Speaking", "Acting", "Asking", "The session", "Misbehaving")
 
 # `/tmp/data.csv is empty` is a sentence about a file, not a command.
@@ -58,28 +59,28 @@ def command(name: str, hint: str = "", *, group: str, example: str | None = None
     """Register a coroutine as the command `name`; its docstring is the help."""
 
     def register(run: Run) -> Run:
-        said = inspect.cleandoc(run.__doc__ or "")
-        COMMANDS[name] = Command(name, hint, example or f"/{name}", said, group, run)
+        help_text = inspect.cleandoc(run.__doc__ or "")
+        COMMANDS[name] = SlashCommand(name, hint, example or f"/{name}", help_text, group, run)
         return run
 
     return register
 
 
-def listed() -> list[Command]:
+def listed() -> list[SlashCommand]:
     """Every command, group by group."""
     return sorted(COMMANDS.values(), key=lambda entry: GROUPS.index(entry.group))
 
 
-def find(text: str) -> tuple[Command, str] | None:
+def find(text: str) -> tuple[SlashCommand, str] | None:
     """The command that a prompt is, and what is written after it; None for ordinary words.
 
     Raises:
         Trouble: It looks like a command, and there is none of that name.
     """
-    found = _COMMAND.match(text)
-    if not found:
+    match = _COMMAND.match(text)
+    if not match:
         return None
-    name, rest = found[1], text[found.end() :]
+    name, rest = match[1], text[match.end() :]
     if name in COMMANDS:
         return COMMANDS[name], rest
     import difflib  # costs start-up time
@@ -105,7 +106,7 @@ def whole(text: str, name: str, low: int, high: int) -> int:
 
 
 def needed(text: str, name: str) -> str:
-    """What a user wrote, which must not be nothing.
+    """Text of the user's that must not be empty.
 
     Raises:
         Misuse: It is nothing.

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.client import Chosen, PermissionOption
+from agentnb.plugins.acp_agent.client import PermissionOption
+from agentnb.plugins.acp_agent.reply import NO_ANSWER, Trouble
 from agentnb.plugins.eliza.commands.actions import TITLES, tool_kind
 from agentnb.plugins.eliza.commands.registry import command
-from agentnb.plugins.eliza.reply import NO_ANSWER, Trouble
 from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
-    from agentnb.plugins.acp_agent.client import Cancelled, FilledForm
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.acp_agent.client import FilledForm
+    from agentnb.plugins.eliza.session import Reply
 
 GROUP = "Asking"
 OPTIONS = (
@@ -60,7 +60,7 @@ async def ask(reply: Reply, rest: str) -> None:
     kind = tool_kind(rest.strip() or "edit")
     call = await reply.start_tool(TITLES[kind], kind, raw_input={"kind": kind}, path=reply.path("fit.py"))
     async with reply.asking("session/request_permission", call):
-        answer = await reply.client.request_permission(reply.session.session_id, call.described(), list(OPTIONS))
+        answer = await reply.client.request_permission(reply.session.session_id, call.described(), OPTIONS)
     chosen = _chosen(answer)
     if chosen is None:
         await call.update("failed")
@@ -90,13 +90,13 @@ async def form(reply: Reply, _: str) -> None:
     await reply.say(_told(answer))
 
 
-def _chosen(answer: Chosen | Cancelled) -> PermissionOption | None:
-    if not isinstance(answer, Chosen):
+def _chosen(option_id: str | None) -> PermissionOption | None:
+    if option_id is None:
         return None
     for option in OPTIONS:
-        if option.option_id == answer.option_id:
+        if option.option_id == option_id:
             return option
-    raise Trouble(f"You chose `{answer.option_id}`, which I did not offer.")
+    raise Trouble(f"You chose `{option_id}`, which I did not offer.")
 
 
 def _told(answer: FilledForm) -> str:

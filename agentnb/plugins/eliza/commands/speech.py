@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agentnb.plugins.acp_agent.content import ImageContent
-from agentnb.plugins.acp_agent.updates import Plan, PlanEntry
+from agentnb.plugins.acp_agent.updates import update
 from agentnb.plugins.eliza.commands.registry import (
     COMMANDS,
     GROUPS,
-    Command,
     Misuse,
+    SlashCommand,
     command,
     counted,
     listed,
     needed,
     whole,
 )
-from agentnb.plugins.eliza.picture import bar_chart
 
 if TYPE_CHECKING:
-    from agentnb.plugins.acp_agent.updates import PlanEntryStatus
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 GROUP = "Speaking"
+_FOLDER = Path(__file__).parents[1]
 STEPS = ("Listen", "Ask what happened before", "Find the smallest example", "Change one thing", "Run it again", "Tell")
-_PRIORITIES: tuple[Literal["high", "medium", "low"], ...] = ("high", "medium", "low")
+_PRIORITIES = ("high", "medium", "low")
 LINE = "All work and no play makes a dull notebook, so here is one more line of text.\n"
 
 
@@ -68,7 +68,7 @@ async def plan(reply: Reply, rest: str) -> None:
     """
     count = whole(rest.strip(), "N", 1, 50)
     for done in range(count + 1):
-        await reply.send(Plan(entries=[_entry(number, done) for number in range(count)]))
+        await reply.send(update("plan", entries=[_entry(number, done) for number in range(count)]))
     await reply.say(f"The plan had {counted(count, 'step')}; all are done.")
 
 
@@ -76,7 +76,7 @@ async def plan(reply: Reply, rest: str) -> None:
 async def image(reply: Reply, _: str) -> None:
     """Sends a small picture, a PNG of 120 × 72 pixels."""
     await reply.say("Here is a picture:\n\n")
-    await reply.show(ImageContent(data=bar_chart(), mime_type="image/png"))
+    await reply.send(update("agent_message_chunk", content=ImageContent(data=_picture(), mime_type="image/png")))
 
 
 @command("markdown", group=GROUP)
@@ -85,8 +85,8 @@ async def markdown(reply: Reply, _: str) -> None:
 
     Headings, lists, tables, code, quotes, links, math, images, HTML and a script that must never run.
     """
-    sample = Path(__file__).parent.with_name("sample.md").read_text(encoding="utf-8")
-    await reply.say(sample.replace("{picture}", f"data:image/png;base64,{bar_chart()}"))
+    sample = _FOLDER.joinpath("sample.md").read_text(encoding="utf-8")
+    await reply.say(sample.replace("{picture}", f"data:image/png;base64,{_picture()}"))
 
 
 @command("context", group=GROUP, example="/context @df")
@@ -128,6 +128,10 @@ async def big(reply: Reply, rest: str) -> None:
     await reply.send_text(text)
 
 
+def _picture() -> str:
+    return base64.b64encode(_FOLDER.joinpath("chart.png").read_bytes()).decode("ascii")
+
+
 def _overview() -> str:
     return "\n".join(_table(group) for group in GROUPS) + "\nAnything else, I listen to.\n"
 
@@ -137,15 +141,15 @@ def _table(group: str) -> str:
     return "\n".join([f"**{group}**", "", "| command | what it does |", "|---|---|", *rows, ""])
 
 
-def _explanation(entry: Command) -> str:
+def _explanation(entry: SlashCommand) -> str:
     return f"`{entry.usage}`\n\n{entry.help}\n\nFor example: `{entry.example}`\n"
 
 
-def _entry(number: int, done: int) -> PlanEntry:
-    status: PlanEntryStatus = "completed" if number < done else "in_progress" if number == done else "pending"
+def _entry(number: int, done: int) -> dict[str, str]:
+    status = "completed" if number < done else "in_progress" if number == done else "pending"
     step = STEPS[number % len(STEPS)]
     again = f" (round {number // len(STEPS) + 1})" if number >= len(STEPS) else ""
-    return PlanEntry(content=step + again, priority=_PRIORITIES[number % 3], status=status)
+    return {"content": step + again, "priority": _PRIORITIES[number % 3], "status": status}
 
 
 def _two(rest: str) -> tuple[str, str]:

@@ -27,7 +27,7 @@ MOST_SCRIPTS = 4
 
 
 class _Lookups(InferenceStateSameProcess):  # type: ignore[misc]
-    """What jedi asks of the process that the code runs in."""
+    """Answers jedi's questions about the process that the code runs in."""
 
     def load_module(self, dotted_name: str, **_: Any) -> Any:
         """A compiled module that is loaded already; no other is imported."""
@@ -37,12 +37,12 @@ class _Lookups(InferenceStateSameProcess):  # type: ignore[misc]
             return create_access_path(self._inference_state_weakref(), module)
         return None
 
-    def get_module_info(self, sys_path: list[str] | None = None, full_name: str | None = None, **asked: Any) -> Any:
+    def get_module_info(self, sys_path: list[str] | None = None, full_name: str | None = None, **options: Any) -> Any:
         """Where a module's file is."""
-        path = asked.pop("path", None)
+        path = options.pop("path", None)
         try:
             return functions._find_module(  # noqa: SLF001 - jedi's own search, without its change of sys.path
-                full_name=full_name, path=sys_path if path is None else path, **asked
+                full_name=full_name, path=sys_path if path is None else path, **options
             )
         except (ImportError, AttributeError, ValueError, OSError):
             return None, None
@@ -73,23 +73,19 @@ class JediAnalysis:
             del self._scripts[next(iter(self._scripts))]
         return script
 
-    def bindings(self, found: Iterable[Any]) -> list[Any]:
-        """The definitions *found* by ``goto``; one that binds no name is replaced by the binding before it.
+    def bindings(self, definitions: Iterable[Any]) -> list[Any]:
+        """The definitions *definitions* by ``goto``; one that binds no name is replaced by the binding before it.
 
         For jedi ``df["x"] = 1`` defines ``df``, since it says what is in it; here only what binds a name defines it.
         """
-        return [bound for name in found for bound in _binding(name)]
-
-    def forget(self) -> None:
-        """Forget all: an analysis was ended in the middle, or files have changed."""
-        self._scripts.clear()
+        return [bound for name in definitions for bound in _binding(name)]
 
 
-def _binding(found: Name) -> Iterator[Name]:
-    """The binding of *found*; more than one where it depends on what runs, none where there is none."""
-    first = found._name  # noqa: SLF001 - jedi's public names do not say what they are made of
+def _binding(definition: Name) -> Iterator[Name]:
+    """The binding of *definition*; more than one where it depends on what runs, none where there is none."""
+    first = definition._name  # noqa: SLF001 - jedi's public names do not say what they are made of
     if not _is_item(first):
-        yield found
+        yield definition
         return
     waiting, seen = [first], set[tuple[int, int]]()
     while waiting and len(seen) < MOST_STEPS:
@@ -104,6 +100,6 @@ def _binding(found: Name) -> Iterator[Name]:
 
 
 def _is_item(name: Any) -> bool:
-    """Whether jedi takes an assignment to an item for the definition of *name*."""
+    """True if jedi takes an assignment to an item for the definition of *name*."""
     tree = getattr(name, "tree_name", None)
     return tree is not None and not tree.is_definition() and bool(tree.is_definition(include_setitem=True))

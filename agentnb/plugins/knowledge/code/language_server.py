@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 MOST_BYTES = 64_000_000
-"""What a server may send while one question is open."""
+"""The most that a server may send while one question is open."""
 MOST_SERVERS = 4
 """Folders with a server at one time."""
 MOST_DOCUMENTS = 100
@@ -151,8 +151,8 @@ class LanguageServer:
 
     def published(self, path: Path, version: int, deadline: float) -> list[Any]:
         """The problems that the server publishes by itself for a version of a document."""
-        found: list[Any] = self._within(self._running(deadline).published(path.as_uri(), version), deadline)
-        return found
+        problems: list[Any] = self._within(self._running(deadline).published(path.as_uri(), version), deadline)
+        return problems
 
     def end(self) -> None:
         """End the server; the next question starts another one."""
@@ -176,9 +176,9 @@ class LanguageServer:
         threading.Thread(target=_serve, args=(loop,), name="agentnb-language-server", daemon=True).start()
         wire = self._wire = _Wire(self.program)
         self.pid = self._within(wire.start(self.root), deadline)
-        said = self._within(wire.request("initialize", _hello(self.root)), deadline)
-        found = said.get("capabilities") if isinstance(said, dict) else None
-        self.capabilities = found if isinstance(found, dict) else {}
+        answer = self._within(wire.request("initialize", _hello(self.root)), deadline)
+        capabilities = answer.get("capabilities") if isinstance(answer, dict) else None
+        self.capabilities = capabilities if isinstance(capabilities, dict) else {}
         self.encoding = "utf-32" if self.capabilities.get("positionEncoding") == "utf-32" else "utf-16"
         self._tell(wire, "initialized", {})
         self._tell(wire, "workspace/didChangeConfiguration", {"settings": self.program.settings})
@@ -263,8 +263,8 @@ class _Wire:
         self._received = 0
         while True:
             self._check()
-            told, problems = self._published.get(uri, (0, []))
-            if told is None or told >= version:
+            known, problems = self._published.get(uri, (0, []))
+            if known is None or known >= version:
                 return problems
             self._news.clear()
             await self._news.wait()
@@ -355,10 +355,10 @@ class _Wire:
         return answer_nothing(method, params)
 
     def _setting(self, section: Any) -> Any:
-        found: Any = self._program.settings
+        value: Any = self._program.settings
         for part in section.split(".") if isinstance(section, str) and section else ():
-            found = found.get(part) if isinstance(found, dict) else None
-        return found
+            value = value.get(part) if isinstance(value, dict) else None
+        return value
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
@@ -404,13 +404,13 @@ _lock = threading.Lock()
 def server_for(root: Path, program: ServerProgram | None) -> LanguageServer | None:
     """The server of a folder, the only one there; one of another program is ended."""
     with _lock:
-        found = _servers.pop(root, None)
-        if found is not None and found.program != program:
-            found.end()
-            found = None
+        server = _servers.pop(root, None)
+        if server is not None and server.program != program:
+            server.end()
+            server = None
         if program is None:
             return None
-        found = _servers[root] = found or LanguageServer(program, root)
+        server = _servers[root] = server or LanguageServer(program, root)
         while len(_servers) > MOST_SERVERS:
             _servers.pop(next(iter(_servers))).end()
-        return found
+        return server

@@ -1,4 +1,4 @@
-"""What a language server says of a notebook and its workspace, in terms of cells and files.
+"""Answers of a language server about a notebook and its workspace, in terms of cells and files.
 
 The cells are one document, in execution order, as for jedi. A cell that Python cannot read is left blank in it, so that
 it spoils no other cell. What a server says of such a document and a notebook would not is left out: names that only
@@ -17,9 +17,8 @@ from urllib.request import url2pathname
 
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.language_server import LanguageServer, ServerFailure, server_for
-from agentnb.plugins.knowledge.code.magics import is_readable, lines_of
+from agentnb.plugins.knowledge.code.magics import LARGEST_FILE, is_readable, lines_of, read_source
 from agentnb.plugins.knowledge.code.records import CodeLocation, Diagnostic
-from agentnb.plugins.knowledge.code.texts import LARGEST_FILE, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -135,8 +134,8 @@ class _Asking:
             if path != self._module_path:
                 self._show(self._module_path, self._module.text)
             self._show_files_with(_word(self._lines[path], at))
-        found = self._server.request(f"textDocument/{question}", params, self._deadline)
-        each = [found] if isinstance(found, dict) else found if isinstance(found, list) else []
+        answer = self._server.request(f"textDocument/{question}", params, self._deadline)
+        each = [answer] if isinstance(answer, dict) else answer if isinstance(answer, list) else []
         made = [self._location(one) for one in each[:MOST_FOUND]]
         return list(dict.fromkeys(one for one in made if one is not None))
 
@@ -145,10 +144,10 @@ class _Asking:
         if isinstance(self._server.capabilities.get("diagnosticProvider"), dict):
             params = {"textDocument": {"uri": path.as_uri()}}
             report = self._server.request("textDocument/diagnostic", params, self._deadline)
-            found = report.get("items") if isinstance(report, dict) else None
+            problems = report.get("items") if isinstance(report, dict) else None
         else:
-            found = self._server.published(path, version, self._deadline)
-        made = [self._diagnostic(each, path) for each in (found or [])[:MOST_FOUND]]
+            problems = self._server.published(path, version, self._deadline)
+        made = [self._diagnostic(each, path) for each in (problems or [])[:MOST_FOUND]]
         return [each for each in made if each is not None and not self._is_of_notebooks(each, variables)]
 
     def _show_files_with(self, name: str) -> None:
@@ -162,19 +161,19 @@ class _Asking:
                 return
 
     def _show(self, path: Path, text: str) -> int:
-        shown = without_broken_cells(self._module, text) if path == self._module_path else text
-        self._lines[path] = lines_of(shown)
-        return self._server.show(path, shown, self._deadline)
+        readable = without_broken_cells(self._module, text) if path == self._module_path else text
+        self._lines[path] = lines_of(readable)
+        return self._server.show(path, readable, self._deadline)
 
     def _position(self, path: Path, line: int, column: int) -> dict[str, int]:
         text = self._lines[path][line - 1][:column]
         return {"line": line - 1, "character": _units(text) if self._server.encoding == "utf-16" else len(text)}
 
-    def _place(self, path: Path, found: Any) -> tuple[int, int, str] | None:
+    def _place(self, path: Path, position: Any) -> tuple[int, int, str] | None:
         """The line (from 1), the column in characters, and the line's text; None where the document has none such."""
         lines = self._text_lines(path)
         try:
-            line, character = int(found["line"]), int(found["character"])
+            line, character = int(position["line"]), int(position["character"])
         except (KeyError, TypeError, ValueError):
             return None
         if not 0 <= line < len(lines) or character < 0:
@@ -190,10 +189,10 @@ class _Asking:
                 self._lines[path] = []
         return self._lines[path]
 
-    def _location(self, found: Any) -> CodeLocation | None:
+    def _location(self, answer: Any) -> CodeLocation | None:
         try:
-            path = _path(found.get("uri") or found["targetUri"])
-            place = self._place(path, (found.get("range") or found["targetSelectionRange"])["start"])
+            path = _path(answer.get("uri") or answer["targetUri"])
+            place = self._place(path, (answer.get("range") or answer["targetSelectionRange"])["start"])
         except (KeyError, TypeError, AttributeError, ValueError):
             return None
         if place is None:
@@ -205,46 +204,48 @@ class _Asking:
             if position is None or name is None:
                 return None
             cell = self._module.cell(position.cell_id)
-            shown = lines_of(cell.source)[position.line - 1] if cell is not None else ""
-            return CodeLocation(name=name[0], cell_id=position.cell_id, line=position.line, column=column, text=shown)
+            line_text = lines_of(cell.source)[position.line - 1] if cell is not None else ""
+            return CodeLocation(
+                name=name[0], cell_id=position.cell_id, line=position.line, column=column, text=line_text
+            )
         if path.parent == self._module_path.parent and path.name.startswith("__agentnb_"):
             return None  # another notebook of this folder
         return CodeLocation(name=name[0] if name else path.stem, path=str(path), line=line, column=column, text=text)
 
-    def _diagnostic(self, found: Any, path: Path) -> Diagnostic | None:
-        if not isinstance(found, dict) or (found.get("tags") and found.get("severity") == _HINT):
+    def _diagnostic(self, problem: Any, path: Path) -> Diagnostic | None:
+        if not isinstance(problem, dict) or (problem.get("tags") and problem.get("severity") == _HINT):
             return None  # what is only to be drawn paler
-        span = found.get("range")
+        span = problem.get("range")
         place = self._place(path, span.get("start") if isinstance(span, dict) else None)
         if place is None:
             return None
         line, column, _ = place
-        told: dict[str, Any] = {
-            "message": str(found.get("message")).replace("\xa0", " ")[:1_000],
-            "severity": _SEVERITIES.get(found.get("severity"), "error"),
+        fields: dict[str, Any] = {
+            "message": str(problem.get("message")).replace("\xa0", " ")[:1_000],
+            "severity": _SEVERITIES.get(problem.get("severity"), "error"),
             "source": self._server.program.name,
-            "code": str(found.get("code") or "")[:100],
+            "code": str(problem.get("code") or "")[:100],
         }
         if path != self._module_path:
-            return Diagnostic(path=str(path), line=line, column=column, **told)
+            return Diagnostic(path=str(path), line=line, column=column, **fields)
         position = self._module.cell_position(line, column)
         if position is None:
             return None
-        return Diagnostic(cell_id=position.cell_id, line=position.line, column=column, **told)
+        return Diagnostic(cell_id=position.cell_id, line=position.line, column=column, **fields)
 
-    def _is_of_notebooks(self, found: Diagnostic, variables: Collection[str]) -> bool:
-        """Whether the problem is none in a notebook."""
-        cell = self._module.cell(found.cell_id) if found.cell_id is not None else None
+    def _is_of_notebooks(self, problem: Diagnostic, variables: Collection[str]) -> bool:
+        """True if the problem is none in a notebook."""
+        cell = self._module.cell(problem.cell_id) if problem.cell_id is not None else None
         if cell is None:
             return False
-        line, _ = self._module.module_position(cell.cell_id, found.line, found.column)
+        line, _ = self._module.module_position(cell.cell_id, problem.line, problem.column)
         text = self._module.lines[line - 1]
-        if text != lines_of(cell.source)[found.line - 1]:
+        if text != lines_of(cell.source)[problem.line - 1]:
             return True  # a magic is in the line: what is wrong there may be ours
-        if _NOT_OF_CELLS.fullmatch(found.code) or _NOT_OF_CELLS.fullmatch(found.message):
+        if _NOT_OF_CELLS.fullmatch(problem.code) or _NOT_OF_CELLS.fullmatch(problem.message):
             return True
-        name = _NAME.match(text, found.column)
-        is_undefined = _UNDEFINED.fullmatch(found.code) or _UNDEFINED.fullmatch(found.message)
+        name = _NAME.match(text, problem.column)
+        is_undefined = _UNDEFINED.fullmatch(problem.code) or _UNDEFINED.fullmatch(problem.message)
         known = name is not None and (name[0] in variables or name[0] in _OF_IPYTHON or _OF_HISTORY.fullmatch(name[0]))
         return bool(is_undefined and known)
 
@@ -282,8 +283,8 @@ def _states(root: Path) -> Iterator[tuple[str, tuple[int, int]]]:
 def _word(lines: Sequence[str], at: tuple[int, int]) -> str:
     """The name at a line (from 1) and a column; empty where there is none."""
     line, column = at
-    found = next((each for each in _NAME.finditer(lines[line - 1]) if each.start() <= column <= each.end()), None)
-    return "" if found is None else found[0]
+    match = next((each for each in _NAME.finditer(lines[line - 1]) if each.start() <= column <= each.end()), None)
+    return "" if match is None else match[0]
 
 
 def _has(path: Path, name: bytes) -> bool:

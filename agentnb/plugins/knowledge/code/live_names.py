@@ -54,8 +54,10 @@ def _lines(name: str, value: Any) -> list[str]:
         return [f"def __agentnb_live_{name}():", f"    return {qualified}()", f"{name} = __agentnb_live_{name}()"]
     if module == "builtins" and _is_there(kind, module, qualified):
         return [f"{name} = {qualified}()"]
-    found = _imported(f"__agentnb_type_{name}", kind, module, qualified)
-    return [*found, f"{name} = __agentnb_type_{name}()"] if found[0].startswith("from") else [f"{name} = {UNKNOWN}"]
+    imported = _imported(f"__agentnb_type_{name}", kind, module, qualified)
+    return (
+        [*imported, f"{name} = __agentnb_type_{name}()"] if imported[0].startswith("from") else [f"{name} = {UNKNOWN}"]
+    )
 
 
 def _module_lines(name: str, module: types.ModuleType) -> list[str]:
@@ -100,10 +102,10 @@ def _is_there(value: Any, module: Any, qualified: Any) -> bool:
 def _text(descriptor: Any, kind: type) -> str | None:
     """A class's module or name as Python holds it; None where the class says something odd."""
     try:
-        found = descriptor.__get__(kind)
+        bound = descriptor.__get__(kind)
     except AttributeError:
         return None
-    return found if type(found) is str else None
+    return bound if type(bound) is str else None
 
 
 def _source_lines(name: str, function: types.FunctionType) -> list[str]:
@@ -113,7 +115,7 @@ def _source_lines(name: str, function: types.FunctionType) -> list[str]:
     if not lines or not lines[0].startswith(("def ", "async def ", "@")):
         return [f"{name} = {UNKNOWN}"]
     try:
-        found = [line.rstrip("\r\n") for line in getblock(lines)]
+        block = [line.rstrip("\r\n") for line in getblock(lines)]
     except (SyntaxError, ValueError):
         return [f"{name} = {UNKNOWN}"]
-    return found if function.__name__ == name else [*found, f"{name} = {function.__name__}"]
+    return block if function.__name__ == name else [*block, f"{name} = {function.__name__}"]

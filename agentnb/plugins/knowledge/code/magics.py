@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
+
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CODE_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "debug", "memit", "mprun", "lprun", "scalene"})
 """Cell magics whose body is Python that runs in the user's namespace."""
 CODE_LINE_MAGICS = frozenset({"time", "timeit", "prun", "memit", "lprun", "debug"})
 """Line magics whose argument is a Python statement."""
+
+LARGEST_FILE = 5_000_000
+"""Characters of a file that is analysed."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ODD = re.compile("[\0\f\v\u2028\u2029\ud800-\udfff]")
@@ -61,13 +70,8 @@ def closed(text: str) -> str:
     return "\n".join(lines)
 
 
-def is_python(source: str) -> bool:
-    """Whether :func:`python_of` leaves *source* as it is."""
-    return python_of(source) == "\n".join(lines_of(source))
-
-
 def is_readable(text: str) -> bool:
-    """Whether Python can read *text*, as a cell: ``await`` may stand anywhere."""
+    """True if Python can read *text*, as a cell: ``await`` may stand anywhere."""
     try:
         compile(text, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
@@ -76,20 +80,20 @@ def is_readable(text: str) -> bool:
 
 
 def _python_lines(lines: list[str]) -> list[str]:
-    found: list[str] = []
+    python: list[str] = []
     scanner = _Scanner()
     continues = False  # a magic goes on in the next line
     for line in lines:
-        shown = line
+        kept = line
         if continues:
-            shown = " " * len(line)
+            kept = " " * len(line)
         elif scanner.begins_statement:
-            shown = _without_magic(line)
-        if shown is not line and (continues or shown != line):
+            kept = _without_magic(line)
+        if kept is not line and (continues or kept != line):
             continues = line.endswith("\\")
-        found.append(shown)
-        scanner.read(shown)
-    return found
+        python.append(kept)
+        scanner.read(kept)
+    return python
 
 
 def _without_magic(line: str) -> str:
@@ -110,7 +114,7 @@ def _without_magic(line: str) -> str:
 
 
 class _Scanner:
-    """Whether the next line begins a statement: no string or bracket is open, and no backslash went before."""
+    """Tells whether the next line begins a statement: no string or bracket is open, and no backslash went before."""
 
     def __init__(self) -> None:
         self._quote = ""
@@ -163,3 +167,15 @@ class _Scanner:
             self._quote = ""
             return start + 1
         return end
+
+
+def read_source(path: Path) -> str:
+    """The text of a Python file."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be analysed.")
+        with path.open(encoding="utf-8", newline="") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise UsageError(f"{path} cannot be read: {why}.") from None

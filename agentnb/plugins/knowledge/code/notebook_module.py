@@ -49,14 +49,14 @@ class NotebookModule:
         self.left_out = 0
         characters = 0
         for cell in in_execution_order(cells):
-            found = lines_of(closed(python_of(cell.source)))
+            own = lines_of(closed(python_of(cell.source)))
             characters += len(cell.source)
-            if len(lines) + len(found) > MOST_LINES or characters > MOST_CHARACTERS:
+            if len(lines) + len(own) > MOST_LINES or characters > MOST_CHARACTERS:
                 self.left_out += 1
                 continue
             self._starts.append(len(lines))
             self.cells.append(cell)
-            lines += found
+            lines += own
         self.lines = lines
         self.text = "".join(f"{line}\n" for line in lines)
         self._places = {cell.cell_id: at for at, cell in enumerate(self.cells)}

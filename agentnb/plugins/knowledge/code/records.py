@@ -1,4 +1,4 @@
-"""What code intelligence gives: places, descriptions, completions, problems, and a renaming as a set of changes."""
+"""Answers of code intelligence: places, descriptions, completions, problems, and a renaming as a set of changes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CodeLocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """What a name is.
+    """The description of a name.
 
     Args:
         name: The name.
@@ -74,8 +74,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     is_live: bool = False
 
 
-class Completion(msgspec.Struct, frozen=True, kw_only=True):
-    """What can stand at a place.
+class CodeCompletion(msgspec.Struct, frozen=True, kw_only=True):
+    """A name that can stand at a place.
 
     Args:
         name: The whole name.

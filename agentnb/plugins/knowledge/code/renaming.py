@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.code.magics import is_readable, python_of
+from agentnb.plugins.knowledge.code.magics import is_readable, python_of, read_source
 from agentnb.plugins.knowledge.code.records import Renaming, TextChange
-from agentnb.plugins.knowledge.code.texts import read_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,19 +23,19 @@ def renaming(
     root: Path,
     module: NotebookModule,
     new_name: str,
-    found: Sequence[CodeLocation],
+    uses: Sequence[CodeLocation],
     definitions: Iterable[CodeLocation],
 ) -> Renaming:
     """The changes that give a name another one. Nothing is changed."""
-    if not found:
+    if not uses:
         raise UsageError("No name stands there that the notebook or the workspace defines.")
-    old_name = found[0].name
-    for each in [each for each in definitions if each.name == old_name] or found:
+    old_name = uses[0].name
+    for each in [each for each in definitions if each.name == old_name] or uses:
         if each.cell_id is None and (each.path is None or root not in Path(each.path).parents):
             where = each.path or "a compiled module"
             raise UsageError(f"{old_name!r} is defined outside of the workspace, in {where}.")
     places: dict[tuple[str | None, str | None], list[tuple[int, int]]] = {}
-    for each in found:
+    for each in uses:
         if each.name == old_name:
             places.setdefault((each.cell_id, each.path), []).append((each.line, each.column))
     changes = tuple(_change(module, place, at, old_name, new_name) for place, at in places.items())

@@ -15,17 +15,16 @@ from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.deadline import Deadline
 from agentnb.plugins.knowledge.code.language_server_answers import ServerAnswers
 from agentnb.plugins.knowledge.code.live_names import live_lines
-from agentnb.plugins.knowledge.code.magics import lines_of, python_of
+from agentnb.plugins.knowledge.code.magics import lines_of, python_of, read_source
 from agentnb.plugins.knowledge.code.notebook_module import NotebookModule
 from agentnb.plugins.knowledge.code.records import (
+    CodeCompletion,
     CodeLocation,
     CodePlace,
-    Completion,
     Description,
     Diagnostic,
 )
 from agentnb.plugins.knowledge.code.renaming import renaming
-from agentnb.plugins.knowledge.code.texts import read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -85,32 +84,44 @@ class CodeService:
         """Why jedi had to give the last answer instead of the language server, as whole sentences; else empty."""
         return "" if self._server is None else self._server.failure
 
+    def ask(self, question: str, place: CodePlace) -> list[Any]:
+        """The answer to a question that changes nothing, by its name."""
+        if question == "problems":
+            return self.diagnostics(place if place.cell_id or place.path else None)
+        methods: dict[str, Callable[[CodePlace], list[Any]]] = {
+            "definition": self.definition,
+            "references": self.references,
+            "describe": self.hover,
+            "complete": self.completions,
+        }
+        return methods[question](place)
+
     def definition(self, place: CodePlace) -> list[CodeLocation]:
         """Where the name at *place* is defined: jedi answers first, then the language server."""
         self._begin()
-        return self._answer(place, lambda asked: asked.definition()) or self._located("definition", place) or []
+        return self._answer(place, lambda question: question.definition()) or self._located("definition", place) or []
 
     def references(self, place: CodePlace) -> list[CodeLocation]:
         """Every place in the notebook and the workspace that means the same as the name at *place*."""
-        return self._located("references", place) or self._answer(place, lambda asked: asked.references())
+        return self._located("references", place) or self._answer(place, lambda question: question.references())
 
     def hover(self, place: CodePlace) -> list[Description]:
-        """What the name at *place* is: signatures and documentation."""
+        """The description of the name at *place*: signatures and documentation."""
         self._begin()
-        return self._answer(place, lambda asked: asked.hover())
+        return self._answer(place, lambda question: question.hover())
 
-    def completions(self, place: CodePlace) -> list[Completion]:
-        """What can stand at *place*, or go on from its symbol."""
+    def completions(self, place: CodePlace) -> list[CodeCompletion]:
+        """The names that can stand at *place*, or go on from its symbol."""
         self._begin()
-        return self._answer(place, lambda asked: asked.completions(), may_be_open=True)
+        return self._answer(place, lambda question: question.completions(), may_be_open=True)
 
     def rename(self, place: CodePlace, new_name: str) -> Renaming:
         """The renaming of the name at *place* in the notebook and the workspace. Nothing is changed."""
         if not new_name.isidentifier() or keyword.iskeyword(new_name):
             raise UsageError(f"{new_name!r} is not a name that Python takes.")
-        if found := self._located("references", place):
-            return renaming(self.root, self.module(), new_name, found, self._located("definition", place) or found)
-        return self._answer(place, lambda asked: asked.rename(new_name))
+        if uses := self._located("references", place):
+            return renaming(self.root, self.module(), new_name, uses, self._located("definition", place) or uses)
+        return self._answer(place, lambda question: question.rename(new_name))
 
     def diagnostics(self, place: CodePlace | None = None) -> list[Diagnostic]:
         """The problems of the cell or file of *place*; of all cells by default.
@@ -120,8 +131,8 @@ class CodeService:
         if place is not None and place.path is not None:
             path = self.file(place.path)
             text = read_source(path)
-            found = self._problems(path, text)
-            return list(_syntax_errors(text, path=str(path))) if found is None else found
+            problems = self._problems(path, text)
+            return list(_syntax_errors(text, path=str(path))) if problems is None else problems
         cells = [cell for cell in self._cells() if place is None or place.cell_id in {None, cell.cell_id}]
         if place is not None and place.cell_id is not None and not cells:
             raise _no_cell(place.cell_id)
@@ -152,7 +163,7 @@ class CodeService:
             self._server.failure = ""
 
     def _problems(self, path: Path, text: str) -> list[Diagnostic] | None:
-        """What the language server says of a document; None where none answers."""
+        """The language server's problems of a document; None where none answers."""
         if self._server is None:
             return None
         return self._server.diagnostics((path, text), self.module(), self.variables)
@@ -163,8 +174,8 @@ class CodeService:
             return None
         module = self.module()
         text, path, line, column = self._resolved(place, module, may_be_open=False)
-        found = self._server.locations(question, (path, text, line, column), module)
-        return None if found is None else in_order(found, module)
+        locations = self._server.locations(question, (path, text, line, column), module)
+        return None if locations is None else in_order(locations, module)
 
     def _answer(self, place: CodePlace, ask: Callable[[_Question], T], *, may_be_open: bool = False) -> T:
         module = self.module()
@@ -233,11 +244,11 @@ class _Question:
         self._at = line, column
 
     def definition(self) -> list[CodeLocation]:
-        found = self._bindings()
-        if not found and (live := self._live()) is not None:
+        names = self._bindings()
+        if not names and (live := self._live()) is not None:
             script, at = live
-            found = script.goto(*at, follow_imports=True)
-        return self._locations(found)
+            names = script.goto(*at, follow_imports=True)
+        return self._locations(names)
 
     def _bindings(self) -> list[Any]:
         return self._analysis.bindings(self._script.goto(*self._at, follow_imports=True))
@@ -245,26 +256,28 @@ class _Question:
     def references(self) -> list[CodeLocation]:
         definitions = self._bindings()
         is_local = self._path == self._module_path and all(self._is_in_notebook(each) for each in definitions)
-        found = self._script.get_references(*self._at, include_builtins=False, scope="file" if is_local else "project")
-        known = {(each.line, each.column) for each in found if self._is_in_notebook(each)}
-        found = [*found, *self._in_notebook(definitions, known)]
-        return in_order(self._locations(found), self._module)
+        names = self._script.get_references(*self._at, include_builtins=False, scope="file" if is_local else "project")
+        known = {(each.line, each.column) for each in names if self._is_in_notebook(each)}
+        names = [*names, *self._in_notebook(definitions, known)]
+        return in_order(self._locations(names), self._module)
 
     def hover(self) -> list[Description]:
-        found, is_live = self._script.help(*self._at), False
+        described, is_live = self._script.help(*self._at), False
         names = self._script.goto(*self._at)
-        if (not found or all(each.type == "statement" for each in found)) and (live := self._live()) is not None:
+        if (not described or all(each.type == "statement" for each in described)) and (
+            live := self._live()
+        ) is not None:
             script, at = live
-            found, is_live = script.infer(*at), True
-        described = [_described(each, is_live=is_live) for each in found or names]
+            described, is_live = script.infer(*at), True
+        described = [_described(each, is_live=is_live) for each in described or names]
         return list(dict.fromkeys(described))[:MOST_LOCATIONS]
 
-    def completions(self) -> list[Completion]:
-        found = self._script.complete(*self._at)
-        if not found and (live := self._live()) is not None:
+    def completions(self) -> list[CodeCompletion]:
+        names = self._script.complete(*self._at)
+        if not names and (live := self._live()) is not None:
             script, at = live
-            found = script.complete(*at)
-        return [Completion(name=each.name, kind=each.type) for each in found[:MOST_COMPLETIONS]]
+            names = script.complete(*at)
+        return [CodeCompletion(name=each.name, kind=each.type) for each in names[:MOST_COMPLETIONS]]
 
     def rename(self, new_name: str) -> Renaming:
         return renaming(self._service.root, self._module, new_name, self.references(), self.definition())
@@ -287,20 +300,18 @@ class _Question:
             if match[0] in names and (number, match.start()) not in known
         )
         for number, column, name in islice(places, MOST_CHECKED):
-            found = script.goto(number, column, follow_imports=True)
-            if not found:  # it stands above the definition
-                found = script.get_references(number, column, include_builtins=False, scope="file")
-            if wanted & {(each.module_path, each.line, each.column) for each in found}:
+            same = script.goto(number, column, follow_imports=True)
+            if not same:  # it stands above the definition
+                same = script.get_references(number, column, include_builtins=False, scope="file")
+            if wanted & {(each.module_path, each.line, each.column) for each in same}:
                 yield _Occurrence(name, number, column, self._module_path)
 
     def _live(self) -> tuple[Any, tuple[int, int]] | None:
         """The expression at the place with its first name as the live variable is; None where there is none."""
         line, column = self._at
-        shown = self._text.split("\n")[line - 1]
-        end = next(
-            (at for at in range(column, len(shown)) if not (shown[at].isalnum() or shown[at] == "_")), len(shown)
-        )
-        expression = _EXPRESSION.search(shown[max(0, end - LONGEST_SYMBOL) : end])
+        row = self._text.split("\n")[line - 1]
+        end = next((at for at in range(column, len(row)) if not (row[at].isalnum() or row[at] == "_")), len(row))
+        expression = _EXPRESSION.search(row[max(0, end - LONGEST_SYMBOL) : end])
         if expression is None:
             return None
         name = _NAME.match(expression[0])
@@ -322,32 +333,34 @@ class _Question:
 
     def _location(self, name: Any) -> CodeLocation | None:
         line, column = name.line or 0, name.column or 0
-        told = {"name": name.name, "kind": name.type, "full_name": name.full_name or ""}
+        fields = {"name": name.name, "kind": name.type, "full_name": name.full_name or ""}
         if self._is_in_notebook(name):
             position = self._module.cell_position(line, column)
             if position is None:
                 return None
-            told["full_name"] = ""
+            fields["full_name"] = ""
             cell = self._module.cell(position.cell_id)
             text = lines_of(cell.source)[position.line - 1] if cell is not None else ""
-            return CodeLocation(cell_id=position.cell_id, line=position.line, column=position.column, text=text, **told)
+            return CodeLocation(
+                cell_id=position.cell_id, line=position.line, column=position.column, text=text, **fields
+            )
         if name.module_path is None or name.module_path == self._service.live_path or not line:
             if name.module_path is not None and name.type != "module":
                 return None
             path = None if name.module_path is None else str(name.module_path)
-            return CodeLocation(path=path, line=1 if path else 0, **told)
+            return CodeLocation(path=path, line=1 if path else 0, **fields)
         text = name.get_line_code().rstrip("\r\n") if hasattr(name, "get_line_code") else ""
-        return CodeLocation(path=str(name.module_path), line=line, column=column, text=text, **told)
+        return CodeLocation(path=str(name.module_path), line=line, column=column, text=text, **fields)
 
 
-def in_order(found: Iterable[CodeLocation], module: NotebookModule) -> list[CodeLocation]:
+def in_order(locations: Iterable[CodeLocation], module: NotebookModule) -> list[CodeLocation]:
     """Places in cells, as these ran, and then those in files."""
     order = {cell.cell_id: at for at, cell in enumerate(module.cells)}
 
     def key(each: CodeLocation) -> tuple[bool, int, str, int, int]:
         return each.cell_id is None, order.get(each.cell_id or "", 0), each.path or "", each.line, each.column
 
-    return sorted(found, key=key)
+    return sorted(locations, key=key)
 
 
 class _Occurrence:
@@ -371,9 +384,9 @@ def _position(place: CodePlace, lines: Sequence[str], symbol: str | None, where:
         wanted = re.compile(rf"(?<![\w.]){re.escape(symbol)}" + ("" if symbol.endswith(".") else r"(?!\w)"))
         numbers = [place.line] if place.line is not None else range(1, len(lines) + 1)
         for number in numbers:
-            if (found := wanted.search(lines[number - 1])) is not None:
+            if (match := wanted.search(lines[number - 1])) is not None:
                 last = len(symbol.rpartition(".")[2])
-                return number, found.end() - last
+                return number, match.end() - last
         raise UsageError(
             f"{symbol!r} does not stand in {where[0].lower()}{where[1:]}.", hint="Magics are not searched."
         )

@@ -22,6 +22,7 @@ import msgspec
 
 from agentnb.credentials import Credentials
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.distributions import normal_name
 from agentnb.plugins.knowledge.research.source import PackageSource
 from agentnb.plugins.knowledge.research.unpack import unpacked
 from agentnb.safe_json import read_json
@@ -40,7 +41,7 @@ _INDEX = (
     "from pip._internal.commands import create_command\n"
     "print(create_command('download').parser.parse_args([])[0].index_url)"
 )
-"""What pip takes for its index: its files of settings and variables, else its own."""
+"""Prints the index that pip uses: from its files of settings and variables, else its own."""
 _ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tar.xz")
 
 
@@ -65,7 +66,7 @@ async def fetched_source(
 ) -> PackageSource:
     """The source of *package* in *version*, fetched where it is not there yet; nothing of it is run."""
     check_version(package, version)
-    kept = folder / f"{re.sub(r'[-_.]+', '-', package).lower()}-{version}"
+    kept = folder / f"{normal_name(package)}-{version}"
     if not await asyncio.to_thread(kept.is_dir):
         scratch = await asyncio.to_thread(_scratch, folder)
         try:
@@ -92,17 +93,17 @@ async def _wheel(package: str, version: str, into: Path, environ: Mapping[str, s
     """The wheel that pip fetches; None where the index has none for this Python."""
     quiet = ("--no-input", "--disable-pip-version-check", "-q")
     words = ("download", "--no-deps", "--only-binary=:all:", "--dest", str(into), "--", f"{package}=={version}")
-    status, said = await _run([python, "-I", "-m", "pip", *quiet, *words], into, environ)
+    status, output = await _run([python, "-I", "-m", "pip", *quiet, *words], into, environ)
     if status == 0:
         return await asyncio.to_thread(_fetched_wheel, into)
-    if "No module named pip" in said:
+    if "No module named pip" in output:
         raise UsageError("pip is not installed here, so no version can be fetched.", hint="python -m ensurepip")
-    if "No matching distribution" in said or "from versions" in said:
+    if "No matching distribution" in output or "from versions" in output:
         return None
-    told = Credentials(dict(environ)).hidden(
-        said.strip().splitlines()[-1][:500] if said.strip() else f"status {status}"
+    reason = Credentials(dict(environ)).hidden(
+        output.strip().splitlines()[-1][:500] if output.strip() else f"status {status}"
     )
-    raise UsageError(f"pip could not fetch {package} {version}: {told}")
+    raise UsageError(f"pip could not fetch {package} {version}: {reason}")
 
 
 async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> tuple[int, str]:
@@ -116,7 +117,7 @@ async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) ->
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        said, _ = await asyncio.wait_for(running.communicate(), PIP_SECONDS)
+        output, _ = await asyncio.wait_for(running.communicate(), PIP_SECONDS)
     except asyncio.TimeoutError:
         raise UsageError(f"pip took more than {PIP_SECONDS:g} s.") from None
     finally:
@@ -124,16 +125,16 @@ async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) ->
             with contextlib.suppress(ProcessLookupError):
                 running.kill()
             await running.wait()
-    return running.returncode or 0, said.decode("utf-8", "replace")
+    return running.returncode or 0, output.decode("utf-8", "replace")
 
 
 async def _source_archive(package: str, version: str, into: Path, environ: Mapping[str, str], python: str) -> Path:
     """The source distribution, read from the index that pip uses."""
-    status, told = await _run([python, "-I", "-c", _INDEX], into, environ)
-    if status or not told.strip().startswith(("http://", "https://")):
+    status, output = await _run([python, "-I", "-c", _INDEX], into, environ)
+    if status or not output.strip().startswith(("http://", "https://")):
         raise UsageError("pip does not say where its index is.", hint="pip config debug")
-    index = told.strip().splitlines()[-1]
-    name = re.sub(r"[-_.]+", "-", package).lower()
+    index = output.strip().splitlines()[-1]
+    name = normal_name(package)
     import httpx
 
     try:
@@ -148,8 +149,8 @@ async def _source_archive(package: str, version: str, into: Path, environ: Mappi
         message = f"The package index has no {package} {version} (status {error.response.status_code})."
         raise UsageError(message, hint="Check the name of the distribution.") from None
     except httpx.HTTPError as error:
-        told = Credentials(dict(environ)).hidden(str(error) or type(error).__name__)
-        raise UsageError(f"The package index could not be read: {told[:300]}") from None
+        output = Credentials(dict(environ)).hidden(str(error) or type(error).__name__)
+        raise UsageError(f"The package index could not be read: {output[:300]}") from None
     if offer.sha256 and hashlib.sha256(data).hexdigest() != offer.sha256:
         raise UsageError(f"{offer.name} is not the file that the index describes: its hash differs.")
     archive = into / "source.archive"
@@ -177,15 +178,15 @@ def offers(page: bytes, address: str) -> list[_Offer]:
     if text.lstrip().startswith("{"):
         try:
             files = read_json(text)["files"]
-            found = [(each["url"], (each.get("hashes") or {}).get("sha256", "")) for each in files]
+            links = [(each["url"], (each.get("hashes") or {}).get("sha256", "")) for each in files]
         except (ValueError, LookupError, TypeError, AttributeError):
             return []
     else:
-        found = []
+        links = []
         for link in _LINK.findall(text):
             url, _, fragment = html.unescape(link).partition("#")
-            found.append((url, fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else ""))
-    whole = [(urljoin(address, str(url)), str(digest)) for url, digest in found]
+            links.append((url, fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else ""))
+    whole = [(urljoin(address, str(url)), str(digest)) for url, digest in links]
     return [
         _Offer(unquote(urlsplit(url).path.rpartition("/")[2]), url, digest)
         for url, digest in whole
@@ -195,13 +196,13 @@ def offers(page: bytes, address: str) -> list[_Offer]:
 
 def chosen(files: list[_Offer], name: str, version: str) -> _Offer | None:
     """The source distribution of *version*, else any wheel of it: to be read, not to be installed."""
-    normal = re.sub(r"[-_.]+", "-", f"{name}-{version}").lower()
+    normal = normal_name(f"{name}-{version}")
     for each in files:
         stem = next((each.name.removesuffix(end) for end in _ARCHIVES if each.name.endswith(end)), None)
-        if stem is not None and re.sub(r"[-_.]+", "-", stem).lower() == normal:
+        if stem is not None and normal_name(stem) == normal:
             return each
     for each in files:
         parts = each.name.split("-")
-        if each.name.endswith(".whl") and re.sub(r"[-_.]+", "-", "-".join(parts[:2])).lower() == normal:
+        if each.name.endswith(".whl") and normal_name("-".join(parts[:2])) == normal:
             return each
     return None

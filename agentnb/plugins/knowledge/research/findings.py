@@ -1,4 +1,4 @@
-"""What a research found: statements, each with the place in the source that shows it."""
+"""The findings of a research: statements, each with the place in the source that shows it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_LINE = 200
 LINES_BEFORE, LINES_AFTER = 3, 8
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class ResearchFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was found."""
 
     text: str
@@ -45,7 +45,7 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
     question: str
     package: str
     version: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ResearchFinding, ...]
     session: str
     is_cached: bool = False
     is_checked: bool = True
@@ -57,24 +57,24 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(rows) if self.is_checked else self.findings[0].text
 
 
-def read_findings(given: Any, sources: Sequence[PackageSource]) -> tuple[Finding, ...]:
-    """What an agent returned, checked: each file is one of *sources*, and has that line."""
-    if not isinstance(given, list) or not given or len(given) > MOST_FINDINGS:
+def read_findings(findings: Any, sources: Sequence[PackageSource]) -> tuple[ResearchFinding, ...]:
+    """The findings that an agent returned, checked: each file is one of *sources*, and has that line."""
+    if not isinstance(findings, list) or not findings or len(findings) > MOST_FINDINGS:
         raise UsageError(f"'findings' is a list of 1 to {MOST_FINDINGS} objects with 'text', 'file' and 'line'.")
-    return tuple(_finding(number, each, sources) for number, each in enumerate(given, 1))
+    return tuple(_finding(number, each, sources) for number, each in enumerate(findings, 1))
 
 
-def _finding(number: int, given: Any, sources: Sequence[PackageSource]) -> Finding:
+def _finding(number: int, finding: Any, sources: Sequence[PackageSource]) -> ResearchFinding:
     what = f"Finding {number}"
-    if not isinstance(given, dict) or not isinstance(text := given.get("text"), str) or not text.strip():
+    if not isinstance(finding, dict) or not isinstance(text := finding.get("text"), str) or not text.strip():
         raise UsageError(f"{what} has no 'text'.")
     if len(text) > LONGEST_TEXT:
         raise UsageError(
             f"The text of finding {number} has {len(text):,} characters; at most {LONGEST_TEXT:,} are kept."
         )
-    if (file := given.get("file")) is None:
-        return Finding(text=text.strip())
-    line, last = given.get("line", 1), given.get("last_line")
+    if (file := finding.get("file")) is None:
+        return ResearchFinding(text=text.strip())
+    line, last = finding.get("line", 1), finding.get("last_line")
     last = line if last is None else last
     if not isinstance(file, str) or not all(type(number) is int for number in (line, last)):
         raise UsageError(f"The 'file' of finding {number} is a path, its 'line' and 'last_line' are whole numbers.")
@@ -84,15 +84,15 @@ def _finding(number: int, given: Any, sources: Sequence[PackageSource]) -> Findi
         raise UsageError(f"{what} names lines {line} to {last} of {file}, which has {len(lines)}.")
     name = path.relative_to(source.root).as_posix() if path.is_relative_to(source.root) else path.name
     first = max(1, line - LINES_BEFORE)
-    shown = [each.rstrip()[:LONGEST_LINE] for each in lines[first - 1 : line + LINES_AFTER]]
-    return Finding(
+    excerpt = [each.rstrip()[:LONGEST_LINE] for each in lines[first - 1 : line + LINES_AFTER]]
+    return ResearchFinding(
         text=text.strip(),
         path=str(path),
         name=name,
         line=line,
         last_line=last,
         excerpt=lines[line - 1].strip()[:LONGEST_LINE],
-        lines="\n".join(shown),
+        lines="\n".join(excerpt),
         first_line=first,
     )
 

@@ -15,13 +15,12 @@ from importlib import metadata
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.distributions import linked_folder, normal_name
 from agentnb.plugins.knowledge.research.unpack import unpacked
-from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +42,7 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
     is_editable: bool = False
 
     def holds(self, path: Path) -> bool:
-        """Whether *path*, absolute and without links, is a file or folder of the package."""
+        """True if *path*, absolute and without links, is a file or folder of the package."""
         return any(path == place or place in path.parents for place in self.places)
 
     def described(self) -> str:
@@ -57,16 +56,16 @@ def installed_source(package: str, paths: Iterable[str] | None = None, *, unpack
     """The source of *package* as it is installed."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", package):
         raise UsageError(f"{package!r} is no name of a package.", hint='For example: "polars".')
-    found = _named(package, [*(sys.path if paths is None else paths)])
-    if found is None:
+    distribution = _named(package, [*(sys.path if paths is None else paths)])
+    if distribution is None:
         return _of_python(package)
-    name, version = found.metadata["Name"] or package, found.version or "unknown"
-    site = Path(str(found.locate_file(""))).absolute()
+    name, version = distribution.metadata["Name"] or package, distribution.version or "unknown"
+    site = Path(str(distribution.locate_file(""))).absolute()
     if (zipped := _zip_of(site)) is not None:
-        folder = unpacked(zipped, unpack_to / f"{_normal(name)}-{version}-egg")
+        folder = unpacked(zipped, unpack_to / f"{normal_name(name)}-{version}-egg")
         return _checked(PackageSource(package=name, version=version, root=folder, places=(folder,)))
-    editable = _editable_folder(found)
-    places = [*_recorded(found, site)] if editable is None else [*_of_project(found, editable)]
+    editable = linked_folder(distribution.read_text("direct_url.json"))
+    places = [*_recorded(distribution, site)] if editable is None else [*_of_project(distribution, editable)]
     root = site if editable is None else editable
     stubs = [] if editable is not None else [*_stubs(name, site)]
     own = PackageSource(
@@ -86,23 +85,19 @@ def _checked(source: PackageSource) -> PackageSource:
     return source
 
 
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _named(package: str, paths: list[str]) -> metadata.Distribution | None:
     """The distribution called *package*; else the first that installs a module of that name."""
     finder = metadata.DistributionFinder.Context(name=package, path=paths)
-    found = next(iter(metadata.MetadataPathFinder.find_distributions(finder)), None)
-    if found is not None and found.metadata["Name"]:
-        return found
+    distribution = next(iter(metadata.MetadataPathFinder.find_distributions(finder)), None)
+    if distribution is not None and distribution.metadata["Name"]:
+        return distribution
     if package in sys.stdlib_module_names:
         return None
     everything = metadata.MetadataPathFinder.find_distributions(metadata.DistributionFinder.Context(path=paths))
     for each in everything:
         if package in (each.read_text("top_level.txt") or "").split():
             return each
-        editable = _editable_folder(each)
+        editable = linked_folder(each.read_text("direct_url.json"))
         if editable is not None and any((base / package).is_dir() for base in (editable / "src", editable)):
             return each
         first = {PurePosixPath(str(file)).parts[0] for file in (each.files or ())[:MOST_FILES]}
@@ -138,9 +133,9 @@ def _zip_of(site: Path) -> Path | None:
     return None
 
 
-def _recorded(found: metadata.Distribution, site: Path) -> Iterator[Path]:
+def _recorded(distribution: metadata.Distribution, site: Path) -> Iterator[Path]:
     """The folders and files of a distribution: a package as its folder, of a namespace only what is its own."""
-    files = [PurePosixPath(str(file)) for file in (found.files or ())[:MOST_FILES]]
+    files = [PurePosixPath(str(file)) for file in (distribution.files or ())[:MOST_FILES]]
     kept = [each for each in files if _is_of_source(each)]
     packages = {each.parent for each in kept if each.name in ("__init__.py", "__init__.pyi")}
     packages |= {PurePosixPath(each.parts[0]) for each in kept if each.parts[0].endswith("-stubs")}
@@ -151,7 +146,7 @@ def _recorded(found: metadata.Distribution, site: Path) -> Iterator[Path]:
     folders = {each.parent for each in alone if len(each.parts) > 1}
     yield from (site.joinpath(*each.parts) for each in sorted(folders) if not folders.intersection(each.parents))
     yield from (site / each.name for each in sorted(alone) if len(each.parts) == 1)
-    if (readme := _metadata_file(found)) is not None:
+    if (readme := _metadata_file(distribution)) is not None:
         yield readme
 
 
@@ -163,27 +158,19 @@ def _is_of_source(path: PurePosixPath) -> bool:
     return path.suffix in _SOURCE or path.name.endswith(tuple(EXTENSION_SUFFIXES))
 
 
-def _metadata_file(found: metadata.Distribution) -> Path | None:
+def _metadata_file(distribution: metadata.Distribution) -> Path | None:
     """The file with the description, which is the README of most packages."""
-    for file in found.files or ():
+    for file in distribution.files or ():
         if file.name in ("METADATA", "PKG-INFO") and len(file.parts) == 2:  # noqa: PLR2004 - the folder and the file
-            return Path(str(found.locate_file(file)))
+            return Path(str(distribution.locate_file(file)))
     return None
 
 
-def _editable_folder(found: metadata.Distribution) -> Path | None:
-    try:
-        said = read_json(found.read_text("direct_url.json") or "null")
-        address = urlsplit(said["url"])
-        is_editable = said["dir_info"]["editable"] is True and address.scheme == "file"
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return None
-    return Path(unquote(address.path)) if is_editable else None
-
-
-def _of_project(found: metadata.Distribution, folder: Path) -> Iterator[Path]:
+def _of_project(distribution: metadata.Distribution, folder: Path) -> Iterator[Path]:
     """The packages of a project that is installed as a link, and its documentation; not the rest of its folder."""
-    named = (found.read_text("top_level.txt") or "").split() or [re.sub(r"[-.]+", "_", found.metadata["Name"] or "")]
+    named = (distribution.read_text("top_level.txt") or "").split() or [
+        re.sub(r"[-.]+", "_", distribution.metadata["Name"] or "")
+    ]
     places = [each for base in (folder / "src", folder) for name in named if (each := base / name).is_dir()]
     places += [each for base in (folder / "src", folder) for name in named if (each := base / f"{name}.py").is_file()]
     if not places:  # the distribution's name is not the package's

@@ -59,7 +59,7 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 
 def prompt_of(question: str, package: str, version: str) -> str:
-    """What the agent is asked to do."""
+    """The prompt for the agent."""
     return (
         f"Answer a question about the Python package {package} {version} from its source.\n\n"
         f"Question: {question}\n\n"

@@ -1,4 +1,4 @@
-"""What a research may do: read the source of its packages, call its two tools, and nothing else."""
+"""Limits a research: it may read the source of its packages, call its two tools, and nothing else."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class ResearchLimit:
         self._sources = sources
 
     def opens(self, path: str, tool: str) -> bool:
-        """Whether *path*, outside the workspace, may be opened for *tool*."""
+        """True if *path*, outside the workspace, may be opened for *tool*."""
         return tool == "read" and self._holds(path)
 
     def verdict(self, request: PolicyRequest, verdict: Verdict) -> Verdict:
-        """What the policy's *verdict* about *request* becomes: allowed or denied, never asked."""
+        """The final verdict about *request*: allowed or denied, never asked."""
         if verdict.outcome == "deny" and verdict.rule is not None:
             return verdict
         if self._is_reading(request) and verdict.floor in _FLOORS:
@@ -63,7 +63,7 @@ class ResearchLimit:
 
 
 def _is_own_tool(request: PolicyRequest) -> bool:
-    """Whether the agent asks for leave to call one of the two tools. A command or a file in it makes it another."""
+    """True if the agent asks for leave to call one of the two tools. A command or a file in it makes it another."""
     if request.kind != "permission" or request.command is not None or request.files or request.preview:
         return False
     return request.asked in {None, "other", "read", "search", "fetch", "think"} and bool(

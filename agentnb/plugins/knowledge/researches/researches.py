@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections import OrderedDict, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,9 +19,10 @@ from agentnb.folders import data_folder
 from agentnb.host.conversation import Conversation
 from agentnb.host.session_options import Configuration
 from agentnb.ids import new_id
-from agentnb.kernel.content import said
+from agentnb.kernel.content import text_result
+from agentnb.plugins.knowledge.distributions import normal_name
 from agentnb.plugins.knowledge.research.download import check_version, fetched_source
-from agentnb.plugins.knowledge.research.findings import Finding, Research, read_findings
+from agentnb.plugins.knowledge.research.findings import Research, ResearchFinding, read_findings
 from agentnb.plugins.knowledge.research.source import PackageSource, installed_source
 from agentnb.plugins.knowledge.research.tools import prompt_of
 from agentnb.plugins.knowledge.researches.limit import ResearchLimit
@@ -88,12 +88,12 @@ class Researches:
         async with self._slots:
             run = ResearchRun(self._host, configuration, partial(self._source, authorize=ask), source, question)
             self._keep(run.conversation)
-            found = await run.result(self.seconds, self.tokens)
-        if not source.is_editable and found.is_checked:
-            self._cache[key] = found
+            answer = await run.result(self.seconds, self.tokens)
+        if not source.is_editable and answer.is_checked:
+            self._cache[key] = answer
             while len(self._cache) > MOST_CACHED:
                 self._cache.popitem(last=False)
-        return found
+        return answer
 
     async def _source(self, package: str, version: str | None, authorize: Authorize) -> PackageSource:
         folder = sources_folder()
@@ -110,9 +110,9 @@ class Researches:
         await authorize(PolicyRequest(kind="permission", title=title, asked="fetch"))
         return await fetched_source(package, version, folder, environ=os.environ)
 
-    def session_of(self, found: Research) -> str | None:
+    def session_of(self, answer: Research) -> str | None:
         """The URI of the conversation that found it, while it is open."""
-        talks = (each for each in self._kept if each.tab_id == found.session and not each.closed)
+        talks = (each for each in self._kept if each.tab_id == answer.session and not each.closed)
         return next((each.session.uri for each in talks), None)
 
     def _keep(self, conversation: Conversation) -> None:
@@ -147,7 +147,7 @@ class ResearchRun:
         self._source = source
         self._sources = [source]
         self._question = question
-        self._findings: tuple[Finding, ...] = ()
+        self._findings: tuple[ResearchFinding, ...] = ()
         self._ended = asyncio.Event()
         tools = ResearchTools(self.call)
         self.conversation = Conversation(
@@ -185,28 +185,28 @@ class ResearchRun:
 
     async def call(self, name: str, arguments: Any) -> Any:
         """Carry out a call of one of the two tools; the result is an MCP ``CallToolResult``."""
-        given = arguments if isinstance(arguments, dict) else {}
+        values = arguments if isinstance(arguments, dict) else {}
         try:
             if name == "get_package_source":
-                package, version = given.get("package"), given.get("version")
+                package, version = values.get("package"), values.get("version")
                 if not isinstance(package, str) or not isinstance(version, str | None):
                     raise UsageError("get_package_source takes 'package' and 'version', both texts.")
-                return said((await self._located(package, version)).described())
-            self._findings = read_findings(given.get("findings"), self._sources)
+                return text_result((await self._located(package, version)).described())
+            self._findings = read_findings(values.get("findings"), self._sources)
         except AgentnbError as error:
-            return said(str(error), failed=True)
+            return text_result(str(error), failed=True)
         self._ended.set()
-        return said("Returned. The research is over: say nothing more.")
+        return text_result("Returned. The research is over: say nothing more.")
 
     async def _located(self, package: str, version: str | None) -> PackageSource:
         own = self._source
-        names = {re.sub(r"[-_.]+", "-", each).lower() for each in (package, own.package)}
+        names = {normal_name(each) for each in (package, own.package)}
         if len(names) == 1 and version in (None, own.version):
             return own
-        found = await self._find(package, version)
-        if found not in self._sources:
-            self._sources.append(found)
-        return found
+        source = await self._find(package, version)
+        if source not in self._sources:
+            self._sources.append(source)
+        return source
 
     def _look(self, turn_id: str, tokens: int) -> None:
         usage = self.conversation.session.state.context_usage
@@ -248,7 +248,7 @@ class ResearchRun:
         text = "".join(part.content for part in parts if isinstance(part, MarkdownResponsePart)).strip()
         if not text:
             raise AgentError("The agent ended the research without an answer.", hint="Ask again, or another agent.")
-        return replace(about, findings=(Finding(text=text[:8_000]),), is_checked=False)
+        return replace(about, findings=(ResearchFinding(text=text[:8_000]),), is_checked=False)
 
 
 async def _allow(request: PolicyRequest) -> PolicyRequest:
@@ -266,7 +266,7 @@ def sources_folder() -> Path:
 
 
 def _configuration(parent: Configuration, source: PackageSource) -> Configuration:
-    """What the agent of a research is started with: a process of its own, in an empty folder, without MCP servers."""
+    """The configuration of a research's agent: a process of its own, in an empty folder, without MCP servers."""
     folder = data_folder() / "research" / "empty"
     for each in (folder, sources_folder()):
         each.mkdir(parents=True, exist_ok=True, mode=0o700)

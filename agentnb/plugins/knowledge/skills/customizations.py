@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentnb.host.session_options import Configuration
-    from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
     from agentnb.plugins.knowledge.skills.offers import SkillOffer
+    from agentnb.plugins.knowledge.skills.scan import FoundSkill
 
 
 def customizations(configuration: Configuration, *, asks: bool) -> list[dict[str, Any]]:

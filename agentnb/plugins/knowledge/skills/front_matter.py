@@ -30,7 +30,7 @@ def split_front_matter(text: str) -> tuple[dict[str, str | dict[str, str]], str]
 
 
 def _mapping(lines: list[str]) -> dict[str, str | dict[str, str]]:
-    found: dict[str, str | dict[str, str]] = {}
+    fields: dict[str, str | dict[str, str]] = {}
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -42,15 +42,15 @@ def _mapping(lines: list[str]) -> dict[str, str | dict[str, str]]:
         inner = _indented(lines, at)
         at += len(inner)
         key, value = match["key"], (match["value"] or "").strip()
-        if key in found:
+        if key in fields:
             raise ValueError(f"Its front matter has {key!r} twice.")
         if (block := _BLOCK.match(value)) is not None:
-            found[key] = _block(inner, block["style"])
+            fields[key] = _block(inner, block["style"])
         elif not value and any(map(_KEY.match, (each.strip() for each in inner if each.strip()))):
-            found[key] = {name: str(said) for name, said in _mapping([each.strip() for each in inner]).items()}
+            fields[key] = {name: str(text) for name, text in _mapping([each.strip() for each in inner]).items()}
         else:
-            found[key] = _text(" ".join([value, *(each.strip() for each in inner)]).strip())
-    return found
+            fields[key] = _text(" ".join([value, *(each.strip() for each in inner)]).strip())
+    return fields
 
 
 def _indented(lines: list[str], start: int) -> list[str]:
@@ -68,10 +68,10 @@ def _block(lines: list[str], style: str) -> str:
 def _text(value: str) -> str:
     if value.startswith('"'):
         try:
-            found = read_json(value)
+            text = read_json(value)
         except ValueError:
             raise ValueError(f"Its front matter has a text that is not closed: {value[:60]!r}.") from None
-        return str(found)
+        return str(text)
     if value.startswith("'"):
         if len(value) == 1 or not value.endswith("'"):
             raise ValueError(f"Its front matter has a text that is not closed: {value[:60]!r}.")

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import functools
-import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
+from agentnb.plugins.knowledge.distributions import normal_name
 from agentnb.plugins.knowledge.skills.offers import offer_of
-from agentnb.plugins.knowledge.skills.scan import SkillScan, workspace_skills
+from agentnb.plugins.knowledge.skills.scan import FoundSkill, SkillScan, workspace_skills
 from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
 from agentnb.plugins.knowledge.skills.trust import SkillTrust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from agentnb.plugins.knowledge.skills.offers import SkillOffer
     from agentnb.plugins.knowledge.skills.scan import SkillFolder
 
 WORKSPACE = "workspace"
-"""What skills of the workspace have in the place of a package."""
+"""The package's name for skills of the workspace."""
 OWN_PACKAGE = "jupyter-agentnb"
 """agentnb's own distribution: who runs it trusts it."""
 MOST_OFFERS = 20
@@ -56,8 +55,8 @@ class SkillLibrary:
         folders = self._scan.installed()
         if self._workspace is not None:
             folders += workspace_skills(self._workspace)
-        found = [self._found(each) for each in folders]
-        return sorted(found, key=lambda each: (not each.imported, each.id))
+        skills = [self._found(each) for each in folders]
+        return sorted(skills, key=lambda each: (not each.imported, each.id))
 
     def offered(self) -> list[FoundSkill]:
         """Those that agents get: trusted and without a problem."""
@@ -71,6 +70,22 @@ class SkillLibrary:
         """The files of a skill that agents get, by their paths in its folder."""
         return files_of(named_skill(named, self.offered()).folder)
 
+    def answer(self, arguments: Mapping[str, Any]) -> str:
+        """The answer to an agent's call of the tool that lists and reads skills."""
+        if "skill" in arguments:
+            text = self.read(arguments["skill"], arguments.get("file", SKILL_FILE))
+            others = (
+                [] if "file" in arguments else [name for name in self.files(arguments["skill"]) if name != SKILL_FILE]
+            )
+            return text + (f"\n\nOther files of this skill: {', '.join(others)}" if others else "")
+        if "file" in arguments:
+            raise UsageError("A file belongs to a skill.", hint="Name the skill, too.")
+        lines = [
+            f"{each.id} ({each.package} {each.version}{', imported' if each.imported else ''}): {each.description}"
+            for each in self.offered()
+        ]
+        return "\n".join(lines) or "No installed package brings a skill that the user trusts."
+
     def offers(self) -> list[SkillOffer]:
         """The packages that this process has imported, and whose skills the user neither trusts nor refuses.
 
@@ -79,24 +94,22 @@ class SkillLibrary:
         packages: dict[str, list[FoundSkill]] = {}
         for each in self.skills():
             packages.setdefault(each.package, []).append(each)
-        asked = [
+        undecided = [
             skills
             for name, skills in packages.items()
             if name not in {WORKSPACE, OWN_PACKAGE} and any(each.imported for each in skills)
             if any(not each.trusted and not each.refused for each in skills)
         ]
-        offers = [offer for offer in map(offer_of, asked) if offer.skills and not self._is_decided(offer)]
+        offers = [offer for offer in map(offer_of, undecided) if offer.skills and not self._is_decided(offer)]
         return offers[:MOST_OFFERS]
 
     def _is_decided(self, offer: SkillOffer) -> bool:
         """Also where the choices cannot be read: an answer could not be written down either."""
         try:
-            trusted = self._trust.find(offer.package, offer.version)
-            refused = self._trust.find_refused(offer.package, offer.version)
+            choices = self._trust.of_version(offer.package, offer.version)
         except UsageError:
             return True
-        chosen = [*([trusted.digests] if trusted else []), *([refused.refused] if refused else [])]
-        return offer.digests in chosen
+        return any(offer.digests == (each.refused or each.digests) for each in choices)
 
     def trust(self, package: str, *, shown: str | None = None) -> list[FoundSkill]:
         """Let agents have the skills of a package, in the version that is installed."""
@@ -110,11 +123,11 @@ class SkillLibrary:
         self._trust.refuse(offer.package, offer.version, offer.digests)
 
     def _offer(self, package: str, shown: str | None) -> SkillOffer:
-        found = self.of_package(package)
-        if found[0].package == WORKSPACE:
+        skills = self.of_package(package)
+        if skills[0].package == WORKSPACE:
             hint = "agentnb.trust() or `agentnb trust` trusts the folder."
             raise UsageError("The skills of a workspace count where you trust the workspace.", hint=hint)
-        offer = offer_of(found)
+        offer = offer_of(skills)
         if shown is not None and offer.digest != shown:
             message = f"The skills of {offer.package} have changed since they were shown, so nothing was chosen."
             raise UsageError(message, hint="Look at them again.")
@@ -122,17 +135,17 @@ class SkillLibrary:
 
     def revoke(self, package: str) -> bool:
         """Take the skills of a package from agents, and do not ask for them again; False where it was not trusted."""
-        return self._trust.revoke(_normal(package))
+        return self._trust.revoke(normal_name(package))
 
     def of_package(self, package: str) -> list[FoundSkill]:
         """The skills of one package."""
-        found = [each for each in self.skills() if each.package == _normal(package)]
-        if not found:
+        skills = [each for each in self.skills() if each.package == normal_name(package)]
+        if not skills:
             names = ", ".join(dict.fromkeys(each.package for each in self.skills()))
             raise UsageError(
                 f"The package {package!r} has no skills.", hint=f"Packages with skills: {names or 'none'}."
             )
-        return found
+        return skills
 
     def _found(self, place: SkillFolder) -> FoundSkill:
         name, description, problem, trusted, refused = place.folder.name, "", "", False, False
@@ -157,35 +170,31 @@ class SkillLibrary:
         )
 
     def _is_trusted(self, place: SkillFolder, name: str) -> tuple[bool, str]:
-        """Whether the user trusts the skill; and why they are asked again, where it changed."""
+        """Tells whether the user trusts the skill, and why they are asked again where it changed."""
         if place.package == WORKSPACE:
             return self._workspace is not None and self._trusts_workspace(self._workspace), ""
         if place.package == OWN_PACKAGE:
             return True, ""
-        given = self._trust.find(place.package, place.version)
-        if given is None:
+        trusted = [each for each in self._trust.of_version(place.package, place.version) if not each.refused]
+        if not trusted:
             return False, ""
-        if given.digests.get(name) == digest_of(place.folder):
+        if trusted[0].digests.get(name) == digest_of(place.folder):
             return True, ""
         return False, "It has changed since you trusted its package. Look at it, and trust the package again."
 
     def _is_refused(self, place: SkillFolder, name: str) -> bool:
-        refused = self._trust.find_refused(place.package, place.version)
-        return refused is not None and refused.refused.get(name) == digest_of(place.folder)
+        choices = self._trust.of_version(place.package, place.version)
+        return any(each.refused and each.refused.get(name) == digest_of(place.folder) for each in choices)
 
 
 def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:
     """The skill that is meant."""
     offered = [*skills]
-    found = [each for each in offered if named in {each.id, each.name}]
-    if len(found) == 1:
-        return found[0]
-    ids = ", ".join(each.id for each in found or offered)
-    if found:
-        raise UsageError(f"{len(found)} skills are called {named!r}.", hint=f"Name one by its id: {ids}.")
+    matches = [each for each in offered if named in {each.id, each.name}]
+    if len(matches) == 1:
+        return matches[0]
+    ids = ", ".join(each.id for each in matches or offered)
+    if matches:
+        raise UsageError(f"{len(matches)} skills are called {named!r}.", hint=f"Name one by its id: {ids}.")
     hint = f"There are: {ids}." if ids else "The user trusts no package's skills yet."
     raise UsageError(f"There is no skill {named!r} for agents.", hint=hint)
-
-
-def _normal(package: str) -> str:
-    return re.sub(r"[-_.]+", "-", package.strip()).lower()

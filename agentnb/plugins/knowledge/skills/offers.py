@@ -1,4 +1,4 @@
-"""What the user sees of a package's skills before they trust it, and a digest of that: trust is for what was shown."""
+"""The skills of a package as a user sees them before they trust it, with a digest: trust is for what was shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
+    from agentnb.plugins.knowledge.skills.scan import FoundSkill
 
 MOST_LINES = 10
 """Suspicious lines of one skill that are shown; the others are counted."""
@@ -55,15 +55,15 @@ class SkillOffer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def offer_of(skills: Sequence[FoundSkill]) -> SkillOffer:
-    """What is shown of the skills of one package; those that cannot be used are left out."""
-    shown: list[ShownSkill] = []
+    """The offer of the skills of one package; those that cannot be used are left out."""
+    offered: list[ShownSkill] = []
     digests: dict[str, str] = {}
     for each in skills:
         with contextlib.suppress(UsageError):  # it cannot be used, trusted or not
             name, digest, one = read_skill(each.folder).name, digest_of(each.folder), _shown(each)
             digests[name] = digest
-            shown.append(one)
-    return SkillOffer(package=skills[0].package, version=skills[0].version, skills=tuple(shown), digests=digests)
+            offered.append(one)
+    return SkillOffer(package=skills[0].package, version=skills[0].version, skills=tuple(offered), digests=digests)
 
 
 def _shown(skill: FoundSkill) -> ShownSkill:

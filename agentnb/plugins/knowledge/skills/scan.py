@@ -14,11 +14,10 @@ import re
 import sys
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from agentnb.safe_json import read_json
+from agentnb.plugins.knowledge.distributions import linked_folder, normal_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,6 +41,21 @@ class SkillFolder(msgspec.Struct, frozen=True, kw_only=True):
     is_editable: bool = False
 
 
+class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill as the user sees it."""
+
+    id: str
+    name: str
+    description: str
+    package: str
+    version: str
+    folder: Path
+    trusted: bool = False
+    refused: bool = False
+    imported: bool = False
+    problem: str = ""
+
+
 class SkillScan:
     """Keeps what it found: after the first time only what was installed meanwhile is read."""
 
@@ -51,21 +65,21 @@ class SkillScan:
 
     def installed(self) -> list[SkillFolder]:
         """The skills of all installed distributions, by distribution; the first of a name counts, as for imports."""
-        found: dict[str, tuple[SkillFolder, ...]] = {}
+        packages: dict[str, tuple[SkillFolder, ...]] = {}
         for path in dict.fromkeys(sys.path if self._paths is None else self._paths):
             for name, info in _distributions(path or os.curdir):
-                if name not in found:
-                    found[name] = self._skills_of(name, info)
-        return [skill for name in sorted(found) for skill in found[name]]
+                if name not in packages:
+                    packages[name] = self._skills_of(name, info)
+        return [skill for name in sorted(packages) for skill in packages[name]]
 
     def _skills_of(self, name: str, info: str) -> tuple[SkillFolder, ...]:
         state = _state(info)
         known = self._known.get(info)
         if known is None or known[0] != state:
-            found = _read_distribution(name, Path(info))
+            folders = _read_distribution(name, Path(info))
             # The source of an editable install changes without its list of files: it is searched each time.
-            is_editable = _editable_folder(Path(info)) is not None
-            known = self._known[info] = (() if is_editable else state, found)
+            is_editable = linked_folder(_text(Path(info) / "direct_url.json")) is not None
+            known = self._known[info] = (() if is_editable else state, folders)
         return known[1]
 
 
@@ -90,31 +104,31 @@ def _distributions(path: str) -> Iterator[tuple[str, str]]:
         return
     for each in names:
         if (match := _INFO.fullmatch(each)) is not None:
-            yield re.sub(r"[-_.]+", "-", match["name"]).lower(), os.path.join(path, each)  # noqa: PTH118 - 300 of them
+            yield normal_name(match["name"]), os.path.join(path, each)  # noqa: PTH118 - 300 of them
 
 
 def _state(info: str) -> tuple[int, ...]:
     try:
-        found = os.stat(info)  # noqa: PTH116 - 300 of them, each time
+        status = os.stat(info)  # noqa: PTH116 - 300 of them, each time
     except OSError:
         return ()
-    return found.st_mtime_ns, found.st_ino
+    return status.st_mtime_ns, status.st_ino
 
 
 def _read_distribution(name: str, info: Path) -> tuple[SkillFolder, ...]:
     match = _INFO.fullmatch(info.name)
     version = match["version"] if match is not None else ""
     site = info.parent
-    editable = _editable_folder(info)
+    editable = linked_folder(_text(info / "direct_url.json"))
     if editable is not None:
-        found = [(folder, module) for folder, module in _in_source(editable)]
+        folders = [(folder, module) for folder, module in _in_source(editable)]
     else:
-        found = [*_recorded(info, site), *_named(info, site)]
+        folders = [*_recorded(info, site), *_named(info, site)]
     made = {
         folder: SkillFolder(
             folder=folder, package=name, version=version, module=module, is_editable=editable is not None
         )
-        for folder, module in found
+        for folder, module in folders
     }
     return tuple(made.values())[:MOST_OF_A_FOLDER]
 
@@ -133,7 +147,7 @@ def _recorded(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _named(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
-    """What entry points name; the package is not imported."""
+    """The skills that entry points name; the package is not imported."""
     section = ""
     for line in _text(info / "entry_points.txt").splitlines():
         text = line.strip()
@@ -143,16 +157,6 @@ def _named(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
             parts = text.partition("=")[2].partition("[")[0].strip().replace(":", ".").split(".")
             if all(part.isidentifier() for part in parts):
                 yield from ((folder, parts[0]) for folder in _with_skill(site.joinpath(*parts)))
-
-
-def _editable_folder(info: Path) -> Path | None:
-    try:
-        said = read_json(_text(info / "direct_url.json") or "null")
-        address = urlsplit(said["url"])
-        is_editable = said["dir_info"]["editable"] is True and address.scheme == "file"
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return None
-    return Path(unquote(address.path)) if is_editable else None
 
 
 def _in_source(folder: Path) -> Iterator[tuple[Path, str]]:

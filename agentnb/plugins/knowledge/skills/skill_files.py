@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class SkillText(msgspec.Struct, frozen=True, kw_only=True):
-    """What a ``SKILL.md`` says."""
+    """The content of a ``SKILL.md``."""
 
     name: str
     description: str
@@ -37,10 +37,10 @@ def read_skill(folder: Path) -> SkillText:
     """The ``SKILL.md`` of a skill."""
     text = read_file(folder, SKILL_FILE)
     try:
-        said, body = split_front_matter(text)
+        fields, body = split_front_matter(text)
     except ValueError as error:
         raise UsageError(f"{folder / SKILL_FILE} is not a skill. {error}") from None
-    name, description = _said(said, "name"), _said(said, "description")
+    name, description = _said(fields, "name"), _said(fields, "description")
     wrong = ""
     if len(name) > LONGEST_NAME or _NAME.fullmatch(name) is None:
         wrong = f"A name has 1 to {LONGEST_NAME} small letters, digits and single hyphens, unlike {name[:80]!r}."
@@ -50,9 +50,9 @@ def read_skill(folder: Path) -> SkillText:
         wrong = f"A description has 1 to {LONGEST_DESCRIPTION:,} characters, not {len(description):,}."
     if wrong:
         raise UsageError(f"{folder / SKILL_FILE} is not a skill. {wrong}")
-    compatibility = _said(said, "compatibility")[:LONGEST_COMPATIBILITY]
+    compatibility = _said(fields, "compatibility")[:LONGEST_COMPATIBILITY]
     return SkillText(
-        name=name, description=description, compatibility=compatibility, license=_said(said, "license"), body=body
+        name=name, description=description, compatibility=compatibility, license=_said(fields, "license"), body=body
     )
 
 
@@ -66,8 +66,8 @@ def read_file(folder: Path, name: str) -> str:
         # O_NONBLOCK: a named pipe would wait for somebody who writes.
         descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise UsageError(f"{name!r} is not a file.")
             data = file.read(LARGEST_FILE + 1)
     except OSError as error:
@@ -82,14 +82,14 @@ def read_file(folder: Path, name: str) -> str:
 
 def files_of(folder: Path) -> list[str]:
     """The files of a skill by their paths in its folder, sorted; links are not followed."""
-    found: list[str] = []
+    names: list[str] = []
     for place, folders, files in os.walk(folder, followlinks=False):
         depth = len(Path(place).relative_to(folder).parts)
         folders[:] = sorted(each for each in folders if each != "__pycache__") if depth < MOST_DEPTH else []
-        found += [(Path(place) / each).relative_to(folder).as_posix() for each in files]
-        if len(found) > MOST_FILES:
+        names += [(Path(place) / each).relative_to(folder).as_posix() for each in files]
+        if len(names) > MOST_FILES:
             raise UsageError(f"The skill in {folder} has more than {MOST_FILES} files.")
-    return sorted(found)
+    return sorted(names)
 
 
 def digest_of(folder: Path) -> str:
@@ -105,6 +105,6 @@ def digest_of(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _said(said: dict[str, str | dict[str, str]], key: str) -> str:
-    value = said.get(key, "")
+def _said(fields: dict[str, str | dict[str, str]], key: str) -> str:
+    value = fields.get(key, "")
     return value if isinstance(value, str) else ""

@@ -55,14 +55,9 @@ class SkillTrust:
             message = f"{self.path} cannot be read, so no skill is trusted: {error}."
             raise UsageError(message, hint="Mend or delete the file.") from None
 
-    def find(self, package: str, version: str) -> TrustedPackage | None:
-        """The trust in a package of one version; None where the user did not give it."""
-        return next((each for each in self.trusted() if (each.package, each.version) == (package, version)), None)
-
-    def find_refused(self, package: str, version: str) -> TrustedPackage | None:
-        """What the user refuses of a package of one version; None where they did not."""
-        refused = (each for each in self.choices() if each.refused)
-        return next((each for each in refused if (each.package, each.version) == (package, version)), None)
+    def of_version(self, package: str, version: str) -> list[TrustedPackage]:
+        """The choices about a package of one version."""
+        return [each for each in self.choices() if (each.package, each.version) == (package, version)]
 
     def trust(self, package: str, version: str, digests: dict[str, str]) -> None:
         """Trust a package as it is now, instead of its other versions."""

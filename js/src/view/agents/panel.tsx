@@ -77,15 +77,15 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
   const run = () => {
     ask(false);
     ours.add(provider);
-    during(`Starting the install of ${name}…`, async () => {
-      try {
-        await context.request("installAgent", { agent: provider, command: install ?? "" });
-        return "";
-      } catch (error) {
-        ours.delete(provider);
-        throw error;
-      }
-    });
+    during(`Starting the install of ${name}…`, () =>
+      context.request("installAgent", { agent: provider, command: install ?? "" }).then(
+        () => "",
+        (error: unknown) => {
+          ours.delete(provider);
+          throw error;
+        },
+      ),
+    );
   };
   const check = () =>
     during(`Checking ${name}…`, async () => {
@@ -131,15 +131,9 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
   );
 }
 
-interface QuestionProps {
-  name: string;
-  command: string;
-  onRun: () => void;
-  onCancel: () => void;
-}
-
 /** The exact command, before it is run. */
-function Question({ name, command, onRun, onCancel }: QuestionProps) {
+function Question(props: { name: string; command: string; onRun: () => void; onCancel: () => void }) {
+  const { name, command, onRun, onCancel } = props;
   const button = useFocused<HTMLButtonElement>();
   return (
     <div class="agent-question" role="group" aria-label={`Install ${name}?`}>
@@ -172,11 +166,7 @@ const STATES = new Map([
 /** An install: its terminal, how it is, and *Stop* while it runs. */
 function Setup({ name, agent, setup, context }: SetupProps) {
   const { said, isWaiting, during } = useSaying(context);
-  const stop = () =>
-    during("Stopping…", async () => {
-      await context.request("stopInstall", { agent });
-      return "";
-    });
+  const stop = () => during("Stopping…", () => context.request("stopInstall", { agent }).then(() => ""));
   return (
     <div class="column agent-setup">
       <Terminal terminal={setup.terminal} />
@@ -200,12 +190,7 @@ function useSaying({ announce }: AgentsContext) {
   const during = async (waiting: string, work: () => Promise<string>) => {
     say(waiting);
     wait(true);
-    let outcome: string;
-    try {
-      outcome = await work();
-    } catch (error) {
-      outcome = reason(error);
-    }
+    const outcome = await work().catch(reason);
     wait(false);
     say(outcome);
     if (outcome) announce(outcome);

@@ -1,11 +1,12 @@
 /** The sessions that an agent keeps itself and the log does not have: asked for on a click, since the agent may start. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { AgentKeptSession } from "../../state/requests.gen";
-import { Button, TextButton } from "../controls";
+import { Button, TextButton, Trouble } from "../controls";
 import { Spinner } from "../icons";
-import { line, plain, reason } from "../plain";
+import { line, plain } from "../plain";
+import { useWork } from "../use-work";
 
 interface Props {
   /** Its name in the catalogue. */
@@ -16,44 +17,21 @@ interface Props {
   open: (uri: string) => void;
 }
 
+/** Mounted anew for another agent or scope. */
 export function AgentSessions({ agent, title, everywhere, request, open }: Props) {
   const [found, setFound] = useState<readonly AgentKeptSession[]>();
   const [cursor, setCursor] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState("");
-  const latest = useRef(0);
-  useEffect(() => {
-    latest.current += 1;
-    setFound(undefined);
-    setCursor(undefined);
-    setTrouble("");
-    setBusy(false);
-  }, [agent, everywhere]);
-  const run = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setTrouble("");
-    const number = latest.current;
-    try {
-      await work();
-    } catch (error) {
-      if (number === latest.current) setTrouble(reason(error));
-    }
-    if (number === latest.current) setBusy(false);
+  const { isBusy, trouble, run } = useWork();
+  const fetch = async () => {
+    const params = { agent, ...(everywhere && { everywhere }), ...(cursor !== undefined && { cursor }) };
+    const answer = await request("listAgentSessions", params);
+    setFound([...(found ?? []), ...answer.sessions]);
+    setCursor(answer.cursor);
   };
-  const fetch = () =>
-    run(async () => {
-      const number = latest.current;
-      const params = { agent, ...(everywhere && { everywhere }), ...(cursor !== undefined && { cursor }) };
-      const answer = await request("listAgentSessions", params);
-      if (number !== latest.current) return;
-      setFound([...(found ?? []), ...answer.sessions]);
-      setCursor(answer.cursor);
-    });
-  const take = (one: AgentKeptSession) =>
-    run(async () => {
-      const params = { agent, id: one.id, ...(one.cwd && { cwd: one.cwd }), ...(one.title && { title: one.title }) };
-      open((await request("openAgentSession", params)).channel);
-    });
+  const take = async (one: AgentKeptSession) => {
+    const params = { agent, id: one.id, ...(one.cwd && { cwd: one.cwd }), ...(one.title && { title: one.title }) };
+    open((await request("openAgentSession", params)).channel);
+  };
   return (
     <section aria-label={`Kept by ${title}`}>
       {found && <h4>Kept by {title} itself</h4>}
@@ -72,21 +50,17 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
             <Button
               disabled={isBusy}
               aria-label={`Open ${line(one.title, 60) || line(one.id, 60)}`}
-              onClick={() => void take(one)}
+              onClick={() => void run(() => take(one))}
             >
               Open
             </Button>
           </li>
         ))}
       </ul>
-      {trouble && (
-        <p class="history-trouble small" role="alert">
-          {line(trouble, 600)}
-        </p>
-      )}
+      <Trouble text={line(trouble, 600)} class="history-trouble small" />
       {isBusy && <Spinner />}
       {!isBusy && (!found || cursor !== undefined) && (
-        <TextButton class="history-own-more" onClick={() => void fetch()}>
+        <TextButton class="history-own-more" onClick={() => void run(fetch)}>
           {found ? "Show more" : `Show what ${title} keeps itself`}
         </TextButton>
       )}

@@ -1,7 +1,7 @@
 /** Above the list of conversations: what can be done with those that are selected, and what was deleted just now. */
 import { useState } from "preact/hooks";
+import { PlainBanner } from "../cards";
 import { Button } from "../controls";
-import { Spacer } from "../icons";
 import { count, line } from "../plain";
 import type { Deletion } from "./deletion";
 
@@ -18,9 +18,10 @@ interface SelectionProps {
 export function Selection({ number, archive, onAll, onArchive, onDelete, onCancel }: SelectionProps) {
   const [isSure, setSure] = useState(false);
   return (
-    <div class="banner plain-banner" role="group" aria-label="Selected conversations">
-      <span class="cut">{isSure ? `Delete ${several(number)}?` : `${count(number)} selected`}</span>
-      <Spacer />
+    <PlainBanner
+      label="Selected conversations"
+      text={isSure ? `Delete ${several(number)}?` : `${count(number)} selected`}
+    >
       {!isSure && <Button onClick={onAll}>Select all</Button>}
       {!isSure && (
         <Button disabled={number === 0} onClick={onArchive}>
@@ -31,7 +32,7 @@ export function Selection({ number, archive, onAll, onArchive, onDelete, onCance
         {isSure ? "Delete" : "Delete…"}
       </Button>
       <Button onClick={onCancel}>Cancel</Button>
-    </div>
+    </PlainBanner>
   );
 }
 
@@ -48,13 +49,11 @@ export function Deletions({ deletion, onKept }: { deletion: Deletion; onKept: (s
           onKept(`${what} ${isOne ? "is" : "are"} kept.`);
         };
         return (
-          <div key={id} class="banner plain-banner">
-            <span class="cut">Deleted {isOne ? `“${what}”` : what}</span>
-            <Spacer />
+          <PlainBanner key={id} text={`Deleted ${isOne ? `“${what}”` : what}`}>
             <Button data-undo={id} aria-label={`Undo: keep ${what}`} onClick={undo}>
               Undo
             </Button>
-          </div>
+          </PlainBanner>
         );
       })}
       {progress && (

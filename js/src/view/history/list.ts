@@ -74,12 +74,6 @@ export const FORMS = [
   ["ipynb", "Notebook", "application/x-ipynb+json"],
 ] as const;
 
-export type Form = (typeof FORMS)[number][0];
-
-export async function fetchDocument(request: Request, channel: string, form: Form): Promise<string> {
-  return (await request("exportSession", { channel, form })).text;
-}
-
 export interface Day {
   readonly name: string;
   readonly conversations: readonly Conversation[];

@@ -9,6 +9,7 @@ import type { RootState } from "../../state/types.gen";
 import { Button, Choice, TextButton, TextField } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
 import { Spinner } from "../icons";
+import { isFindKey, isHistoryKey } from "../keyboard";
 import { count, line, reason } from "../plain";
 import { isArchived } from "../status";
 import { useAfter } from "../use-work";
@@ -16,9 +17,8 @@ import { AgentSessions } from "./agent-sessions";
 import { Deletions, Selection, several } from "./banners";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
-import { isHistoryKey } from "./key";
 import { byDay, type Change, type Conversation, type Query, type Scope, type Show } from "./list";
-import { Row } from "./row";
+import { type Doings, Row } from "./row";
 import { Storage } from "./storage";
 import { type Found, PAUSE, useChanges, useList } from "./use-list";
 
@@ -102,16 +102,23 @@ function History({ context }: { context: HistoryContext }) {
   const active = shown.some(({ uri }) => uri === current) ? current : shown[0]?.uri;
   const mains = () => [...(list.current?.querySelectorAll<HTMLElement>(".history-main") ?? [])];
 
-  const open = async (one: Conversation) => {
-    setOpening(one.uri);
+  /** Does something with a conversation; says what could not be done with it, and why. */
+  const attempt = async (one: Conversation, done: string, work: () => Promise<unknown>, failed?: () => void) => {
     setTroubles(({ [one.uri]: _, ...others }) => others);
     try {
+      await work();
+    } catch (error) {
+      trouble(one.uri, `Couldn't be ${done}: ${reason(error)}`);
+      failed?.();
+    }
+  };
+  const open = (one: Conversation) => {
+    setOpening(one.uri);
+    const work = async () => {
       if (!openHere.has(one.uri)) await request("resumeSession", { channel: one.uri });
       context.open(one.uri);
-    } catch (error) {
-      trouble(one.uri, `Couldn't be opened: ${reason(error)}`);
-      setOpening(undefined);
-    }
+    };
+    return attempt(one, "opened", work, () => setOpening(undefined));
   };
   const remove = (one: Conversation) => {
     const at = shown.indexOf(one);
@@ -121,24 +128,17 @@ function History({ context }: { context: HistoryContext }) {
     deletion.remove([one]);
     announce(`Deleted ${line(one.title, 60)}. Undo is possible for ten seconds.`);
   };
-  const change = async (one: Conversation, wanted: Change) => {
-    setTroubles(({ [one.uri]: _, ...others }) => others);
-    try {
+  const change = (one: Conversation, wanted: Change) =>
+    attempt(one, doneBy(wanted), async () => {
       await request("updateSession", { channel: one.uri, ...wanted });
       announce(`${line(wanted.title ?? one.title, 60)} is ${doneBy(wanted)}.`);
-    } catch (error) {
-      trouble(one.uri, `Couldn't be ${doneBy(wanted)}: ${reason(error)}`);
-    }
-  };
-  const duplicate = async (one: Conversation) => {
-    try {
+    });
+  const duplicate = (one: Conversation) =>
+    attempt(one, "duplicated", async () => {
       await request("duplicateSession", { channel: one.uri });
       announce(`${line(one.title, 60)} is duplicated.`);
       refresh();
-    } catch (error) {
-      trouble(one.uri, `Couldn't be duplicated: ${reason(error)}`);
-    }
-  };
+    });
   const chosenOnes = shown.filter(({ uri }) => chosen?.has(uri));
   const endChoosing = () => {
     setChosen(undefined);
@@ -155,11 +155,21 @@ function History({ context }: { context: HistoryContext }) {
     for (const one of chosenOnes) await change(one, { archived: !isArchived });
     refresh();
   };
+  const doings: Doings = {
+    focus: ({ uri }) => setCurrent(uri),
+    choose: ({ uri }, isChosen) =>
+      setChosen((all) => new Set([...(all ?? [])].filter((one) => one !== uri).concat(isChosen ? uri : []))),
+    open,
+    remove,
+    change: (one, wanted) => change(one, wanted).then(refresh),
+    duplicate,
+    trouble,
+  };
   const narrow = (wanted: Partial<Query>) => setQuery({ ...query, search: typed, ...wanted });
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation(); // the chat's own keys are for its conversation
     if (event.key === "Escape" || isHistoryKey(event)) context.close();
-    else if (event.key === "f" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    else if (isFindKey(event)) {
       box.current?.focus();
       box.current?.select();
     } else {
@@ -268,18 +278,7 @@ function History({ context }: { context: HistoryContext }) {
                   busy={opening !== undefined}
                   isChosen={chosen?.has(one.uri)}
                   request={request}
-                  onFocus={() => setCurrent(one.uri)}
-                  onChoose={(isChosen) =>
-                    setChosen(
-                      (all) =>
-                        new Set([...(all ?? [])].filter((uri) => uri !== one.uri).concat(isChosen ? one.uri : [])),
-                    )
-                  }
-                  onOpen={() => void open(one)}
-                  onDelete={() => remove(one)}
-                  onChange={(wanted) => void change(one, wanted).then(refresh)}
-                  onDuplicate={() => void duplicate(one)}
-                  onTrouble={(why) => trouble(one.uri, why)}
+                  doings={doings}
                 />
               ))}
             </ul>
@@ -300,6 +299,7 @@ function History({ context }: { context: HistoryContext }) {
         )}
         {!found.isBusy && !found.hasMore && ownAgent && !query.search && !query.show && query.days === 0 && (
           <AgentSessions
+            key={`${ownAgent} ${query.scope === "everywhere"}`}
             agent={ownAgent}
             title={agents.find(([name]) => name === ownAgent)?.[1] ?? ownAgent}
             everywhere={query.scope === "everywhere"}

@@ -1,16 +1,16 @@
 /** One conversation of the history: what it is, where a search found it, its preview, and what can be done with it. */
 
-import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { SearchHit } from "../../state/requests.gen";
-import { Button, Form, useFocused } from "../controls";
-import { Icon, Spinner } from "../icons";
+import { Button, Trouble, useFocused } from "../controls";
+import { Icon, IconButton, Spinner } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";
+import { RenameForm } from "../rename";
 import { fileName, save } from "../save-file";
 import { useAnswer } from "../use-work";
-import { type Change, type Conversation, FORMS, fetchDocument, type Scope } from "./list";
+import { type Change, type Conversation, FORMS, type Scope } from "./list";
 
 interface Props {
   conversation: Conversation;
@@ -25,18 +25,24 @@ interface Props {
   /** Whether it is among those that are chosen; undefined where none are being chosen. */
   isChosen: boolean | undefined;
   request: Request;
-  onFocus: () => void;
-  onChoose: (isChosen: boolean) => void;
-  onOpen: () => void;
-  onDelete: () => void;
-  onChange: (change: Change) => void;
-  onDuplicate: () => void;
-  onTrouble: (why: string) => void;
+  doings: Doings;
+}
+
+/** What can be done with a conversation. */
+export interface Doings {
+  focus(one: Conversation): void;
+  choose(one: Conversation, isChosen: boolean): void;
+  open(one: Conversation): unknown;
+  remove(one: Conversation): void;
+  change(one: Conversation, change: Change): unknown;
+  duplicate(one: Conversation): unknown;
+  trouble(uri: string, why: string): void;
 }
 
 export function Row(props: Props) {
-  const { conversation, agent, scope, isOpen, isCurrent, trouble, busy, isChosen, request } = props;
-  const { onFocus, onChoose, onOpen, onDelete, onChange, onDuplicate, onTrouble } = props;
+  const { conversation, agent, scope, isOpen, isCurrent, trouble, busy, isChosen, request, doings } = props;
+  const onOpen = () => doings.open(conversation);
+  const onChange = (change: Change) => doings.change(conversation, change);
   const [isPreviewed, setPreviewed] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const [isRenaming, setRenaming] = useState(false);
@@ -59,23 +65,21 @@ export function Row(props: Props) {
     event.preventDefault();
     event.stopPropagation();
   };
-  const keepFile = (form: (typeof FORMS)[number]) => {
-    const [kind, , type] = form;
-    fetchDocument(request, conversation.uri, kind).then(
-      (text) => save(fileName(title).replace(/md$/, kind), new Blob([text], { type })),
-      (error: unknown) => onTrouble(`Couldn't be exported: ${reason(error)}`),
+  const keepFile = ([form, , type]: (typeof FORMS)[number]) =>
+    void request("exportSession", { channel: conversation.uri, form }).then(
+      ({ text }) => save(fileName(title).replace(/md$/, form), new Blob([text], { type })),
+      (error: unknown) => doings.trouble(conversation.uri, `Couldn't be exported: ${reason(error)}`),
     );
-  };
   const { pinned: isPinned, archived: isArchived } = conversation;
   const items: MenuItem[] = [
     ...(canOpen ? [{ name: "Rename", onSelect: () => setRenaming(true) }] : []),
     { name: isPinned ? "Unpin" : "Pin", onSelect: () => onChange({ pinned: !isPinned }) },
     { name: isArchived ? "Unarchive" : "Archive", onSelect: () => onChange({ archived: !isArchived }) },
-    { name: "Duplicate", onSelect: onDuplicate },
+    { name: "Duplicate", onSelect: () => doings.duplicate(conversation) },
     ...FORMS.map((form) => ({ name: `Export: ${form[1]}`, onSelect: () => keepFile(form) })),
   ];
   return (
-    <li class="history-row" onKeyDown={onKeyDown} onFocusIn={onFocus}>
+    <li class="history-row" onKeyDown={onKeyDown} onFocusIn={() => doings.focus(conversation)}>
       <div class="row history-line">
         {isChosen !== undefined && (
           <input
@@ -83,7 +87,7 @@ export function Row(props: Props) {
             aria-label={`Select ${title}`}
             checked={isChosen}
             disabled={!canDelete}
-            onChange={(event) => onChoose(event.currentTarget.checked)}
+            onChange={(event) => doings.choose(conversation, event.currentTarget.checked)}
           />
         )}
         <button
@@ -118,30 +122,26 @@ export function Row(props: Props) {
           </Button>
         )}
         {canDelete && (
-          <button
-            type="button"
-            class="icon-button"
+          <IconButton
+            name={`Delete ${title}`}
+            title="Delete"
+            icon="delete"
             tabIndex={tabIndex}
             disabled={busy}
-            aria-label={`Delete ${title}`}
-            title="Delete"
             onClick={() => setAsking(true)}
-          >
-            <Icon name="delete" />
-          </button>
+          />
         )}
         <Menu label={`More: ${title}`} items={items} placement="in-flow" disabled={busy} tabIndex={tabIndex}>
           <Icon name="more" />
         </Menu>
       </div>
       {isRenaming && (
-        <Rename
+        <RenameForm
+          class="row wraps history-ask"
           title={conversation.title}
-          onRename={(name) => {
-            keep();
-            onChange({ title: name });
-          }}
-          onKeep={keep}
+          onRename={(title) => onChange({ title })}
+          onDone={keep}
+          cancel={<Button onClick={keep}>Cancel</Button>}
         />
       )}
       {conversation.hits.length > 0 && (
@@ -151,12 +151,8 @@ export function Row(props: Props) {
           ))}
         </ul>
       )}
-      {isAsking && <Ask title={title} onDelete={onDelete} onKeep={keep} />}
-      {trouble && (
-        <p class="history-trouble small" role="alert">
-          {line(trouble, 600)}
-        </p>
-      )}
+      {isAsking && <Ask title={title} onDelete={() => doings.remove(conversation)} onKeep={keep} />}
+      <Trouble text={line(trouble, 600)} class="history-trouble small" />
       {isPreviewed && <PreviewOf conversation={conversation} title={title} request={request} />}
     </li>
   );
@@ -198,30 +194,6 @@ function Found({ hit }: { hit: SearchHit }) {
   );
 }
 
-function Rename({ title, onRename, onKeep }: { title: string; onRename: (name: string) => void; onKeep: () => void }) {
-  const box = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
-    box.current?.focus();
-    box.current?.select();
-  }, []);
-  return (
-    <Form
-      class="row wraps history-ask"
-      onSubmit={() => {
-        const name = box.current?.value.trim() ?? "";
-        if (name === "" || name === title) onKeep();
-        else onRename(name);
-      }}
-    >
-      <input ref={box} class="field" aria-label="Name of the conversation" maxLength={200} defaultValue={title} />
-      <Button type="submit" class="primary">
-        Rename
-      </Button>
-      <Button onClick={onKeep}>Cancel</Button>
-    </Form>
-  );
-}
-
 function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void; onKeep: () => void }) {
   const button = useFocused<HTMLButtonElement>();
   return (
@@ -238,7 +210,7 @@ function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void;
 function PreviewOf({ conversation, title, request }: { conversation: Conversation; title: string; request: Request }) {
   const { uri, modifiedAt } = conversation;
   const { answer: preview, trouble } = useAnswer(() => request("previewSession", { channel: uri }), [uri, modifiedAt]);
-  if (trouble) return <Trouble>{trouble}</Trouble>;
+  if (trouble) return <Trouble text={`Couldn't be read: ${trouble}`} class="history-trouble small" />;
   if (!preview) return <Spinner />;
   const shown = preview.turns.length;
   return (
@@ -258,13 +230,5 @@ function PreviewOf({ conversation, title, request }: { conversation: Conversatio
       ))}
       {shown === 0 && <p class="dim small">No turn of it has finished yet.</p>}
     </section>
-  );
-}
-
-function Trouble({ children }: { children: ComponentChildren }) {
-  return (
-    <p class="history-trouble small" role="alert">
-      Couldn't be read: {children}
-    </p>
   );
 }

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { ChangeStorageParams, KeptStorage } from "../../state/requests.gen";
-import { Button, TextButton, TextField } from "../controls";
+import { Button, TextButton, TextField, Trouble } from "../controls";
 import { Spinner } from "../icons";
 import { count, line, plain } from "../plain";
 import { useWork } from "../use-work";
@@ -143,11 +143,7 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
       <p class="small" role="status">
         {line(message, 2000)}
       </p>
-      {trouble && (
-        <p class="history-trouble small" role="alert">
-          {line(trouble, 600)}
-        </p>
-      )}
+      <Trouble text={line(trouble, 600)} class="history-trouble small" />
     </div>
   );
 }

@@ -4,18 +4,14 @@ import type { ReadonlySignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import { reason } from "../plain";
-import { type Conversation, fetchList, PAGE, type Query } from "./list";
+import { type Conversation, fetchList, type Listed, PAGE, type Query } from "./list";
 
 /** In milliseconds: a search is sent when typing has paused so long, and many changes count as one. */
 export const PAUSE = 200;
 /** How many conversations the kernel gives at once. */
 const MOST_AT_ONCE = 200;
 
-export interface Found {
-  readonly conversations: readonly Conversation[];
-  readonly hasMore: boolean;
-  readonly left: number;
-  readonly note: string;
+export interface Found extends Listed {
   readonly trouble: string;
   readonly isBusy: boolean;
 }

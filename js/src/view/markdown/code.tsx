@@ -1,5 +1,7 @@
 /** A code block: a bar with its language and what can be done with it, and the code, coloured once it is complete. */
+import { signal } from "@preact/signals";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Run } from "../../highlighting";
 import { CellButtons } from "../cell-buttons";
 import { ViewContext } from "../context";
 import { TextButton } from "../controls";
@@ -7,7 +9,7 @@ import { CopyButton } from "../copy";
 import { memo } from "../memo";
 import { LongText } from "../parts/long-text";
 import { line, reason } from "../plain";
-import { highlight, needHighlighting } from "./highlight";
+import type { Store } from "../store";
 
 /** Longer code is drawn in slices also while it grows, in characters. */
 const LONGEST_NODE = 24_000;
@@ -86,4 +88,37 @@ function LiveCode({ text }: { text: string }) {
     shown.current = text;
   }, [text]);
   return <code key="live" ref={element} />;
+}
+
+/* Syntax colours of code that is short enough; `js/src/highlighting.ts` makes them, once it is fetched. */
+type Highlight = (code: string, language: string) => Run[] | undefined;
+
+let isAsked = false;
+const highlighting = signal<Highlight>();
+
+/** Fetches what colours code, once for the page; where that fails, code stays plain until more of it is shown. */
+function needHighlighting(language: string | undefined, fetch: Store["module"]): void {
+  if (!language || isAsked || !fetch) return;
+  isAsked = true;
+  fetch("highlighting").then(
+    ({ default: highlight }) => {
+      highlighting.value = highlight as Highlight;
+    },
+    (error) => {
+      isAsked = false;
+      console.debug(error);
+    },
+  );
+}
+
+/** Longer code stays plain: grammars take up to a millisecond per hundred characters. */
+const LONGEST = 30_000;
+const LONGEST_LINE = 2_000;
+
+/** The pieces of `code`, or undefined where it stays plain; what draws them is drawn again when the colours are there. */
+function highlight(code: string, language: string | undefined): Run[] | undefined {
+  const coloured = highlighting.value;
+  if (!language || !coloured || code.length > LONGEST) return undefined;
+  if (code.split("\n").some((line) => line.length > LONGEST_LINE)) return undefined;
+  return coloured(code, language);
 }

@@ -188,40 +188,24 @@ interface Link {
 
 /** Reads from a `[`: a whole link (or plain brackets), or what there is of its label. */
 function readLink(text: string, at: number): Link {
-  const close = closingBracket(text, at);
+  const close = closingAt(text, at, "[", "]");
   if (close < 0) return { whole: false, end: text.length, label: text.slice(at + 1) };
   const label = text.slice(at + 1, close);
   const next = text[close + 1];
-  if (next === undefined) return { whole: false, end: text.length, label };
-  if (next === "(") {
-    const end = closingParenthesis(text, close + 1);
-    return end < 0 ? { whole: false, end: text.length, label } : { whole: true, end: end + 1, label };
-  }
-  if (next === "[") {
-    const end = text.indexOf("]", close + 2);
-    return end < 0 ? { whole: false, end: text.length, label } : { whole: true, end: end + 1, label };
-  }
-  return { whole: true, end: close + 1, label };
+  if (next !== undefined && next !== "(" && next !== "[") return { whole: true, end: close + 1, label };
+  const isTarget = next === "(";
+  const end = isTarget ? closingAt(text, close + 1, "(", ")", "\n") : next ? text.indexOf("]", close + 2) : -1;
+  return end < 0 ? { whole: false, end: text.length, label } : { whole: true, end: end + 1, label };
 }
 
-function closingBracket(text: string, at: number): number {
+/** Where the bracket at a place is closed, before an `end`; -1 where it is not. */
+function closingAt(text: string, at: number, open: string, close: string, end?: string): number {
   let depth = 0;
-  for (let i = at; i < text.length; i += 1) {
+  for (let i = at; i < text.length && text[i] !== end; i += 1) {
     const mark = text[i];
     if (mark === "\\") i += 1;
-    else if (mark === "[") depth += 1;
-    else if (mark === "]" && --depth === 0) return i;
-  }
-  return -1;
-}
-
-function closingParenthesis(text: string, at: number): number {
-  let depth = 0;
-  for (let i = at; i < text.length && text[i] !== "\n"; i += 1) {
-    const mark = text[i];
-    if (mark === "\\") i += 1;
-    else if (mark === "(") depth += 1;
-    else if (mark === ")" && --depth === 0) return i;
+    else if (mark === open) depth += 1;
+    else if (mark === close && --depth === 0) return i;
   }
   return -1;
 }

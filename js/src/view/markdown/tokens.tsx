@@ -7,7 +7,6 @@ import { safeHref } from "../links";
 import { LongText } from "../parts/long-text";
 import { line } from "../plain";
 import { CodeBlock } from "./code";
-import { unescapeEntities } from "./entities";
 import { Formula } from "./formula";
 import type { Align, Token } from "./token";
 
@@ -138,4 +137,22 @@ function drawImage(token: Token) {
       {label}
     </a>
   );
+}
+
+const REFERENCE = /&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});/g;
+const known = new Map<string, string>();
+
+/** Character references (`&amp;`, `&#8594;`) as the characters they stand for. */
+function unescapeEntities(text: string): string {
+  return text.includes("&") ? text.replace(REFERENCE, decode) : text;
+}
+
+/** One reference by the browser's own table; the pattern lets nothing else through to the parser. */
+function decode(reference: string): string {
+  let decoded = known.get(reference);
+  if (decoded === undefined) {
+    decoded = new DOMParser().parseFromString(reference, "text/html").documentElement.textContent ?? reference;
+    if (known.size < 500) known.set(reference, decoded);
+  }
+  return decoded;
 }

@@ -7,6 +7,7 @@ import type { Operations } from "../change-operations";
 import { type Change, changesOf, KINDS } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
 import { TextButton } from "../controls";
+import { FoldHead } from "../fold";
 import { Icon, IconButton, type IconName, Spacer, Spinner } from "../icons";
 import { bytes, count, line } from "../plain";
 import { type ChangeText, type Comparison, isOver, type Review, type Standing, type Store } from "../store";
@@ -45,14 +46,7 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
     if (atOnce && first !== undefined) compareFrom?.(first);
   }, [atOnce, first !== undefined]);
   const gap = own(store.gaps.value, channel);
-  if (!state)
-    return gap ? (
-      <p class="note">{line(gap, 600)}</p>
-    ) : (
-      <p class="note">
-        <Spinner /> Loading the changes…
-      </p>
-    );
+  if (!state) return gap ? <p class="note">{line(gap, 600)}</p> : <Loading text="Loading the changes…" />;
   return (
     <>
       {state.error && <p class="note">{line(state.error.message, 600)}</p>}
@@ -188,23 +182,15 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
   const [isOpen, open] = useMemory(`fold ${id}`, false);
   const { name, status, state, remarks, lines, was } = change;
   const hasBody = isComparable(change);
-  const chip = CHIPS[status];
   const label = (
     <>
       <Icon name={ICONS[change.kind]} />
-      {change.kind === "file" ? (
-        <PathName path={name} title={name} />
-      ) : (
-        <span class="path" title={name}>
-          {name}
-        </span>
-      )}
+      <PathName path={name} title={name} isWhole={change.kind !== "file"} />
     </>
   );
   const about = (
     <>
-      {chip && <span class="chip">{chip}</span>}
-      {STATES[state] && <span class="chip">{STATES[state]}</span>}
+      {[CHIPS[status], STATES[state]].map((word) => word && <span class="chip">{word}</span>)}
       <Spacer />
       {lines && <LineCount {...lines} />}
     </>
@@ -213,34 +199,39 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
   return (
     <li class={`change is-${state}`} data-open={isOpen}>
       <div class="row wraps change-row">
-        {!hasBody ? (
-          <div class="row fold-head bare">
-            {label}
-            {about}
-          </div>
-        ) : onCompare ? (
-          <div class="row fold-head">
-            <button
-              type="button"
-              class="fold-toggle"
-              aria-expanded={isOpen}
-              aria-label={`Show change of ${name}`}
-              onClick={toggle}
-            >
-              <Icon name="chevron" className="fold-mark" />
-            </button>
-            <button type="button" class="row compare" title="Compare side by side" onClick={() => onCompare(change.id)}>
-              {label}
-            </button>
-            {about}
-          </div>
-        ) : (
-          <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={toggle}>
-            <Icon name="chevron" className="fold-mark" />
+        {hasBody && !onCompare ? (
+          <FoldHead isOpen={isOpen} onToggle={toggle}>
             <span class="sr-only">Show change of </span>
             {label}
             {about}
-          </button>
+          </FoldHead>
+        ) : (
+          <div class={hasBody ? "row fold-head" : "row fold-head bare"}>
+            {hasBody && (
+              <button
+                type="button"
+                class="fold-toggle"
+                aria-expanded={isOpen}
+                aria-label={`Show change of ${name}`}
+                onClick={toggle}
+              >
+                <Icon name="chevron" className="fold-mark" />
+              </button>
+            )}
+            {hasBody && onCompare ? (
+              <button
+                type="button"
+                class="row compare"
+                title="Compare side by side"
+                onClick={() => onCompare(change.id)}
+              >
+                {label}
+              </button>
+            ) : (
+              label
+            )}
+            {about}
+          </div>
         )}
         <Actions change={change} operations={operations} disabled={isOver(store.connection.value)} />
       </div>
@@ -266,11 +257,7 @@ function actionsOf({ state, undoable }: Change): readonly (keyof typeof WORDS)[]
   return canGoBack ? ["keep", back] : ["keep"];
 }
 
-interface ActionsProps {
-  change: Change;
-  operations: Operations;
-  disabled: boolean;
-}
+type ActionsProps = Pick<ItemProps, "change" | "operations"> & { disabled: boolean };
 
 function Actions({ change, operations, disabled }: ActionsProps) {
   const { store } = useView();
@@ -333,6 +320,12 @@ export function focusBefore({ currentTarget }: TargetedMouseEvent<HTMLButtonElem
   [...others].find((button) => button !== currentTarget)?.focus();
 }
 
+const Loading = ({ text }: { text: string }) => (
+  <p class="note">
+    <Spinner /> {text}
+  </p>
+);
+
 /** The lines that are different, fetched when they are looked at. */
 function Difference({ channel, change }: { channel: string; change: Change }) {
   const { store } = useView();
@@ -340,11 +333,6 @@ function Difference({ channel, change }: { channel: string; change: Change }) {
   const { answer: texts, trouble } = useAnswer(() => textsOf(store, channel, change), inputs);
   const difference = useMemo(() => texts && compare(texts.before, texts.after), [texts?.before, texts?.after]);
   if (trouble !== undefined) return <p class="note">{line(trouble, 600)}</p>;
-  if (!texts)
-    return (
-      <p class="note">
-        <Spinner /> Loading…
-      </p>
-    );
+  if (!texts) return <Loading text="Loading…" />;
   return difference ? <Hunks change={difference} /> : <p class="note">Too large to compare here.</p>;
 }

@@ -1,10 +1,11 @@
 /** What changed, in one line, with what can be done with all of it; and on demand the list of the changes. */
-import { useId, useState } from "preact/hooks";
+import { useId, useMemo, useState } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { type Operations, useOperations } from "../change-operations";
-import { inWords, many, type Tally, tallyOf, totalOf } from "../change-set";
+import { changesOf, inWords, many, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
-import { Icon, Spacer } from "../icons";
+import { onEscape, Trouble, useFocused } from "../controls";
+import { IconButton, Spacer } from "../icons";
 import { changesChannel } from "../identity";
 import { memo } from "../memo";
 import { line } from "../plain";
@@ -93,16 +94,13 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
           )}
           <AllActions tally={tally} operations={operations} all={always} disabled={isOver(store.connection.value)} />
           {notes.length > 0 && (
-            <button
-              type="button"
-              class="icon-button"
-              aria-expanded={hasNotes}
-              aria-label={`${many(notes.length, "note")}: what is not covered or cannot be undone`}
+            <IconButton
+              icon="info"
+              name={`${many(notes.length, "note")}: what is not covered or cannot be undone`}
               title="What is not covered or cannot be undone"
+              aria-expanded={hasNotes}
               onClick={() => showNotes(!hasNotes)}
-            >
-              <Icon name="info" />
-            </button>
+            />
           )}
         </span>
         <Spacer />
@@ -114,11 +112,7 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
           ))}
         </ul>
       )}
-      {operations.failed && (
-        <p class="note" role="alert">
-          {operations.failed}
-        </p>
-      )}
+      <Trouble text={operations.failed} class="note" />
       {operations.said && <p class="note">{operations.said}</p>}
       {operations.conflicts && <ConflictChoices id={id} operations={operations} />}
       <div id={list} class="change-list">
@@ -173,5 +167,31 @@ function AllActions({ tally, operations, all, disabled }: AllProps) {
         />
       )}
     </>
+  );
+}
+
+/** Everything that the conversation changed, merged by path: a panel above its messages. */
+export function AllChanges({ title, onDone }: { title: string; onDone: () => void }) {
+  const { store } = useView();
+  const { session } = usePlace();
+  const box = useFocused<HTMLElement>();
+  const channel = changesChannel(session);
+  const state = store.changeset(channel).value;
+  const tally = useMemo(() => tallyOfAll(changesOf(state)), [state]);
+  return (
+    <section
+      ref={box}
+      class="all-changes"
+      tabIndex={-1}
+      aria-label="Changes of the conversation"
+      onKeyDown={onEscape(onDone)}
+    >
+      <div class="row all-changes-head">
+        <h3>Changes of the conversation</h3>
+        <Spacer />
+        <IconButton name="Close (Escape)" icon="cross" onClick={onDone} />
+      </div>
+      <ChangeSet id={channel} channel={channel} title={title} tally={tally} always />
+    </section>
   );
 }

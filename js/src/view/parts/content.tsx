@@ -27,33 +27,39 @@ export function Content({ id, block }: { id: string; block: Block }) {
 }
 
 function Picture({ block }: { block: Block }) {
+  const chip = `Picture (${line(block.mimeType ?? "unknown type", 40)})`;
+  const alt = safeText(block.uri) || "Picture from the agent";
   return (
     <Whole of={block} field="data" atOnce>
-      {(data) => <PictureOf block={block} data={data} />}
+      {(data) => <Image source={imageSource(block.mimeType, data)} alt={alt} chip={chip} note={safeText(block.uri)} />}
     </Whole>
   );
 }
 
-function PictureOf({ block, data }: { block: Block; data: string | undefined }) {
-  const source = imageSource(block.mimeType, data);
-  if (!source)
-    return <Chip name={`Picture (${line(block.mimeType ?? "unknown type", 40)})`} note={safeText(block.uri)} />;
-  return <img class="picture" src={source} alt={safeText(block.uri) || "Picture from the agent"} />;
+interface ImageProps {
+  source: string | undefined;
+  alt: string;
+  /** What stands in its place where it cannot be shown. */
+  chip: string;
+  note?: string | undefined;
+}
+
+function Image({ source, alt, chip, note }: ImageProps) {
+  return source ? <img class="picture" src={source} alt={alt} /> : <Chip name={chip} note={note} />;
 }
 
 function Sound({ block }: { block: Block }) {
+  const draw = (data: string | undefined) => {
+    const source = audioSource(block.mimeType, data);
+    if (!source) return <Chip name="Sound" note={line(block.mimeType ?? "", 40)} />;
+    // biome-ignore lint/a11y/useMediaCaption: an agent sends no captions
+    return <audio class="sound" controls preload="none" src={source} />;
+  };
   return (
     <Whole of={block} field="data">
-      {(data) => <SoundOf block={block} data={data} />}
+      {draw}
     </Whole>
   );
-}
-
-function SoundOf({ block, data }: { block: Block; data: string | undefined }) {
-  const source = audioSource(block.mimeType, data);
-  if (!source) return <Chip name="Sound" note={line(block.mimeType ?? "", 40)} />;
-  // biome-ignore lint/a11y/useMediaCaption: an agent sends no captions
-  return <audio class="sound" controls preload="none" src={source} />;
 }
 
 function Resource({ id, resource }: { id: string; resource: Block }) {
@@ -67,26 +73,17 @@ function Resource({ id, resource }: { id: string; resource: Block }) {
       </Fold>
     );
   }
-  if (refOf(resource, "blob")) return <Blob resource={resource} name={name} />;
-  const picture = imageSource(resource.mimeType, resource.blob);
-  if (picture) return <img class="picture" src={picture} alt={name} />;
-  const size = typeof resource.blob === "string" ? bytes((resource.blob.length * 3) / 4) : "";
-  return <Chip name={name} note={[line(resource.mimeType ?? "", 60), size].filter(Boolean).join(" · ")} />;
-}
-
-/** Bytes that are to be fetched: only pictures are of use here. */
-function Blob({ resource, name }: { resource: Block; name: string }) {
-  const isPicture = imageSource(resource.mimeType, "AAAA") !== undefined;
-  const note = [line(resource.mimeType ?? "", 60), bytes(((refOf(resource, "blob")?.size ?? 0) * 3) / 4)];
-  if (!isPicture) return <Chip name={name} note={note.filter(Boolean).join(" · ")} />;
-  return (
-    <Whole of={resource} field="blob" atOnce>
-      {(data) => {
-        const source = imageSource(resource.mimeType, data);
-        return source ? <img class="picture" src={source} alt={name} /> : <Chip name={name} />;
-      }}
-    </Whole>
-  );
+  const { mimeType, blob } = resource;
+  const size = refOf(resource, "blob")?.size ?? (typeof blob === "string" ? blob.length : undefined);
+  const note = [line(mimeType ?? "", 60), size === undefined ? "" : bytes((size * 3) / 4)].filter(Boolean).join(" · ");
+  // Bytes that are to be fetched: only pictures are of use here.
+  if (refOf(resource, "blob") && imageSource(mimeType, "AAAA"))
+    return (
+      <Whole of={resource} field="blob" atOnce>
+        {(data) => <Image source={imageSource(mimeType, data)} alt={name} chip={name} />}
+      </Whole>
+    );
+  return <Image source={imageSource(mimeType, blob)} alt={name} chip={name} note={note} />;
 }
 
 function ResourceLink({ block }: { block: Block }) {
@@ -99,7 +96,7 @@ function ResourceLink({ block }: { block: Block }) {
 
 interface ChipProps {
   name: string;
-  note?: string;
+  note?: string | undefined;
   href?: string | undefined;
   title?: string;
 }
@@ -112,17 +109,14 @@ function Chip({ name, note, href, title }: ChipProps) {
       {note && <span class="chip-note">{note}</span>}
     </>
   );
-  if (!href) {
-    return (
-      <span class="content-chip" title={title}>
-        {inner}
-      </span>
-    );
-  }
-  return (
+  return href ? (
     <a class="content-chip" href={href} title={title} target="_blank" rel="noopener noreferrer nofollow">
       {inner}
     </a>
+  ) : (
+    <span class="content-chip" title={title}>
+      {inner}
+    </span>
   );
 }
 

@@ -68,12 +68,12 @@ export function Changed({ id, path, kind, change, open = false, label, children 
   );
 }
 
-/** A path with its folder set back. */
-export function PathName({ path, title }: { path: string; title: string }) {
-  const { folder, name } = splitPath(path);
+/** A path with its folder set back; a name that is whole as it is. */
+export function PathName({ path, title, isWhole = false }: { path: string; title: string; isWhole?: boolean }) {
+  const { folder, name } = isWhole ? { folder: "", name: path } : splitPath(path);
   return (
     <span class="path" title={title}>
-      <span class="folder">{folder}</span>
+      {folder && <span class="folder">{folder}</span>}
       {name}
     </span>
   );

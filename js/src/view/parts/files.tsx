@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { usePlace, useView, useWorkspace } from "../context";
+import { Trouble } from "../controls";
 import { Fold } from "../fold";
 import { IconButton } from "../icons";
 import { memo } from "../memo";
@@ -9,7 +10,7 @@ import { splitPath } from "../plain";
 import { save } from "../save-file";
 import { isOver } from "../store";
 import { useWork } from "../use-work";
-import { changes, type FileChange } from "./changes";
+import { changes } from "./changes";
 import { Changed } from "./diff";
 
 const OPEN = 5;
@@ -23,21 +24,15 @@ export const Files = memo(({ turn }: { turn: Turn }) => {
     <section class="files" aria-label="Files">
       <Fold id={id} open={files.length <= OPEN} head={<span>Files ({files.length})</span>}>
         {files.map((file) => (
-          <File key={file.path} id={`${id} ${file.path}`} file={file} />
+          <div key={file.path} class="file">
+            <Changed id={`${id} ${file.path}`} label="Show change of " {...file} />
+            {file.kind !== "deleted" && <Download path={file.path} />}
+          </div>
         ))}
       </Fold>
     </section>
   );
 });
-
-function File({ id, file: { path, kind, change } }: { id: string; file: FileChange }) {
-  return (
-    <div class="file">
-      <Changed id={id} path={path} kind={kind} change={change} label="Show change of " />
-      {kind !== "deleted" && <Download path={path} />}
-    </div>
-  );
-}
 
 /** Gives the reader a file of the workspace, or the reason why not. */
 export function Download({ path }: { path: string }) {
@@ -54,11 +49,7 @@ export function Download({ path }: { path: string }) {
         disabled={isBusy || isOver(store.connection.value)}
         onClick={download}
       />
-      {trouble && (
-        <p class="note" role="alert">
-          {trouble}
-        </p>
-      )}
+      <Trouble text={trouble} class="note" />
     </>
   );
 }

@@ -9,13 +9,13 @@
 import { untracked, useComputed } from "@preact/signals";
 import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { ConfirmationOption, ToolCallPendingConfirmationState } from "../../state/types.gen";
-import { useArmed } from "../armed";
 import { obstaclesOf, proposalId } from "../cell-proposals";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { confirmation, isLasting, narrowest, optionsOf, pendingCalls } from "../permission-answer";
 import { line } from "../plain";
+import { useArmed } from "../use-work";
 import { Preview } from "./preview";
 import { Text, textOf } from "./text";
 import { coded, kindIcon, ToolBody, toolTitle } from "./tool-body";
@@ -30,7 +30,9 @@ export function Permission({ turnId, call }: Props) {
   const { chat } = usePlace();
   const title = useId();
   const card = useRef<HTMLDivElement>(null);
-  const obstacle = useObstacle(proposalId(chat, turnId, call.toolCallId));
+  const proposal = proposalId(chat, turnId, call.toolCallId);
+  // Why the notebook cannot take the change as it is now; "" where it can.
+  const obstacle = useComputed(() => obstaclesOf(store).value[proposal] ?? "").value;
   const options = optionsOf(call).filter(({ kind }) => !obstacle || kind === "deny");
   const alike = useAlike(turnId, call);
   const armed = useArmed([...options, ...alike.map((one) => ({ id: one.toolCallId }))].map(({ id }) => id).join("\n"));
@@ -160,9 +162,7 @@ function isCommand({ displayName, toolInput }: ToolCallPendingConfirmationState)
 }
 
 /** Where this view remembers the command as the reader has changed it. */
-function editKey(turnId: string, toolCallId: string): string {
-  return `${turnId} ${toolCallId} edit`;
-}
+const editKey = (turnId: string, toolCallId: string) => `${turnId} ${toolCallId} edit`;
 
 function Places({ call }: { call: ToolCallPendingConfirmationState }) {
   const places = call.details?.locations ?? [];
@@ -180,12 +180,6 @@ function Places({ call }: { call: ToolCallPendingConfirmationState }) {
   );
 }
 
-/** Why the notebook cannot take the change as it is now; "" where it can. */
-function useObstacle(id: string): string {
-  const { store } = useView();
-  return useComputed(() => obstaclesOf(store).value[id] ?? "").value;
-}
-
 /** This question and the others of the turn that are like it and can be allowed once. */
 function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolCallPendingConfirmationState[] {
   const { store, cadence } = useView();
@@ -195,7 +189,10 @@ function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolC
   const find = () =>
     pendingCalls(like ? state.value?.activeTurn : undefined).filter(
       (one) =>
-        one.risk?.like === like && mild(one) && !(proposalId(chat, turnId, one.toolCallId) in obstaclesOf(store).value),
+        one.risk?.like === like &&
+        one.risk?.severity !== "critical" &&
+        once(one) &&
+        !(proposalId(chat, turnId, one.toolCallId) in obstaclesOf(store).value),
     );
   // Drawn again when the questions change, not at every word that the agent says meanwhile.
   const ids = useComputed(() =>
@@ -204,10 +201,6 @@ function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolC
       .join(),
   ).value;
   return useMemo(() => untracked(find), [ids]);
-}
-
-function mild(call: ToolCallPendingConfirmationState): boolean {
-  return call.risk?.severity !== "critical" && once(call) !== undefined;
 }
 
 function once(call: Pick<ToolCallPendingConfirmationState, "options">): ConfirmationOption | undefined {

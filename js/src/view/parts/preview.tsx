@@ -3,7 +3,7 @@
  * call, so every view shows the same, and a conversation that is opened again shows it, too.
  */
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { isObject } from "../../state/guard";
 import type { ToolCallRehearsal, ToolCallState } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
@@ -12,7 +12,9 @@ import { Fold } from "../fold";
 import { Icon, Spinner } from "../icons";
 import { isRemote } from "../identity";
 import { OnDemand } from "../on-demand";
-import { line, reason } from "../plain";
+import { line } from "../plain";
+import { kindOf } from "../tool-runs";
+import { useWork } from "../use-work";
 import { Content } from "./content";
 import { inputOf } from "./tool-body";
 
@@ -28,7 +30,7 @@ interface Props {
 export function Preview({ turnId, call, edited }: Props & { edited: string | undefined }) {
   const { store } = useView();
   const { session } = usePlace();
-  const [trouble, say] = useState("");
+  const { trouble, run } = useWork();
   const rehearsal = call.details?.rehearsal;
   const look = store.root.value?.config?.values.look;
   const isOff = (isObject(look) && look.rehearse === "off") || isRemote(store.root.value);
@@ -36,11 +38,8 @@ export function Preview({ turnId, call, edited }: Props & { edited: string | und
   const isRunning = rehearsal?.status === "running";
   const ask = () => {
     if (isRunning) return;
-    say("");
     const input = edited === undefined ? {} : { input: edited };
-    store
-      .request("rehearseToolCall", { channel: session, toolCallId: call.toolCallId, ...input })
-      .catch((error) => say(reason(error)));
+    void run(() => store.request("rehearseToolCall", { channel: session, toolCallId: call.toolCallId, ...input }));
   };
   const isOld = rehearsal?.status === "ended" && edited !== undefined && edited !== rehearsal.input;
   return (
@@ -131,7 +130,7 @@ function Shown({ id, rehearsal }: { id: string; rehearsal: ToolCallRehearsal }) 
 
 /** Whether it runs code or a command, as far as the card shows. */
 function canRun(call: ToolCallState): boolean {
-  const { kind, cell } = call.details ?? {};
+  const { cell } = call.details ?? {};
   if (cell) return cell.kind !== "markdown" && cell.kind !== "raw" && ["insert", "replace"].includes(cell.action);
-  return ["execute", "kernel"].includes(kind ?? call.toolName) && inputOf(call).trim() !== "";
+  return ["execute", "kernel"].includes(kindOf(call)) && inputOf(call).trim() !== "";
 }

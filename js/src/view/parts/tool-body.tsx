@@ -6,6 +6,7 @@ import { type IconName, isIcon } from "../icons";
 import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
 import { line, plain, pretty, withoutFences } from "../plain";
+import { kindOf } from "../tool-runs";
 import { Citations } from "./citations";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
@@ -25,7 +26,7 @@ export function toolTitle(call: ToolCallState): string {
 }
 
 export function kindIcon(call: ToolCallState): IconName {
-  const kind = call.details?.kind ?? call.toolName;
+  const kind = kindOf(call);
   if (kind === "kernel") return "execute";
   return isIcon(kind) ? kind : "other";
 }
@@ -89,8 +90,9 @@ function isShown(message: string, ...lists: (readonly (ToolContent | ToolResultC
 export function ToolInput({ call }: { call: ToolCallState }) {
   const input = inputOf(call);
   if (input.trim() === "" || input.trim() === "{}") return null;
-  const isObject = input.trimStart().startsWith("{") && indented(input) !== undefined;
-  if ((call.details?.kind ?? call.toolName) === "execute" && !isObject) {
+  const json = indented(input);
+  const isObject = input.trimStart().startsWith("{") && json !== undefined;
+  if (kindOf(call) === "execute" && !isObject) {
     return (
       <pre class="command-box">
         <span class="sign" aria-hidden="true">
@@ -100,14 +102,13 @@ export function ToolInput({ call }: { call: ToolCallState }) {
       </pre>
     );
   }
-  if ((call.details?.kind ?? call.toolName) === "kernel")
-    return (
-      <pre class="input">
-        <Coloured text={plain(input)} language="python" />
-      </pre>
-    );
-  const json = indented(input);
-  return <pre class="input">{json ? <Coloured text={json} language="json" /> : <OutputText text={input} />}</pre>;
+  const isCode = kindOf(call) === "kernel";
+  const coloured = isCode ? plain(input) : json;
+  return (
+    <pre class="input">
+      {coloured ? <Coloured text={coloured} language={isCode ? "python" : "json"} /> : <OutputText text={input} />}
+    </pre>
+  );
 }
 
 function OutputText({ text }: { text: string }) {

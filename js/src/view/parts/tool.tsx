@@ -1,7 +1,7 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
 import { useState } from "preact/hooks";
 import { table } from "../../state/object";
-import type { ConfirmationOption, ToolCallState } from "../../state/types.gen";
+import type { ConfirmationOption, ToolCallState, ToolContent } from "../../state/types.gen";
 import { isChosen, verdict, whyNot } from "../answered-by";
 import { usePlace, useView } from "../context";
 import { Button } from "../controls";
@@ -107,38 +107,27 @@ function ToolMark({ call }: { call: ToolCallState }) {
         <State icon="cross" kind="bad" said="Failed" shown />
       );
     case "cancelled":
-      return <State icon="stop" kind="dim" said={CANCELLED[call.reason] ?? line(call.reason, 40)} shown />;
+      return <State icon="stop" said={CANCELLED[call.reason] ?? line(call.reason, 40)} shown />;
     case "streaming":
-      return <Working said="Preparing" />;
+      return <State said="Preparing" />;
     default:
-      return <Working said="Running" />;
+      return <State said="Running" />;
   }
 }
 
-export function State({
-  icon,
-  kind,
-  said,
-  shown = false,
-}: {
-  icon: IconName;
-  kind: string;
+interface StateProps {
+  /** A spinner without it. */
+  icon?: IconName;
+  kind?: string;
   said: string;
   shown?: boolean;
-}) {
-  return (
-    <span class={`state ${kind}`}>
-      <Icon name={icon} />
-      <span class={shown ? "state-text" : "sr-only"}>{said}</span>
-    </span>
-  );
 }
 
-function Working({ said }: { said: string }) {
+export function State({ icon, kind = "dim", said, shown = false }: StateProps) {
   return (
-    <span class="state dim">
-      <Spinner />
-      <span class="sr-only">{said}</span>
+    <span class={`row state ${kind}`}>
+      {icon ? <Icon name={icon} /> : <Spinner />}
+      <span class={shown ? "state-text" : "sr-only"}>{said}</span>
     </span>
   );
 }
@@ -182,27 +171,21 @@ function isPlain({ label, optionKind }: ConfirmationOption): boolean {
   return /_once$/.test(optionKind ?? "") || /^(?:allow|reject|deny|yes|no)(?: once)?$/i.test(line(label));
 }
 
-interface Body {
-  some: boolean;
-  open: boolean;
-}
-
-function toolBody(call: ToolCallState): Body {
-  if (call.details?.research || walkthroughOf(call)) return { some: true, open: true };
-  const run = call.details?.run;
-  const content = run?.content ?? call.details?.content ?? [];
-  const hasDiff = content.some((piece) => piece.type === "diff");
-  const hasTerminal = content.some((piece) => piece.type === "terminal");
-  const hasPicture = content.some((piece) => piece.type === "block");
-  const input = inputOf(call);
-  const output = call.details?.rawOutput !== undefined && call.details.rawOutput !== null;
+/** Whether a call has something to unfold, and whether that is open at first. */
+function toolBody(call: ToolCallState): { some: boolean; open: boolean } {
+  const { research, run, rawOutput, content: own = [] } = call.details ?? {};
+  if (research || walkthroughOf(call)) return { some: true, open: true };
+  const content = run?.content ?? own;
+  const has = (type: ToolContent["type"]) => content.some((piece) => piece.type === type);
+  const isRunning = call.status === "running" && (run !== undefined || has("terminal"));
   return {
-    some: run !== undefined || content.length > 0 || results(call).length > 0 || input !== "" || output || failed(call),
-    open:
-      (hasDiff && !isAnswered(call)) ||
-      hasPicture ||
-      failed(call) ||
-      ((hasTerminal || run !== undefined) && call.status === "running"),
+    some:
+      run !== undefined ||
+      content.length + results(call).length > 0 ||
+      inputOf(call) !== "" ||
+      (rawOutput ?? undefined) !== undefined ||
+      failed(call),
+    open: isRunning || failed(call) || has("block") || (has("diff") && !isAnswered(call)),
   };
 }
 

@@ -9,7 +9,7 @@ import type { OfferedModel } from "./list";
 
 interface Props {
   agents: readonly AgentInfo[];
-  /** What the setting says. */
+  /** What the setting says; of models ids, or `agent/id`. */
   names: readonly string[];
   isFixed: boolean;
   onChange: (names: readonly string[]) => void;
@@ -19,14 +19,12 @@ const nameOf = (agents: readonly AgentInfo[], provider: string) =>
   line(agents.find((one) => one.provider === provider)?.displayName || provider, 60);
 
 /** A long list, folded until it is asked for; what it comes to stands in its line. */
-function Folded({ summary, children }: { summary: string; children: ComponentChildren }) {
-  return (
-    <details class="setting-fold">
-      <summary>{summary}</summary>
-      {children}
-    </details>
-  );
-}
+const folded = (summary: string, list: ComponentChildren) => (
+  <details class="setting-fold">
+    <summary>{summary}</summary>
+    {list}
+  </details>
+);
 
 /** Some names in words, of many the first three. */
 function few(names: readonly string[]): string {
@@ -45,66 +43,57 @@ export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
     // Those behind stay in their usual order: they need not be named.
     onChange(moved.slice(0, Math.max(names.length, from + 1, to + 1)));
   };
-  return (
-    <Folded summary={few(order.map((provider) => nameOf(agents, provider)))}>
-      <ol class="list setting-agents">
-        {order.map((provider, at) => {
-          const name = nameOf(agents, provider);
-          return (
-            <li key={provider}>
-              <span>{name}</span>
-              <IconButton
-                name={`Move ${name} up`}
-                icon="up"
-                disabled={isFixed || at === 0}
-                onClick={() => move(at, at - 1)}
-              />
-              <IconButton
-                name={`Move ${name} down`}
-                icon="down"
-                disabled={isFixed || at === order.length - 1}
-                onClick={() => move(at, at + 1)}
-              />
-            </li>
-          );
-        })}
-      </ol>
-    </Folded>
+  return folded(
+    few(order.map((provider) => nameOf(agents, provider))),
+    <ol class="list setting-agents">
+      {order.map((provider, at) => {
+        const name = nameOf(agents, provider);
+        const mover = (direction: "up" | "down", to: number) => (
+          <IconButton
+            name={`Move ${name} ${direction}`}
+            icon={direction}
+            disabled={isFixed || to < 0 || to === order.length}
+            onClick={() => move(at, to)}
+          />
+        );
+        return (
+          <li key={provider}>
+            <span>{name}</span>
+            {mover("up", at - 1)}
+            {mover("down", at + 1)}
+          </li>
+        );
+      })}
+    </ol>,
   );
 }
 
 /** The agents, each with a switch: listed or hidden. */
 export function HiddenAgents({ agents, names, isFixed, onChange }: Props) {
   const all = [...new Set([...agents.map(({ provider }) => provider), ...names])];
-  return (
-    <Folded summary={few(names.map((provider) => nameOf(agents, provider))) || "None is hidden"}>
-      <ul class="list setting-agents setting-checks">
-        {all.map((provider) => (
-          <li key={provider}>
-            <label>
-              <Switch
-                isOn={names.includes(provider)}
-                isFixed={isFixed}
-                onSwitch={(isHidden) =>
-                  onChange(isHidden ? [...names, provider] : names.filter((one) => one !== provider))
-                }
-              />{" "}
-              Hide {nameOf(agents, provider)}
-            </label>
-          </li>
-        ))}
-      </ul>
-    </Folded>
+  return folded(
+    few(names.map((provider) => nameOf(agents, provider))) || "None is hidden",
+    <ul class="list setting-agents setting-checks">
+      {all.map((provider) => (
+        <li key={provider}>
+          <label>
+            <Switch
+              isOn={names.includes(provider)}
+              isFixed={isFixed}
+              onSwitch={(isHidden) =>
+                onChange(isHidden ? [...names, provider] : names.filter((one) => one !== provider))
+              }
+            />{" "}
+            Hide {nameOf(agents, provider)}
+          </label>
+        </li>
+      ))}
+    </ul>,
   );
 }
 
-interface ModelsProps {
+interface ModelsProps extends Props {
   models: readonly OfferedModel[];
-  agents: readonly AgentInfo[];
-  /** What the setting says: ids, or `agent/id`. */
-  names: readonly string[];
-  isFixed: boolean;
-  onChange: (names: readonly string[]) => void;
 }
 
 /** The models that agents offer, each shown or hidden; what else the setting names stands below them. */
@@ -118,21 +107,23 @@ export function HiddenModels({ models, agents, names, isFixed, onChange }: Model
     const added = names.includes(model.id) ? same.map(({ agent, id }) => `${agent}/${id}`) : [];
     onChange([...new Set([...left, ...added])]);
   };
+  const toggle = (isHidden: boolean, name: string, onClick: () => void) => (
+    <TextButton aria-label={`${isHidden ? "Show" : "Hide"} ${name}`} disabled={isFixed} onClick={onClick}>
+      {isHidden ? "Show" : "Hide"}
+    </TextButton>
+  );
   return (
     <ul class="list setting-agents">
       {models.map((model) => {
         const isHidden = names.some((name) => isNamed(model, name));
+        const [name, agent] = [line(model.name, 80), nameOf(agents, model.agent)];
+        const id = `${model.agent}/${model.id}`;
         return (
-          <li key={`${model.agent}/${model.id}`}>
+          <li key={id}>
             <span class={isHidden ? "dim" : undefined}>
-              {line(model.name, 80)} <span class="dim small">{nameOf(agents, model.agent)}</span>
+              {name} <span class="dim small">{agent}</span>
             </span>
-            <Toggle
-              isHidden={isHidden}
-              name={`${line(model.name, 80)} of ${nameOf(agents, model.agent)}`}
-              isFixed={isFixed}
-              onClick={() => (isHidden ? show(model) : onChange([...names, `${model.agent}/${model.id}`]))}
-            />
+            {toggle(isHidden, `${name} of ${agent}`, () => (isHidden ? show(model) : onChange([...names, id])))}
           </li>
         );
       })}
@@ -141,33 +132,12 @@ export function HiddenModels({ models, agents, names, isFixed, onChange }: Model
           <span class="dim">
             <code>{line(name, 80)}</code>
           </span>
-          <Toggle
-            isHidden
-            name={line(name, 80)}
-            isFixed={isFixed}
-            onClick={() => onChange(names.filter((one) => one !== name))}
-          />
+          {toggle(true, line(name, 80), () => onChange(names.filter((one) => one !== name)))}
         </li>
       ))}
       {models.length === 0 && (
         <li class="dim small">The models of an agent are listed here while a conversation with it is open.</li>
       )}
     </ul>
-  );
-}
-
-interface ToggleProps {
-  isHidden: boolean;
-  name: string;
-  isFixed: boolean;
-  onClick: () => void;
-}
-
-function Toggle({ isHidden, name, isFixed, onClick }: ToggleProps) {
-  const verb = isHidden ? "Show" : "Hide";
-  return (
-    <TextButton aria-label={`${verb} ${name}`} disabled={isFixed} onClick={onClick}>
-      {verb}
-    </TextButton>
   );
 }

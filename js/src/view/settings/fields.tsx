@@ -1,4 +1,4 @@
-/** What the parts of the settings are made of: groups, lists to take things out of, and variables for a program. */
+/** What the parts of the settings are made of: groups, lists to take things out of, switches. */
 import type { ComponentChildren } from "preact";
 import { TextButton } from "../controls";
 
@@ -63,27 +63,4 @@ export function Switch({ isOn, isFixed, onSwitch, ...rest }: SwitchProps) {
       {...rest}
     />
   );
-}
-
-interface VariablesProps {
-  label: string;
-  placeholder: string;
-  value: string;
-  rows: number;
-  onText: (value: string) => void;
-}
-
-/** Variables for a program, a line each; `readVariables` reads them. */
-export function VariablesField({ label, onText, ...rest }: VariablesProps) {
-  return <textarea class="field" aria-label={label} onInput={(event) => onText(event.currentTarget.value)} {...rest} />;
-}
-
-export const NO_VARIABLES = "Variables are lines as NAME=value.";
-
-/** Lines as `NAME=value`; undefined where one is none. */
-export function readVariables(text: string): Record<string, string> | undefined {
-  const lines = text.split("\n").filter((one) => one.trim());
-  const pairs = lines.map((one) => [one.slice(0, one.indexOf("=")).trim(), one.slice(one.indexOf("=") + 1)] as const);
-  const isRead = lines.every((one, at) => one.includes("=") && /^[A-Za-z_][A-Za-z0-9_]*$/.test(pairs[at]?.[0] ?? ""));
-  return isRead ? Object.fromEntries(pairs) : undefined;
 }

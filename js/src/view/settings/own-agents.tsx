@@ -1,25 +1,23 @@
 /** How agents are started: the user's own and changes of the catalogue's. What a variable holds is never shown. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { Button, Choice, Form, TextButton, TextField, Trouble } from "../controls";
+import { useEffect, useRef } from "preact/hooks";
+import { Choice, TextButton } from "../controls";
 import { line } from "../plain";
-import { NO_VARIABLES, Removable, readVariables, VariablesField } from "./fields";
-import { useForget, useKept } from "./kept";
 import type { AgentLaunch } from "./list";
+import { type Program, ProgramForm, useForget, useTyped } from "./program-form";
 
 interface Props {
   agents: readonly AgentLaunch[];
   /** Writes a description, or removes it where there is no `agent`. */
-  onChange: (name: string, state: string, agent?: { line: string; env: Record<string, string | null> }) => void;
+  onChange: (name: string, state: string, agent?: Program) => void;
   children: ComponentChildren;
 }
 
-const NEW = "";
-const FORM = "agent ";
+const FORM = "agent";
 
 /** Lists the user's own agents, with a form to change each, and one for another. */
 export function OwnAgents({ agents, onChange, children }: Props) {
-  const [editing, choose] = useKept<string | undefined>("agent", undefined);
+  const [editing, choose] = useTyped<string | undefined>("own agents", "edited", undefined);
   const forget = useForget();
   const edit = (name: string | undefined) => {
     forget(FORM);
@@ -35,6 +33,12 @@ export function OwnAgents({ agents, onChange, children }: Props) {
     saved.current = undefined; // it was confirmed and written
     edit(undefined);
   }, [agents]);
+  const check = (name: string, command: string) => {
+    if (!name) return "The agent has no name: write one, such as mine.";
+    if (!chosen && agents.some((one) => one.name === name))
+      return `There is an agent ${line(name, 60)} already: choose it in the list above to change it.`;
+    return command ? "" : "The command is missing: write the program that speaks ACP.";
+  };
   return (
     <div class="setting" role="group" aria-labelledby="own-agents-title" aria-describedby="own-agents-about">
       <div class="row wraps setting-line">
@@ -87,14 +91,21 @@ export function OwnAgents({ agents, onChange, children }: Props) {
         />
       </label>
       {editing !== undefined && (
-        <AgentForm
+        <ProgramForm
           key={`${editing} ${chosen?.state ?? ""}`}
-          agent={chosen}
-          names={agents.map(({ name }) => name)}
+          form={FORM}
+          class="settings-box"
+          label={chosen ? `The agent ${line(chosen.name, 60)}` : "A new agent"}
+          {...(!chosen && { name: { label: "Name of the agent", placeholder: "name, such as mine" } })}
+          command={{ label: "Command of the agent", placeholder: "my-agent --acp" }}
+          variables={{ label: "Variables to set", placeholder: "NAME=value, a line each", rows: 2 }}
+          before={chosen}
+          submit="Save"
+          check={check}
           onCancel={() => edit(undefined)}
-          onSave={(name, said) => {
+          onSave={(name, program) => {
             saved.current = { name, state: chosen?.state ?? "" };
-            onChange(name, chosen?.state ?? "", said);
+            onChange(name, chosen?.state ?? "", program);
           }}
         />
       )}
@@ -104,66 +115,5 @@ export function OwnAgents({ agents, onChange, children }: Props) {
       </p>
       {children}
     </div>
-  );
-}
-
-interface FormProps {
-  agent: AgentLaunch | undefined;
-  names: readonly string[];
-  onCancel: () => void;
-  onSave: (name: string, agent: { line: string; env: Record<string, string | null> }) => void;
-}
-
-function AgentForm({ agent, names, onCancel, onSave }: FormProps) {
-  const [name, setName] = useKept(`${FORM}name`, agent?.name ?? NEW);
-  const [command, setCommand] = useKept(`${FORM}command`, agent?.line ?? "");
-  const [kept, keep] = useKept(`${FORM}variables kept`, agent?.variables ?? []);
-  const [variables, setVariables] = useKept(`${FORM}variables`, "");
-  const [trouble, setTrouble] = useState("");
-  const save = () => {
-    const typed = readVariables(variables);
-    if (!name.trim()) return setTrouble("The agent has no name: write one, such as mine.");
-    if (!agent && names.includes(name.trim()))
-      return setTrouble(`There is an agent ${line(name, 60)} already: choose it in the list above to change it.`);
-    if (!command.trim()) return setTrouble("The command is missing: write the program that speaks ACP.");
-    if (!typed) return setTrouble(NO_VARIABLES);
-    setTrouble("");
-    onSave(name.trim(), {
-      line: command.trim(),
-      env: { ...Object.fromEntries(kept.map((one) => [one, null])), ...typed },
-    });
-  };
-  return (
-    <Form
-      class="row wraps settings-form settings-box"
-      label={agent ? `The agent ${line(agent.name, 60)}` : "A new agent"}
-      onSubmit={save}
-    >
-      {!agent && <TextField label="Name of the agent" placeholder="name, such as mine" value={name} onText={setName} />}
-      <TextField label="Command of the agent" placeholder="my-agent --acp" value={command} onText={setCommand} />
-      {kept.length > 0 && (
-        <ul class="settings-rules">
-          {kept.map((one) => (
-            <Removable
-              key={one}
-              text={line(one, 60)}
-              note="set, not shown"
-              label={`Remove the variable ${line(one, 60)}`}
-              onRemove={() => keep(kept.filter((other) => other !== one))}
-            />
-          ))}
-        </ul>
-      )}
-      <VariablesField
-        label="Variables to set"
-        placeholder={kept.length > 0 ? "NAME=value to add or replace one, a line each" : "NAME=value, a line each"}
-        value={variables}
-        rows={2}
-        onText={setVariables}
-      />
-      <Button type="submit">Save</Button>
-      <Button onClick={onCancel}>Cancel</Button>
-      <Trouble text={trouble} />
-    </Form>
   );
 }

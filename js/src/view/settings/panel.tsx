@@ -5,11 +5,11 @@ import { h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { RootState } from "../../state/types.gen";
+import { type View, ViewContext } from "../context";
 import { Button, Choice, TextField, Trouble, useFocused } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
 import { Waiting } from "../icons";
 import { line, plain, reason } from "../plain";
-import { KeptContext } from "./kept";
 import { type Listed, type Setting, typed } from "./list";
 import { OwnAgents } from "./own-agents";
 import { Policy } from "./policy";
@@ -32,8 +32,8 @@ export interface SettingsContext {
 
 /** Shows the settings in `into`; the result takes them away again. */
 export function mountSettings(into: HTMLElement, context: SettingsContext): () => void {
-  const settings = h(Settings, { context });
-  const panel = h(KeptContext.Provider, { value: context.kept ?? new Map(), children: settings });
+  const settings = h(Settings, { context }); // of a view it has only the memory
+  const panel = h(ViewContext.Provider, { value: { memory: context.kept ?? new Map() } as View, children: settings });
   return mountPanel(into, CSS, "column settings", panel);
 }
 
@@ -111,7 +111,7 @@ function Settings({ context }: { context: SettingsContext }) {
       setting.name,
       "changeSetting",
       changed(setting, value, isHere),
-      done(setting, value),
+      `${setting.title}: ${value === null ? "reset" : "changed"}.`,
       named(setting, value),
     );
   };
@@ -244,10 +244,6 @@ function changed({ name, inFile }: Setting, value: unknown, here: boolean): obje
 /** The setting, with what it was to be: it is no longer seen where it was typed. */
 function named({ title }: Setting, value: unknown): string {
   return `${line(title, 60)} (${line(typed(value), 200)})`;
-}
-
-function done({ title }: Setting, value: unknown): string {
-  return value === null ? `${title}: reset.` : `${title}: changed.`;
 }
 
 /** The settings as the kernel lists them, and again when that is wanted. */

@@ -7,8 +7,8 @@ import { Button, Choice, Form, TextField } from "../controls";
 import { line, plain, reason } from "../plain";
 import { Group, Removable } from "./fields";
 import { FolderChooser } from "./folder";
-import { useKept } from "./kept";
 import type { Listed } from "./list";
+import { useTyped } from "./program-form";
 
 interface Props {
   listed: Listed;
@@ -26,17 +26,17 @@ const TOOLS = [
 ];
 const WANTS = [["command", "run"] as const, ...["read", "edit", "delete"].map(asNamed)];
 
-export function Policy({ listed, request, change, below }: Props) {
+export function Policy(props: Props) {
   return (
     <>
-      <Rules listed={listed} change={change} below={below} />
-      <WhatIf request={request} />
-      <Trusted listed={listed} request={request} change={change} below={below} />
+      <Rules {...props} />
+      <WhatIf {...props} />
+      <Trusted {...props} />
     </>
   );
 }
 
-function Rules({ listed, change, below }: Omit<Props, "request">) {
+function Rules({ listed, change, below }: Props) {
   const { rules, projectRules, grants = [], policyFile } = listed;
   return (
     <Group title="Policy rules">
@@ -89,7 +89,7 @@ function Grants({ grants, change }: Required<Pick<Listed, "grants">> & Pick<Prop
 function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
   const [action, setAction] = useState("ask");
   const [tool, setTool] = useState("");
-  const [pattern, setPattern] = useKept("rule", "");
+  const [pattern, setPattern] = useTyped("policy", "rule", "");
   const isCommand = tool === "execute";
   const add = () => {
     const said = pattern.trim();
@@ -111,17 +111,13 @@ function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
   );
 }
 
-function WhatIf({ request }: Pick<Props, "request">) {
+function WhatIf({ request }: Props) {
   const [kind, setKind] = useState("command");
   const [text, setText] = useState("");
   const [said, say] = useState("");
   const test = async () => {
     const params = kind === "command" ? { command: text } : { path: text, tool: kind };
-    try {
-      say(plain((await request("testPolicy", params)).message));
-    } catch (error) {
-      say(reason(error));
-    }
+    say(await request("testPolicy", params).then(({ message }) => plain(message), reason));
   };
   return (
     <Group title="What would happen with …" label="What would happen">
@@ -143,7 +139,7 @@ function WhatIf({ request }: Pick<Props, "request">) {
 
 function Trusted({ listed, request, change, below }: Props) {
   const { trusted, folder } = listed;
-  const [text, setText] = useKept("folder to trust", folder);
+  const [text, setText] = useTyped("policy", "folder to trust", folder);
   const trust = () => change("trust", { action: "trust", folder: text.trim() }, "Folder trusted.");
   return (
     <Group title="Trusted folders">

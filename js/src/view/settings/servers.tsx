@@ -1,15 +1,14 @@
 /** MCP servers of the settings: their names, *Remove*, and a form for one more. What they are started with is never shown. */
-import { useEffect, useState } from "preact/hooks";
-import { Button, Form, TextField, Trouble } from "../controls";
+import { useEffect } from "preact/hooks";
 import { line } from "../plain";
-import { NO_VARIABLES, Removable, readVariables, VariablesField } from "./fields";
-import { useForget, useKept } from "./kept";
+import { Removable } from "./fields";
+import { type Program, ProgramForm, useForget, useTyped } from "./program-form";
 
 export interface Props {
   /** The names of those that there are. */
   names: readonly string[];
   isFixed: boolean;
-  onChange: (name: string, server: { line: string; env: Record<string, string> } | undefined) => void;
+  onChange: (name: string, server: Program | undefined) => void;
 }
 
 export function McpServers({ names, isFixed, onChange }: Props) {
@@ -31,44 +30,26 @@ export function McpServers({ names, isFixed, onChange }: Props) {
   );
 }
 
-const FORM = "server ";
+const FORM = "server";
 
 function NewServer({ names, onAdd }: { names: readonly string[]; onAdd: Props["onChange"] }) {
-  const [name, setName] = useKept(`${FORM}name`, "");
-  const [command, setCommand] = useKept(`${FORM}command`, "");
-  const [variables, setVariables] = useKept(`${FORM}variables`, "");
-  const [trouble, setTrouble] = useState("");
+  const [name, setName] = useTyped(FORM, "name", "");
   const forget = useForget();
   useEffect(() => {
     if (!names.includes(name.trim())) return;
     forget(FORM); // it was added
     setName("");
   }, [names.join("\n")]);
-  const add = () => {
-    const env = readVariables(variables);
-    if (!name.trim() || !command.trim()) return setTrouble("A server has a name, and a command or an address.");
-    if (!env) return setTrouble(NO_VARIABLES);
-    setTrouble("");
-    onAdd(name.trim(), { line: command.trim(), env });
-  };
   return (
-    <Form class="row wraps settings-form" label="Add an MCP server" onSubmit={add}>
-      <TextField label="Name of the server" placeholder="name" value={name} onText={setName} />
-      <TextField
-        label="Command or address"
-        placeholder="uvx mcp-server-git, or https://…"
-        value={command}
-        onText={setCommand}
-      />
-      <VariablesField
-        label="Variables for the command"
-        placeholder="NAME=value, a line each"
-        value={variables}
-        rows={1}
-        onText={setVariables}
-      />
-      <Button type="submit">Add server</Button>
-      <Trouble text={trouble} />
-    </Form>
+    <ProgramForm
+      form={FORM}
+      label="Add an MCP server"
+      name={{ label: "Name of the server", placeholder: "name" }}
+      command={{ label: "Command or address", placeholder: "uvx mcp-server-git, or https://…" }}
+      variables={{ label: "Variables for the command", placeholder: "NAME=value, a line each", rows: 1 }}
+      submit="Add server"
+      check={(name, command) => (name && command ? "" : "A server has a name, and a command or an address.")}
+      onSave={onAdd}
+    />
   );
 }

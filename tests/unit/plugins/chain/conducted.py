@@ -11,7 +11,7 @@ from typing import Any
 
 from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.plugins.chain.conductor.chain import Failure
+from agentnb.plugins.chain.conductor.chain import ChainFailure
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
 from agentnb.rpc import ACP, Connection
 from tests.unit.acp.recording_listener import scripted
@@ -37,7 +37,7 @@ class Client:
 
     def __init__(self, components: Sequence[Component | AgentSpec], agent: AgentSpec, **limits: float) -> None:
         self.heard: list[tuple[str, Any]] = []
-        self.failed: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
+        self.failed: asyncio.Future[ChainFailure] = asyncio.get_running_loop().create_future()
         self.asked: list[tuple[str, Any]] = []
         self.spoken = asyncio.Event()
         self.answering = asyncio.Event()

@@ -17,7 +17,7 @@ from agentnb.acp.opening import OpenRequest
 from agentnb.acp.stdio import Output
 from agentnb.components import Component, Tool
 from agentnb.errors import AgentDied, AgentNotFound, AgentStartFailed
-from agentnb.plugins.chain.conductor.chain import Chain, Place
+from agentnb.plugins.chain.conductor.chain import Chain, ChainPlace
 from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 from agentnb.rpc_message import RpcError
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
@@ -254,7 +254,7 @@ async def test_tools_of_a_component_reach_an_agent_that_does_mcp_over_acp() -> N
 async def test_slow_reader_holds_up_only_what_is_read_for_it() -> None:
     """The place below the one that is full is not read until that has caught up."""
 
-    class Told(Place):
+    class Told(ChainPlace):
         def __init__(self, name: str) -> None:
             super().__init__(name)
             self.calls: list[str] = []

@@ -12,10 +12,10 @@ import pytest
 import agentnb
 from agentnb import Session, UsageError
 from agentnb.components import Component
-from agentnb.kernel.code_runner import CellView, NotebookView
-from agentnb.plugins.chain.components.context import Context, outline
+from agentnb.kernel.code_runner import NotebookCell, NotebookView
+from agentnb.plugins.chain.components.context import ContextComponent, outline
 from agentnb.plugins.chain.components.listing import listing
-from agentnb.plugins.chain.components.rules import LONGEST, Rules
+from agentnb.plugins.chain.components.rules import LONGEST, RulesComponent
 from agentnb.plugins.chain.components.shipped_components import shipped
 from agentnb.plugins.chain.components.walkthrough import Walkthrough
 from agentnb.plugins.chain.components.wire_log import WireLog
@@ -27,7 +27,7 @@ HELLO = [{"type": "text", "text": "hello"}]
 
 async def first_prompt(folder: Path, agent: str = "scripted") -> tuple[str, int]:
     """The first prompt of a session in *folder* as the agent gets it, and how many blocks the second one has."""
-    rules = Rules()
+    rules = RulesComponent()
     await rules.on_initialize({"agentInfo": {"name": agent}})
     await rules.on_opened("s", {"cwd": str(folder)})
     first = await rules.on_prompt("s", HELLO)
@@ -43,7 +43,7 @@ async def test_rules_come_before_the_first_prompt_only(tmp_path: Path) -> None:
     assert second == 1
     assert await first_prompt(tmp_path, "OpenCode") == ("hello", 1)
     assert await first_prompt(tmp_path / "nowhere") == ("hello", 1)
-    assert Rules().tokens(tmp_path) == (0, 2)
+    assert RulesComponent().tokens(tmp_path) == (0, 2)
 
 
 async def test_rules_that_are_too_long_or_lie_outside_are_cut_or_left_out(tmp_path: Path) -> None:
@@ -79,13 +79,13 @@ def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: 
 
 def test_context_tells_the_date_the_packages_and_the_notebook() -> None:
     """Without a kernel it says so; an outline has the headings and the first line of each code cell."""
-    told = Context().surroundings()
+    told = ContextComponent().surroundings()
     assert f"environment {sys.prefix}" in told
     assert "\n- pytest " in told
     assert told.endswith("Notebook: none")
     cells = (
-        CellView(cell_id="a", kind="markdown", source="# Title\ntext\n## Part"),
-        CellView(cell_id="b", kind="code", source="\nimport math\nmath.pi", count=3),
+        NotebookCell(id="a", kind="markdown", source="# Title\ntext\n## Part"),
+        NotebookCell(id="b", kind="code", source="\nimport math\nmath.pi", count=3),
     )
     assert outline(NotebookView(name="n.ipynb", path=None, live=True, cells=cells)) == (
         "Notebook: n.ipynb, 2 cells\n- cell 1 a markdown: # Title\n- cell 1 a markdown: ## Part\n"
@@ -164,7 +164,7 @@ async def walked(walkthrough: Walkthrough, *steps: Any) -> tuple[str, bool]:
 async def test_a_walkthrough_is_checked_and_put_into_the_tool_call_that_showed_it(tmp_path: Path) -> None:
     """Cells by their ids, files by their lines; another call that ends meanwhile gets nothing."""
     (tmp_path / "model.py").write_text("a = 1\nb = 2\n")
-    cells = (CellView(cell_id="c1", kind="code", source="fit()", count=3),)
+    cells = (NotebookCell(id="c1", kind="code", source="fit()", count=3),)
     notebook = NotebookView(name="fit.ipynb", path=None, live=True, cells=cells)
 
     class Runner:

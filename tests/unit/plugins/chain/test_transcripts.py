@@ -12,7 +12,7 @@ import pytest
 
 from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.plugins.chain.conductor.chain import Failure
+from agentnb.plugins.chain.conductor.chain import ChainFailure
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
 from tests.conftest import ROOT
 from tests.unit.api.conftest import PATIENCE
@@ -76,7 +76,7 @@ class Replay:
         self.place = ClientPlace(self.take)
         player = (sys.executable, "-S", str(ROOT / "tests/agents/replays_lines.py"), str(recording))
         agent = AgentSpec(name="player", title="player", command=player)
-        self.ended: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
+        self.ended: asyncio.Future[ChainFailure] = asyncio.get_running_loop().create_future()
         self.running = RunningChain(self.place, components, agent, self.ended.set_result)
 
     def take(self, data: bytes) -> None:

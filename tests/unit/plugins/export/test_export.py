@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.errors import CassetteBroken, UnknownSession, UsageError
-from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.plugins.export.documents import FORMS, exported
 from agentnb.plugins.export.page import markdown, page
 from agentnb.plugins.export.sources import find
@@ -167,7 +167,13 @@ def test_json_lines_are_entries() -> None:
 @pytest.mark.parametrize("kind", ["text", "answer", "prompt", "code", "output", "error"])
 def test_a_page_can_do_nothing(hostile: str, kind: str) -> None:
     """Nothing but prose is left of it, and what was open is closed."""
-    entry = Entry(kind=kind, source=f"Before\n\n{hostile}\n\nAfter", agent=hostile, tab=hostile, images=(hostile,))  # type: ignore[arg-type]
+    entry = DocumentEntry(
+        kind=kind,  # type: ignore[arg-type]
+        source=f"Before\n\n{hostile}\n\nAfter",
+        agent=hostile,
+        tab=hostile,
+        images=(hostile,),
+    )
     html = page(Document(title=hostile, entries=(entry, entry)))
     assert inspect(html) == []
     assert html.count("After") == 2

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agentnb.ipython.markdown import harmless
-from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.plugins.export.formulas import LONGEST, mathml
 from agentnb.plugins.export.mathematics import read_formulas
 from agentnb.plugins.export.page import markdown, page
@@ -173,7 +173,7 @@ def test_a_megabyte_of_macros_stays_text() -> None:
     """Built-in ones, which become more than one sign."""
     start = time.process_time()
     source = r"\dots\implies" * 80_000
-    assert "<math" not in page(Document(title="a", entries=(Entry(kind="answer", source=f"$${source}$$"),)))
+    assert "<math" not in page(Document(title="a", entries=(DocumentEntry(kind="answer", source=f"$${source}$$"),)))
     assert time.process_time() - start < LONG
 
 

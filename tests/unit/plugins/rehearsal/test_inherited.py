@@ -17,16 +17,21 @@ pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason o
 _WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]
 
 
-@pytest.mark.parametrize("way", ["namespaces", "Landlock"])
-def test_rehearse_code_that_reaches_for_what_the_kernel_holds_changes_none_of_it(tmp_path: Path, way: str) -> None:
-    """Each attempt of `tests/agents/inherits.py`; memory that is too large to be copied is a reason for no preview."""
-    command = [*(_WITHOUT if way == "Landlock" else []), sys.executable, str(ROOT / "tests/agents/inherits.py")]
+def tries(script: str, folder: Path, way: str) -> list[str]:
+    """What *script* of `tests/agents` prints of its attempts, one a line."""
+    command = [*(_WITHOUT if way == "Landlock" else []), sys.executable, str(ROOT / "tests/agents" / script)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     if way == "Landlock" and done.returncode == 77:
         pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
-    *tried, huge, first = [line.split(": ") for line in done.stdout.splitlines()]
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("way", ["namespaces", "Landlock"])
+def test_rehearse_code_that_reaches_for_what_the_kernel_holds_changes_none_of_it(tmp_path: Path, way: str) -> None:
+    """Each attempt of `tests/agents/inherits.py`; memory that is too large to be copied is a reason for no preview."""
+    *tried, huge, first = [line.split(": ") for line in tries("inherits.py", tmp_path, way)]
     assert [each for each in tried if each[0] != "unharmed" or each[2] != way] == []
     assert len(tried) >= 34
     assert huge[1:] == ["False", "It could not be closed in", "this kernel has 105 MB open in a file without a name."]
@@ -42,15 +47,8 @@ def test_rehearse_code_that_writes_into_open_files_leaves_no_trace_and_says_what
     tmp_path: Path, way: str
 ) -> None:
     """Each attempt of `tests/agents/writes_into_open_files.py`; none of them would change nothing."""
-    script = str(ROOT / "tests/agents/writes_into_open_files.py")
-    command = [*(_WITHOUT if way == "Landlock" else []), sys.executable, script]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     (tmp_path / "work").mkdir()
-    done = subprocess.run(command, cwd=tmp_path / "work", env=env, capture_output=True, text=True, check=False)
-    if way == "Landlock" and done.returncode == 77:
-        pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
-    assert done.returncode == 0, done.stderr
-    tried = [line.split(" | ") for line in done.stdout.splitlines()]
+    tried = [line.split(" | ") for line in tries("writes_into_open_files.py", tmp_path / "work", way)]
     assert len(tried) >= 46
     assert [each for each in tried if each[0] != "unharmed" or each[2] != way] == []
     assert {each[1] for each in tried if each[3] == "Would change nothing."} <= _UNSEEN[way]

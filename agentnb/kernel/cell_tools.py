@@ -1,0 +1,159 @@
+"""The kernel tools that read and change a notebook's cells, in the page that shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.errors import UsageError
+from agentnb.kernel import content
+from agentnb.kernel.bounded_text import fenced
+from agentnb.kernel.cell_names import capitalized, cell_title, named_cell
+from agentnb.kernel.cell_plans import PLANS, check_locks, note_on_file, plan_cells, planned_cells
+from agentnb.kernel.tools import call_words
+from agentnb.policy.request import PolicyRequest
+from agentnb.state import ToolDiffContent
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from agentnb.kernel.cell_plans import CellPlan
+    from agentnb.kernel.code_runner import Edit, Edited, NotebookCell, NotebookView
+    from agentnb.kernel.tool_tab import Result, ToolTab
+
+
+class CellTools:
+    """Reads and changes the cells of the notebooks that one tab's kernel runs."""
+
+    def __init__(self, tab: ToolTab) -> None:
+        self._tab = tab
+        self._read = _ReadTexts()
+        self.tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
+            "notebooks": self._notebooks,
+            "cells": self._cells,
+            **{name: functools.partial(self._change, name) for name in PLANS},
+        }
+
+    async def _notebooks(self, _given: dict[str, Any]) -> Result:
+        await self._tab.authorize(PolicyRequest(kind="read", title="List the open notebooks"))
+        return content.of_notebooks(await asyncio.to_thread(self._tab.runner.notebooks))
+
+    async def _cells(self, arguments: dict[str, Any]) -> Result:
+        notebook = await self._tab.notebook(arguments, outputs=arguments.get("outputs", False))
+        await self._tab.authorize(PolicyRequest(kind="read", title="Read the notebook's cells", path=notebook.path))
+        cells = notebook.cells
+        first = cells.index(named_cell(arguments["first"], notebook)) if "first" in arguments else 0
+        last = cells.index(named_cell(arguments["last"], notebook)) if "last" in arguments else len(cells) - 1
+        if cells and first > last:
+            raise UsageError("The last cell comes before the first.", hint="`cells` without either shows their order.")
+        chosen = cells[first : last + 1]
+        for cell in chosen:
+            if not cell.cut:
+                self._read.note(notebook.name, cell.id, cell.source)
+        return content.of_notebook(notebook, chosen)
+
+    async def _change(self, name: str, arguments: dict[str, Any]) -> Result:
+        """Insert, replace, move, delete, split or merge cells, or set their type or tags."""
+        notebook = await self._tab.notebook(arguments)
+        if name not in {"insert_cell", "replace_cell"}:
+            notebook = await self._with_texts(name, arguments, notebook)
+        cells = planned_cells(name, arguments, notebook)
+        for cell in cells:
+            self._check_unchanged(notebook.name, cell)
+        check_locks(name, cells)
+        plan = plan_cells(name, arguments, notebook)
+        diff = ToolDiffContent(
+            path=notebook.path or notebook.name, old_text=_lines(plan.before), new_text=_lines(plan.after)
+        )
+        request = PolicyRequest(
+            kind="cell",
+            title=f"{plan.title}{f' of {notebook.name}' if 'notebook' in arguments else ''}",
+            path=notebook.path,
+            preview=(diff,) if plan.edit is not None or plan.before != plan.after else None,
+            call=call_words(name, arguments),
+            cell=plan.shown if notebook.live else None,
+        )
+        await self._tab.authorize(request)
+        plan = await self._performed(plan, notebook, cells)
+        for record in plan.records:
+            self._read.note(notebook.name, record.cell_id, record.after)
+        if self._tab.changes is not None:
+            self._tab.changes.cells_changed(plan.records, plan.orders(notebook))
+        return content.text_result(plan.done + note_on_file(notebook))
+
+    async def _performed(self, plan: CellPlan, notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
+        """Let the page do *plan*; the plan with what the page has answered."""
+        if plan.edit is not None:
+            return plan.performed(await self.edited(plan.edit, *cells))
+        conflicts = await self._tab.runner.change_cells(notebook.name, plan.steps, exact=True)
+        for cell in cells:
+            if cell.id in conflicts:
+                if conflicts[cell.id] is None:
+                    raise UsageError("The cell is no longer in the notebook.", hint="Read it again with `cells`.")
+                raise self._changed_meanwhile(notebook.name, cell, conflicts[cell.id])
+        return plan
+
+    async def edited(self, edit: Edit, cell: NotebookCell | None = None) -> Edited:
+        """Let the page do *edit* to *cell*, unless that has another text by now."""
+        done = await self._tab.runner.edit(edit)
+        if done.is_other and cell is not None:
+            raise self._changed_meanwhile(edit.notebook, cell, done.current)
+        return done
+
+    async def _with_texts(self, name: str, arguments: dict[str, Any], notebook: NotebookView) -> NotebookView:
+        """*notebook* with all of the text of the cells that the call changes."""
+        if not notebook.live:
+            hint = "Let the user open agentnb's sidebar beside the notebook."
+            raise UsageError("No browser page shows the notebook.", hint=hint)
+        for cell in planned_cells(name, arguments, notebook):
+            if cell.cut:
+                text = await self._tab.runner.read_cell(notebook.name, cell.id)
+                whole = replace(cell, source=text, cut=False)
+                notebook = replace(notebook, cells=tuple(whole if each is cell else each for each in notebook.cells))
+        return notebook
+
+    def _check_unchanged(self, notebook: str, cell: NotebookCell) -> None:
+        """Refuse to change a cell that the user has changed since the agent read its text."""
+        known = self._read.text(notebook, cell.id)
+        if known is None or (known.startswith(cell.source) if cell.cut else known == cell.source):
+            return
+        raise self._changed_meanwhile(notebook, cell, None if cell.cut else cell.source)
+
+    def _changed_meanwhile(self, notebook: str, cell: NotebookCell, current: str | None) -> UsageError:
+        """Returns the error that tells the agent the text of *cell*, which it knows from then on."""
+        self._read.note(notebook, cell.id, current)
+        message = capitalized(f"{cell_title(cell)} has changed since you read it, so nothing was done.")
+        if current is None:
+            return UsageError(message, hint="Read it again with `cells`.")
+        return UsageError(f"{message} Its text is now:\n\n{fenced(current)}")
+
+
+class _ReadTexts:
+    """The cells' texts as the agent last read them, by notebook: a copy has cells with the same ids.
+
+    A cell that has another text since is not changed.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, dict[str, str]] = {}
+
+    def note(self, notebook: str, cell_id: str, text: str | None) -> None:
+        """The agent knows *text* of the cell; None: nothing any longer."""
+        known = self._texts.setdefault(notebook, {})
+        known.pop(cell_id, None)
+        if text is not None:
+            known[cell_id] = text
+
+    def text(self, notebook: str, cell_id: str) -> str | None:
+        """The text that the agent knows; of a notebook that it has not read by this name, which may be new, by any."""
+        if (known := self._texts.get(notebook)) is not None:
+            return known.get(cell_id)
+        return next((each[cell_id] for each in reversed(self._texts.values()) if cell_id in each), None)
+
+
+def _lines(text: str) -> str:
+    """*text* with a line break at its end: without one the diff would show "no newline at end of file"."""
+    return text if not text or text.endswith("\n") else f"{text}\n"

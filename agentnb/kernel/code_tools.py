@@ -1,0 +1,202 @@
+"""The kernel tools that read variables and run code: ``variables``, ``inspect``, ``run_code`` and ``run_cell``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fnmatch
+import os
+from typing import TYPE_CHECKING, Any
+
+from agentnb.cassette.mcp import CHANGED
+from agentnb.clock import now_ms
+from agentnb.credentials import Credentials, is_secret_name
+from agentnb.errors import UsageError
+from agentnb.kernel import content
+from agentnb.kernel.cell_names import cell_title, named_cell
+from agentnb.kernel.code_runner import Edit
+from agentnb.kernel.tools import PATIENCE_SECONDS, call_words
+from agentnb.kernel.variables.path import last_name
+from agentnb.policy.glob import LONGEST_PATTERN
+from agentnb.policy.request import PolicyRequest
+from agentnb.state import ToolCallRun, ToolTextContent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from agentnb.kernel.cell_tools import CellTools
+    from agentnb.kernel.code_runner import CodeWatch, CodeWork, NotebookCell
+    from agentnb.kernel.tool_tab import Call, Result, ToolTab
+    from agentnb.kernel.variables.changes import NameChange
+
+PROGRESS_SECONDS = 0.5
+"""How long code runs before its progress is shown, and how long at least between two times."""
+PROGRESS_SHARE = 0.1
+"""How much of the time that code has run goes by between two times: long code is followed less often."""
+LONGEST_PROGRESS = 4_000
+"""Characters of the end of what a cell has printed that are shown while it runs."""
+CHANGED_NAMES = "agentnb/names"
+"""Where a result says what became of variables; :class:`ToolRunner` takes it out."""
+
+
+class CodeTools:
+    """Reads the variables of one tab's kernel and runs code in it."""
+
+    def __init__(self, tab: ToolTab, cells: CellTools) -> None:
+        self._tab = tab
+        self._cells = cells
+        self._stops: list[tuple[Call, Callable[[], bool]]] = []
+        self.tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
+            "variables": self._variables,
+            "inspect": self._inspect,
+            "run_code": self._run_code,
+            "run_cell": self._run_cell,
+        }
+
+    def stop(self, call: Call) -> bool:
+        """Stop the code that *call* runs, and nothing else; False where it runs none, or its cell has not begun."""
+        return next((stop() for each, stop in self._stops if each == call), False)
+
+    async def _variables(self, arguments: dict[str, Any]) -> Result:
+        await self._tab.authorize(PolicyRequest(kind="read", title="List the kernel's variables"))
+        variables = await self._tab.look(self._tab.runner.variables)
+        wanted = arguments.get("filter", "")
+        if len(wanted) > LONGEST_PATTERN:
+            raise UsageError(f"'filter' has {len(wanted):,} characters; at most {LONGEST_PATTERN:,} are read.")
+        pattern = wanted if any(sign in wanted for sign in "*?[") else f"*{wanted}*"
+        fitting = [each for each in variables if fnmatch.fnmatchcase(each.name.lower(), pattern.lower())]
+        return content.of_variables(fitting, len(variables))
+
+    async def _inspect(self, arguments: dict[str, Any]) -> Result:
+        path = arguments["path"]
+        name = last_name(path)
+        await self._tab.authorize(PolicyRequest(kind="read", title=f"Look at the variable {path.strip()}"))
+        if is_secret_name(name):
+            return content.text_result(
+                f"{path.strip()}: the value is not shown because the name looks like a secret's."
+            )
+        return content.text_result(await self._tab.look(lambda: self._tab.runner.inspect(path)))
+
+    async def _run_code(self, arguments: dict[str, Any]) -> Result:
+        code, call, queue = arguments["code"], call_words("run_code", arguments), self._tab.job_queue
+        if not code.strip():
+            raise UsageError("The argument 'code' is empty.")
+        request = await self._tab.authorize(
+            PolicyRequest(kind="kernel", title="Run code in the kernel", command=code, call=call)
+        )
+        changed: list[NameChange] = []
+        watch = self._tab.watch(changed.extend)
+        work = self._tab.runner.work(request.command or code, watch)
+        patience = arguments.get("wait", PATIENCE_SECONDS)
+
+        def stop() -> bool:
+            queue.stop(work)
+            return True
+
+        async with self._running(call, work, stop) as ended:
+            ran = await queue.run(work, self._tab.owner, patience=patience, timeout=arguments.get("timeout"))
+            result = ended(content.of_run(ran))
+        if ran.stopped == "user":
+            self._tab.events.interrupted()
+        names = sorted(change.description for change in changed)
+        return result | {"_meta": {CHANGED: names}, CHANGED_NAMES: None if watch is None else names}
+
+    async def _run_cell(self, arguments: dict[str, Any]) -> Result:
+        notebook = await self._tab.notebook(arguments)
+        cell = named_cell(arguments["cell"], notebook)
+        if cell.kind != "code" or cell.cut:
+            why = "is not a code cell" if cell.kind != "code" else "is too long to be shown whole"
+            raise UsageError(f"The cell {arguments['cell']!r} {why}.", hint="run_code runs code of your own.")
+        edit = Edit(action="run", cell_id=cell.id, source=cell.source, notebook=notebook.name)
+        if not notebook.live:
+            await self._tab.runner.edit(edit)  # raises the error that says what to do
+        call = call_words("run_cell", arguments)
+        title = f"Run {cell_title(cell)}{f' of {notebook.name}' if 'notebook' in arguments else ''}"
+        await self._tab.authorize(PolicyRequest(kind="kernel", title=title, command=cell.source, call=call))
+        return await self._ran(edit, cell, call)
+
+    async def _ran(self, edit: Edit, cell: NotebookCell, call: Call) -> Result:
+        namespace, late = self._tab.runner.namespace, self._tab.job_queue.has_waiter
+        changed: list[NameChange] = []
+        watch = _CellRun(self._tab.watch(changed.extend))
+        unwatch = namespace.watch_cell(cell.id, edit.source, watch, late=late)
+        was_stopped = False
+
+        def stop() -> bool:
+            nonlocal was_stopped
+            was_stopped = namespace.stop_cell(cell.id) or was_stopped
+            return was_stopped
+
+        try:
+            async with self._running(call, watch, stop) as ended:
+                done = await self._cells.edited(edit, cell)
+                result = ended(content.of_cell(done, stopped=was_stopped and done.raised))
+        except BaseException:
+            unwatch()
+            raise
+        if not late:
+            unwatch()
+        is_known = not late and self._tab.changes is not None
+        return result | {CHANGED_NAMES: sorted(change.description for change in changed) if is_known else None}
+
+    @contextlib.asynccontextmanager
+    async def _running(
+        self, call: Call, work: CodeWork | _CellRun, stop: Callable[[], bool]
+    ) -> AsyncIterator[Callable[[Result], Result]]:
+        """Show the progress of *call* while it runs code and let it be stopped; give the result to the value."""
+
+        def ended(result: Result) -> Result:
+            begun = work.started_at
+            if begun is not None:
+                run = ToolCallRun(
+                    started_at=begun, ended_at=max(begun, now_ms()), content=content.shown_on_card(result)
+                )
+                self._tab.events.progressed(call, run)
+            return result
+
+        entry = (call, stop)
+        self._stops.append(entry)
+        following = asyncio.ensure_future(self._follow(call, work))
+        try:
+            yield ended
+        finally:
+            following.cancel()
+            self._stops.remove(entry)
+
+    async def _follow(self, call: Call, work: CodeWork | _CellRun) -> None:
+        """Show how the code stands, again and again, where that has changed."""
+        before: tuple[int, str] | None = None
+        seconds = PROGRESS_SECONDS
+        while True:
+            await asyncio.sleep(seconds)
+            if (begun := work.started_at) is None:
+                continue
+            seconds = max(PROGRESS_SECONDS, PROGRESS_SHARE * (now_ms() - begun) / 1000)
+            printed = Credentials(os.environ).hidden(work.printed)
+            if before != (begun, printed):
+                before = begun, printed
+                content_so_far = (ToolTextContent(text=printed),) if printed else ()
+                self._tab.events.progressed(call, ToolCallRun(started_at=begun, content=content_so_far))
+
+
+class _CellRun:
+    """Watches a cell that a page runs."""
+
+    def __init__(self, watch: CodeWatch | None) -> None:
+        self._watch = watch
+        self.printed = ""
+        self.started_at: int | None = None
+
+    def running(self) -> contextlib.AbstractContextManager[None]:
+        """While the cell runs."""
+        self.started_at = self.started_at or now_ms()
+        return contextlib.nullcontext() if self._watch is None else self._watch.running()
+
+    def write(self, text: str) -> None:
+        """The cell has printed *text*."""
+        self.printed = (self.printed + text)[-LONGEST_PROGRESS:]
+
+    def finish(self) -> None:
+        """The cell has ended."""
+        if self._watch is not None:
+            self._watch.finish()

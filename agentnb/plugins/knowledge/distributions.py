@@ -1,0 +1,25 @@
+"""Names and links of installed distributions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from agentnb.safe_json import read_json
+
+
+def normal_name(name: str) -> str:
+    """The name of a distribution as package indexes compare it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def linked_folder(direct_url: str | None) -> Path | None:
+    """The project of a distribution that is installed as a link to it, by the text of its ``direct_url.json``."""
+    try:
+        direct = read_json(direct_url or "null")
+        address = urlsplit(direct["url"])
+        is_editable = direct["dir_info"]["editable"] is True and address.scheme == "file"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return Path(unquote(address.path)) if is_editable else None

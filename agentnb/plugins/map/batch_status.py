@@ -1,0 +1,265 @@
+"""How far a batch is and what came of its inputs until now, as values and in words."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from agentnb.api.columns import html, lines, on_one_line
+from agentnb.errors import UsageError
+from agentnb.plugins.map.runner import BatchRunner, money
+from agentnb.plugins.map.workspaces import WorkspaceChange, put_into
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from agentnb.api.session import Session
+    from agentnb.plugins.map.asking import BatchQuestion
+    from agentnb.plugins.map.cassette import AnswerCassette
+    from agentnb.plugins.map.cluster import Cluster
+    from agentnb.plugins.map.inputs import InputPrompt
+    from agentnb.plugins.map.records import BatchRow, BatchRows
+
+_LISTED = 10
+
+
+class BatchResult(NamedTuple):
+    """The result of one input.
+
+    Attributes:
+        number: Its place among the inputs, from 0.
+        label: Its key or index label; its place where it has none.
+        prompt: What was asked.
+        state: ``"running"``, ``"done"``, ``"failed"`` or ``"cancelled"``.
+        text: The answer.
+        output: The answer as the type that was wanted; None where none was.
+        error: Why it failed; empty where it did not.
+        reason: The kind of failure, in a few words.
+        attempts: How often it was asked.
+        input_tokens: Tokens that the model read; None where the agent does not say.
+        output_tokens: Tokens that it wrote; None likewise.
+        costs: Money spent, by currency (ISO 4217).
+        seconds: How long it took.
+        session: The id of its session, as :func:`agentnb.resume` takes it.
+        log: Where its conversation is kept, ``machine:file``; empty where that is the log of this kernel.
+        changes: What the agent changed in a workspace of its own (``cwd="isolated"``).
+        folder: The folder that this was a copy of.
+    """
+
+    number: int
+    label: Any
+    prompt: str
+    state: str
+    text: str
+    output: Any
+    error: str
+    reason: str
+    attempts: int
+    input_tokens: int | None
+    output_tokens: int | None
+    costs: dict[str, float]
+    seconds: float
+    session: str
+    log: str = ""
+    changes: tuple[WorkspaceChange, ...] = ()
+    folder: str = ""
+
+    def open(self) -> Session:
+        """Open its conversation.
+
+        Raises:
+            UsageError: If it has none.
+        """
+        from agentnb.api.history import resume
+
+        if not self.session:
+            raise UsageError(f"Input {self.number} has no conversation.", hint="It was not asked.")
+        if self.log:
+            raise UsageError(
+                f"The conversation of input {self.number} is in another log: {self.log}.",
+                hint=f"agentnb.resume({self.session!r}) opens it there.",
+            )
+        return resume(self.session)
+
+    def keep(self) -> tuple[str, ...]:
+        """Make in the folder what the agent changed in its copy, all or nothing; says which files.
+
+        Raises:
+            FilesConflict: If one of the files changed since it was copied; nothing is written then.
+            UsageError: If a content was too large to be kept.
+        """
+        return put_into(Path(self.folder or "."), self.changes)
+
+
+class BatchStatus:
+    """A batch that runs or has ended, as one looks at it.
+
+    Attributes:
+        id: Its id, for ``resume=``.
+        total: How many inputs there are; None where only going through them tells.
+        note: What is to be said about where it is kept; empty where all is well.
+        is_shown_here: Says whether something shows how far it is in the cell that runs: its table is left out there.
+    """
+
+    def __init__(
+        self,
+        question: BatchQuestion,
+        inputs: Iterable[InputPrompt],
+        records: BatchRows,
+        cassette: AnswerCassette | None,
+        *,
+        total: int | None,
+        cluster: Cluster | None,
+    ) -> None:
+        self.id = records.id
+        self.total = total
+        self.note = records.note
+        self.is_shown_here: Callable[[], bool] = lambda: False
+        self._question = question
+        self._records = records
+        self._listeners: list[Callable[[], None]] = []
+        self._cluster = cluster
+        is_lazy = total is None
+        self._runner = BatchRunner(question, inputs, records, cassette, self._notify, is_lazy=is_lazy, cluster=cluster)
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self._runner.ended
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many inputs are running, done, failed and cancelled."""
+        return dict(self._runner.counts)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took; until now while it runs."""
+        return self._runner.seconds
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long it may still take, by what it took until now; None where nobody can say."""
+        ended = sum(number for state, number in self.counts.items() if state != "running")
+        if self.total is None or not ended or self.done:
+            return None
+        return self.seconds / ended * (self.total - ended)
+
+    @property
+    def stopped(self) -> str:
+        """Why it ended before its inputs did; empty where it did not."""
+        return self._runner.stopped
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """Tokens and money of all inputs, as far as agents say them."""
+        runner = self._runner
+        return {
+            "input_tokens": runner.input_tokens,
+            "output_tokens": runner.output_tokens,
+            "costs": dict(runner.costs),
+            "seconds": round(runner.seconds, 3),
+        }
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many inputs failed for each reason, the most frequent first."""
+        return self._records.reasons()
+
+    @property
+    def results(self) -> Iterator[BatchResult]:
+        """The results until now, in the order of the inputs: all that were asked."""
+        return map(self._result, self._records.rows())
+
+    @property
+    def failed(self) -> tuple[BatchResult, ...]:
+        """The inputs that failed until now."""
+        return tuple(map(self._result, self._records.rows("failed")))
+
+    def latest(self, limit: int, *, reason: str | None = None) -> tuple[BatchResult, ...]:
+        """The latest answers, the last one first; or the first inputs that failed for a reason.
+
+        Args:
+            limit: How many at most.
+            reason: One of :attr:`failures`; None for answers.
+        """
+        return tuple(map(self._result, self._records.latest(limit, reason)))
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call *listener* after each change, on the batch's thread."""
+        self._listeners.append(listener)
+
+    def __repr__(self) -> str:
+        return "\n".join([self.summary, *lines(self._table()), *self._notes()])
+
+    def _repr_html_(self) -> str:
+        if not self.done and self.is_shown_here():  # a table would say for ever how far it was
+            return "<p>The bar above follows it; <code>wait()</code> waits for its end.</p>"
+        head, *rows = self._table()
+        notes = "".join(f"<p>{escape(each)}</p>" for each in self._notes())
+        return f"<p>{escape(self.summary)}</p>{html(head, rows)}{notes}"
+
+    @property
+    def summary(self) -> str:
+        """How far it is, in a line: the same in each replay."""
+        counts = self.counts
+        total = "" if self.total is None else f" of {self.total:,}"
+        parts = [f"{counts['done']:,}{total} done"]
+        parts += [f"{counts[each]:,} {each}" for each in ("running", "failed", "cancelled") if counts[each]]
+        if self._runner.costs:
+            parts.append(money(self._runner.costs))
+        return " · ".join(parts)
+
+    @property
+    def pace(self) -> str:
+        """How fast it is and how long it may take, in words; how long it took, once it has ended."""
+        ended = self.counts["done"] + self.counts["failed"]
+        rate = f"{ended / self.seconds:.3g} per second" if ended and self.seconds > 0 else ""
+        left = f"about {_duration(self.seconds_left)} left" if self.seconds_left is not None else ""
+        if self._cluster is not None and self._cluster.workers == 0 and not self.done:
+            left = "the cluster has no worker"
+        return " · ".join(each for each in (rate, left or (_duration(self.seconds) if self.done else "")) if each)
+
+    @property
+    def _advice(self) -> str:
+        return f"The answers that came are kept: batch.retry(), or the same call with resume={self.id!r}."
+
+    def _notify(self) -> None:
+        for each in self._listeners:
+            each()
+
+    def _result(self, row: BatchRow) -> BatchResult:
+        body, wanted = msgspec.structs.asdict(row.body), self._question.wanted
+        body["output"] = wanted.check(row.body.output) if wanted is not None and row.state == "done" else None
+        return BatchResult(
+            number=row.number,
+            label=row.label,
+            prompt=row.prompt,
+            state=row.state,
+            attempts=row.attempts,
+            **body,
+        )
+
+    def _table(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("input", "state", "answer")]
+        for row in self._records.rows():
+            if len(rows) > _LISTED:
+                rows.append((f"and {self._runner.asked - _LISTED:,} more", "", ""))
+                break
+            answer = row.body.error or row.body.text
+            rows.append((on_one_line(str(row.label))[:40], row.state, on_one_line(answer)[:80]))
+        return rows
+
+    def _notes(self) -> list[str]:
+        failures = [f"{number:,} failed: {reason}" for reason, number in self.failures.items()]
+        return [each for each in (*failures, self.stopped if self.done else "") if each]
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:  # noqa: PLR2004 - seconds of a minute
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"  # noqa: PLR2004 - a digit more where it tells
+    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"  # noqa: PLR2004 - of an hour

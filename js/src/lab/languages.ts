@@ -1,0 +1,10 @@
+/** The colours of languages in JupyterLab's editors. */
+import type { Extension } from "@codemirror/state";
+import type { Languages } from "@jupyterlab/codemirror";
+
+/** By the name of a file. */
+export async function languageOf(languages: Languages | null, file: string): Promise<Extension | undefined> {
+  const found = languages?.findByFileName?.(file);
+  const language = found && (await languages?.getLanguage(found).catch(() => null));
+  return language?.support;
+}

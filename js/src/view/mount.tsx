@@ -1,0 +1,119 @@
+/** Puts a view into an element: a shadow root of its own, styles, the app, and what must end with it. */
+import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { render } from "preact";
+import { isObject } from "../state/guard";
+import { thisWindowIs } from "./answered-by";
+import { Cadence } from "./cadence";
+import { Chat } from "./chat";
+import { type View, ViewContext } from "./context";
+import { draftsOf } from "./drafts";
+import { uuid } from "./identity";
+import { keepShortcutsAway } from "./keyboard";
+import { Memory, takePlace } from "./memory";
+import { addChat } from "./on-screen";
+import { refocus } from "./refocus";
+import { isOver, type Store, type What } from "./store";
+import { addStyles } from "./styles/sheet";
+import { TextGrowth } from "./text-growth";
+import { TurnView } from "./turn-view";
+import { nearScreen, watchVisibility } from "./visibility";
+
+/** In milliseconds: a screen reader that has not begun with a sentence drops it when another takes its place. */
+const SAID_TOGETHER = 1_000;
+const AT_MOST = 3;
+
+/** Announces into `said`; sentences that come close together are announced together. */
+function announcements(said: Signal<string>): (sentence: string) => void {
+  let recent: { sentence: string; at: number }[] = [];
+  return (sentence) => {
+    const at = performance.now();
+    recent = [...recent.filter((one) => at - one.at < SAID_TOGETHER), { sentence, at }].slice(-AT_MOST);
+    said.value = recent.map((one) => one.sentence).join(" ");
+  };
+}
+
+/** The root of a view: what it shows, and the one line that screen readers listen to. */
+function App({ view, what, said }: { view: View; what: What; said: ReadonlySignal<string> }) {
+  return (
+    <ViewContext.Provider value={view}>
+      {what.kind === "chat" ? <Chat tab={what.tab} /> : <TurnView channel={what.channel} turnId={what.turnId} />}
+      <div class="sr-only" role="status" aria-live="polite">
+        {said}
+      </div>
+    </ViewContext.Provider>
+  );
+}
+
+/** Mounts into a fresh child of `el` (anywidget reuses `el`); the result takes it away again. */
+export function mount(el: HTMLElement, store: Store, what: What): () => void {
+  const host = el.appendChild(document.createElement("div"));
+  host.className = `agentnb-view agentnb-${what.kind}`;
+  const root = host.attachShadow({ mode: "open" });
+  addStyles(root);
+  const body = root.appendChild(document.createElement("div"));
+  body.className = `root ${what.kind}`;
+
+  const said = signal("");
+  const visible = signal(false);
+  const near = nearScreen();
+  const focus = refocus(root);
+  const drafts = draftsOf(store);
+  thisWindowIs(store.clientId);
+  const memory = new Memory();
+  const place = takePlace(store, what);
+  const view: View = {
+    store,
+    cadence: new Cadence(),
+    root,
+    memory,
+    drafts,
+    visible,
+    near: near?.watch,
+    growth: new TextGrowth(body),
+    toBox: focus.toBox,
+    announce: announcements(said),
+  };
+  const save = () => {
+    drafts.flush();
+    memory.flush();
+  };
+  const link = store.view(uuid(), host);
+  const ends = [
+    effect(() => {
+      const hostId = store.hostId.value;
+      if (hostId === undefined) return;
+      host.dataset.agentnbHost = hostId;
+      memory.keptUnder(`agentnb view ${hostId} ${place.name}`);
+    }),
+    effect(() => void body.classList.toggle("is-over", isOver(store.connection.value))),
+    effect(() => {
+      const look = store.root.value?.config?.values.look;
+      const { density, text_width, font_size } = isObject(look) ? look : {};
+      Object.assign(body.dataset, { density, width: text_width, font: font_size });
+    }),
+    watchVisibility(host, (seen) => {
+      visible.value = seen;
+      view.cadence.setVisible(seen);
+      link.setVisible(seen);
+      if (!seen) save();
+    }),
+    keepShortcutsAway(host),
+    () => render(null, body),
+    () => view.cadence.dispose(),
+    () => view.growth.end(),
+    () => near?.dispose(),
+    () => focus.dispose(),
+    () => place.leave(),
+    () => link.close(),
+    ...(what.kind === "chat" ? [addChat(store, host)] : []),
+  ];
+  window.addEventListener("pagehide", save);
+  render(<App view={view} what={what} said={said} />, body);
+
+  return () => {
+    save();
+    window.removeEventListener("pagehide", save);
+    for (const end of ends) end();
+    host.remove();
+  };
+}

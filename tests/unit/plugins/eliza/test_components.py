@@ -1,0 +1,43 @@
+"""What eliza does with what a client brought: MCP servers and extension methods."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from acp.schema import EnvVariable, McpServerStdio
+
+from tests.unit.plugins.eliza.patient import ROOT, Patient
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SERVER = str(ROOT / "tests/agents/mcp_server.py")
+
+
+def server(*args: str) -> McpServerStdio:
+    env = [EnvVariable(name="LEVEL", value="3")]
+    return McpServerStdio(name="files", command=sys.executable, args=[SERVER, *args], env=env)
+
+
+async def told(patient: Patient, prompt: str, *servers: Any, cwd: Path = ROOT) -> str:
+    """The answer in a session that was given *servers*."""
+    new = await patient.connection.new_session(cwd=str(cwd), mcp_servers=list(servers))
+    await patient.prompt(new.session_id, prompt)
+    return patient.text(new.session_id)
+
+
+async def test_a_tool_is_called_in_the_sessions_folder(patient: Patient, tmp_path: Path) -> None:
+    """With the variables that came with the server."""
+    text = await told(patient, "/mcp files where", server("x"), cwd=tmp_path)
+    assert text.endswith(f'{{"args": ["x"], "cwd": "{tmp_path}", "level": "3"}}')
+
+
+async def test_a_program_that_a_server_leaves_behind_holds_up_no_answer(patient: Patient, tmp_path: Path) -> None:
+    """It has the server's stdout, which does not end before it does."""
+    await told(patient, "/mcp files where", server("leaves"), cwd=tmp_path)
+    left = psutil.Process(int((tmp_path / "left").read_text()))
+    assert left.status() == psutil.STATUS_SLEEPING
+    left.kill()

@@ -1,0 +1,24 @@
+"""The page exports conversations that were kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.comm.test_history_arrangement import refused
+from tests.unit.comm.test_history_requests import MakeHost, kernel, page_of, talk
+
+__all__ = ["kernel"]
+
+FORMS = {"md": "# Fit\n", "html": "<!doctype html>", "jsonl": '{"kind"', "ipynb": '{\n "cells"'}
+
+
+def test_an_exported_session_is_the_document_that_a_shell_writes(kernel: MakeHost, tmp_path: Path) -> None:
+    """In each form; credentials are taken out."""
+    host = kernel()
+    key = "ghp_" + "a1B2" * 9
+    uri = talk(host, tmp_path, ("Why?", f"Because of {key}."), title="Fit").session.uri
+    page = page_of(host)
+    texts = {form: page.ask("exportSession", {"channel": uri, "form": form})["result"]["text"] for form in FORMS}
+    assert {form: begins for form, begins in FORMS.items() if not texts[form].startswith(begins)} == {}
+    assert [form for form, text in texts.items() if "Because of ***" not in text or key in text] == []
+    assert "not have this conversation" in refused(page, "exportSession", channel=uri[:-1])

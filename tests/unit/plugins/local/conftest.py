@@ -1,0 +1,84 @@
+"""One model server for the tests of a module, and sessions of `agentnb local` with it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb import Session
+
+SERVER = Path(__file__).parents[3] / "agents/model_server.py"
+
+
+KEY = "sk-very-secret"
+"""What the server wants that speaks as `keyed`."""
+
+
+class Models:
+    """The scripted model server.
+
+    Attributes:
+        ports: Where it speaks as each kind of server.
+    """
+
+    def __init__(self, ports: dict[str, int]) -> None:
+        self.ports = ports
+
+    def url(self, kind: str) -> str:
+        """The base URL where it speaks as *kind*."""
+        return f"http://127.0.0.1:{self.ports[kind]}/v1"
+
+    def seen(self, text: str) -> list[dict[str, Any]]:
+        """The requests to a chat in whose messages *text* is, in their order."""
+        return [each for each in self._get("/_seen") if text in json.dumps(each["messages"])]
+
+    def until_left(self) -> None:
+        """Wait until a client has left in the middle of an answer."""
+        self._get("/_left")
+
+    def _get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['bare']}{path}", timeout=120) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[Models]:
+    """The scripted model server, in a process of its own."""
+    with subprocess.Popen([sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        yield Models(json.loads(process.stdout.readline()))
+        process.communicate()
+
+
+Chat = Callable[..., Session]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The empty workspace of the sessions of a module."""
+    return tmp_path_factory.mktemp("work")
+
+
+@pytest.fixture(scope="module")
+def chat(models: Models, folder: Path) -> Iterator[Chat]:
+    """Start a session with a model of the server: they share one agent process."""
+    with ExitStack() as open_sessions:
+
+        def begin(model: str = "", kind: str = "ollama", **options: Any) -> Session:
+            variables = {"AGENTNB_LOCAL_PORTS": str(models.ports[kind])}
+            session = agentnb.start("local", **{"cwd": folder, "env": variables, **options})
+            open_sessions.callback(session.close)
+            if model:
+                session.set_option("model", model)
+            return session
+
+        yield begin

@@ -1,0 +1,128 @@
+"""`agentnb local --check` and `--pull`: what they say, and how they end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from agentnb.acp.doctor import examine
+from agentnb.agent.catalog import find
+from agentnb.plugins.local.connection_check import Checked, check_connection
+from agentnb.plugins.local.model_download import find_and_pull
+from agentnb.plugins.local.server import ServerTrouble
+from agentnb.plugins.local.settings import read_settings
+from tests.unit.plugins.local.conftest import KEY, Models
+from tests.unit.running import run
+
+
+def check(models: Models, settings: dict[str, str]) -> Checked:
+    """Check the connection with *settings*, in which a URL may be the kind of a server and a path behind it.
+
+    Ports may be a kind, too.
+    """
+    given = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
+    for name, value in settings.items():
+        kind, _, path = value.partition("/")
+        given[f"AGENTNB_LOCAL_{name}"] = value
+        if kind in models.ports:
+            where = {"URL": f"{models.url(kind)}{path and '/'}{path}", "PORTS": str(models.ports[kind])}
+            given[f"AGENTNB_LOCAL_{name}"] = where.get(name, value)
+    return run(check_connection(read_settings(None, given)))
+
+
+GOOD = {
+    "ollama": ["Ollama at {url}: ", "echo answers. Tools: yes, images: no, thinking: yes", "only 4,096 tokens"],
+    "lm_studio": ["LM Studio at {url}: ", "Tools: yes, images: yes", "context: 8,192 tokens"],
+    "vllm": ["vLLM at {url}: ", "Tools: yes, images: not known", "context: 4,096 tokens"],
+    "llama_cpp": ["llama.cpp at {url}: ", "Tools: yes, images: no", "context: 16,384 tokens"],
+    "bare": ["OpenAI-compatible server at {url}: 2 models", "context: not known"],
+}
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_check_when_a_model_answers_says_what_it_can_do(kind: str, models: Models) -> None:
+    """Each kind of server is known by what it says; found by its port, it needs no setting."""
+    checked = check(models, {"PORTS": str(models.ports[kind])})
+    said = "\n".join(checked.lines)
+    assert [each for each in GOOD[kind] if each.format(url=models.url(kind)) not in said] == []
+    assert checked.works
+    assert "nomic-embed-text" not in said
+
+
+BAD = {
+    "nothing there": ({"URL": "http://127.0.0.1:1/v1"}, "No server answers at 127.0.0.1:1. Start it"),
+    "loading": ({"PORTS": "loading"}, "HTTP status 503 (X). It says: Loading model. Wait a little, then try again."),
+    "nothing found": ({}, "No model server was found on this machine. Start one: Ollama"),
+    "no models": ({"URL": "empty"}, "has no models. Type `/pull qwen3:4b`"),
+    "no key": ({"URL": "keyed"}, "wants a key (HTTP status 401). Put it into a variable"),
+    "unset key": ({"URL": "keyed", "KEY_VARIABLE": "NOT_SET"}, "and the variable NOT_SET is empty. Set it before"),
+    "wrong key": ({"URL": "keyed", "KEY_VARIABLE": "WRONG"}, "does not accept the key in WRONG (HTTP status 401)"),
+    "wrong path": ({"URL": "bare/elsewhere"}, "There is no OpenAI-compatible interface at"),
+    "a page": ({"URL": "page"}, "what it answered is no JSON. The base URL usually ends in /v1"),
+    "moved": ({"URL": "moved", "KEY_VARIABLE": "WRONG"}, "redirects to another server, 203.0.113.7: not followed"),
+    "no such model": ({"URL": "bare", "MODEL": "gpt"}, "There is no model gpt"),
+    "dies": ({"URL": "ollama", "MODEL": "dies"}, "dies does not answer: The connection to"),
+    "fails": ({"URL": "ollama", "MODEL": "broken"}, "broken does not answer:"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_check_when_something_is_wrong_says_what_and_what_to_do(case: str, models: Models) -> None:
+    """It fails, and no message holds a key."""
+    settings, message = BAD[case]
+    checked = check(models, settings)
+    said = " ".join(checked.lines)
+    assert message in said
+    assert not checked.works
+    assert "sk-" not in said
+
+
+def test_check_when_only_the_version_is_missing_in_the_url_works(models: Models) -> None:
+    """The address without /v1 is what people type."""
+    url = models.url("keyed").removesuffix("/v1")
+    checked = check(models, {"URL": url, "KEY_VARIABLE": "RIGHT", "MODEL": "echo"})
+    assert (checked.works, f"at {url}/v1: " in checked.lines[0]) == (True, True)
+
+
+def test_check_in_a_shell_says_it_on_stdout_and_by_the_exit_code(models: Models) -> None:
+    """Flags count before variables."""
+    command = [sys.executable, "-m", "agentnb", "local", "--check", "--url", models.url("bare"), "--model", "gpt"]
+    done = subprocess.run(command, env={**os.environ, "AGENTNB_LOCAL_MODEL": "echo"}, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == b"There is no model gpt. Set AGENTNB_LOCAL_MODEL to one of these."
+
+
+async def steps_of(models: Models, name: str) -> list[str]:
+    """What is said while a model is downloaded."""
+    settings = read_settings(None, {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_URL": models.url("empty")})
+    return [str(progress) async for progress in find_and_pull(settings, name)]
+
+
+def test_pull_says_how_far_it_is(models: Models) -> None:
+    """Each step and each further percent, once."""
+    steps = ["pulling 0a1b: 0 %", "pulling 0a1b: 50 %", "pulling 0a1b: 100 %"]
+    assert run(steps_of(models, "qwen3:4b")) == ["pulling manifest", *steps, "success"]
+
+
+def test_pull_of_a_model_that_is_not_there_says_where_to_look(models: Models) -> None:
+    """With the server's own words."""
+    with pytest.raises(ServerTrouble, match="cannot download nothing: pull model manifest: file does not exist Look"):
+        run(steps_of(models, "nothing"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "said"),
+    [
+        ("ollama", "ready", "It answers."),
+        ("empty", "broken", "has no models. Type `/pull qwen3:4b`"),
+        ("", "broken", "No model server was found on this machine. Start one: Ollama"),
+    ],
+)
+def test_doctor_when_no_model_answers_says_why_and_what_to_do(models: Models, kind: str, state: str, said: str) -> None:
+    """The agent itself starts in each case."""
+    env = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": str(models.ports[kind] if kind else 1)}
+    found = run(examine(find("local"), env))
+    assert (found.state, said in found.message, "echo" in found.models) == (state, True, kind == "ollama")

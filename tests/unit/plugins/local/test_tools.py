@@ -1,0 +1,157 @@
+"""The tools of `agentnb local`: each goes through the policy, and what the model gets is what happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb import Session, Turn
+from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.plugins.local.conftest import Chat, Models
+
+WRITE: list[Any] = ["write_file", {"path": "new/notes.txt", "content": "Remember.\n"}]
+EDIT: list[Any] = ["edit_file", {"path": "fit.py", "old_text": "step = 1.0", "new_text": "step = 0.5"}]
+
+
+def steps(*calls: list[Any]) -> str:
+    """A prompt by which the scripted model makes *calls*, one after the other, and then says what it got."""
+    return json.dumps([{"calls": [call]} for call in calls])
+
+
+def results(turn: Turn) -> list[str]:
+    """What the model was given for its calls."""
+    found: list[str] = json.loads(turn.wait(PATIENCE).text)
+    return found
+
+
+def workspace(tmp_path: Path) -> Path:
+    """A workspace with a few files, and one beside it."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "fit.py").write_text("def fit(x):\n    step = 1.0\n    return step * x\n", encoding="utf-8")
+    (folder / "data.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    (folder / ".env").write_text("KEY=step\n", encoding="utf-8")
+    (tmp_path / "outside.txt").write_text("step outside\n", encoding="utf-8")
+    (folder / "link").symlink_to(tmp_path)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def session(chat: Chat, tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """A session that allows what the policy may allow, in a workspace that no test changes."""
+    return chat("scripted", cwd=workspace(tmp_path_factory.mktemp("shared")), permissions="allow")
+
+
+def test_tools_that_look_give_the_model_files_and_lines(session: Session) -> None:
+    """Names, lines, and hits with their places; hidden files, and what lies behind a link, are left out."""
+    turn = session.prompt(
+        steps(
+            ["list_files", {}],
+            ["read_file", {"path": "fit.py", "first_line": 2, "lines": 1}],
+            ["search", {"text": "STEP"}],
+            ["search", {"text": "step", "pattern": "*.csv"}],
+        )
+    )
+    assert results(turn) == [
+        "data.csv\nfit.py",
+        "    step = 1.0\n",
+        "fit.py:2: step = 1.0\nfit.py:3: return step * x",
+        "Nothing found.",
+    ]
+    kinds = [call.kind for call in turn.tool_calls if call.kind != "think"]
+    assert kinds == ["search", "read", "search", "search"]
+
+
+def test_tools_that_change_show_a_diff_and_do_it(chat: Chat, tmp_path: Path) -> None:
+    """The file has the change; the tool call shows it; the turn's changes can be undone."""
+    work = workspace(tmp_path)
+    session = chat("scripted", cwd=work, permissions="allow")
+    turn = session.prompt(steps(EDIT, WRITE))
+    assert results(turn) == ["Done.", "Done."]
+    assert "step = 0.5" in (work / "fit.py").read_text(encoding="utf-8")
+    assert (work / "new/notes.txt").read_text(encoding="utf-8") == "Remember.\n"
+    assert sorted(change.path for change in turn.files) == ["fit.py", "new/notes.txt"]
+
+
+def test_command_is_run_in_a_terminal_and_its_end_is_told(session: Session) -> None:
+    """The model gets the output and the exit code."""
+    turn = session.prompt(steps(["run_command", {"command": "echo hello; exit 3"}]))
+    assert results(turn) == ["It ended with exit code 3.\nhello\n"]
+    assert [call.exit_code for call in turn.tool_calls if call.kind == "execute"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (["read_file", {"path": "../outside.txt"}], "outside"),
+        (["list_files", {"folder": ".."}], "outside the working folder"),
+        (["list_files", {"folder": "link"}], "outside the working folder"),
+        (["edit_file", {**EDIT[1], "old_text": "step"}], "stands 2 times in the file"),
+        (["edit_file", {**EDIT[1], "old_text": "nowhere"}], "stands 0 times in the file"),
+        (["search", {"text": " "}], "is empty"),
+        (["search", {"text": 5}], "must be of type string"),
+        (["read_file", {}], "The argument 'path' is missing"),
+        (["read_file", '{"path": '], "The arguments are no JSON"),
+        (["read_file", "[1]"], "must be a JSON object"),
+        (["format_disk", {}], "There is no tool 'format_disk'"),
+    ],
+)
+def test_call_that_cannot_be_carried_out_is_told_to_the_model(session: Session, call: list[Any], told: str) -> None:
+    """It fails in the chat, too, and the turn goes on."""
+    turn = session.prompt(steps(call))
+    [result] = results(turn)
+    assert result.startswith("Failed: ")
+    assert told in result
+    assert [each.status for each in turn.tool_calls if each.kind != "think"] == ["failed"]
+
+
+def test_what_is_denied_does_not_happen_and_is_told_to_the_model(chat: Chat, tmp_path: Path) -> None:
+    """The policy decides about edits and commands; the model learns that it was refused."""
+    work = workspace(tmp_path)
+    session = chat("scripted", cwd=work, permissions="deny")
+    turn = session.prompt(steps(EDIT, WRITE, ["run_command", {"command": "touch owned"}]))
+    assert ['permissions="deny"' in result for result in results(turn)] == [True] * 3
+    assert sorted(path.name for path in work.iterdir()) == [".env", "data.csv", "fit.py", "link"]
+    assert "step = 1.0" in (work / "fit.py").read_text(encoding="utf-8")
+
+
+def test_two_calls_of_one_answer_are_both_carried_out(session: Session) -> None:
+    """Their results go back in their order."""
+    calls = [["read_file", {"path": "data.csv", "lines": 1}], ["list_files", {"pattern": "*.py"}]]
+    assert results(session.prompt(json.dumps([{"calls": calls}]))) == ["x,y\n", "fit.py"]
+
+
+def test_cancel_during_a_command_ends_it(chat: Chat, models: Models, tmp_path: Path) -> None:
+    """The model is told at the next prompt that the call was not carried out."""
+    work = workspace(tmp_path)
+    session = chat("scripted", cwd=work, permissions="allow")
+    os.mkfifo(work / "begun")
+    turn = session.prompt(steps(["run_command", {"command": "echo > begun; sleep 600"}]))
+    (work / "begun").read_text()  # until the command writes
+    turn.cancel()
+    assert turn.wait(PATIENCE).stop_reason == "cancelled"
+    assert session.prompt(json.dumps([{"say": "Well."}])).wait(PATIENCE).text == "Well."
+    sent = models.seen("Well.")[-1]["messages"]
+    told = [each["content"] for each in sent if each["role"] == "tool"]
+    assert told == ["Not carried out: the turn was interrupted."]
+
+
+@pytest.mark.parametrize(
+    ("permissions", "told", "status"),
+    [("allow", "Failed: it did not work", "failed"), ("deny", "Failed: The user did not allow it.", "cancelled")],
+)
+def test_tool_of_another_mcp_server_is_asked_for(chat: Chat, permissions: str, told: str, status: str) -> None:
+    """A server that the user gives by command gets a call only with permission; one that cannot start is named."""
+    server = {"name": "my files", "command": sys.executable, "args": [str(AGENTS / "mcp_server.py")]}
+    gone = {"name": "gone", "command": sys.executable, "args": ["-c", ""]}
+    session = chat("scripted", permissions=permissions, mcp_servers=[server, gone])
+    turn = session.prompt(steps(["my_files_fail", {}])).wait(PATIENCE)
+    notice, _, said = turn.text.partition("\n\n")
+    assert notice == "> The MCP server gone cannot be used: it ended with exit code 0."
+    assert json.loads(said) == [told]
+    assert [call.status for call in turn.tool_calls if call.title == "my_files_fail"] == [status]

@@ -1,0 +1,252 @@
+"""Turns of `agentnb local` with a scripted model server: what streams, what breaks, what is said about it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+
+from agentnb import Session, TurnFailed
+from agentnb.plugins.acp_agent.content import read_blocks
+from agentnb.plugins.local.prompt import user_message
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.plugins.local.conftest import KEY, Chat, Models
+
+FAKE_CALL = '<tool_call>\n{"name": "write_file", "arguments": {"path": "owned.txt", "content": "x"}}\n</tool_call>'
+WRITTEN = (
+    "> **fake-call has only written a tool call as text; nothing was run.** The server does not read it as a call: the"
+    " model or its chat template has no tools. Type `/chat` to go on without tools, or choose another.\n\n"
+)
+SAID = {
+    "echo": ("Hello there", ""),
+    "reasons": ("Because.", "I wonder."),
+    "reasons-content": ("Because.", "I wonder."),
+    "tags": ("Because </think> is a tag.", "I wonder, is 1 < 2?\n"),
+    "whole": ("All at once.", ""),
+    "wrong": ("Hello.> 3 parts of the answer could not be read and are missing.\n\n", ""),
+    "half": ("Hello.> 1 part of the answer could not be read and is missing.\n\n", ""),
+    "no-usage": ("Hello there", ""),
+    "fake-call": (FAKE_CALL + WRITTEN, ""),
+}
+FAILURES = {
+    "dies": ("Half an ans", "The connection to 127.0.0.1:{port} broke. Check that the server still runs"),
+    "error": ("Half", "127.0.0.1:{port} broke off the answer: the engine died"),
+    "broken": ("", "CUDA out of memory. Wait a little, then try again"),
+}
+
+
+@pytest.mark.parametrize("model", SAID)
+def test_answer_of_each_kind_of_stream_is_text_and_thoughts(chat: Chat, model: str, folder: Path) -> None:
+    """Pieces are joined, thoughts are told apart, and what cannot be read costs nothing but itself; nothing is run."""
+    turn = chat(model).prompt("Hello there").wait(PATIENCE)
+    assert (turn.text, turn.thoughts) == SAID[model]
+    assert [call.title for call in turn.tool_calls if call.kind not in {"think", "other"}] == []
+    assert [*folder.iterdir()] == []
+
+
+@pytest.mark.parametrize("model", FAILURES)
+def test_answer_that_breaks_off_fails_the_turn_and_keeps_what_was_said(chat: Chat, models: Models, model: str) -> None:
+    """The error says what happened; the next prompt works, and what the model gets has no two prompts in a row."""
+    session = chat(model)
+    text, message = FAILURES[model]
+    with pytest.raises(TurnFailed) as failed:
+        session.prompt(f"Fail, {model}").wait(PATIENCE)
+    assert message.format(port=models.ports["ollama"]) in str(failed.value)
+    assert failed.value.turn.text == text
+    session.set_option("model", "echo")
+    assert session.prompt("And now?").wait(PATIENCE).text == "And now?"
+    roles = [message["role"] for message in models.seen(f"Fail, {model}")[-1]["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+
+
+def test_server_that_is_busy_is_asked_again_which_is_shown(chat: Chat) -> None:
+    """A 429 is followed by another attempt after the pause that the server wants."""
+    turn = chat("busy").prompt("Busy?").wait(PATIENCE)
+    assert turn.text == "Busy?"
+    shown = [(call.title.partition(": ")[2] or call.title, call.status) for call in turn.tool_calls]
+    assert ("Rate limit reached. Attempt 2 of 4 in 0 s.", "completed") in shown
+
+
+def test_server_that_fails_for_ever_is_asked_four_times(chat: Chat, models: Models) -> None:
+    """The attempts end, and each failed one is shown."""
+    turn = chat("broken").prompt("For ever").wait(PATIENCE, check=False)
+    assert len(models.seen("For ever")) == 4
+    assert [call.status for call in turn.tool_calls if "Attempt" in call.title] == ["failed"] * 3
+
+
+def test_line_of_ten_megabytes_is_read(chat: Chat) -> None:
+    """A very long line is an answer as any other."""
+    assert len(chat("long").prompt("Much").wait(PATIENCE).text) == 10_000_000
+
+
+def test_cancel_ends_the_request_at_once(chat: Chat, models: Models) -> None:
+    """The server sees its client leave, and what was said stays."""
+    session = chat("slow")
+    turn = session.prompt("Tell me a story")
+    for _ in turn:
+        if turn.text.startswith("Once upon a time"):
+            break
+    turn.cancel()
+    models.until_left()
+    assert turn.wait(PATIENCE).stop_reason == "cancelled"
+    assert turn.text.startswith("Once upon a time")
+
+
+def test_answer_at_its_limit_says_so(chat: Chat) -> None:
+    """The reason for which the server ends an answer is the turn's."""
+    assert chat("cut").prompt("More").wait(PATIENCE).stop_reason == "max_tokens"
+
+
+def test_tokens_and_context_are_counted(chat: Chat) -> None:
+    """What the server says of tokens is the turn's usage, and how full the context is the session's."""
+    session = chat("echo")
+    turn = session.prompt("Count").wait(PATIENCE)
+    assert turn.usage is not None
+    assert (turn.usage.input_tokens, turn.usage.output_tokens) == (90, 10)
+    context = session.state.context_usage
+    assert context is not None
+    assert (context.used, context.size) == (100, 4096)  # what Ollama gives it, not what the model could have
+
+
+@pytest.mark.parametrize(("kind", "model"), [("ollama", "no-tools"), ("llama_cpp", "no-template")])
+def test_model_without_tools_when_it_is_chosen_has_a_warning_before_the_first_prompt(
+    chat: Chat, kind: str, model: str
+) -> None:
+    """Where the server says so of the model; another model has none. llama.cpp takes tools, and the model gets none."""
+
+    def warnings(session: Session) -> list[object]:
+        return [option.get("_meta") for option in session.state.config_options or ()]
+
+    session = chat("echo", kind)
+    assert warnings(session) == [None]
+    session.set_option("model", model)
+    (meta,) = warnings(session)
+    assert isinstance(meta, dict)
+    assert meta["agentnb"]["warning"].startswith(f"{model} cannot use tools: it answers in text only.")
+    assert session.chat.turns == ()
+
+
+@pytest.mark.parametrize("kind", ["ollama", "bare"])
+def test_model_without_tools_is_said_before_it_fails(chat: Chat, models: Models, kind: str) -> None:
+    """Whether the server says so or refuses a try: the user reads it above the first answer, and only there."""
+    session = chat("no-tools", kind)
+    turn = session.prompt(f"First on {kind}").wait(PATIENCE)
+    assert turn.text.startswith("> **no-tools cannot use tools.** It answers in text only")
+    assert turn.text.endswith(f"First on {kind}")
+    assert session.prompt("Second").wait(PATIENCE).text == "Second"
+    assert "tools" not in models.seen(f"First on {kind}")[0]
+
+
+def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: Path) -> None:
+    """A new session with the same model asks the server no more; the file is its owner's alone."""
+    shown = [call.title for call in chat("cut", "llama_cpp").prompt("One").wait(PATIENCE).tool_calls]
+    assert shown == ["cut: tools: yes, images: no, thinking: not known, context: 16,384 tokens"]
+    assert chat("cut", "llama_cpp").prompt("Two").wait(PATIENCE).tool_calls == ()
+    file = home / "jupyter/data/agentnb/local/models.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("model", "tried_again"), [("no-tools", True), ("echo", False)])
+def test_model_without_tools_is_tried_again_in_a_new_session(chat: Chat, model: str, tried_again: bool) -> None:
+    """The server may have been started anew with tools; of a model that has them nothing is asked again."""
+    chat(model, "vllm").prompt("One").wait(PATIENCE)
+    session = chat(model, "vllm")
+    tries = [session.prompt(text).wait(PATIENCE).tool_calls for text in ("Two", "Three")]
+    assert [len(each) for each in tries] == [int(tried_again), 0]
+
+
+TOO_LONG = (
+    "too long for the context of full. 127.0.0.1:{port} says: request (1820 tokens) exceeds the available context size"
+    " (512 tokens), try increasing it."
+)
+
+
+def test_context_that_is_too_small_says_how_to_give_more(chat: Chat, models: Models) -> None:
+    """A first message has no earlier ones to blame."""
+    session = chat("full", "llama_cpp")
+    said = TOO_LONG.format(port=models.ports["llama_cpp"])
+    with pytest.raises(TurnFailed) as first:
+        session.prompt("Hello").wait(PATIENCE)
+    assert f"The message and the descriptions of the tools are {said} Start the server with" in str(first.value)
+    with pytest.raises(TurnFailed) as second:
+        session.prompt("Again").wait(PATIENCE)
+    assert f"The conversation and the descriptions of the tools are {said} Start a new conv" in str(second.value)
+    assert "with a larger context, as in `llama-server -c 16384`." in str(second.value)
+
+
+def test_key_goes_to_the_server_and_into_no_file_or_message(
+    chat: Chat, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings name the variable; what the server says of a wrong key does not show it."""
+    told = {"AGENTNB_LOCAL_URL": models.url("keyed"), "AGENTNB_LOCAL_KEY_VARIABLE": "LAB_KEY", "LAB_KEY": KEY}
+    session = chat(env=told)
+    assert session.prompt("With the key").wait(PATIENCE).text == "With the key"
+    assert models.seen("With the key")[0]["key"] == KEY
+    session.close()
+    files = [Path(folder, name) for folder, _, names in os.walk(home) for name in names]
+    assert [path for path in files if holds(path, KEY)] == []
+    assert len(files) > 1
+
+
+def holds(path: Path, text: str) -> bool:
+    """Whether the file at *path* is there and holds *text*."""
+    with contextlib.suppress(FileNotFoundError):  # a database's own files come and go
+        return text.encode() in path.read_bytes()
+    return False
+
+
+def test_no_server_is_an_error_that_says_what_to_start(chat: Chat, models: Models) -> None:
+    """Without a server a session opens, and its first prompt says what to do."""
+    with pytest.raises(TurnFailed, match=r"No model server was found on this machine\. Start one: Ollama"):
+        chat(kind="page").prompt("Anybody?").wait(PATIENCE)
+
+
+def test_slash_commands_check_the_connection_and_download_a_model(chat: Chat) -> None:
+    """Without a model the check says what to type; the download shows how far it is, and fails as a turn fails."""
+    session = chat(kind="empty")
+    checked = session.prompt("/check").wait(PATIENCE)
+    assert "has no models.\n\nType `/pull qwen3:4b`" in checked.text
+    assert [call.status for call in checked.tool_calls] == ["failed"]
+    pulled = session.prompt("/pull qwen3:4b").wait(PATIENCE)
+    assert [(call.title, call.status) for call in pulled.tool_calls] == [("Downloaded qwen3:4b", "completed")]
+    with pytest.raises(TurnFailed, match="cannot download nothing"):
+        session.prompt("/pull nothing").wait(PATIENCE)
+    with pytest.raises(TurnFailed, match="Name the model behind /pull"):
+        session.prompt("/pull ../x; rm").wait(PATIENCE)
+
+
+def test_picture_is_sent_to_a_model_that_sees_and_named_to_the_user_otherwise() -> None:
+    """What is left out is said in words."""
+    blocks = read_blocks([{"type": "text", "text": "Look"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"}])
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    seen = {"role": "user", "content": [{"type": "text", "text": "Look"}, picture]}
+    assert user_message(blocks, images=True) == (seen, [])
+    assert user_message(blocks, images=False) == ({"role": "user", "content": "Look"}, ["an image"])
+
+
+def test_session_is_loaded_with_its_messages(chat: Chat, models: Models) -> None:
+    """A conversation goes on after its process has ended: the model gets what was said before."""
+    session = chat("echo")
+    session.prompt("My name is Ada").wait(PATIENCE)
+    session.restart(PATIENCE)
+    session.prompt("What is my name?").wait(PATIENCE)
+    said = [message["content"] for message in models.seen("What is my name?")[-1]["messages"][1:]]
+    assert said == ["My name is Ada", "My name is Ada", "What is my name?"]
+
+
+def test_a_written_tool_call_is_told_once_and_a_chat_without_tools_is_offered(chat: Chat, models: Models) -> None:
+    """`/chat` leaves the tools out of what the model gets, and `/tools` gives them back."""
+    session = chat("fake-call")
+    assert session.prompt("First written").wait(PATIENCE).text == FAKE_CALL + WRITTEN
+    assert session.prompt("Second written").wait(PATIENCE).text == FAKE_CALL
+    assert session.prompt("/chat").wait(PATIENCE).text.startswith("The model gets no tools")
+    session.prompt("Third written").wait(PATIENCE)
+    assert session.prompt("/tools").wait(PATIENCE).text == "The model gets its tools again."
+    session.prompt("Fourth written").wait(PATIENCE)
+    assert ["tools" in models.seen(each)[0] for each in ("Second written", "Third written", "Fourth written")] == [
+        True,
+        False,
+        True,
+    ]

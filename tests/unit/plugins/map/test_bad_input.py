@@ -1,0 +1,174 @@
+"""Batches with bad input: very many inputs, large ones, agents that die, files that cannot be written.
+
+``make soak`` asks about more of them (``AGENTNB_BATCH_ASKED``, ``AGENTNB_BATCH_ANSWERED``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from agentnb.errors import LogUnavailable, UsageError
+from agentnb.log.batch_file import batch_file
+from tests.unit.plugins.map.conftest import MOODY, Asks
+
+ASKED = int(os.environ.get("AGENTNB_BATCH_ASKED", "200"))
+ANSWERED = int(os.environ.get("AGENTNB_BATCH_ANSWERED", "4000"))
+MORE = 1.2 if ASKED > 10_000 else 2.0  # at first caches fill, and on a busy machine the log is written later
+"""How many times what was held after half of the inputs may be held after all of them."""
+MEGABYTES_10 = 10_000_000
+LAZY = """
+import gc, sys
+import agentnb
+from agentnb.plugins.map.records import BatchRows, Body
+
+number, answered, command = int(sys.argv[1]), sys.argv[2] == "answered", sys.argv[3:]
+held = []
+batch = None
+if answered:  # an earlier pass of the batch has all answers
+    from agentnb.plugins.map.asking import BatchQuestion
+
+    question = BatchQuestion(options={"command": command}, prompt="{input}")
+    records = BatchRows(None, question.agent, question.prompt)
+    for each in range(number):
+        records.begin(each, each, str(each), question.key(str(each)), lambda _: Body(text=f"said {each}"))
+    records.close()
+    batch = records.id
+
+def inputs():
+    for each in range(number):
+        if each in (number // 2, number - 1):
+            gc.collect()
+            held.append(sys.getallocatedblocks())
+        yield str(each)
+
+options = {"command": command, "concurrency": 16, "resume": batch, "progress": False}
+found = agentnb.map("{input}", inputs(), **options).wait()
+print(len(found), found.counts["done"], found[number - 1], held[1] / held[0])
+"""
+READ_ONLY = """
+import sys
+import agentnb
+from agentnb.errors import LogUnavailable
+from agentnb.system_calls import drop_capabilities
+
+drop_capabilities()
+batch = agentnb.map("{input}", ["a", "b"], command=sys.argv[1:], progress=False).wait()
+print(list(batch))
+print(batch.note)
+try:
+    agentnb.map("{input}", ["a"], command=sys.argv[1:], progress=False, resume="any")
+except LogUnavailable as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "how"), [(ASKED, "asked"), (ANSWERED, "answered")])
+def test_memory_does_not_grow_with_the_number_of_inputs(tmp_path: Path, log: Path, number: int, how: str) -> None:
+    """They come from a lazy generator; a resumed batch goes through those that have an answer."""
+    words = [sys.executable, "-c", LAZY, str(number), how, sys.executable, str(MOODY), f"log={log}"]
+    environment = {**os.environ, "AGENTNB_LOG": str(tmp_path / "sessions.db")}
+    workspace = tmp_path / "workspace"  # not where the log is: the files of a workspace are compared at each turn
+    workspace.mkdir()
+    ran = subprocess.run(words, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    length, done, _, last, ratio = ran.stdout.split()
+    assert (int(length), int(done), int(last)) == (number, number, number - 1)
+    assert float(ratio) < MORE
+    assert (log.read_text().count("\n") if log.exists() else 0) == (number if how == "asked" else 0)
+
+
+def test_an_agent_that_dies_every_7th_time_answers_all_inputs(ask: Asks, log: Path) -> None:
+    """What it had is asked again; each input has one result."""
+    inputs = [f"n{each}" for each in range(30)]
+    batch = ask(inputs, "{input}", "dies-every=7", concurrency=3, retries=10).wait()
+    assert list(batch) == [f"said {each}" for each in inputs]
+    assert batch.counts == {"running": 0, "done": 30, "failed": 0, "cancelled": 0}
+    asked = log.read_text().split()
+    assert set(asked) == set(inputs)
+    assert sum(each.attempts for each in batch.results) >= len(asked) > len(inputs)  # some died before they were heard
+
+
+def test_rows_of_10_megabytes_are_asked_and_kept(ask: Asks) -> None:
+    """With whatever else is in the table: missing values are empty, braces in a value are no fields."""
+    rows = [{"text": "x" * MEGABYTES_10, "n": 1.0}, {"text": "{n} }{", "n": float("nan")}, {"text": None, "n": 2.0}]
+    batch = ask(pd.DataFrame(rows), 'a {text} {{"n": {n}}}', concurrency=2).wait()
+    first, *others = list(batch)
+    assert (len(first), first[-13:]) == (len('said a  {"n": 1.0}') + MEGABYTES_10, 'xx {"n": 1.0}')
+    assert others == ['said a {n} }{ {"n": }', 'said a  {"n": 2.0}']
+    assert len(repr(batch)) < 1_000
+
+
+@pytest.mark.parametrize("trouble", ["no folder", "no database", "a folder", "of a newer agentnb"])
+def test_a_batch_whose_file_cannot_be_written_runs_and_says_that_it_cannot_be_resumed(
+    ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    """Nothing that is there is changed, and to resume one is an error that says why."""
+    log = tmp_path / "log/sessions.db"
+    monkeypatch.setenv("AGENTNB_LOG", str(log))
+    if trouble == "no folder":
+        log.parent.write_text("a file")
+    else:
+        log.parent.mkdir()
+    if trouble == "no database":
+        batch_file(log).write_text("a diary" * 1000)
+    if trouble == "a folder":
+        batch_file(log).mkdir()
+    if trouble == "of a newer agentnb":
+        with contextlib.closing(sqlite3.connect(batch_file(log))) as newer:
+            newer.execute("PRAGMA user_version = 99")
+    batch = ask(["a", "b"]).wait()
+    assert list(batch) == ["said a", "said b"]
+    assert batch.note.startswith("This batch cannot be resumed later: ")
+    assert batch_file(log).name in batch.note
+    with pytest.raises(LogUnavailable, match="No batch can be resumed"):
+        ask(["a"], resume="any")
+    if trouble == "no database":
+        assert batch_file(log).read_text() == "a diary" * 1000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the superuser's rights are given up by Linux's calls")
+def test_a_batch_with_a_read_only_log_runs_and_says_that_it_cannot_be_resumed(tmp_path: Path, log: Path) -> None:
+    """In a process of its own, which has no rights of the superuser's: these write to files that are read-only."""
+    (tmp_path / "workspace").mkdir()
+    kept = tmp_path / "log/sessions.db"
+    kept.parent.mkdir()
+    batch_file(kept).touch(mode=0o444)
+    kept.parent.chmod(0o555)
+    words = [sys.executable, "-c", READ_ONLY, sys.executable, str(MOODY), f"log={log}"]
+    environment = {**os.environ, "AGENTNB_LOG": str(kept)}
+    ran = subprocess.run(
+        words, cwd=tmp_path / "workspace", env=environment, capture_output=True, text=True, check=False
+    )
+    kept.parent.chmod(0o755)
+    assert ran.returncode == 0, ran.stderr
+    answers, note, refused = ran.stdout.splitlines()
+    assert answers == "['said a', 'said b']"
+    assert note.startswith(f"This batch cannot be resumed later: {batch_file(kept)} cannot be used (")
+    assert refused.startswith("No batch can be resumed: ")
+    assert batch_file(kept).read_bytes() == b""
+
+
+def test_two_batches_at_once_have_their_own_answers(ask: Asks, log: Path) -> None:
+    """Equal inputs too; they share the agent's process, and end in any order."""
+    batches = [ask([f"n{each}" for each in range(8)], f"{name} {{input}}", concurrency=4) for name in ("one", "two")]
+    for name, batch in zip(("one", "two"), batches, strict=True):
+        assert list(batch) == [f"said {name} n{each}" for each in range(8)]
+        assert [each.number for each in batch.results] == list(range(8))
+    assert len(log.read_text().splitlines()) == len(set(log.read_text().splitlines())) == 16
+
+
+def test_an_input_that_is_no_row_ends_the_batch_and_names_its_place(ask: Asks) -> None:
+    """The finished ones stay."""
+    batch = ask([{"text": "a"}, {"other": "b"}], "{text}", concurrency=1)
+    with pytest.raises(UsageError, match="the input has no 'text'"):
+        batch.wait()
+    assert [each.text for each in batch.results] == ["said a"]

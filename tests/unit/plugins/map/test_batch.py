@@ -1,0 +1,441 @@
+"""Batches with a real agent: order, failures, resuming, cancelling; each input ends with one result."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import agentnb
+from agentnb.errors import BatchFailed, FilesConflict, UnknownAgent, UsageError
+from agentnb.log.batch_file import files_of_batches
+from agentnb.plugins.map.rows_view import groups_of
+from tests.unit.plugins.map.conftest import MOODY, Asks
+
+
+@dataclass
+class Label:
+    label: str
+    score: int
+
+
+def test_answers_come_in_the_order_of_the_inputs(ask: Asks, log: Path) -> None:
+    """Equal inputs are asked each; the answers fit into a column of the data frame that they were asked about."""
+    table = pd.DataFrame({"text": ["a", "b", "a", "d", "e"]}, index=list("vwxyz"))
+    batch = ask(table, "{text}", concurrency=3)
+    table["answer"] = batch
+    assert list(table["answer"]) == ["said a", "said b", "said a", "said d", "said e"]
+    assert sorted(log.read_text().split()) == ["a", "a", "b", "d", "e"]
+    frame = batch.to_frame()
+    assert (list(frame.index), set(frame["state"])) == (list("vwxyz"), {"done"})
+    assert repr(batch).splitlines()[:3] == ["5 of 5 done", "input  state  answer", "v      done   said a"]
+    assert "<td>said a</td>" in ask(["a"]).wait()._repr_html_()
+    assert (len(batch), batch[-1], batch[1:3]) == (5, "said e", ["said b", "said a"])
+
+
+@pytest.mark.parametrize("number", [0, 1, 7])
+def test_a_batch_of_any_length_ends(ask: Asks, number: int) -> None:
+    """Lists and generators."""
+    assert list(ask([f"n{each}" for each in range(number)])) == [f"said n{each}" for each in range(number)]
+    lazy = ask(f"n{each}" for each in range(number))
+    assert (len(lazy), list(lazy)) == (number, [f"said n{each}" for each in range(number)])
+
+
+def test_results_come_as_they_end(ask: Asks) -> None:
+    """Blocking and in async code, each once; the batch itself can be awaited."""
+
+    async def main() -> tuple[list[int], int]:
+        batch = ask(["a", "b", "c"])
+        seen = [each.number async for each in batch]
+        return sorted(seen), len(list((await batch).results))
+
+    assert sorted(each.number for each in ask(["a", "b", "c"]).as_completed()) == [0, 1, 2]
+    assert asyncio.run(main()) == ([0, 1, 2], 3)
+
+
+def test_an_answer_of_another_form_is_asked_for_once_more(ask: Asks) -> None:
+    """In the same session, with what was wrong; the value is what was wanted."""
+    batch = ask(["json-late"], output=Label)
+    assert list(batch) == [Label("good", 3)]
+    assert batch.result(0).output == Label("good", 3)
+    failed = ask(["fits never"], output=list[int], on_error="keep").wait()
+    assert (failed[0], failed.failures) == (None, {"answer does not fit": 1})
+
+
+def test_rows_are_shown_with_failures_by_reason_and_the_latest_answers(ask: Asks) -> None:
+    """Each reason with its number; some rows of each."""
+    batch = ask(["a", "fail", *["wait"] * 12, "b"], on_error="keep", retries=0, timeout=3.0, concurrency=15).wait()
+    timeout, other, answers = groups_of(batch)
+    assert (timeout["title"], len(timeout["rows"])) == ("12 failed: timeout", 10)
+    assert (other["title"][:10], [each["number"] for each in other["rows"]]) == ("1 failed: ", [1])
+    assert sorted((each["label"], each["text"], each["state"]) for each in answers["rows"]) == [
+        ("0", "said a", "done"),
+        ("14", "said b", "done"),
+    ]
+    assert all(each["opens"] for group in (timeout, other, answers) for each in group["rows"])
+
+
+def test_conversations_of_a_batch_are_archived_when_their_rows_end_and_open_from_their_rows(ask: Asks) -> None:
+    """The history has room for those that a person had; one that was opened from its row stays archived."""
+    batch = ask(["a", "fail", "c"], on_error="keep", retries=0).wait()
+    titles = {"a · 0", "fail · 1", "c · 2"}
+    assert {row.title for row in agentnb.history(limit=1_000)}.isdisjoint(titles)
+    assert {row.title for row in agentnb.history(archived=True, limit=1_000)} >= titles
+    opened = batch.result(1).open()
+    assert (opened.title, len(opened.turns)) == ("fail · 1", 1)
+    opened.close()
+
+
+def test_a_failure_ends_the_batch_or_is_kept(ask: Asks, log: Path) -> None:
+    """Where it is kept the others are answered; where it is not, reading it raises with what to do."""
+    kept = ask(["a", "fail", "c"], on_error="keep", retries=1).wait()
+    assert list(kept) == ["said a", None, "said c"]
+    (failed,) = kept.failed
+    assert (failed.number, failed.attempts, failed.state) == (1, 2, "failed")
+    assert "It did not work." in failed.error
+    log.unlink()
+    raised = ask(["fail", *"bcdefgh"], concurrency=1, retries=0)
+    with pytest.raises(BatchFailed, match=rf"Input 0 \(0\) failed: .*It did not work.*resume='{raised.id}'"):
+        raised.wait()
+    with pytest.raises(BatchFailed):
+        list(raised)
+    assert log.read_text() == "fail\n"
+
+
+def test_an_agent_that_dies_is_started_again(ask: Asks, tmp_path: Path) -> None:
+    """The inputs that it had are asked again."""
+    inputs = [f"die-once {tmp_path / each}" if number % 3 == 0 else each for number, each in enumerate("abcdefg")]
+    answers = list(ask(inputs, concurrency=2, retries=4))
+    assert answers == [f"said {each}" for each in inputs]
+
+
+def test_a_busy_model_is_asked_again_after_a_pause(ask: Asks) -> None:
+    """That is no failure; one that stays busy is."""
+    batch = ask(["busy one 2", "busy two 1"], retries=0)
+    assert list(batch) == ["said busy one 2", "said busy two 1"]
+    assert batch.result(0).attempts == 3
+    never = ask(["busy three 100"], retries=0, on_error="keep", backoff=0.001).wait()
+    assert never.failures == {"model is busy": 1}
+
+
+def test_an_input_that_takes_too_long_fails_and_the_others_go_on(ask: Asks) -> None:
+    """Its turn is cancelled."""
+    batch = ask(["wait", "b"], timeout=3.0, retries=0, on_error="keep", concurrency=1).wait()
+    assert (list(batch), batch.failures) == ([None, "said b"], {"timeout": 1})
+
+
+@pytest.mark.parametrize(
+    ("word", "limit", "said"),
+    [
+        ("fail", {"max_failures": 2}, "2 inputs failed (max_failures)."),
+        ("cost", {"max_cost": 2.0}, "It cost 2.00 USD (max_cost=2)."),
+    ],
+)
+def test_a_batch_ends_at_its_limits(ask: Asks, log: Path, word: str, limit: dict[str, Any], said: str) -> None:
+    """What is left is not asked; its answers are None where failures are kept."""
+    batch = ask([word] * 5, concurrency=1, retries=0, on_error="keep", **limit).wait()
+    assert (len(log.read_text().splitlines()), batch.stopped) == (2, said)
+    assert list(batch)[2:] == [None] * 3
+
+
+def test_a_batch_that_was_cancelled_is_resumed_with_what_is_missing(ask: Asks, log: Path) -> None:
+    """By what is asked, not by its place: an input that was moved is not asked again, one that changed is."""
+    batch = ask(["a", "b", "wait", "c"], concurrency=1)
+    assert batch[1] == "said b"
+    batch.cancel()
+    batch.wait(check=False)
+    assert batch.counts["done"] == 2
+    log.unlink()
+    resumed = ask(["b", "new", "a", "a"], resume=batch.id)
+    assert list(resumed) == ["said b", "said new", "said a", "said a"]
+    assert sorted(log.read_text().split()) == ["a", "new"]
+    assert resumed.id == batch.id
+
+
+def test_what_failed_is_asked_again_by_retry(ask: Asks, tmp_path: Path) -> None:
+    """Only that."""
+    batch = ask(["a", f"die-once {tmp_path / 'once'}", "c"], retries=0, on_error="keep", concurrency=1).wait()
+    assert batch.counts == {"running": 0, "done": 2, "failed": 1, "cancelled": 0}
+    assert batch.retry().wait(check=True)[1].startswith("said die-once")
+    assert [each.attempts for each in batch.results] == [1, 2, 1]
+
+
+def test_an_error_of_the_inputs_comes_through(ask: Asks) -> None:
+    """What was asked before is kept."""
+
+    def broken() -> Iterator[str]:
+        yield "a"
+        raise ZeroDivisionError("mine")
+
+    batch = ask(broken())
+    assert batch[0] == "said a"
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        batch.wait()
+    with pytest.raises(UsageError, match="has no 'text'"):
+        ask([{"other": 1}], "{text}").wait()
+
+
+def test_wrong_arguments_are_told_before_anything_is_asked(tmp_path: Path) -> None:
+    """With what would be right."""
+    wrong: list[tuple[type[Exception], dict[str, Any]]] = [
+        (UnknownAgent, {"agent": "nobody"}),
+        (UsageError, {"concurrency": 0}),
+        (UsageError, {"processes": 1000}),
+        (UsageError, {"on_error": "ignore"}),
+        (UsageError, {"permissions": "maybe"}),
+        (UsageError, {"output": object()}),
+        (UsageError, {"resume": "nothing"}),
+        (UsageError, {"cwd": tmp_path / "nowhere"}),
+    ]
+    for error, options in wrong:
+        with pytest.raises(error):
+            agentnb.map("{input}", ["a"], progress=False, **options)
+    with pytest.raises(UsageError, match="The prompt is int"):
+        agentnb.map(5, ["a"])  # type: ignore[arg-type]
+
+
+def test_isolated_inputs_have_a_workspace_each_and_hand_their_changes_back(
+    ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder itself changes on request alone, and not over changes of somebody else."""
+    workspace = tmp_path / "workspace"
+    (workspace / "notes.txt").write_text("old\n")
+    monkeypatch.chdir(workspace)
+    batch = ask(["write notes.txt one", "write notes.txt two", "nothing"], cwd="isolated", permissions="allow").wait()
+    first, second, third = batch.results
+    assert (workspace / "notes.txt").read_text() == "old\n"
+    assert [(each.path, each.status) for each in first.changes] == [("notes.txt", "modified")]
+    assert "-old\n+write notes.txt one" in first.changes[0].diff
+    assert third.changes == ()
+    assert second.keep() == ("notes.txt",)
+    assert (workspace / "notes.txt").read_text() == "write notes.txt two"
+    with pytest.raises(FilesConflict, match=r"notes\.txt"):
+        first.keep()
+    assert ask(["where"], cwd="shared").wait().result(0).changes == ()
+
+
+def test_an_isolated_input_that_fails_hands_its_changes_back_too(
+    ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of its last try; its state says that it failed, and the folder stays as it is."""
+    workspace = tmp_path / "workspace"
+    monkeypatch.chdir(workspace)
+    options: dict[str, Any] = {"cwd": "isolated", "permissions": "allow", "on_error": "keep"}
+    result = ask(["write-fail notes.txt"], **options).wait().result(0)
+    assert (result.state, result.attempts, list(workspace.iterdir())) == ("failed", 2, [])
+    assert [(each.path, each.status) for each in result.changes] == [("notes.txt", "added")]
+    assert (result.keep(), (workspace / "notes.txt").read_text()) == (("notes.txt",), "write-fail notes.txt")
+
+
+def test_several_processes_share_the_inputs(ask: Asks) -> None:
+    """Each input is asked once."""
+    inputs = [f"n{each}" for each in range(6)]
+    assert list(ask(inputs, concurrency=3, processes=3)) == [f"said {each}" for each in inputs]
+
+
+def test_agents_are_compared_side_by_side(tmp_path: Path) -> None:
+    """Case and the last full stop make no difference."""
+    agents = [{"agent": "eliza", "name": each} for each in ("one", "two")]
+    compared = agentnb.compare("/say {input}.", agents, ["Yes", "no"], cwd=tmp_path).wait()
+    assert compared.agreement == {("one", "two"): 1.0}
+    assert compared.majority == ["Yes.", "no."]
+    assert list(compared.to_frame().columns) == ["one", "two"]
+    assert "one = two" in repr(compared)
+    with pytest.raises(UsageError, match="two agents"):
+        agentnb.compare("{input}", ["eliza", "eliza"], ["a"])
+
+
+def test_recorded_answers_are_not_asked_for_and_a_changed_input_alone_is_recorded_anew(
+    ask: Asks, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a replay no agent is needed, and what is not recorded is an error; recording drops what is not asked now."""
+    cassette = tmp_path / "fit.batch.jsonl"
+    first = list(ask(["a", "b", "b", "json-late"], cassette=cassette, output=None))
+    assert list(ask(["other"], "<{input}>", cassette=cassette)) == ["said <other>"]
+    recorded = cassette.read_bytes()
+    log.unlink()
+    assert list(ask(["b", "a", "b", "json-late"], cassette=cassette)) == [first[1], first[0], first[2], first[3]]
+    assert (log.exists(), cassette.read_bytes()) == (False, recorded)
+    assert list(ask(["a", "new"], cassette=cassette)) == ["said a", "said new"]
+    assert log.read_text() == "new\n"
+    monkeypatch.setenv("AGENTNB_CASSETTE_MODE", "record")
+    monkeypatch.setenv("AGENTNB_CASSETTE", str(tmp_path / "fit.cassette.jsonl"))
+    assert list(ask(["a", "new"])) == ["said a", "said new"]
+    assert (log.read_text(), cassette.read_text().count("\n")) == ("new\n", 4)
+    assert not (tmp_path / "fit.cassette.jsonl").exists()
+    monkeypatch.setenv("AGENTNB_CASSETTE_MODE", "replay")
+    assert list(ask(["new", "a"])) == ["said new", "said a"]
+    options: dict[str, Any] = {"command": ["/no/such/program"], "cassette": cassette, "progress": False}
+    with pytest.raises(agentnb.CassetteMismatch, match="has no answer to this input: c"):
+        agentnb.map("{input}", ["c"], **options).wait()
+    cassette.write_text("rubbish\n")
+    with pytest.raises(agentnb.CassetteBroken, match="cannot be read"):
+        agentnb.map("{input}", ["a"], **options)
+
+
+@pytest.mark.parametrize("mode", ["auto", "record"])
+def test_batches_that_end_in_any_order_are_all_in_their_cassette(
+    ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """Also those that ask the same about other inputs."""
+    monkeypatch.setenv("AGENTNB_CASSETTE", str(tmp_path / "fit.cassette.jsonl"))
+    if mode != "auto":
+        monkeypatch.setenv("AGENTNB_CASSETTE_MODE", mode)
+    cassette = tmp_path / f"{mode}.batch.jsonl"
+    prompts = ["{input}", "{input}", "<{input}>"]
+    batches = [ask([name], prompt, cassette=cassette) for name, prompt in zip("abc", prompts, strict=True)]
+    assert [list(each) for each in batches] == [["said a"], ["said b"], ["said <c>"]]
+    for each in batches:
+        each.wait()
+    monkeypatch.setenv("AGENTNB_CASSETTE_MODE", "replay")
+    assert [*ask(["b", "a"], cassette=cassette), *ask(["c"], "<{input}>", cassette=cassette)] == [
+        "said b",
+        "said a",
+        "said <c>",
+    ]
+
+
+def test_credentials_are_not_recorded(ask: Asks, tmp_path: Path) -> None:
+    """Not in the prompt, and not in the answer."""
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    cassette = tmp_path / "answers.jsonl"
+    assert list(ask([secret], cassette=cassette)) == [f"said {secret}"]
+    assert secret not in cassette.read_text()
+
+
+def test_rows_of_batches_are_counted_and_deleted_with_the_log(ask: Asks) -> None:
+    """Not those of a batch that runs."""
+    done, runs = ask(["a secret question"]).wait(), ask(["wait"], concurrency=1)
+    while not runs.counts["running"]:
+        pass
+    kept = agentnb.storage()
+    (row,) = [each for each in kept if each.name == "batches"]
+    assert (row.items >= 2, row.bytes > 0) == (True, True)
+    kept.delete_all(dry_run=False)
+    assert files_of_batches(kept.path)
+    assert not [each.name for each in files_of_batches(kept.path) if b"a secret question" in each.read_bytes()]
+    with pytest.raises(UsageError, match="There is no batch"):
+        ask(["a"], resume=done.id)
+    runs.cancel()
+    assert runs.wait(check=False).counts["cancelled"] == 1
+    assert next(iter(runs.results)).state == "cancelled"
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+import agentnb
+from agentnb.plugins.map import batch as module
+signal.signal(signal.SIGINT, signal.default_int_handler)
+batch = agentnb.map("{input}", ["a", "wait", "wait", "b"], command=sys.argv[1:], concurrency=2, progress=False)
+assert batch[0] == "said a"
+assert not {"dask", "distributed"} & sys.modules.keys()
+while batch.counts["running"] < 2:
+    pass
+main = threading.get_ident()
+
+def waits():
+    frame = sys._current_frames()[main]
+    while frame is not None and frame.f_code.co_filename != module.__file__:
+        frame = frame.f_back
+    return frame is not None
+
+def interrupt():
+    while not waits():
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    batch.wait()
+except KeyboardInterrupt:
+    batch.wait(check=False)
+    print(batch.id, batch.stopped, batch.counts["done"], batch.counts["cancelled"], sep="\\n", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_an_interrupt_cancels_what_runs_and_keeps_what_is_done(tmp_path: Path, ask: Asks) -> None:
+    """Another kernel goes on with the rest."""
+    words = [sys.executable, "-c", INTERRUPTED, sys.executable, str(MOODY), f"log={tmp_path / 'asked.txt'}"]
+    ran = subprocess.run(words, cwd=tmp_path / "workspace", capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    number, *said = ran.stdout.splitlines()
+    assert said == ["It was interrupted.", "1", "2"]
+    resumed = ask(["a", "b"], resume=number)
+    assert list(resumed) == ["said a", "said b"]
+    assert [each.attempts for each in resumed.results] == [1, 1]
+    assert (tmp_path / "asked.txt").read_text().split().count("a") == 1
+
+
+def test_a_batch_whose_agent_does_not_react_ends_when_it_is_cancelled(tmp_path: Path) -> None:
+    """An agent that neither answers nor listens is ended; what it had is cancelled, and can be asked again."""
+    deaf = [sys.executable, str(MOODY.with_name("deaf.py"))]
+    batch = agentnb.map("{input}", ["a", "b", "c"], command=deaf, cwd=tmp_path, concurrency=2, progress=False)
+    while batch.counts["running"] < 2:
+        pass
+    batch.cancel()
+    batch.wait(check=False)
+    assert batch.counts == {"running": 0, "done": 0, "failed": 0, "cancelled": 2}
+    assert [(each.number, each.state) for each in batch.results] == [(0, "cancelled"), (1, "cancelled")]
+
+
+def test_what_a_prompt_mentions_reaches_the_agent(tmp_path: Path) -> None:
+    """A function returns the prompt and what goes with it: here a file for each row."""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.txt").write_text(f"this is {name}\n")
+    rows = [{"name": "one"}, {"name": "two"}]
+
+    def prompt(row: dict[str, str]) -> tuple[str, list[Path]]:
+        return "/context", [tmp_path / f"{row['name']}.txt"]
+
+    said = list(agentnb.map(prompt, rows, agent="eliza", cwd=tmp_path, progress=False))
+    assert [name in text for name, text in zip(("one.txt", "two.txt"), said, strict=True)] == [True, True]
+
+
+def test_a_data_frame_has_what_each_input_took(ask: Asks) -> None:
+    """Text, value, state, error, tries, costs, seconds and the conversation; None where the agent does not say."""
+    frame = ask(["cost", "fail"], on_error="keep", retries=0).wait().to_frame()
+    first, second = frame.iloc[0], frame.iloc[1]
+    assert (first["state"], first["attempts"], first["costs"]) == ("done", 1, {"USD": 1.0})
+    assert (second["state"], second["costs"], second["output"]) == ("failed", {}, None)
+    assert "It did not work." in second["error"]
+    assert (frame["seconds"] > 0).all()
+    assert frame["session"].str.len().gt(0).all()
+    assert frame[["input_tokens", "output_tokens"]].isna().all(axis=None)
+
+
+TERMINAL = """
+import sys
+import agentnb
+agentnb.map("{input}", ["a", "fail", "c"], command=sys.argv[1:], on_error="keep", retries=0).wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of Unix")
+def test_a_terminal_shows_a_bar_that_ends_with_the_batch(tmp_path: Path) -> None:
+    """On stderr, with how far it is; a program whose stderr is no terminal shows none."""
+    import pty
+
+    words = [sys.executable, "-c", TERMINAL, sys.executable, str(MOODY)]
+    mine, theirs = pty.openpty()
+    with os.fdopen(mine, "rb", 0) as screen:
+        with os.fdopen(theirs, "wb") as terminal:
+            ran = subprocess.run(words, cwd=tmp_path, stderr=terminal, stdout=subprocess.PIPE, check=True)
+            terminal.write(b"over")
+        shown = b""
+        while not shown.endswith(b"over"):
+            shown += screen.read(4096)
+    last = shown.decode().split("\r\x1b[K")[-1]
+    assert last.startswith(f"[{'█' * 24}] 2 of 3 done · 1 failed · ")
+    assert last.endswith(" s\r\nover")
+    assert ran.stdout == b""
+    quiet = subprocess.run(words, cwd=tmp_path, capture_output=True, check=True)
+    assert (quiet.stdout, quiet.stderr) == (b"", b"")

@@ -1,0 +1,113 @@
+"""Inputs become prompts: fields, braces, and what one may give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import agentnb
+from agentnb.errors import UsageError
+from agentnb.plugins.map.inputs import asked, length_of
+
+TABLE = pd.DataFrame({"text": ["a", None], "my column": [1.5, float("nan")]}, index=["x", "y"])
+
+
+class Delayed:
+    """As a part of a Dask collection."""
+
+    def __init__(self, part: Any) -> None:
+        self.part = part
+
+    def compute(self) -> Any:
+        return self.part
+
+
+class Parts:
+    """As a Dask collection: known by its parts, which are computed one by one."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    def to_delayed(self) -> list[Delayed]:
+        return [Delayed(each) for each in self.parts]
+
+
+class Counted:
+    """As tqdm shows a generator: with a length, and gone through once."""
+
+    def __init__(self, rows: Iterator[Any], total: int) -> None:
+        self.rows, self.total = rows, total
+
+    def __len__(self) -> int:
+        return self.total
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.rows
+
+
+@pytest.mark.parametrize(
+    ("prompt", "inputs", "expected"),
+    [
+        ("Say {input}", ["a", 1], [(0, "Say a"), (1, "Say 1")]),
+        ("Say {input}", ("a",), [(0, "Say a")]),
+        ("Say {input}", {"k": "a"}, [("k", "Say a")]),
+        ("Say {a} {b}", [{"a": 1, "b": 2}], [(0, "Say 1 2")]),
+        ("Say {a}", {"k": {"a": 1}}, [("k", "Say 1")]),
+        ("Say {text}/{my column}", TABLE, [("x", "Say a/1.5"), ("y", "Say /")]),
+        ("Say {input}", TABLE["text"], [("x", "Say a"), ("y", "Say ")]),
+        ("Say {text}", Parts(TABLE[:1], TABLE[1:]), [("x", "Say a"), ("y", "Say ")]),
+        ("Say {input}", Parts(["a"], ["b"]), [(0, "Say a"), (0, "Say b")]),
+        ('{{"a": {input}}} {"b": 1} {}', [1], [(0, '{"a": 1} {"b": 1} {}')]),
+        ("Say {input}", (each for each in "ab"), [(0, "Say a"), (1, "Say b")]),
+        (lambda row: f"<{row}>", ["a"], [(0, "<a>")]),
+        (lambda row: (f"<{row}>", ["context"]), ["a"], [(0, "<a>")]),
+    ],
+)
+def test_inputs_become_prompts_with_their_labels(prompt: Any, inputs: Any, expected: list[tuple[Any, str]]) -> None:
+    """Whatever holds them; what is missing is empty."""
+    assert [(each.label, each.text) for each in asked(prompt, inputs)] == expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "inputs", "message"),
+    [
+        ("Say something", ["a"], "has no field"),
+        ("Say {text}", ["a"], r"has no 'text'. It has input"),
+        ("Say {colour}", TABLE, r"has no 'colour'. It has text, my column"),
+        ("Say {input}", "one text", "The inputs are one text"),
+        ("Say {input}", 5, "which has no elements"),
+        (lambda _: " ", ["a"], "The prompt of input 0 is an empty text"),
+        (lambda _: 5, ["a"], "The prompt of input 0 is int"),
+    ],
+)
+def test_what_cannot_become_a_prompt_is_told(prompt: Any, inputs: Any, message: str) -> None:
+    """With what there is instead; by the call where it can be seen before, not by a batch without rows."""
+    with pytest.raises(UsageError, match=message):
+        list(asked(prompt, inputs))
+    if not callable(prompt):
+        with pytest.raises(UsageError, match=message):
+            agentnb.map(prompt, inputs)
+
+
+@given(st.text(), st.text(alphabet="{}ab\n"))
+def test_a_value_stands_in_the_prompt_as_it_is(value: str, around: str) -> None:
+    """Braces in a value are no fields, and braces around no name stay."""
+    before, after = around.replace("{", "{{").replace("}", "}}"), "."
+    made = next(asked(f"{before}<{{input}}>{after}", [value])).text
+    assert made == f"{around}<{value}>."
+
+
+def test_the_number_of_inputs_is_known_where_nothing_must_be_computed() -> None:
+    """A generator and a Dask collection are gone through as they are needed."""
+    assert [length_of(each) for each in ([1, 2], TABLE, {"a": 1}, iter([1]), Parts([1]))] == [2, 2, 1, None, None]
+
+
+def test_inputs_that_can_be_gone_through_once_lose_none() -> None:
+    """Looking at the first one before would take it."""
+    found = asked("Say {input}", Counted(iter("abc"), 3))
+    assert [each.text for each in found] == ["Say a", "Say b", "Say c"]

@@ -1,0 +1,88 @@
+"""The rows of batches in their file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from agentnb.log.batch_file import batch_file
+from agentnb.plugins.map.records import EQUAL_INPUTS, BatchRows, Body
+
+NOTES = """
+import sys
+from agentnb.plugins.map.records import BatchRows, Body
+
+rounds, inputs = int(sys.argv[1]), int(sys.argv[2])
+for each in range(rounds):
+    print("ready", flush=True)
+    log = sys.stdin.readline().rstrip()
+    records = BatchRows(None, "agent", "prompt", {"AGENTNB_LOG": log})
+    for number in range(inputs):
+        records.begin(number, number, "prompt", f"key {number}", lambda _: None)
+        records.asked(number)
+        records.end(number, "done", Body(text="answer"))
+    print(records.note or len(list(records.rows("done"))), flush=True)
+    records.close()
+"""
+PROCESSES = 3
+INPUTS = 10
+ROUNDS = 15
+
+
+def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp_path: Path) -> None:
+    """Each has a connection of its own to the one file."""
+    environ = {"AGENTNB_LOG": str(tmp_path / "sessions.db")}
+    over = threading.Event()
+    batches = [BatchRows(None, "agent", "prompt", environ) for _ in range(3)]
+
+    def write(records: BatchRows) -> int:
+        for number in range(100):
+            records.begin(number, number, "prompt", f"key {number}", lambda _: None)
+            records.end(number, "done", Body(text="answer"))
+        return sum(each.state == "done" for each in records.rows())
+
+    def read(records: BatchRows) -> None:
+        while not over.is_set():
+            list(records.rows("done"))
+            records.row(0)
+
+    with ThreadPoolExecutor(6) as readers_and_writers:
+        for each in batches:
+            readers_and_writers.submit(read, each)
+        try:
+            assert list(readers_and_writers.map(write, batches)) == [100, 100, 100]
+        finally:
+            over.set()
+    for each in batches:
+        each.close()
+
+
+def test_equal_inputs_are_counted_by_what_they_ask_however_long_the_batch_is(tmp_path: Path) -> None:
+    """SQLite does not go through all inputs of the batch for each of them: a million would take days."""
+    log = tmp_path / "sessions.db"
+    BatchRows(None, "agent", "prompt", {"AGENTNB_LOG": str(log)}).close()
+    with contextlib.closing(sqlite3.connect(batch_file(log))) as file:
+        (step,) = file.execute(f"EXPLAIN QUERY PLAN {EQUAL_INPUTS}", ("batch", "key", 1)).fetchall()
+    assert step[-1] == "SEARCH rows USING PRIMARY KEY (batch=? AND key=?)"
+
+
+def test_processes_that_begin_batches_in_one_new_file_at_once_keep_all_their_rows(tmp_path: Path) -> None:
+    """None is told that the file is locked, when it is made or later: its batch could not be resumed."""
+    with contextlib.ExitStack() as stack:
+        words = [sys.executable, "-c", NOTES, str(ROUNDS), str(INPUTS)]
+        options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": dict(os.environ), "text": True}
+        running = [stack.enter_context(subprocess.Popen(words, **options)) for _ in range(PROCESSES)]  # type: ignore[call-overload]
+        found = []
+        for number in range(ROUNDS):
+            assert [each.stdout.readline() for each in running] == ["ready\n"] * PROCESSES
+            for each in running:
+                each.stdin.write(f"{tmp_path}/{number}/sessions.db\n")
+                each.stdin.flush()
+            found += [each.stdout.readline().rstrip() for each in running]
+        assert found == [str(INPUTS)] * PROCESSES * ROUNDS

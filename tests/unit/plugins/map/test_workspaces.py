@@ -1,0 +1,72 @@
+"""A workspace of its own for an input: what is copied, what is said to have changed, and what is put back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentnb.errors import FilesConflict, UsageError
+from agentnb.plugins.map.workspaces import IsolatedWorkspace, WorkspaceChange, put_into
+
+NAMES = st.sampled_from(["a", "b.txt", "folder/c", "folder/deep/d", ".git/index"])
+CONTENTS = st.binary(max_size=20)
+FILES = st.dictionaries(NAMES, CONTENTS, max_size=5)
+
+
+def filled(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@settings(max_examples=30)
+@given(FILES, FILES, st.sets(NAMES))
+def test_changes_that_are_put_back_make_the_folder_what_the_copy_was(
+    tmp_path_factory: pytest.TempPathFactory, old: dict[str, bytes], written: dict[str, bytes], deleted: set[str]
+) -> None:
+    """Git's own files are copied, and are no changes."""
+    folder = filled(tmp_path_factory.mktemp("folder"), old)
+    workspace = IsolatedWorkspace(folder)
+    assert held(workspace.folder) == old
+    filled(workspace.folder, written)
+    for name in deleted & held(workspace.folder).keys():
+        (workspace.folder / name).unlink()
+    expected = {name: content for name, content in held(workspace.folder).items() if name != ".git/index"}
+    changes = workspace.changes()
+    workspace.remove()
+    assert held(folder) == old
+    put_into(folder, changes)
+    assert {name: content for name, content in held(folder).items() if name != ".git/index"} == expected
+    assert not workspace.folder.exists()
+
+
+def test_secrets_large_files_and_links_are_named_and_not_kept(tmp_path: Path) -> None:
+    """A link is copied as a link; a content that was not kept cannot be put back."""
+    folder = filled(tmp_path / "folder", {".env": b"TOKEN=1", "a": b"1"})
+    (folder / "link").symlink_to("a")
+    workspace = IsolatedWorkspace(folder)
+    assert (workspace.folder / "link").readlink() == Path("a")
+    filled(workspace.folder, {".env": b"TOKEN=2", "large": bytes(1_000_001)})
+    changes = workspace.changes()
+    workspace.remove()
+    assert [(each.path, each.diff, each.content) for each in changes] == [(".env", "", None), ("large", "", None)]
+    with pytest.raises(UsageError, match="was too large to keep"):
+        put_into(folder, changes)
+
+
+@pytest.mark.parametrize("name", ["../out", "/out", "folder/../../out", "link/out", "."])
+def test_changes_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: str) -> None:
+    """By name or by link; nothing is written."""
+    folder = filled(tmp_path / "folder", {"a": b"1"})
+    (folder / "link").symlink_to(tmp_path)
+    with pytest.raises((UsageError, FilesConflict)):
+        put_into(folder, [WorkspaceChange(path=name, status="added", content=b"x")])
+    assert not (tmp_path / "out").exists()
