@@ -41,7 +41,7 @@ NOTES = """\
 - `SessionSummary.chats`, background work, canvases and per-chat changesets of 1.0 are optional, and not sent.
 - An approval without `selectedOptionId` chooses the narrowest option that says the same.
 - A client that is too far behind is disconnected with the WebSocket code 1013. It reconnects, and gets snapshots.
-- A client that says `_meta: {"agentnb": 1}` in `initialize` or `reconnect` (another kernel, `agentnb.connect`) is given
+- A client that says `_meta: {"agentnb": 2}` in `initialize` or `reconnect` (another kernel, `agentnb.connect`) is given
   our states and actions, too, with long content whole.
 - A client is disconnected with 4001 when the kernel ends or is not served any more: its next address is another one.
 - A client may name a new session `<agent>:/<id>`, as VS Code does. It is told of it by that name, others as
@@ -92,12 +92,23 @@ def _versions() -> list[str]:
 
 
 def _commands() -> list[str]:
-    from agentnb.ahp.commands import COMMANDS
+    from agentnb.ahp.connection import COMMANDS
+    from agentnb.comm.messages import OURS
 
     lines = ["## Commands", "", "| command | right | |", "|---|---|---|"]
-    for name, command in COMMANDS.items():
+    rows = sorted(COMMANDS.items(), key=lambda row: row[1].right or "")
+    for name, command in (row for row in rows if not row[0].startswith(OURS)):
         about = f"{'Notification. ' if command.is_notification else ''}{command.about}".strip()
         lines.append(f"| `{name}` | {command.right or '–'} | {about} |")
+    lines += [
+        "",
+        "Ours, for the pages of another kernel (`agentnb.connect`): [the same as a page's](protocol.md), about",
+    ]
+    lines += ["one channel; bytes that travel beside an answer are its `_buffers`, in base64.", ""]
+    lines += ["| request | right | |", "|---|---|---|"]
+    for name, command in (row for row in rows if row[0].startswith(OURS)):
+        about = command.about.replace("``", "`")
+        lines.append(f"| `{name}` | {command.right} | {about[:1].upper()}{about[1:]} |")
     lines += ["", "Answered with `MethodNotFound` (-32601):", "", "| command | why |", "|---|---|"]
     return [*lines, *(f"| `{name}` | {why} |" for name, why in MISSING.items()), ""]
 

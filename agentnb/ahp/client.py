@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.ahp.projection import action_to_ahp
 from agentnb.ahp.uris import place_of, to_ahp
 from agentnb.ahp.versions import OWN_FORM, is_known_in
-from agentnb.comm.client import Client
+from agentnb.comm.client import DeliveryClient
 from agentnb.host.channels import ROOT
 from agentnb.host.intents import REMOTE
 from agentnb.log.channel_log import merge_envelopes
@@ -30,7 +30,7 @@ ACTIONS, BEHIND = "x-agentnb/actions", "x-agentnb/behind"
 """What delivery hands to the connection: envelopes to send, or that the client is too far behind for that."""
 
 
-class RemoteClient(Client):
+class RemoteClient(DeliveryClient):
     """One remote client."""
 
     stays = True

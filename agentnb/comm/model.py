@@ -13,6 +13,7 @@ from typing import Any
 import anywidget
 import traitlets as t
 
+from agentnb.comm.client import TEXT
 from agentnb.errors import AgentnbError
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -54,7 +55,7 @@ def reference(model: HostModel) -> str:
 def send_to(model: HostModel, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
     """Send *message* to one client; every page gets it, the others pass it over."""
     content = {**message, "to": client_id}
-    if message.get("method") != "text" or not _send_bare(model.comm, {"method": "custom", "content": content}):
+    if message.get("method") != TEXT or not _send_bare(model.comm, {"method": "custom", "content": content}):
         model.send(content, buffers=list(buffers) or None)
 
 

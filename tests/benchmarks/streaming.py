@@ -61,7 +61,7 @@ class Socket:
         raw = payload if isinstance(payload, bytes) else payload.encode()
         self.frames += self.counts
         self.size += len(raw) * self.counts
-        self.flushes += self.counts and b"comm_msg" in raw and (b'"flush"' in raw or b'"method": "text"' in raw)
+        self.flushes += self.counts and b"comm_msg" in raw and (b'"flush"' in raw or b'x-agentnb/text"' in raw)
 
     def _sent(self, _payload: str | bytes) -> None:
         self.said += self.counts

@@ -11,7 +11,7 @@ import { Conversation, type ConversationTask } from "./conversation";
 import { Panel, type PanelName } from "./history";
 import { useHostEvent } from "./host-events";
 import { Waiting } from "./icons";
-import { isRemote, isTab, ROOT, sessionChannel } from "./identity";
+import { isRemote, isTab, ROOT, sessionChannel, uuid } from "./identity";
 import { isFindKey, isHistoryKey } from "./keyboard";
 import { ConnectionBanner, Start } from "./notices";
 import { OnDemand } from "./on-demand";
@@ -51,7 +51,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   };
   const start = useMaking(sessions, goTo, setTrouble);
   const create = (agent: string, kernel?: KernelAccess) =>
-    start("started", store.request("createSession", { agent, ...(kernel && { kernel }) }));
+    start("started", store.request("createSession", { agent, tabId: uuid(), reuse: true, ...(kernel && { kernel }) }));
   const afterRestart = useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
   const copy = useMaking(
     sessions,

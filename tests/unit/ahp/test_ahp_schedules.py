@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from agentnb.ahp.access import Grants
+from agentnb.ahp.access import ClientGrants
 from agentnb.ahp.connection import AhpConnection
 from agentnb.ahp.feed import Feed
 from agentnb.ahp.projection import state_to_ahp
@@ -62,7 +62,7 @@ class Mirror:
     """A client that reduces what it hears, on a wire that is written slowly and cut now and then."""
 
     def __init__(self, world: World, feed: Feed, number: int, version: str) -> None:
-        grants = Grants()
+        grants = ClientGrants()
         token = grants.add("mirror", ["drive", "approve"])
         self.grant = next(each for each in grants if grants.find(token) is each)
         self.world, self.feed, self.number, self.version = world, feed, number, version
