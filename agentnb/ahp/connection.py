@@ -22,7 +22,7 @@ from agentnb.ahp.resource_requests import ResourceRequests
 from agentnb.ahp.session_names import SessionNames
 from agentnb.ahp.session_requests import SessionRequests
 from agentnb.ahp.uris import to_ahp
-from agentnb.ahp.versions import OWN_FORM, SPOKEN, negotiate
+from agentnb.ahp.versions import SPOKEN, negotiate
 from agentnb.errors import AgentnbError, PermissionDenied, UnsupportedVersion, unexpected
 from agentnb.host.channels import ROOT
 from agentnb.rpc import AHP, Connection
@@ -119,9 +119,9 @@ class AhpConnection:
         if notice.summary is None:
             params["session"] = to_ahp(notice.uri)
         elif notice.before is None:
-            params["summary"] = summary_to_ahp(notice.summary, client.ahp_version)
+            params["summary"] = summary_to_ahp(notice.summary)
         else:
-            before, now = (summary_to_ahp(each, client.ahp_version) for each in (notice.before, notice.summary))
+            before, now = (summary_to_ahp(each) for each in (notice.before, notice.summary))
             params["session"] = to_ahp(notice.uri)
             params["changes"] = {name: value for name, value in now.items() if before.get(name) != value}
         self._notify(notice.method, params)
@@ -215,7 +215,7 @@ class AhpConnection:
 
     def _initialize(self, params: c.InitializeCommand) -> dict[str, Any]:
         version = negotiate(params.protocol_versions)
-        client, channels = self._admit(params, version)
+        client, channels = self._admit(params)
         self._feed.remember_version(self.grant.name, params.client_id, version)
         return {
             "protocolVersion": version,
@@ -229,7 +229,7 @@ class AhpConnection:
         if version is None and not _is_ours(params):
             why = "This kernel has not negotiated a version with this client. Send initialize."
             raise RequestFailed(INVALID_REQUEST, why)
-        client, channels = self._admit(params, version or OWN_FORM)
+        client, channels = self._admit(params)
         found = {uri: own for uri in params.subscriptions if (own := channels.find(uri)) is not None}
         seen = params.last_seen_server_seq
         if not seen.is_integer() or not self._feed.reaches(int(seen)):
@@ -240,9 +240,7 @@ class AhpConnection:
         missing = [uri for uri in params.subscriptions if uri not in found]
         return {"type": "replay", "actions": client.unseen(), "missing": missing}
 
-    def _admit(
-        self, params: c.InitializeCommand | c.ReconnectCommand, version: str
-    ) -> tuple[RemoteClient, ClientChannels]:
+    def _admit(self, params: c.InitializeCommand | c.ReconnectCommand) -> tuple[RemoteClient, ClientChannels]:
         own_id = params.client_id
         if not self._join(self, own_id):
             why = "Another client is connected with this token. Ask for one of its own."
@@ -252,7 +250,6 @@ class AhpConnection:
             self._number,
             grant=self.grant,
             feed=self._feed,
-            version=version,
             is_writing=self._is_behind,
             is_ours=_is_ours(params),
             seen_at=self._host.loop.time(),

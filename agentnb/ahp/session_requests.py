@@ -12,7 +12,6 @@ from agentnb.ahp.failures import RequestFailed
 from agentnb.ahp.pages import MOST_TURNS, older_turns, page_of, turns_loaded
 from agentnb.ahp.projection import summary_to_ahp
 from agentnb.ahp.uris import from_ahp, place_of
-from agentnb.ahp.versions import is_since
 from agentnb.comm import window
 from agentnb.comm.request_table import REQUESTS, Bytes
 from agentnb.errors import PermissionDenied
@@ -119,7 +118,7 @@ class SessionRequests:
     def list(self, params: c.ListSessionsCommand) -> dict[str, Any]:
         """Answer ``listSessions``."""
         seen = [each for each in self._feed.sessions if self._client.sees(each.resource)]
-        items = [summary_to_ahp(summary, self._client.ahp_version) for summary in seen]
+        items = [summary_to_ahp(summary) for summary in seen]
         page = page_of(items, params.limit, params.cursor)
         if page is None:
             raise RequestFailed(INVALID_PARAMS, "The cursor's session is not listed any more. Begin again.")
@@ -150,11 +149,11 @@ class SessionRequests:
 
     def fetch_turns(self, params: c.FetchTurnsCommand) -> dict[str, Any]:
         """Answer ``fetchTurns``."""
-        client, version = self._client, self._client.ahp_version
+        client = self._client
         chat = self._host.find(self._channels.named(params.channel, "chat")).chat.state
-        if client.is_ours or not is_since(version, "0.5.1"):
-            return older_turns(chat, params.before, params.limit, version, own=client.is_ours)
-        action = turns_loaded(chat, params.cursor, params.limit, version, self._feed.context())
+        if client.is_ours:
+            return older_turns(chat, params.before, params.limit)
+        action = turns_loaded(chat, params.cursor, params.limit)
         client.sent = self._feed.count()
         envelope = {"channel": params.channel, "action": action, "serverSeq": client.sent}
         self._notify("action", envelope)

@@ -32,6 +32,7 @@ from agentnb.state import (
     ToolCallPendingConfirmationState,
     ToolCallResponsePart,
     ToolDiffContent,
+    waiting_requests,
 )
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
     chat = conversation.chat.state
     asked = (_fields(conversation.channels, chat, call) for call in _pending(chat))
     permissions = [PermissionQuestion(**fields, do=do, _rehearse=rehearse) for fields in asked]
-    return QuestionTable([*permissions, *(_input(request, do) for request in chat.input_requests or ())])
+    return QuestionTable([*permissions, *(_input(request, do) for request in waiting_requests(chat))])
 
 
 class CallbackPermissions:

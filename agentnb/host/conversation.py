@@ -305,7 +305,7 @@ class Conversation:
     @property
     def is_hidden(self) -> bool:
         """Whether no page shows a tab of it now."""
-        return bool(self.session.state.summary.status & SessionStatus.IS_ARCHIVED)
+        return bool(self.session.state.status & SessionStatus.IS_ARCHIVED)
 
     @property
     def closed(self) -> bool:

@@ -45,7 +45,7 @@ class TurnProgress:
             self._terminal = None
 
     def _silence(self) -> str:
-        silence = self._turn.session.state.summary.activity
+        silence = self._turn.session.state.activity
         return f" ({silence})" if silence else ""
 
     def _doing(self) -> str:

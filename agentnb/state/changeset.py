@@ -78,7 +78,6 @@ class ChangesetContentChanged(ChangesetAction, frozen=True, kw_only=True, tag="c
 
     files: tuple[ChangesetFile, ...]
     operations: tuple[ChangesetOperation, ...] | None = None
-    error: ErrorInfo | None = None
 
 
 class ChangesetOperationsChanged(ChangesetAction, frozen=True, kw_only=True, tag="changeset/operationsChanged"):
@@ -118,7 +117,7 @@ def _file_removed(state: ChangesetState, action: ChangesetFileRemoved) -> Change
 @reduces(ChangesetContentChanged)
 def _content_changed(state: ChangesetState, action: ChangesetContentChanged) -> ChangesetState:
     operations = state.operations if action.operations is None else action.operations
-    return changed(state, files=action.files, operations=operations, error=action.error)
+    return changed(state, files=action.files, operations=operations)
 
 
 @reduces(ChangesetOperationStatusChanged)

@@ -77,12 +77,19 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
 
 
 class TerminalInfo(Wire, frozen=True, kw_only=True):
-    """A terminal that the root lists (AHP ``TerminalInfo``)."""
+    """A terminal that the root lists (AHP ``TerminalInfo``).
+
+    Args:
+        resource: Its URI.
+        title: Its title.
+        claim: Who holds it: a client or a session.
+        lifecycle: Whether its process runs, and how it ended (AHP ``TerminalLifecycle``).
+    """
 
     resource: str
     title: str
     claim: JsonObject
-    exit_code: int | None = None
+    lifecycle: JsonObject
 
 
 class RootConfigState(Wire, frozen=True, kw_only=True):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agentnb.state import session_actions as actions
 from agentnb.state import session_member_reducer  # noqa: F401 - registers its reducers
 from agentnb.state.action import Action
@@ -13,17 +11,12 @@ from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
 from agentnb.state.status import SessionStatus, with_flag
 
 
-def _summary(state: SessionState, action: Action | None = None, **fields: Any) -> SessionState:
-    """With these fields of the summary; given an action with a time, modified then."""
-    if action is not None and action.time is not None:
-        fields["modified_at"] = action.time
-    return changed(state, summary=changed(state.summary, **fields))
-
-
 def _flag(state: SessionState, flag: SessionStatus, *, on: bool) -> SessionState:
-    return _summary(state, status=with_flag(state.summary.status, flag, on=on))
+    return changed(state, status=with_flag(state.status, flag, on=on))
 
 
+sets(actions.SessionTitleChanged, "title")
+sets(actions.SessionActivityChanged, "activity")
 sets(actions.SessionMetaChanged, "meta")
 sets(actions.SessionDefaultChatChanged, "default_chat")
 sets(actions.SessionChangesetsChanged, "changesets")
@@ -40,22 +33,7 @@ def _ready(state: SessionState, _action: actions.SessionReady) -> SessionState:
 
 @reduces(actions.SessionCreationFailed)
 def _creation_failed(state: SessionState, action: actions.SessionCreationFailed) -> SessionState:
-    return changed(state, lifecycle="creationFailed", creation_error=action.error)
-
-
-@reduces(actions.SessionTitleChanged)
-def _title_changed(state: SessionState, action: actions.SessionTitleChanged) -> SessionState:
-    return _summary(state, action, title=action.title)
-
-
-@reduces(actions.SessionModelChanged)
-def _model_changed(state: SessionState, action: actions.SessionModelChanged) -> SessionState:
-    return _summary(state, action, model=action.model)
-
-
-@reduces(actions.SessionAgentChanged)
-def _agent_changed(state: SessionState, action: actions.SessionAgentChanged) -> SessionState:
-    return _summary(state, action, agent=action.agent)
+    return changed(state, lifecycle="failed", creation_error=action.error)
 
 
 @reduces(actions.SessionIsReadChanged)
@@ -68,17 +46,12 @@ def _is_archived_changed(state: SessionState, action: actions.SessionIsArchivedC
     return _flag(state, SessionStatus.IS_ARCHIVED, on=action.is_archived)
 
 
-@reduces(actions.SessionActivityChanged)
-def _activity_changed(state: SessionState, action: actions.SessionActivityChanged) -> SessionState:
-    return _summary(state, activity=action.activity)
-
-
 @reduces(actions.SessionConfigChanged)
 def _config_changed(state: SessionState, action: actions.SessionConfigChanged) -> SessionState:
     if state.config is None:
         return state
     values = action.config if action.replace else {**state.config.values, **action.config}
-    return _summary(changed(state, config=changed(state.config, values=values)), action)
+    return changed(state, config=changed(state.config, values=values))
 
 
 @reduces(actions.SessionChatAdded)

@@ -53,7 +53,7 @@ class TerminalState(Wire, frozen=True, kw_only=True):
         cols: Its width, in characters.
         rows: Its height, in lines.
         content: What it shows.
-        exit_code: The exit code of its process, once that has ended.
+        lifecycle: Whether its process runs, and how it ended (AHP ``TerminalLifecycle``).
         claim: Who holds it: a client or a session.
         supports_command_detection: Whether it tells commands from what is between them.
     """
@@ -63,9 +63,21 @@ class TerminalState(Wire, frozen=True, kw_only=True):
     cols: int | None = None
     rows: int | None = None
     content: tuple[TerminalContentPart, ...]
-    exit_code: int | None = None
+    lifecycle: JsonObject
     claim: JsonObject
     supports_command_detection: bool | None = None
+
+
+def terminal_lifecycle(*, exited: bool, exit_code: int | None) -> JsonObject:
+    """Whether a terminal's process runs; one that was killed has no exit code.
+
+    Example:
+        >>> terminal_lifecycle(exited=True, exit_code=0)
+        {'status': 'exited', 'exitCode': 0}
+    """
+    if not exited:
+        return {"status": "running"}
+    return {"status": "exited"} | ({} if exit_code is None else {"exitCode": exit_code})
 
 
 class TerminalData(TerminalAction, frozen=True, kw_only=True, tag="terminal/data"):
@@ -153,7 +165,6 @@ sets(TerminalResized, "cols", "rows")
 sets(TerminalClaimed, "claim")
 sets(TerminalTitleChanged, "title")
 sets(TerminalCwdChanged, "cwd")
-sets(TerminalExited, "exit_code")
 
 
 @reduces(TerminalData)
@@ -169,6 +180,11 @@ def _data(state: TerminalState, action: TerminalData) -> TerminalState:
             return changed(state, content=put(state.content, at, replace(command, output=command.output + action.data)))
         case _:
             return changed(state, content=(*state.content, TerminalUnclassifiedPart(value=action.data)))
+
+
+@reduces(TerminalExited)
+def _exited(state: TerminalState, action: TerminalExited) -> TerminalState:
+    return changed(state, lifecycle=terminal_lifecycle(exited=True, exit_code=action.exit_code))
 
 
 @reduces(TerminalInput)

@@ -25,6 +25,7 @@ from agentnb.state import (
     ChatError,
     ChatResponsePart,
     ErrorInfo,
+    ErrorResponsePart,
     SessionIsArchivedChanged,
     SessionStatus,
     SystemNotificationResponsePart,
@@ -126,6 +127,7 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
     chat = replace(stored.chat, prompt_suggestions=None)  # the agent that made them is not running
     conversation.chat.restore(chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session, _why_not(stored))
+    conversation.channels.created_at, conversation.channels.modified_at = record.created_at, record.modified_at
     host.add(conversation)
     SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)
     _say_what_happened(conversation, stored.gap if stored.gap != record.gap else None, elsewhere=stored.elsewhere)
@@ -151,15 +153,15 @@ def _open_again(session: SessionState, options: SessionOptions, review: CellRevi
 
     Its agent may do no more with the kernel than the user had let it: one that had no access begins with none.
     """
-    shown = with_flag(session.summary.status, SessionStatus.IS_ARCHIVED, on=False)
+    shown = with_flag(session.status, SessionStatus.IS_ARCHIVED, on=False)
     access = setting_value(session.config, KERNEL) or options.kernel_access or "off"
     config = session_config(options.mode, has_kernel_tools=options.kernel_tools, access=access, review=review)
-    return replace(session, summary=replace(session.summary, status=shown), config=config)
+    return replace(session, status=shown, config=config)
 
 
 def is_archived(session: SessionState) -> bool:
     """Whether its tab was closed."""
-    return bool(session.summary.status & SessionStatus.IS_ARCHIVED)
+    return bool(session.status & SessionStatus.IS_ARCHIVED)
 
 
 def _why_not(stored: StoredSession) -> SessionError | None:
@@ -182,8 +184,8 @@ def _say_what_happened(conversation: Conversation, gap: str | None, *, elsewhere
     chat, now, barred = conversation.chat.state, now_ms(), conversation.barred
     if chat.active_turn is not None:
         kind, words = ("OpenElsewhere", RUNS_ELSEWHERE) if elsewhere else ("KernelEnded", KERNEL_ENDED)
-        ended = ErrorInfo(error_type=kind, message=words)
-        conversation.dispatch(ChatError(turn_id=chat.active_turn.id, error=ended, stop_reason="error", time=now))
+        ended = ErrorResponsePart(error=ErrorInfo(error_type=kind, message=words))
+        conversation.dispatch(ChatError(turn_id=chat.active_turn.id, part=ended, stop_reason="error", time=now))
     if gap is not None and (turns := conversation.chat.state.turns):
         part = SystemNotificationResponsePart(content=f"Something is missing here. {gap}")
         turn_id = turns[-1].id

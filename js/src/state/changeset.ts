@@ -7,8 +7,8 @@ import type { ChangesetAction, ChangesetState } from "./types.gen.ts";
 export const reduceChangeset = byType<ChangesetState, ChangesetAction, "changeset">("changeset", {
   "changeset/fileSet": (state, { file }) => changed(state, { files: upsert(state.files, file, "id") }),
   "changeset/fileRemoved": (state, { fileId }) => changed(state, { files: without(state.files, "id", fileId) }),
-  "changeset/contentChanged": (state, { files, operations, error }) =>
-    changed(state, { files, operations: operations ?? state.operations, error }),
+  "changeset/contentChanged": (state, { files, operations }) =>
+    changed(state, { files, operations: operations ?? state.operations }),
   "changeset/operationStatusChanged": (state, { operationId, status, error }) => {
     const operations = state.operations ?? [];
     const at = operations.findIndex((operation) => operation.id === operationId);

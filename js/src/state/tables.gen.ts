@@ -26,7 +26,6 @@ export const REQUIRED: Readonly<Record<string, string>> = {
   "x-agentnb/sessionRemoved": "resource",
   "session/creationFailed": "error:object",
   "session/titleChanged": "title",
-  "session/modelChanged": "model:object",
   "session/isReadChanged": "isRead:boolean",
   "session/isArchivedChanged": "isArchived:boolean",
   "session/configChanged": "config:object",
@@ -68,7 +67,7 @@ export const REQUIRED: Readonly<Record<string, string>> = {
   "chat/turnStarted": "turnId message:object",
   "chat/turnComplete": "turnId",
   "chat/turnCancelled": "turnId",
-  "chat/error": "turnId error:object",
+  "chat/error": "turnId part:object",
   "x-agentnb/turnChanges": "turnId changes:object",
   "x-agentnb/promptSuggestionsChanged": "suggestions:array",
 };
@@ -83,6 +82,8 @@ export const SETS = {
   session: {
     "session/serverToolsChanged": { serverTools: "tools" },
     "session/customizationsChanged": { customizations: "customizations" },
+    "session/titleChanged": { title: "title" },
+    "session/activityChanged": { activity: "activity" },
     "session/metaChanged": { _meta: "_meta" },
     "session/defaultChatChanged": { defaultChat: "defaultChat" },
     "session/changesetsChanged": { changesets: "changesets" },
@@ -97,7 +98,6 @@ export const SETS = {
     "terminal/claimed": { claim: "claim" },
     "terminal/titleChanged": { title: "title" },
     "terminal/cwdChanged": { cwd: "cwd" },
-    "terminal/exited": { exitCode: "exitCode" },
   },
   changeset: {
     "changeset/statusChanged": { status: "status", error: "error" },

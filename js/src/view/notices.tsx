@@ -115,7 +115,7 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
 
 /** Why a session cannot be used, with what can be done about it; nothing when it can. */
 export function SessionTrouble({ agent, session }: { agent: string; session: SessionState }) {
-  if (session.lifecycle === "creationFailed") {
+  if (session.lifecycle === "failed") {
     const message = session.creationError?.message ?? "The agent gave no reason.";
     return <ErrorCard title={`${agent} couldn't start`} message={message} action={<Restart again />} />;
   }
@@ -128,7 +128,7 @@ export function SessionTrouble({ agent, session }: { agent: string; session: Ses
     return (
       <div class="note stopped">
         <span>{plain(process.message) || `${agent} stopped. It restarts with your next message.`}</span>
-        {!isInTerminal(session.summary.provider) && <Restart />}
+        {!isInTerminal(session.provider) && <Restart />}
       </div>
     );
   }

@@ -909,7 +909,7 @@ describe("trouble with the agent", () => {
   test.each([
     [{ agentProcess: { state: "failed", message: "exit code 1" } }, "Restart agent"],
     [{ agentProcess: { state: "stopped", message: "" } }, "Restart agent"],
-    [{ lifecycle: "creationFailed", creationError: { errorType: "X", message: "no" } }, "Try again"],
+    [{ lifecycle: "failed", creationError: { errorType: "X", message: "no" } }, "Try again"],
   ] as const)("is mended by a button", async (more, name) => {
     const { store, page } = trouble(more as Partial<SessionState>);
     store.answer = () => Promise.reject(new Error("it does not want to"));
@@ -922,7 +922,11 @@ describe("trouble with the agent", () => {
 test("a turn that failed is sent again, as long as it is the last", async () => {
   const store = readyStore();
   startTurn(store, "t", "Try this");
-  store.apply(CHAT, { type: "chat/error", turnId: "t", error: { errorType: "X", message: "no" } });
+  store.apply(CHAT, {
+    type: "chat/error",
+    turnId: "t",
+    part: { kind: "error", error: { errorType: "X", message: "no" } },
+  });
   const page = open(store, { kind: "chat" });
   page.button("Send again").click();
   expect(sent(store)[0]).toMatchObject({ type: "chat/turnStarted", message: { text: "Try this" } });
