@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from agentnb.state.change import changed, upsert, without
+from agentnb.state.change import changed, same, upsert, without
 from agentnb.state.chat_actions import ChatInputAnswerChanged, ChatInputCompleted, ChatInputRequested
 from agentnb.state.chat_input_state import ChatInputRequest, ChatInputResponseKind
 from agentnb.state.chat_part_reducer import with_parts
@@ -79,4 +79,6 @@ def _put(state: ChatState, request: ChatInputRequest, response: ChatInputRespons
         return changed(state, input_requests=kept or None)
     parts, part = Parts.of(turn.response_parts), InputRequestResponsePart(request=request, response=response)
     at = parts.find_request(request.id)
-    return with_parts(state, turn, parts.appended(part) if at < 0 else parts.put(at, part))
+    if at < 0:
+        return with_parts(state, turn, parts.appended(part))
+    return state if same(parts[at], part) else with_parts(state, turn, parts.put(at, part))

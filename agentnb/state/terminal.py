@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from agentnb.state.action import Action, TerminalAction
 from agentnb.state.change import changed, put
-from agentnb.state.reducers import REDUCERS, reduces, sets
+from agentnb.state.reducers import REDUCERS, reduces, row, sets
 from agentnb.state.wire import JsonObject, Number, Wire
 
 
@@ -165,6 +165,9 @@ sets(TerminalResized, "cols", "rows")
 sets(TerminalClaimed, "claim")
 sets(TerminalTitleChanged, "title")
 sets(TerminalCwdChanged, "cwd")
+row(TerminalInput)
+row(TerminalCleared, ("value", "content", ()))
+row(TerminalCommandDetectionAvailable, ("value", "supports_command_detection", True))
 
 
 @reduces(TerminalData)
@@ -185,21 +188,6 @@ def _data(state: TerminalState, action: TerminalData) -> TerminalState:
 @reduces(TerminalExited)
 def _exited(state: TerminalState, action: TerminalExited) -> TerminalState:
     return changed(state, lifecycle=terminal_lifecycle(exited=True, exit_code=action.exit_code))
-
-
-@reduces(TerminalInput)
-def _input(state: TerminalState, _action: TerminalInput) -> TerminalState:
-    return state
-
-
-@reduces(TerminalCleared)
-def _cleared(state: TerminalState, _action: TerminalCleared) -> TerminalState:
-    return changed(state, content=())
-
-
-@reduces(TerminalCommandDetectionAvailable)
-def _detection_available(state: TerminalState, _action: TerminalCommandDetectionAvailable) -> TerminalState:
-    return changed(state, supports_command_detection=True)
 
 
 @reduces(TerminalCommandExecuted)

@@ -4,7 +4,7 @@
  * A question that is put while a turn runs is a part of its answer, and stays there. One that is put while none runs, such
  * as for a login, waits in `inputRequests`: AHP has no place for it.
  */
-import { changed, defined, filled, upsert, without } from "./change.ts";
+import { changed, defined, filled, same, upsert, without } from "./change.ts";
 import { withParts } from "./chat-parts.ts";
 import { derivedStatus, modifiedAt, unread } from "./chat-status.ts";
 import { openRequests } from "./open-requests.ts";
@@ -63,6 +63,6 @@ function put(state: ChatState, request: ChatInputRequest, response?: ChatInputCo
   }
   const part: InputRequestResponsePart = defined({ kind: "inputRequest", request, response });
   const at = findRequest(turn.responseParts, request.id);
-  const parts = at < 0 ? appended(turn.responseParts, part) : replaced(turn.responseParts, at, part);
-  return withParts(state, turn, parts);
+  if (at < 0) return withParts(state, turn, appended(turn.responseParts, part));
+  return same(turn.responseParts[at], part) ? state : withParts(state, turn, replaced(turn.responseParts, at, part));
 }

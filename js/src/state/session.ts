@@ -1,25 +1,13 @@
 /** Reduces a session channel. */
-import { changed, defined, put, upsert, without } from "./change.ts";
+import { changed, defined, put, without } from "./change.ts";
 import { byType } from "./reducers.ts";
-import { SessionStatus } from "./tables.gen.ts";
 import type {
   SessionAction,
   SessionChatRemoved,
   SessionChatUpdated,
-  SessionConfigChanged,
   SessionState,
   XConfigOptionChosen,
 } from "./types.gen.ts";
-
-function flag(state: SessionState, bit: number, on: boolean): SessionState {
-  return changed(state, { status: on ? state.status | bit : state.status & ~bit });
-}
-
-function configChanged(state: SessionState, action: SessionConfigChanged): SessionState {
-  if (state.config === undefined) return state;
-  const values = action.replace ? action.config : { ...state.config.values, ...action.config };
-  return changed(state, { config: changed(state.config, { values }) });
-}
 
 function chatRemoved(state: SessionState, { chat }: SessionChatRemoved): SessionState {
   const chats = without(state.chats, "resource", chat);
@@ -44,12 +32,6 @@ function configOptionChosen(state: SessionState, action: XConfigOptionChosen): S
 
 /** A session after an action; the very same object when nothing has changed. */
 export const reduceSession = byType<SessionState, SessionAction, "session">("session", {
-  "session/ready": (state) => changed(state, { lifecycle: "ready" }),
-  "session/creationFailed": (state, { error }) => changed(state, { lifecycle: "failed", creationError: error }),
-  "session/isReadChanged": (state, { isRead }) => flag(state, SessionStatus.IS_READ, isRead),
-  "session/isArchivedChanged": (state, { isArchived }) => flag(state, SessionStatus.IS_ARCHIVED, isArchived),
-  "session/configChanged": configChanged,
-  "session/chatAdded": (state, action) => changed(state, { chats: upsert(state.chats, action.summary, "resource") }),
   "session/chatRemoved": chatRemoved,
   "session/chatUpdated": chatUpdated,
   "x-agentnb/modeChanged": (state, { modeId }) => {

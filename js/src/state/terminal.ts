@@ -19,9 +19,6 @@ function printed(state: TerminalState, data: string): TerminalState {
 export const reduceTerminal = byType<TerminalState, TerminalAction, "terminal">("terminal", {
   "terminal/data": (state, { data }) => printed(state, data),
   "terminal/exited": (state, { exitCode }) => changed(state, { lifecycle: defined({ status: "exited", exitCode }) }),
-  "terminal/input": (state) => state,
-  "terminal/cleared": (state) => changed(state, { content: [] }),
-  "terminal/commandDetectionAvailable": (state) => changed(state, { supportsCommandDetection: true }),
   "terminal/commandExecuted": (state, { commandId, commandLine, timestamp }) => {
     const command = { type: "command", commandId, commandLine, output: "", timestamp, isComplete: false } as const;
     return changed(state, { content: [...state.content, command], supportsCommandDetection: true });
