@@ -12,7 +12,16 @@ from agentnb.host import current_host
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.restore import LOG_OFF, recorder_of
-from agentnb.host.history.storage import Kept, closed, forget, forget_batches, measured, oldest_kept, outdated, size_of
+from agentnb.host.history.storage import (
+    StorageRow,
+    closed,
+    forget,
+    forget_batches,
+    measured,
+    oldest_kept,
+    outdated,
+    size_of,
+)
 from agentnb.ids import new_id
 from agentnb.log import maintenance
 from agentnb.log.location import log_location
@@ -51,7 +60,7 @@ class Removed(NamedTuple):
         return f"{what} would be deleted.{shown}{more}"
 
 
-class Storage(Table, Rows[Kept]):
+class Storage(Table, Rows[StorageRow]):
     """What is kept on disk: rows by kind, which add up to everything, then by agent and by folder.
 
     Its methods change what is kept; they raise :class:`LogError` where the log cannot be read or written.
@@ -64,7 +73,7 @@ class Storage(Table, Rows[Kept]):
 
     _head = ("what", "name", "size", "items")
 
-    def __init__(self, rows: Iterable[Kept], path: Path, host: Host | None) -> None:
+    def __init__(self, rows: Iterable[StorageRow], path: Path, host: Host | None) -> None:
         super().__init__(rows)
         self.path = path
         self._host = host
@@ -78,7 +87,7 @@ class Storage(Table, Rows[Kept]):
         chosen = [row for what in ("kind", "agent", "folder") for row in [r for r in self if r.what == what][:SHOWN]]
         return [self._head, *map(self._cells, chosen), ("all", "", in_words(self.bytes), "")]
 
-    def _cells(self, row: Kept) -> tuple[str, ...]:
+    def _cells(self, row: StorageRow) -> tuple[str, ...]:
         return row.what, on_one_line(row.name), in_words(row.bytes), f"{row.items:,}"
 
     def _notes(self) -> list[str]:

@@ -94,7 +94,7 @@ class PairedConversation(Conversation):
 class PairedClient:
     """The program at the other end of one connection (:class:`agentnb.kernel.paired_server.Program`)."""
 
-    def __init__(self, owner: Pairing) -> None:
+    def __init__(self, owner: HostPairing) -> None:
         self.conversation: PairedConversation | None = None
         self.end_connection: Callable[[str], object] = lambda _reason: None
         self._owner = owner
@@ -205,7 +205,7 @@ def _show_end(conversation: PairedConversation, turn_id: str, call_id: str, resu
         conversation.events.actions(ended_call(conversation.chat.state, turn_id, call_id, result, now_ms()))
 
 
-class Pairing:
+class HostPairing:
     """The pairing of one host. Everything here runs on the host's thread."""
 
     def __init__(self, host: SessionOwner) -> None:

@@ -25,7 +25,7 @@ from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_
 from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
-    TurnRecord,
+    TurnChangeRecord,
     read_record,
     record_file,
     write_record,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from agentnb.host.changes.turn_recording import TurnRecording
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.channels import SessionChannels
+    from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.kernel.changes import KernelChanges
     from agentnb.policy.sensitive import Patterns
@@ -144,12 +145,10 @@ class ChangeTracker:
         store: Its workspace's store; None where snapshots are off.
         patterns: The sensitive files, as the policy says now.
         answered: Waits until the agent has answered the last prompt: a cancelled one may still write.
-        was_saved: Whether the user saved a file (its absolute path) between two moments (milliseconds since 1970).
-        was_autosaved: The same, of what JupyterLab saved by itself and the user did not.
+        environment: Says what the user and JupyterLab saved, and whether a page is there.
         cwd: The workspace.
         kernel: What the agent changes in the kernel and the notebook.
         recording: Puts the files of turns into the cassette that is recorded.
-        attached: Whether a page is there: one that was closed says no goodbye.
 
     Attributes:
         workspace: The workspace, without links on the way to it.
@@ -164,12 +163,10 @@ class ChangeTracker:
         *,
         patterns: Callable[[], Patterns],
         answered: Callable[[], Awaitable[None]],
-        was_saved: Callable[[str, int, int], bool],
-        was_autosaved: Callable[[str, int, int], bool] = lambda _path, _since, _until: False,
+        environment: Environment,
         cwd: Path,
         kernel: KernelChanges | None,
         recording: TurnRecording,
-        attached: Callable[[], bool] = lambda: False,
     ) -> None:
         self.store = store
         if store is not None:
@@ -180,8 +177,7 @@ class ChangeTracker:
         self._loop = loop
         self._patterns = patterns
         self._answered = answered
-        self._was_saved, self._was_autosaved = was_saved, was_autosaved
-        self._attached = attached
+        self._environment = environment
         self.workspace = cwd if store is None else store.workspace
         self.kernel = kernel
         if kernel is not None:
@@ -313,7 +309,7 @@ class ChangeTracker:
         running.compared.set()
         self._channels.notify()
 
-    async def _difference(self, running: _Running, store: WorkspaceStore, before: Snapshot) -> TurnRecord:
+    async def _difference(self, running: _Running, store: WorkspaceStore, before: Snapshot) -> TurnChangeRecord:
         turn_id = running.turn_id
         named, outside = self._named_by(turn_id)
         after = await store.take(named)
@@ -324,7 +320,7 @@ class ChangeTracker:
             notes.append(store.recovered)
             store.recovered = None
         between = tuple(running.between)
-        record = TurnRecord(turn_id=turn_id, before=before, between=between, after=after, notes=tuple(notes))
+        record = TurnChangeRecord(turn_id=turn_id, before=before, between=between, after=after, notes=tuple(notes))
         of_kernel = self._of_kernel(turn_id, ())
         if before.id == after.id and not of_kernel:
             return record
@@ -345,7 +341,11 @@ class ChangeTracker:
 
         def by(change: FileChange) -> tuple[By, ...]:
             paths = change.paths
-            saved = {each for each in paths if self._was_saved(str(store.workspace / each), running.began_at, ended_at)}
+            saved = {
+                each
+                for each in paths
+                if self._environment.was_saved(str(store.workspace / each), running.began_at, ended_at)
+            }
             return attributed(paths, named, others, frozenset(saved))
 
         listed = found[:MOST_ITEMS]
@@ -370,7 +370,7 @@ class ChangeTracker:
     ) -> _WrittenNotebook | None:
         """The notebook that a page has open, if the agent wrote its file: its cells are offered to the page."""
         notebooks = [each for each in changes if each.after is not None and each.path.endswith(".ipynb")]
-        if not notebooks or self.kernel is None or not self._attached():
+        if not notebooks or self.kernel is None or not self._environment.attached():
             return None
         shown = self.kernel.open_notebook()
         path = None if shown is None else shown.path
@@ -385,7 +385,7 @@ class ChangeTracker:
 
     def _was_only_autosaved(self, path: str, running: _Running, until: int) -> bool:
         """Whether JupyterLab alone wrote the file *path*: it asks the user where another program had written it."""
-        return self._was_autosaved(path, running.began_at, until) and self._was_saved_since(path)
+        return self._environment.was_autosaved(path, running.began_at, until) and self._was_saved_since(path)
 
     def _was_saved_since(self, path: str) -> bool:
         """Whether the user saved the file *path* when it had been written: then it is what the page shows."""
@@ -393,7 +393,7 @@ class ChangeTracker:
             written = os.stat(path).st_mtime_ns // 1_000_000  # noqa: PTH116 - as text
         except OSError:
             return True
-        return self._was_saved(path, written, now_ms())
+        return self._environment.was_saved(path, written, now_ms())
 
     def _say(self, turn_id: str, words: str) -> None:
         """Put a notice for the user into the turn, which has ended."""
@@ -418,7 +418,7 @@ class ChangeTracker:
         items = (*(each for each in known if each.kind == "file"), *of_kernel)
         if items == known:
             return
-        turn = replace(turn or TurnRecord(turn_id=turn_id), items=items)
+        turn = replace(turn or TurnChangeRecord(turn_id=turn_id), items=items)
         self._record = self.record.with_turn(turn)  # at once: it is told of now, and others may add to it
         self._loop.spawn(self._write())
         self.tell(turn_id)
@@ -451,7 +451,7 @@ class ChangeTracker:
         """Put the numbers of turn *turn_id*, as its record has them now, into the chat's state."""
         self._tell(turn_id, self.record.turn(turn_id), None)
 
-    def _tell(self, turn_id: str, record: TurnRecord | None, error: AgentnbError | None) -> None:
+    def _tell(self, turn_id: str, record: TurnChangeRecord | None, error: AgentnbError | None) -> None:
         if error is not None:
             info = ErrorInfo(error_type=type(error).__name__, message=str(error))
             self._dispatch(turn_id, TurnChanges(status="error", error=info))

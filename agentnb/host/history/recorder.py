@@ -34,7 +34,7 @@ SNAPSHOT_EVERY = 2_000  # entries of a channel, so that a session is read back q
 MAX_WAITING = 20_000  # envelopes; beyond that whole states are smaller
 
 
-class Recorder:
+class SessionRecorder:
     """Keeps the log of one host's sessions. Except where said, call it on the host's thread."""
 
     def __init__(self, path: Path, host_id: str, loop: HostLoop, place: str = "") -> None:

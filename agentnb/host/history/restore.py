@@ -35,7 +35,7 @@ from agentnb.state import (
 from agentnb.state.status import with_flag
 
 if TYPE_CHECKING:
-    from agentnb.host.history.recorder import Recorder
+    from agentnb.host.history.recorder import SessionRecorder
     from agentnb.host.host import Host
     from agentnb.host.session_options import SessionOptions
     from agentnb.log.record import SessionRecord, StoredSession
@@ -50,7 +50,7 @@ LOG_OFF = "The session log is off (AGENTNB_LOG=off): sessions are not kept."
 FLUSH_SECONDS = 5.0
 
 
-def recorder_of(host: Host) -> Recorder:
+def recorder_of(host: Host) -> SessionRecorder:
     """The host's recorder, with all that has happened so far in its file; not on the host's thread."""
     if host.recorder is None:
         raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG and restart the kernel.")
@@ -58,7 +58,7 @@ def recorder_of(host: Host) -> Recorder:
     return host.recorder
 
 
-def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
+def read_back(recorder: SessionRecorder, tab_id: str) -> StoredSession:
     """The session whose tab id begins so, from here on this kernel's; not on the host's thread.
 
     One that another kernel has open, or whose workspace is gone, is not taken: it is only to be read.
@@ -75,7 +75,7 @@ def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
         raise
 
 
-def named(recorder: Recorder, tab_id: str) -> SessionRecord:
+def named(recorder: SessionRecorder, tab_id: str) -> SessionRecord:
     """How the log lists the session whose tab id begins so."""
     return named_in(recorder.store, tab_id)
 
@@ -89,7 +89,7 @@ def named_in(store: Store, tab_id: str) -> SessionRecord:
     return those[0]
 
 
-def kept(recorder: Recorder, uri: str) -> SessionRecord:
+def kept(recorder: SessionRecorder, uri: str) -> SessionRecord:
     """How the log lists the session of just this channel; for a page, which has its whole name from a list."""
     record = next((each for each in recorder.store.named(uri.rpartition("/")[2]) if each.uri == uri), None)
     if record is None:

@@ -33,7 +33,7 @@ _EVERY = 10**9
 """More sessions than a log has."""
 
 
-class Kept(NamedTuple):
+class StorageRow(NamedTuple):
     """How much of one kind, agent or folder is kept."""
 
     what: What
@@ -42,7 +42,7 @@ class Kept(NamedTuple):
     items: int
 
 
-def measured(store: Store) -> list[Kept]:
+def measured(store: Store) -> list[StorageRow]:
     """How much is kept: by kind, then by agent and by folder, the largest first."""
     records = _records(store)
     log_files, changes = maintenance.files_of(store.path), changes_folder()
@@ -54,12 +54,12 @@ def measured(store: Store) -> list[Kept]:
     known.update(batches)
     others = [path for path in _files(data) if path not in known and changes not in path.parents]
     rows = [
-        Kept("kind", "conversations", _bytes(log), len(records)),
-        Kept("kind", "search index", _bytes(index), len(index)),
-        Kept("kind", "batches", _bytes(batches), count_batches(store.path)),
-        Kept("kind", "changes of turns", _bytes(_files(changes)), sum(1 for _ in all_records(changes))),
-        Kept("kind", "damaged logs put aside", _bytes(aside), len(aside)),
-        Kept("kind", "everything else", _bytes(others), len(others)),
+        StorageRow("kind", "conversations", _bytes(log), len(records)),
+        StorageRow("kind", "search index", _bytes(index), len(index)),
+        StorageRow("kind", "batches", _bytes(batches), count_batches(store.path)),
+        StorageRow("kind", "changes of turns", _bytes(_files(changes)), sum(1 for _ in all_records(changes))),
+        StorageRow("kind", "damaged logs put aside", _bytes(aside), len(aside)),
+        StorageRow("kind", "everything else", _bytes(others), len(others)),
     ]
     sizes = maintenance.sizes(store.path) if store.path.exists() else {}
     for what in ("agent", "folder"):
@@ -67,7 +67,7 @@ def measured(store: Store) -> list[Kept]:
         for record in records:
             groups[record.agent if what == "agent" else record.cwd].append(sizes.get(record.uri, 0))
         ranked = sorted(groups.items(), key=lambda each: -sum(each[1]))
-        rows += [Kept("agent" if what == "agent" else "folder", name, sum(of), len(of)) for name, of in ranked]
+        rows += [StorageRow("agent" if what == "agent" else "folder", name, sum(of), len(of)) for name, of in ranked]
     return rows
 
 
