@@ -24,6 +24,7 @@ from agentnb.state import (
     SessionSummary,
     SessionTitleChanged,
     SystemNotificationResponsePart,
+    XLate,
     find_turn,
     reduce_chat,
     reduce_session,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.state import Action, ActionOrigin, Message, ToolCallState
+    from agentnb.state import Action, ActionOrigin, Message, ToolCallState, TurnContentAction
 
     Listener = Callable[["Channel[Any]", Envelope], None]
 
@@ -143,10 +144,15 @@ class SessionChannels:
         self.notify()
         return envelope
 
+    def dispatch_in_turn(self, turn_id: str, action: TurnContentAction) -> None:
+        """Accept *action* on turn *turn_id*, which runs or has ended."""
+        late = not self.is_active(turn_id)
+        self.dispatch(XLate(turn_id=turn_id, action=action, time=now_ms()) if late else action)
+
     def say(self, turn_id: str, words: str) -> None:
-        """Put a notice for the user into turn *turn_id*."""
+        """Put a notice for the user into turn *turn_id*, which runs or has ended."""
         part = SystemNotificationResponsePart(content=words)
-        self.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
+        self.dispatch_in_turn(turn_id, ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call *watcher* after every change; returns what ends that."""

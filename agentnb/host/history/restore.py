@@ -23,14 +23,11 @@ from agentnb.host.files import client_files
 from agentnb.state import (
     AgentProcess,
     ChatError,
-    ChatResponsePart,
     ErrorInfo,
     ErrorResponsePart,
     SessionIsArchivedChanged,
     SessionStatus,
-    SystemNotificationResponsePart,
     XAgentChanged,
-    XLate,
 )
 from agentnb.state.status import with_flag
 
@@ -187,9 +184,7 @@ def _say_what_happened(conversation: Conversation, gap: str | None, *, elsewhere
         ended = ErrorResponsePart(error=ErrorInfo(error_type=kind, message=words))
         conversation.dispatch(ChatError(turn_id=chat.active_turn.id, part=ended, stop_reason="error", time=now))
     if gap is not None and (turns := conversation.chat.state.turns):
-        part = SystemNotificationResponsePart(content=f"Something is missing here. {gap}")
-        turn_id = turns[-1].id
-        conversation.dispatch(XLate(turn_id=turn_id, action=ChatResponsePart(turn_id=turn_id, part=part), time=now))
+        conversation.channels.say(turns[-1].id, f"Something is missing here. {gap}")
     if barred is None:
         conversation.changes.restored()
     message = "The agent restarts with your next message." if barred is None else f"Read only. {barred}"

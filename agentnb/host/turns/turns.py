@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -33,7 +33,6 @@ from agentnb.state import (
     SessionIsReadChanged,
     SessionStatus,
     UserMessageResponsePart,
-    XLate,
 )
 from agentnb.state.change import iso_time, milliseconds
 
@@ -375,11 +374,7 @@ class Turns:
         if usage is not None:
             before = counted_before(self._channels.chat.state, turn_id)
             usage = turn_tokens(usage, before, agent.spec.counts_tokens if agent is not None else None)
-            self._in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
-
-    def _in_turn(self, turn_id: str, action: Any) -> None:
-        late = not self._channels.is_active(turn_id)
-        self._channels.dispatch(XLate(turn_id=turn_id, action=action, time=now_ms()) if late else action)
+            self._channels.dispatch_in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
 
     def _stop_agent(self) -> None:
         agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
