@@ -147,9 +147,9 @@ def _is_begun(part: ResponsePart) -> bool:
 
 
 def _waits(part: ResponsePart) -> bool:
-    if isinstance(part, InputRequestResponsePart):
-        return part.response is None
-    return isinstance(part, ToolCallResponsePart) and type(part.tool_call) in _WAITS
+    if isinstance(part, ToolCallResponsePart):
+        return type(part.tool_call) in _WAITS
+    return type(part) is InputRequestResponsePart and part.response is None
 
 
 if TYPE_CHECKING:
