@@ -213,9 +213,7 @@ class Turns:
         waiting = next((each for each in chat.queued_messages or () if each.id == turn_id), None)
         if waiting is not None and keep and chat.active_turn is None:
             self.mentions.take(turn_id)
-            self._channels.dispatch(
-                ChatTurnStarted(turn_id=turn_id, message=waiting.message, queued_message_id=turn_id, time=now_ms())
-            )
+            self._channels.dispatch(_started(turn_id, waiting.message, turn_id))
             return self.cancel(turn_id, origin, hold=hold)
         if waiting is not None:
             self.mentions.take(turn_id)
@@ -261,11 +259,7 @@ class Turns:
         self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
     ) -> None:
         self._permissions.forget_grants()
-        now = now_ms()
-        started = ChatTurnStarted(
-            turn_id=turn_id, message=message, queued_message_id=queued_id, started_at=iso_time(now), time=now
-        )
-        self._channels.dispatch(started, origin)
+        self._channels.dispatch(_started(turn_id, message, queued_id), origin)
         TURN_STARTED.tell(tab=self._channels.tab_id, turn=turn_id, _text=message.text)
         if note := self.mentions.take(turn_id):
             self._channels.say(turn_id, note)
@@ -382,3 +376,9 @@ class Turns:
             agent.cancel(session_id)
         self._inactivity.end()
         self._cancel_questions()
+
+
+def _started(turn_id: str, message: Message, queued_id: str | None) -> ChatTurnStarted:
+    now = now_ms()
+    began = iso_time(now)
+    return ChatTurnStarted(turn_id=turn_id, message=message, queued_message_id=queued_id, started_at=began, time=now)
