@@ -27,6 +27,8 @@ from agentnb.rpc_message import (
     Whole,
     as_message,
     encode,
+    error_answer,
+    notification,
     read_batch,
     read_message,
     repair_message,
@@ -94,6 +96,7 @@ class Connection:
         on_closed: Takes the reason given to :meth:`close`, once.
         to_error: The error to answer where *on_request* has raised.
         longest: The longest message, in bytes, that is waited for.
+        start: Starts a coroutine as a task, where that is not the running loop's own way.
     """
 
     def __init__(
@@ -107,6 +110,7 @@ class Connection:
         on_closed: Callable[[Exception | None], None] = lambda _: None,
         to_error: Callable[[Exception], RpcError] = to_error,
         longest: int = LONGEST_MESSAGE,
+        start: Callable[[Any], asyncio.Future[Any]] = asyncio.ensure_future,
     ) -> None:
         self.stray = 0
         self.closed = False
@@ -117,6 +121,7 @@ class Connection:
         self._on_invalid = on_invalid or self._refuse
         self._on_closed = on_closed
         self._to_error = to_error
+        self._start = start
         self._framing = dialect.framing(longest)
         self._waiting: dict[int, Done] = {}
         self._serving: dict[str, asyncio.Future[Any]] = {}
@@ -126,7 +131,7 @@ class Connection:
 
     def notify(self, method: str, params: Any) -> None:
         """Send a notification."""
-        self._send({"jsonrpc": "2.0", "method": method, **_members(params)})
+        self._send(notification(method, params))
 
     def call(self, method: str, params: Any, done: Done) -> int:
         """Send a request; *done* gets ``(result, error)`` in the order of the wire. Returns the request's id."""
@@ -136,7 +141,7 @@ class Connection:
             self._safely(done, None, self._over())
         else:
             self._waiting[request] = done
-            self._send({"jsonrpc": "2.0", "id": request, "method": method, **_members(params)})
+            self._send({"jsonrpc": "2.0", "id": request, **notification(method, params)})
         return request
 
     async def request(self, method: str, params: Any, timeout: float | None = None) -> Any:
@@ -211,7 +216,7 @@ class Connection:
 
     def spawn(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
         """Run *work* as a task that is cancelled where the connection ends."""
-        task = asyncio.ensure_future(work)
+        task = self._start(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -285,7 +290,7 @@ class Connection:
             try:
                 message = as_message(item)
             except RpcError as error:
-                answers.append(_error(None, error))
+                answers.append(error_answer(None, error))
                 continue
             if message.id is None or message.method is None:
                 self.handle([message])
@@ -313,20 +318,20 @@ class Connection:
         if task.cancelled():
             if inspect.iscoroutine(result):
                 result.close()  # it may not have begun
-            cancelled = _error(message.id, RpcError(CANCELLED, "Request cancelled"))
+            cancelled = error_answer(message.id, RpcError(CANCELLED, "Request cancelled"))
             reply(cancelled if self._dialect.answers_cancelled else None)
 
     def _failed(self, message: RpcMessage, error: Exception) -> dict[str, Any]:
         answer = self._to_error(error)
         if answer.code == INTERNAL_ERROR and not isinstance(error, (RpcError, AgentnbError)):
             log.error("serving %s failed", message.method, exc_info=error)
-        return _error(message.id, answer)
+        return error_answer(message.id, answer)
 
     def _refuse(self, error: RpcError) -> None:
         if self._dialect.repairs:
             log.warning("%s", error)
         else:
-            self._send(_error(None, error))
+            self._send(error_answer(None, error))
 
     def _send(self, message: Any) -> None:
         if self.closed or message is None:
@@ -338,7 +343,7 @@ class Connection:
             if "method" in message:
                 raise
             request = message.get("id") if isinstance(message, dict) else None
-            data = encode(_error(request, RpcError(INTERNAL_ERROR, "no JSON")))
+            data = encode(error_answer(request, RpcError(INTERNAL_ERROR, "no JSON")))
         self._write(self._framing.frame(data))
 
     def _over(self) -> Exception:
@@ -350,14 +355,6 @@ class Connection:
             callback(*args)
         except Exception:
             log.exception("a callback of the connection failed")
-
-
-def _members(params: Any) -> dict[str, Any]:
-    return {} if params is None else {"params": params}
-
-
-def _error(request: Any, error: RpcError) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request, "error": error.to_json()}
 
 
 def _own_id(received: Any) -> int:

@@ -57,6 +57,16 @@ class RpcError(Exception):
 # --- messages ---
 
 
+def notification(method: str, params: Any) -> dict[str, Any]:
+    """A notification; parameters that are None are left out."""
+    return {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
+
+
+def error_answer(request: Any, error: RpcError) -> dict[str, Any]:
+    """The answer to a request that failed; *request* is its id, None where it could not be read."""
+    return {"jsonrpc": "2.0", "id": request, "error": error.to_json()}
+
+
 class RpcMessage(msgspec.Struct):
     """One JSON-RPC message as it came; absent members are None, except ``result``."""
 

@@ -118,12 +118,23 @@ def _versions() -> list[str]:
 
 
 def _commands() -> list[str]:
-    from agentnb.ahp.commands import COMMANDS
+    from agentnb.ahp.connection import COMMANDS
+    from agentnb.comm.methods import REQUESTS
 
     lines = ["## Commands", "", "| command | right | |", "|---|---|---|"]
-    for name, command in COMMANDS.items():
+    for name, command in sorted(COMMANDS.items(), key=lambda row: row[1].right or ""):
         about = f"{'Notification. ' if command.is_notification else ''}{command.about}".strip()
         lines.append(f"| `{name}` | {command.right or '–'} | {about} |")
+    lines += [
+        "",
+        "Ours, for the pages of another kernel (`agentnb.connect`): [the same as a page's](protocol.md), about",
+    ]
+    lines += ["one channel; bytes that travel beside an answer are its `_buffers`, in base64.", ""]
+    lines += ["| request | right | |", "|---|---|---|"]
+    own = [method for name, method in REQUESTS.items() if method.right and name not in COMMANDS]
+    for method in own:
+        about = method.about.replace("``", "`")
+        lines.append(f"| `{method.name}` | {method.right} | {about[:1].upper()}{about[1:]} |")
     lines += ["", "Answered with `MethodNotFound` (-32601):", "", "| command | why |", "|---|---|"]
     return [*lines, *(f"| `{name}` | {why} |" for name, why in MISSING.items()), ""]
 

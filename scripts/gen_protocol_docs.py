@@ -30,8 +30,10 @@ HEAD = """\
 
 <!-- Written by scripts/gen_protocol_docs.py from the code: change that, then run `make types`. -->
 
-What travels on the widget's comm, as custom messages: JSON-RPC 2.0 objects. The kernel is the *host*, each page that
-shows the widget a *client*. How delivery works is told in [delivery](../explanation/delivery.md).
+The page is a client of the Agent Host Protocol (AHP) over the widget's comm, as programs are over WebSocket
+([AHP](ahp.md)): JSON-RPC 2.0 objects, as custom messages. The kernel is the *host*, each page that shows the widget a
+*client*. Methods that AHP has keep its names; all others begin with `x-agentnb/`. How delivery works, beneath the
+protocol, is told in [delivery](../explanation/delivery.md).
 """
 
 IDENTITIES = """\
@@ -115,7 +117,12 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.window", "TURNS", "turns", "of a chat in a first snapshot, at most; the others are fetched"),
     ("agentnb.comm.window", "BYTES", "bytes", "of turns in a snapshot or an answer, at most (one turn at least)"),
     ("agentnb.comm.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
-    ("agentnb.comm.service", "LONGEST_DRAFT", "characters", "of a draft that other windows are told of, at most"),
+    (
+        "agentnb.comm.client_notifications",
+        "LONGEST_DRAFT",
+        "characters",
+        "of a draft that other windows are told of, at most",
+    ),
     ("agentnb.host.environment", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
     ("agentnb.comm.history_requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
     ("agentnb.comm.history_requests", "PREVIEWED_TURNS", "turns", "in an answer to `previewSession`, at most"),
@@ -181,7 +188,7 @@ def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
         ("KernelError", answers.KernelError),
         ("Envelope", Envelope),
         ("ActionOrigin", ActionOrigin),
-        ("ChannelUpdate", answers.ChannelUpdate),
+        ("ChannelSnapshot", answers.ChannelSnapshot),
         ("SessionRecord", SessionRecord),
         ("Suggestion", Suggestion),
     ]
@@ -191,7 +198,7 @@ def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
 
 
 def _method(method: Method, examples: dict[tuple[str, str], Any]) -> str:
-    lines = [f"### `{method.name}`\n", f"{_sentence(method.about)}{_since(method)}\n", _fields(method.params)]
+    lines = [f"### `{method.name}`\n", f"{_sentence(method.about)}\n", _fields(method.params)]
     direction = "toKernel" if method.sender == "page" else "toPage"
     example = examples.get((direction, method.name))
     if example is None:
@@ -211,10 +218,6 @@ def _errors(method: Method) -> list[int]:
     from agentnb.comm.methods import COMMON_ERRORS
 
     return sorted({*COMMON_ERRORS, *method.errors}, reverse=True)
-
-
-def _since(method: Method) -> str:
-    return f" (Since version {method.since}.)" if method.since > 1 else ""
 
 
 def _examples() -> dict[tuple[str, str], Any]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from agentnb.comm.methods import REQUESTS
+from agentnb.comm.methods import AHP_METHODS, NOTIFICATIONS, OURS, REQUESTS
 from agentnb.state import ChatAction, RootAction, SessionAction, SessionStatus
 from agentnb.state.chat_terminal_reducer import OUTPUT_LIMIT
 from agentnb.state.codec import ACTIONS
@@ -161,23 +162,28 @@ def _json_type(schema: dict[str, Any], definitions: dict[str, Any]) -> str | Non
 
 def requests(known: dict[str, Any]) -> str:
     """The text of `requests.gen.ts`: the parameters and the answer of each request, and the forms of the answers."""
-    kinds = [kind for method in REQUESTS.values() for kind in (method.params, method.result)]
+    heard = [method.params for method in NOTIFICATIONS.values() if not method.params.__struct_config__.array_like]
+    kinds = [kind for method in REQUESTS.values() for kind in (method.params, method.result)] + heard
     _, components = msgspec.json.schema_components(kinds, schema_hook=open_union, ref_template="#/$defs/{name}")
     own = {name: schema for name, schema in sorted(components.items()) if name not in known}
     text = "\n".join(_definition(name, schema) for name, schema in own.items())
     used = sorted(name for name in known if re.search(rf"\b{name}\b", re.sub(r"/\*\*.*?\*/", "", text)))
+    named = sorted(((name.removeprefix(OURS), method) for name, method in REQUESTS.items()), key=itemgetter(0))
     rows = "".join(
         f"  readonly {name}: {{ readonly params: {_name(method.params)}; readonly result: {_name(method.result)} }};\n"
-        for name, method in sorted(REQUESTS.items())
+        for name, method in named
     )
-    answers = {_name(method.result) for method in REQUESTS.values()}
+    shared = "".join(f'  "{name}",\n' for name in sorted(AHP_METHODS))
+    answers = {_name(method.result) for method in REQUESTS.values()} | {_name(kind) for kind in heard}
     forms = "".join(_form(name, own[name]) for name in _within(answers, own))
-    results = "".join(f'  {name}: "{_name(method.result)}",\n' for name, method in sorted(REQUESTS.items()))
+    results = "".join(f'  {name}: "{_name(method.result)}",\n' for name, method in named)
     imports = "".join(f"  {name},\n" for name in [*used, "JsonObject"] if name in used or "JsonObject" in text)
     return (
         f"/** {NOTE.replace('agentnb/state', 'agentnb/comm')} */\n"
         f'import type {{\n{imports}}} from "./types.gen.ts";\n\n{text}\n'
         f"/** Every request, by name. */\nexport interface Requests {{\n{rows}}}\n\n"
+        f"/** What the page says that the Agent Host Protocol has, too; all other names begin with `x-agentnb/`. */\n"
+        f"export const AHP_METHODS: ReadonlySet<string> = new Set([\n{shared}]);\n\n"
         f"/** The form of the answer to each request. */\n"
         f"export const ANSWERS: Readonly<Record<keyof Requests, string>> = {{\n{results}}};\n\n"
         "/** The fields of each form and their kinds; a kind with a question mark may be absent. */\n"

@@ -10,18 +10,16 @@ import hashlib
 import hmac
 import secrets
 import time
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
+from agentnb.comm.request_table import Right
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-Right: TypeAlias = Literal["watch", "drive", "approve"]
-"""``watch``: see conversations; ``drive``: prompt, cancel, open and close them; ``approve``: answer permission
-requests, change permissions, undo changes."""
 RIGHTS: tuple[Right, ...] = get_args(Right)
 TOKEN_BYTES = 32
 TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE = "token", "agentnb_token", "tkn"
@@ -56,7 +54,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         return self.tabs is None or tab_id in self.tabs
 
 
-class Grants:
+class ClientGrants:
     """The clients that may connect."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.ahp.projection import action_to_ahp
 from agentnb.ahp.uris import place_of, to_ahp
-from agentnb.comm.client import Client
+from agentnb.comm.client import DeliveryClient
 from agentnb.host.channels import ROOT
 from agentnb.host.intents import REMOTE
 from agentnb.log.channel_log import merge_envelopes
@@ -29,7 +29,7 @@ ACTIONS, BEHIND = "x-agentnb/actions", "x-agentnb/behind"
 """What delivery hands to the connection: envelopes to send, or that the client is too far behind for that."""
 
 
-class RemoteClient(Client):
+class RemoteClient(DeliveryClient):
     """One remote client."""
 
     stays = True

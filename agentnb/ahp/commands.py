@@ -1,18 +1,21 @@
 """The commands of the Agent Host Protocol that this host answers: their parameters, rights and errors.
 
-The one table that the connection works by and ``docs/reference/ahp.md`` is made from.
+The functions that answer them add the rows; ``docs/reference/ahp.md`` is made from the table.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
 from agentnb.state import TextRange
 
 if TYPE_CHECKING:
-    from agentnb.ahp.access import Right
+    from collections.abc import Callable
+
+    from agentnb.comm.request_table import Right
 
 SESSION_NOT_FOUND = -32001
 PROVIDER_NOT_FOUND = -32002
@@ -39,7 +42,6 @@ OURS = "agentnb"
 IS_OURS = {OURS: 2}
 """What another kernel of ours says of itself in ``_meta``, and is answered with: it is given our own states, actions
 and requests, too, in this form of them: 1 was that of agentnb 0.2, which is told, and tells, what AHP has."""
-ASK = "x-agentnb/ask"
 
 
 class InitializeCommand(Params, frozen=True, kw_only=True):
@@ -190,6 +192,8 @@ class InvokeChangesetOperationCommand(Params, frozen=True, kw_only=True):
 
     operation_id: Literal["undo", "redo", "keep", "apply"]
     target: ChangesetTarget | None = None
+    choices: dict[str, Any] = {}
+    onwards: bool = False
 
 
 class SessionConfigCommand(Params, frozen=True, kw_only=True):
@@ -198,67 +202,35 @@ class SessionConfigCommand(Params, frozen=True, kw_only=True):
     provider: str | None = None
 
 
-class AskCommand(Params, frozen=True, kw_only=True):
-    """Ours: what a page asks of a conversation, for the pages of another kernel of ours (`agentnb.connect`)."""
-
-    method: str
-    params: dict[str, Any] = {}
-
-
-class Command(NamedTuple):
-    """One command."""
+class AhpCommand(NamedTuple):
+    """One command: a row of the table."""
 
     params: type[Params]
     right: Right | None
-    about: str
+    function: Callable[[Any, Any], Any]
     is_notification: bool = False
 
+    @property
+    def about(self) -> str:
+        """The docstring of the function that answers it."""
+        return inspect.getdoc(self.function) or ""
 
-COMMANDS: dict[str, Command] = {
-    "initialize": Command(InitializeCommand, None, "The version is negotiated; snapshots of `initialSubscriptions`."),
-    "reconnect": Command(
-        ReconnectCommand,
-        None,
-        "Replay, where the feed reaches back to the number; else snapshots. Who is not known is refused.",
-    ),
-    "ping": Command(Params, None, "Answered at any time."),
-    "subscribe": Command(
-        SubscribeCommand, "watch", "Root, session, chat, terminal and changeset channels. `view.turns`: at most 100."
-    ),
-    "unsubscribe": Command(Params, "watch", "", is_notification=True),
-    "dispatchAction": Command(DispatchCommand, "watch", "Which actions: see below.", is_notification=True),
-    "listSessions": Command(
-        ListSessionsCommand,
-        "watch",
-        "The open conversations, as far as the client may see them; in pages, if asked to.",
-    ),
-    "createSession": Command(
-        CreateSessionCommand, "drive", "In the kernel's folder. `fork`: refused. `config`: what is given is ignored."
-    ),
-    "disposeSession": Command(Params, "drive", "Closes the conversation."),
-    "fetchTurns": Command(FetchTurnsCommand, "watch", "At most 100 turns at once, as `chat/turnsLoaded` to who asked."),
-    "resolveSessionConfig": Command(SessionConfigCommand, "drive", "The settings that conversations have."),
-    "resourceRead": Command(
-        ResourceReadCommand, "drive", "Files of a workspace, within its boundary and the policy, and long content."
-    ),
-    "resourceList": Command(ResourceListCommand, "drive", "Folders of a workspace, within its boundary."),
-    "resourceResolve": Command(ResourceResolveCommand, "drive", "What is at a path of a workspace, with an `etag`."),
-    "resourceRequest": Command(
-        ResourceRequestCommand, "drive", "Says whether a path is in a workspace. What is written is decided when it is."
-    ),
-    "resourceWrite": Command(
-        ResourceWriteCommand, "drive", "Asks as a file write of an agent does. `ifMatch`, `createOnly` and all modes."
-    ),
-    "resourceMkdir": Command(ResourceMkdirCommand, "drive", "Asks likewise; a folder that is there is no change."),
-    "resourceDelete": Command(ResourceDeleteCommand, "drive", "Asks likewise. A link goes, not what it leads to."),
-    "resourceMove": Command(ResourceMoveCommand, "drive", "Asks likewise. A file is replaced, a folder never."),
-    "resourceCopy": Command(ResourceMoveCommand, "drive", "Asks likewise. Files only, and none that may hold secrets."),
-    "invokeChangesetOperation": Command(
-        InvokeChangesetOperationCommand, "approve", "`undo`, `redo`, `keep` and `apply`; targets of kind `resource`."
-    ),
-    ASK: Command(AskCommand, "watch", "Ours: what the pages of another kernel ask (`agentnb.connect`)."),
-}
-"""What is answered, by name. Any other request is answered with `METHOD_NOT_FOUND`."""
+
+COMMANDS: dict[str, AhpCommand] = {}
+"""What is answered beside our own requests (`agentnb.comm.request_table`), by name."""
+
+F = TypeVar("F", bound="Callable[[Any, Any], Any]")
+
+
+def command(name: str, params: type[Params], right: Right | None, *, is_notification: bool = False) -> Callable[[F], F]:
+    """Add a row to the table: the function below answers the command *name*."""
+
+    def register(function: F) -> F:
+        COMMANDS[name] = AhpCommand(params, right, function, is_notification)
+        return function
+
+    return register
+
 
 APPROVALS = frozenset({"chat/toolCallConfirmed", "session/configChanged", "root/configChanged"})
 """Actions that a client must be allowed to approve for; all others that clients dispatch need the right to drive."""

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.ahp import commands as c
+from agentnb.ahp import resource_requests  # noqa: F401 - it registers its commands
 from agentnb.ahp.client import ACTIONS, BEHIND, RemoteClient
 from agentnb.ahp.client_channels import ClientChannels
+from agentnb.ahp.commands import COMMANDS
 from agentnb.ahp.failures import RequestFailed, code_of
 from agentnb.ahp.projection import summary_to_ahp
-from agentnb.ahp.resource_requests import ResourceRequests
 from agentnb.ahp.session_names import SessionNames
-from agentnb.ahp.session_requests import SessionRequests
+from agentnb.ahp.session_requests import RemoteAsker, answer_own
 from agentnb.ahp.uris import to_ahp
 from agentnb.ahp.versions import SPOKEN, negotiate
+from agentnb.comm.methods import REQUESTS
 from agentnb.errors import AgentnbError, PermissionDenied, UnsupportedVersion, unexpected
 from agentnb.host.channels import ROOT
 from agentnb.rpc import AHP, Connection
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from agentnb.ahp.feed import Feed, Notice
     from agentnb.comm.service import Service
     from agentnb.host.host import Host
+
+__all__ = ["COMMANDS", "AhpConnection"]
 
 MOST_WAITING = 8 * 1024 * 1024
 """Characters that may wait to be written; a client that asks for more without reading is disconnected."""
@@ -62,7 +66,7 @@ class AhpConnection:
     ) -> None:
         self.grant = grant
         self.client: RemoteClient | None = None
-        self._host, self._service, self._feed = host, service, feed
+        self._host, self._service, self.feed = host, service, feed
         self._number = number
         self._wake, self._close, self._join, self._came = wake, close, join, came
         self._names = SessionNames()
@@ -75,12 +79,7 @@ class AhpConnection:
         self._rpc = Connection(
             self._queue, AHP, on_request=self._answer, on_notifications=self._take, to_error=self._failed
         )
-        self._resources: ResourceRequests | None = None
-        self._methods: dict[str, Callable[[Any], Any]] = {
-            "initialize": self._initialize,
-            "reconnect": self._reconnect,
-            "ping": lambda _: {},
-        }
+        self._asker: RemoteAsker | None = None
 
     # --- the wire ---
 
@@ -107,8 +106,9 @@ class AhpConnection:
         self._is_closed = True
         if self.client is not None:
             self._service.leave(self.client.client_id)
-        if self._resources is not None:
-            self._resources.close()
+        if self._asker is not None:
+            for asking in tuple(self._asker.asking):  # what it still waits for is not done
+                asking.cancel()
 
     def notice(self, notice: Notice) -> None:
         """Tell the client of a change in the list of sessions."""
@@ -172,26 +172,29 @@ class AhpConnection:
 
     def _take(self, notifications: list[tuple[str, Any]]) -> None:
         for method, params in notifications:
-            command = c.COMMANDS.get(method)
+            command = COMMANDS.get(method)
             if command is not None and command.is_notification:
                 with contextlib.suppress(RequestFailed, AgentnbError, msgspec.ValidationError):  # it is not answered
                     self._carry_out(method, params)
 
     def _carry_out(self, name: str, sent: Any) -> Any:
-        command = c.COMMANDS.get(name)
-        if command is None:
+        command, own = COMMANDS.get(name), None if name in COMMANDS else REQUESTS.get(name)
+        right = own.right if own is not None else None if command is None else command.right
+        if command is None and right is None:
             raise RequestFailed(METHOD_NOT_FOUND, f"This host does not support {name[:100]!r}.")
-        params = self._named(msgspec.convert({} if sent is None else sent, command.params))
-        if name in {"initialize", "reconnect"}:
-            if self.client is not None:
-                raise RequestFailed(INVALID_REQUEST, "This connection is initialized already.")
-        elif name != "ping" and self.client is None:
-            raise RequestFailed(INVALID_REQUEST, "Send initialize or reconnect first.")
-        if command.right is not None and command.right not in self.grant.rights:
-            raise PermissionDenied(f"{self.grant.name} may not {command.right}.", hint="Ask the notebook's user.")
+        is_first = name in {"initialize", "reconnect"}
+        params = None if command is None else self._named(msgspec.convert({} if sent is None else sent, command.params))
+        if (self._asker is None) is not is_first and name != "ping":
+            why = "This connection is initialized already." if is_first else "Send initialize or reconnect first."
+            raise RequestFailed(INVALID_REQUEST, why)
+        if right is not None and right not in self.grant.rights:
+            raise PermissionDenied(f"{self.grant.name} may not {right}.", hint="Ask the notebook's user.")
         if self.client is not None:
             self._catch_up(self.client)  # an answer comes after all that happened before it
-        return self._methods[name](params)
+        if own is not None and self._asker is not None:
+            return answer_own(self._asker, own, sent)
+        assert command is not None  # noqa: S101 - it is a command, or a request of ours
+        return command.function(self if self._asker is None or name == "ping" else self._asker, params)
 
     def _named(self, params: c.Params) -> c.Params:
         """*params* with our names of sessions."""
@@ -202,8 +205,9 @@ class AhpConnection:
         return msgspec.structs.replace(params, **changes)
 
     def _failed(self, error: Exception) -> RpcError:
-        if isinstance(error, RequestFailed):
-            self._end = None if error.ends is None else (POLICY_VIOLATION, error.ends)
+        if isinstance(error, RequestFailed) and error.ends is not None:
+            self._end = (POLICY_VIOLATION, error.ends)
+        if isinstance(error, RpcError):
             return error
         if isinstance(error, UnsupportedVersion):
             self._end = (PROTOCOL_ERROR, "No common version.")
@@ -211,36 +215,8 @@ class AhpConnection:
         is_known = isinstance(error, (AgentnbError, msgspec.ValidationError))
         return RpcError(code_of(error), str(error) if is_known else f"The kernel failed: {unexpected(error)}.")
 
-    # --- the connection's own ---
-
-    def _initialize(self, params: c.InitializeCommand) -> dict[str, Any]:
-        version = negotiate(params.protocol_versions)
-        client, channels = self._admit(params)
-        self._feed.remember_version(self.grant.name, params.client_id, version)
-        return {
-            "protocolVersion": version,
-            "serverSeq": self._feed.seq,
-            "snapshots": channels.snapshots(params.initial_subscriptions),
-            **({"_meta": c.IS_OURS} if client.is_ours else {}),
-        }
-
-    def _reconnect(self, params: c.ReconnectCommand) -> dict[str, Any]:
-        version = self._feed.versions.get((self.grant.name, params.client_id))
-        if version is None and not _is_ours(params):
-            why = "This kernel has not negotiated a version with this client. Send initialize."
-            raise RequestFailed(INVALID_REQUEST, why)
-        client, channels = self._admit(params)
-        found = {uri: own for uri in params.subscriptions if (own := channels.find(uri)) is not None}
-        seen = params.last_seen_server_seq
-        if not seen.is_integer() or not self._feed.reaches(int(seen)):
-            return {"type": "snapshot", "snapshots": channels.snapshots(tuple(found))}
-        client.sent = int(seen)
-        for own in found.values():
-            client.follow(own, int(seen))
-        missing = [uri for uri in params.subscriptions if uri not in found]
-        return {"type": "replay", "actions": client.unseen(), "missing": missing}
-
-    def _admit(self, params: c.InitializeCommand | c.ReconnectCommand) -> tuple[RemoteClient, ClientChannels]:
+    def admit(self, params: c.InitializeCommand | c.ReconnectCommand) -> RemoteAsker:
+        """The client has introduced itself."""
         own_id = params.client_id
         if not self._join(self, own_id):
             why = "Another client is connected with this token. Ask for one of its own."
@@ -249,24 +225,64 @@ class AhpConnection:
             own_id,
             self._number,
             grant=self.grant,
-            feed=self._feed,
+            feed=self.feed,
             is_writing=self._is_behind,
             is_ours=_is_ours(params),
             seen_at=self._host.loop.time(),
         )
         self._service.join(client, self._deliver)
         self._came()
-        channels = ClientChannels(self._host, self._feed, client)
-        sessions = SessionRequests(self._host, self._service, self._feed, client, channels, notify=self._notify)
-        self._resources = ResourceRequests(self._host, self._service, client)
-        self._methods |= {**sessions.methods, **self._resources.methods}
-        return client, channels
+        channels = ClientChannels(self._host, self.feed, client)
+        self._asker = RemoteAsker(
+            client.client_id, self._host, self._service, client, channels, self.feed, notify=self._notify
+        )
+        return self._asker
 
     def _catch_up(self, client: RemoteClient) -> None:
         """Send what is still to be sent: a client that counts to a snapshot's number must have all before it."""
         message = client.next_message((), self._host.loop.time())
         if message is not None:
             self._deliver(client.client_id, message)
+
+
+@c.command("initialize", c.InitializeCommand, None)
+def initialize(connection: AhpConnection, params: c.InitializeCommand) -> dict[str, Any]:
+    """The version is negotiated; snapshots of `initialSubscriptions`."""
+    version = negotiate(params.protocol_versions)
+    asker = connection.admit(params)
+    asker.feed.remember_version(connection.grant.name, params.client_id, version)
+    return {
+        "protocolVersion": version,
+        "serverSeq": asker.feed.seq,
+        "snapshots": asker.channels.snapshots(params.initial_subscriptions),
+        **({"_meta": c.IS_OURS} if asker.client.is_ours else {}),
+    }
+
+
+@c.command("reconnect", c.ReconnectCommand, None)
+def reconnect(connection: AhpConnection, params: c.ReconnectCommand) -> dict[str, Any]:
+    """Replay, where the feed reaches back to the number; else snapshots. Who is not known is refused."""
+    version = connection.feed.versions.get((connection.grant.name, params.client_id))
+    if version is None and not _is_ours(params):
+        why = "This kernel has not negotiated a version with this client. Send initialize."
+        raise RequestFailed(INVALID_REQUEST, why)
+    asker = connection.admit(params)
+    client, channels = asker.client, asker.channels
+    found = {uri: own for uri in params.subscriptions if (own := channels.find(uri)) is not None}
+    seen = params.last_seen_server_seq
+    if not seen.is_integer() or not asker.feed.reaches(int(seen)):
+        return {"type": "snapshot", "snapshots": channels.snapshots(tuple(found))}
+    client.sent = int(seen)
+    for own in found.values():
+        client.follow(own, int(seen))
+    missing = [uri for uri in params.subscriptions if uri not in found]
+    return {"type": "replay", "actions": client.unseen(), "missing": missing}
+
+
+@c.command("ping", c.Params, None)
+def ping(_connection: AhpConnection, _params: c.Params) -> dict[str, Any]:
+    """Answered at any time."""
+    return {}
 
 
 def _is_ours(params: c.InitializeCommand | c.ReconnectCommand) -> bool:

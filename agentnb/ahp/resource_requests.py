@@ -28,189 +28,185 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from agentnb.ahp.client import RemoteClient
-    from agentnb.comm.service import Service
+    from agentnb.ahp.session_requests import RemoteAsker
     from agentnb.host.conversation import Conversation
     from agentnb.host.files.client_files import Authorize
-    from agentnb.host.host import Host
 
 TIMES = 5
 """How often a change is asked about, where the file changes meanwhile."""
 
 
-class ResourceRequests:
-    """Answers one client. On the host's thread."""
+# --- what is there ---
 
-    def __init__(self, host: Host, service: Service, client: RemoteClient) -> None:
-        self._host, self._service, self._client = host, service, client
-        self._asking: set[asyncio.Future[None]] = set()
 
-    @property
-    def methods(self) -> dict[str, Callable[[Any], Any]]:
-        """What answers each request."""
-        return {
-            "resourceRead": self.read,
-            "resourceList": self.list,
-            "resourceResolve": self.resolve,
-            "resourceRequest": self.request,
-            "resourceWrite": self.write,
-            "resourceMkdir": self.make_folder,
-            "resourceDelete": self.delete,
-            "resourceMove": self.move,
-            "resourceCopy": self.copy,
-        }
+@c.command("resourceRead", c.ResourceReadCommand, "drive")
+async def read_file(asker: RemoteAsker, params: c.ResourceReadCommand) -> dict[str, Any]:
+    """Files of a workspace, within its boundary and the policy, and long content."""
+    data = await read_resource(_seen(asker), asker.service, asker.client_id, params.uri)
+    if params.encoding == "base64":
+        return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
+    try:
+        return {"data": data.decode(), "encoding": "utf-8"}
+    except UnicodeDecodeError:
+        return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
 
-    def close(self) -> None:
-        """The client is gone: what it still waits for is not done."""
-        for asking in tuple(self._asking):
-            asking.cancel()
 
-    # --- what is there ---
+@c.command("resourceList", c.ResourceListCommand, "drive")
+async def list_files(asker: RemoteAsker, params: c.ResourceListCommand) -> dict[str, Any]:
+    """Folders of a workspace, within its boundary."""
+    return await list_folder(_seen(asker), asker.service, asker.client_id, params.uri)
 
-    async def read(self, params: c.ResourceReadCommand) -> dict[str, Any]:
-        """Answer ``resourceRead``."""
-        data = await read_resource(self._seen(), self._service, self._client.client_id, params.uri)
-        if params.encoding == "base64":
-            return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
-        try:
-            return {"data": data.decode(), "encoding": "utf-8"}
-        except UnicodeDecodeError:
-            return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
 
-    async def list(self, params: c.ResourceListCommand) -> dict[str, Any]:
-        """Answer ``resourceList``."""
-        return await list_folder(self._seen(), self._service, self._client.client_id, params.uri)
+@c.command("resourceResolve", c.ResourceResolveCommand, "drive")
+async def resolve_file(asker: RemoteAsker, params: c.ResourceResolveCommand) -> dict[str, Any]:
+    """What is at a path of a workspace, with an `etag`."""
+    _, place = _place(asker, params.uri, follow=params.follow_symlinks)
+    found = await asyncio.to_thread(_there, place)
+    moment = datetime.fromtimestamp(found.modified_ns / 1e9, timezone.utc)
+    told = {"uri": found.path.as_uri(), "type": found.kind, "etag": found.version}
+    size = {"size": found.size} if found.kind == "file" else {}
+    return {**told, **size, "mtime": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
 
-    async def resolve(self, params: c.ResourceResolveCommand) -> dict[str, Any]:
-        """Answer ``resourceResolve``."""
-        _, place = self._place(params.uri, follow=params.follow_symlinks)
-        found = await asyncio.to_thread(_there, place)
-        moment = datetime.fromtimestamp(found.modified_ns / 1e9, timezone.utc)
-        told = {"uri": found.path.as_uri(), "type": found.kind, "etag": found.version}
-        size = {"size": found.size} if found.kind == "file" else {}
-        return {**told, **size, "mtime": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
 
-    def request(self, params: c.ResourceRequestCommand) -> dict[str, Any]:
-        """Answer ``resourceRequest``: what is in no workspace is refused, and what may hold secrets to be read."""
-        conversation, place = self._place(params.uri)
-        if params.read or not params.write:
-            _check_readable(conversation, place)
-        return {}
+@c.command("resourceRequest", c.ResourceRequestCommand, "drive")
+def check_access(asker: RemoteAsker, params: c.ResourceRequestCommand) -> dict[str, Any]:
+    """Says whether a path is in a workspace. What is written is decided when it is."""
+    conversation, place = _place(asker, params.uri)
+    if params.read or not params.write:
+        _check_readable(conversation, place)
+    return {}
 
-    # --- what it changes ---
 
-    async def write(self, params: c.ResourceWriteCommand) -> dict[str, Any]:
-        """Answer ``resourceWrite``."""
-        data = _decoded(params)
+# --- what it changes ---
 
-        def new(shown: bytes | None) -> bytes:
-            return placed(shown or b"", data, params.mode, params.position)
 
-        def check(place: files.WorkspacePath) -> None:
-            found = files.found_at(place)
-            if found is not None and params.create_only:
-                raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there already.")
-            if params.if_match is not None and (found is None or found.version != params.if_match):
-                raise RequestFailed(c.CONFLICT, f"{place.path.name} has changed. Read it again.")
+@c.command("resourceWrite", c.ResourceWriteCommand, "drive")
+async def write_file(asker: RemoteAsker, params: c.ResourceWriteCommand) -> dict[str, Any]:
+    """Asks as a file write of an agent does. `ifMatch`, `createOnly` and all modes."""
+    data = _decoded(params)
 
-        await self._write(params.uri, new, check)
-        return {}
+    def new(shown: bytes | None) -> bytes:
+        return placed(shown or b"", data, params.mode, params.position)
 
-    async def copy(self, params: c.ResourceMoveCommand) -> dict[str, Any]:
-        """Answer ``resourceCopy``."""
-        conversation, source = self._place(params.source)
-        _check_readable(conversation, source)
-        data = await asyncio.to_thread(files.content_of, source)
-        if data is None:
-            raise _missing(source)
-        await self._write(params.destination, lambda _: data, lambda place: _check_free(place, params.fail_if_exists))
-        return {}
+    def check(place: files.WorkspacePath) -> None:
+        found = files.found_at(place)
+        if found is not None and params.create_only:
+            raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there already.")
+        if params.if_match is not None and (found is None or found.version != params.if_match):
+            raise RequestFailed(c.CONFLICT, f"{place.path.name} has changed. Read it again.")
 
-    async def make_folder(self, params: c.ResourceMkdirCommand) -> dict[str, Any]:
-        """Answer ``resourceMkdir``."""
-        conversation, place = self._place(params.uri)
-        found = await asyncio.to_thread(files.found_at, place)
-        if found is not None and found.kind != "directory":
-            raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there, and is no folder.")
-        if found is None:
-            request = PolicyRequest(kind="write", title=f"Create the folder {place.path.name}", path=str(place.path))
-            async with self._change(conversation) as authorize:
-                await self._ask(authorize, request)
-                await asyncio.to_thread(files.make_folder, place)
-        return {}
+    await _write(asker, params.uri, new, check)
+    return {}
 
-    async def delete(self, params: c.ResourceDeleteCommand) -> dict[str, Any]:
-        """Answer ``resourceDelete``."""
-        conversation, place = self._place(params.uri, follow=False)
-        request, shown = await asyncio.to_thread(_deletion, place, recursive=params.recursive)
-        async with self._change(conversation) as authorize:
-            await self._ask(authorize, request)
-            if await asyncio.to_thread(_deletion, place, recursive=params.recursive) != (request, shown):
-                raise RequestFailed(c.CONFLICT, f"{place.path.name} changed while that was asked. Ask again.")
-            await asyncio.to_thread(files.delete, place, recursive=params.recursive)
-        return {}
 
-    async def move(self, params: c.ResourceMoveCommand) -> dict[str, Any]:
-        """Answer ``resourceMove``."""
-        conversation, source = self._place(params.source, follow=False)
-        _, destination = self._place(params.destination, follow=False)
+@c.command("resourceCopy", c.ResourceMoveCommand, "drive")
+async def copy_file(asker: RemoteAsker, params: c.ResourceMoveCommand) -> dict[str, Any]:
+    """Asks likewise. Files only, and none that may hold secrets."""
+    conversation, source = _place(asker, params.source)
+    _check_readable(conversation, source)
+    data = await asyncio.to_thread(files.content_of, source)
+    if data is None:
+        raise _missing(source)
+    await _write(asker, params.destination, lambda _: data, lambda place: _check_free(place, params.fail_if_exists))
+    return {}
 
-        def shown() -> tuple[files.FoundPath, files.FoundPath | None]:
-            moved = _there(source)
-            _check_free(destination, params.fail_if_exists)
-            return moved, files.found_at(destination)
 
-        await asyncio.to_thread(_check_folder, destination)
-        before = await asyncio.to_thread(shown)
-        paths = (str(source.path), str(destination.path))
-        said = "" if before[1] is None else ", which it replaces"
-        title = f"Move {source.path.name} to {_relative(destination)}{said}"
-        async with self._change(conversation) as authorize:
-            await self._ask(authorize, PolicyRequest(kind="move", title=title, path=paths[0], paths=paths))
-            if await asyncio.to_thread(shown) != before:
-                raise RequestFailed(c.CONFLICT, f"{source.path.name} changed while that was asked. Ask again.")
-            await asyncio.to_thread(files.move, source, destination)
-        return {}
+@c.command("resourceMkdir", c.ResourceMkdirCommand, "drive")
+async def make_folder(asker: RemoteAsker, params: c.ResourceMkdirCommand) -> dict[str, Any]:
+    """Asks likewise; a folder that is there is no change."""
+    conversation, place = _place(asker, params.uri)
+    found = await asyncio.to_thread(files.found_at, place)
+    if found is not None and found.kind != "directory":
+        raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there, and is no folder.")
+    if found is None:
+        request = PolicyRequest(kind="write", title=f"Create the folder {place.path.name}", path=str(place.path))
+        async with _change(asker, conversation) as authorize:
+            await _ask(asker, authorize, request)
+            await asyncio.to_thread(files.make_folder, place)
+    return {}
 
-    # --- inside ---
 
-    async def _write(
-        self, uri: str, new: Callable[[bytes | None], bytes], check: Callable[[files.WorkspacePath], None]
-    ) -> None:
-        """Write a file; where it changes while that is asked, it is asked again."""
-        conversation, place = self._place(uri)
-        await asyncio.to_thread(_check_folder, place)
-        await asyncio.to_thread(check, place)
-        async with self._change(conversation) as authorize:
-            for time in range(TIMES):
-                shown = await asyncio.to_thread(files.content_of, place)
-                data = new(shown)
-                await self._ask(authorize, write_question(place.path, shown, data, again=time > 0))
-                if self._place(uri)[1] != place:
-                    raise OutsideWorkspace(f"{uri[:200]!r} no longer leads to the same file.", hint="Ask again.")
-                await asyncio.to_thread(check, place)
-                if await asyncio.to_thread(files.write, place, data, shown):
-                    return
-        raise RequestFailed(c.CONFLICT, f"{place.path.name} changed each of the {TIMES} times that this was asked.")
+@c.command("resourceDelete", c.ResourceDeleteCommand, "drive")
+async def delete_file(asker: RemoteAsker, params: c.ResourceDeleteCommand) -> dict[str, Any]:
+    """Asks likewise. A link goes, not what it leads to."""
+    conversation, place = _place(asker, params.uri, follow=False)
+    request, shown = await asyncio.to_thread(_deletion, place, recursive=params.recursive)
+    async with _change(asker, conversation) as authorize:
+        await _ask(asker, authorize, request)
+        if await asyncio.to_thread(_deletion, place, recursive=params.recursive) != (request, shown):
+            raise RequestFailed(c.CONFLICT, f"{place.path.name} changed while that was asked. Ask again.")
+        await asyncio.to_thread(files.delete, place, recursive=params.recursive)
+    return {}
 
-    def _change(self, conversation: Conversation) -> Any:
-        return self._host.client_files.change(self._client.grant.name, conversation.cwd)
 
-    async def _ask(self, authorize: Authorize, request: PolicyRequest) -> None:
-        asking = asyncio.ensure_future(authorize(request))
-        self._asking.add(asking)
-        try:
-            await asking
-        finally:
-            self._asking.discard(asking)
+@c.command("resourceMove", c.ResourceMoveCommand, "drive")
+async def move_file(asker: RemoteAsker, params: c.ResourceMoveCommand) -> dict[str, Any]:
+    """Asks likewise. A file is replaced, a folder never."""
+    conversation, source = _place(asker, params.source, follow=False)
+    _, destination = _place(asker, params.destination, follow=False)
 
-    def _seen(self) -> tuple[Conversation, ...]:
-        return tuple(each for each in self._host.conversations.values() if self._client.sees(each.session.uri))
+    def shown() -> tuple[files.FoundPath, files.FoundPath | None]:
+        moved = _there(source)
+        _check_free(destination, params.fail_if_exists)
+        return moved, files.found_at(destination)
 
-    def _place(self, uri: str, *, follow: bool = True) -> tuple[Conversation, files.WorkspacePath]:
-        """The conversation in whose workspace a file is, and where."""
-        conversation, path = within(self._seen(), uri)
-        return conversation, files.place_of(Workspace(conversation.cwd), path, follow=follow)
+    await asyncio.to_thread(_check_folder, destination)
+    before = await asyncio.to_thread(shown)
+    paths = (str(source.path), str(destination.path))
+    said = "" if before[1] is None else ", which it replaces"
+    title = f"Move {source.path.name} to {_relative(destination)}{said}"
+    async with _change(asker, conversation) as authorize:
+        await _ask(asker, authorize, PolicyRequest(kind="move", title=title, path=paths[0], paths=paths))
+        if await asyncio.to_thread(shown) != before:
+            raise RequestFailed(c.CONFLICT, f"{source.path.name} changed while that was asked. Ask again.")
+        await asyncio.to_thread(files.move, source, destination)
+    return {}
+
+
+# --- inside ---
+
+
+async def _write(
+    asker: RemoteAsker, uri: str, new: Callable[[bytes | None], bytes], check: Callable[[files.WorkspacePath], None]
+) -> None:
+    """Write a file; where it changes while that is asked, it is asked again."""
+    conversation, place = _place(asker, uri)
+    await asyncio.to_thread(_check_folder, place)
+    await asyncio.to_thread(check, place)
+    async with _change(asker, conversation) as authorize:
+        for time in range(TIMES):
+            shown = await asyncio.to_thread(files.content_of, place)
+            data = new(shown)
+            await _ask(asker, authorize, write_question(place.path, shown, data, again=time > 0))
+            if _place(asker, uri)[1] != place:
+                raise OutsideWorkspace(f"{uri[:200]!r} no longer leads to the same file.", hint="Ask again.")
+            await asyncio.to_thread(check, place)
+            if await asyncio.to_thread(files.write, place, data, shown):
+                return
+    raise RequestFailed(c.CONFLICT, f"{place.path.name} changed each of the {TIMES} times that this was asked.")
+
+
+def _change(asker: RemoteAsker, conversation: Conversation) -> Any:
+    return asker.host.client_files.change(asker.client.grant.name, conversation.cwd)
+
+
+async def _ask(asker: RemoteAsker, authorize: Authorize, request: PolicyRequest) -> None:
+    asking = asyncio.ensure_future(authorize(request))
+    asker.asking.add(asking)
+    try:
+        await asking
+    finally:
+        asker.asking.discard(asking)
+
+
+def _seen(asker: RemoteAsker) -> tuple[Conversation, ...]:
+    return tuple(each for each in asker.host.conversations.values() if asker.client.sees(each.session.uri))
+
+
+def _place(asker: RemoteAsker, uri: str, *, follow: bool = True) -> tuple[Conversation, files.WorkspacePath]:
+    """The conversation in whose workspace a file is, and where."""
+    conversation, path = within(_seen(asker), uri)
+    return conversation, files.place_of(Workspace(conversation.cwd), path, follow=follow)
 
 
 def placed(before: bytes, data: bytes, mode: str, position: int) -> bytes:

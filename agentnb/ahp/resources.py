@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from agentnb.comm.content_refs import RANGE, SCHEME
+from agentnb.comm.messages import OURS
 from agentnb.comm.request_table import Bytes
 from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
 
@@ -24,13 +25,13 @@ async def read_resource(seen: Sequence[Conversation], service: Service, client_i
     if uri.startswith(SCHEME):
         return await _content(seen, service, client_id, uri)
     conversation, path = within(seen, uri)
-    return await _pieces(service, client_id, "readFile", {"channel": conversation.session.uri, "path": path})
+    return await _pieces(service, client_id, f"{OURS}readFile", {"channel": conversation.session.uri, "path": path})
 
 
 async def list_folder(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> dict[str, Any]:
     """The entries of a folder (AHP ``ResourceListResult``); see :func:`read_resource`."""
     conversation, path = within(seen, uri)
-    found = await service.ask(client_id, "listFiles", {"channel": conversation.session.uri, "path": path})
+    found = await service.ask(client_id, f"{OURS}listFiles", {"channel": conversation.session.uri, "path": path})
     entries = [
         {"name": each["name"], "type": "directory" if each["kind"] == "folder" else "file"} for each in found["entries"]
     ]
@@ -55,7 +56,9 @@ def within(seen: Sequence[Conversation], uri: str) -> tuple[Conversation, str]:
 async def _content(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
     for conversation in seen:
         try:
-            return await _pieces(service, client_id, "fetchContent", {"channel": conversation.chat.uri, "uri": uri})
+            return await _pieces(
+                service, client_id, f"{OURS}fetchContent", {"channel": conversation.chat.uri, "uri": uri}
+            )
         except UsageError:
             continue  # it is in another chat
     raise FileUnavailable(f"No chat holds {uri[:200]!r} any more.", hint="The agent has replaced it.")

@@ -21,7 +21,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 
-from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY, Grants
+from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY, ClientGrants
 from agentnb.ahp.connection import POLICY_VIOLATION, AhpConnection
 from agentnb.ahp.feed import Feed, Notice
 from agentnb.clock import now_ms
@@ -46,7 +46,7 @@ _numbers = count(1)
 """Of connections: none is used again in this process, for what a client dispatched is known by it."""
 
 
-class Limits(NamedTuple):
+class ServingLimits(NamedTuple):
     """What clients may use."""
 
     clients: int = 64
@@ -91,7 +91,7 @@ class _Socket(NamedTuple):
     since: int
 
 
-class Listener:
+class WebSocketListener:
     """Accepts clients. On the host's thread."""
 
     def __init__(
@@ -101,11 +101,11 @@ class Listener:
         *,
         hosts: frozenset[str] = frozenset(),
         origins: frozenset[str] = frozenset(),
-        limits: Limits | None = None,
+        limits: ServingLimits | None = None,
         changed: Callable[[Grant, bool], None] = lambda _grant, _came: None,
     ) -> None:
-        self.grants = Grants()
-        self.limits = limits or Limits()
+        self.grants = ClientGrants()
+        self.limits = limits or ServingLimits()
         self._host, self._service = host, service
         self._hosts, self._origins = {each.lower() for each in hosts}, {each.lower() for each in origins}
         self._changed = changed
@@ -323,7 +323,7 @@ class Listener:
 class _Counted(ServerConnection):
     """A connection that begins only while few others are beginning."""
 
-    listener: Listener
+    listener: WebSocketListener
     grant: Grant | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.ahp.access import digest
 from agentnb.ahp.runtime_file import ServedClient, remove, write
-from agentnb.ahp.server import Listener
+from agentnb.ahp.server import WebSocketListener
 from agentnb.clock import now_ms
 from agentnb.errors import UsageError
 from agentnb.host.channels import REMOTE_CLIENTS
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from agentnb.ahp.access import Grant, Right
+    from agentnb.ahp.access import Grant
+    from agentnb.comm.request_table import Right
     from agentnb.comm.service import Service
     from agentnb.host.host import Host
 
@@ -31,7 +32,7 @@ _serving: dict[str, Serving] = {}
 class Serving:
     """One kernel's server. On the host's thread."""
 
-    def __init__(self, host: Host, listener: Listener, address: str) -> None:
+    def __init__(self, host: Host, listener: WebSocketListener, address: str) -> None:
         self.is_open = True
         self.listener = listener
         self.address = address
@@ -40,7 +41,7 @@ class Serving:
         self._clients: dict[str, ServedClient] = {}
 
     def add_client(self, name: str, rights: Iterable[Right], **options: Any) -> str:
-        """Let a client connect; see :meth:`agentnb.ahp.access.Grants.add`."""
+        """Let a client connect; see :meth:`agentnb.ahp.access.ClientGrants.add`."""
         token = self.listener.grants.add(name, rights, **options)
         grant = next(each for each in self.listener.grants if each.digest == digest(token))
         self._clients[grant.name] = ServedClient(doing=grant.line, token=token)
@@ -48,7 +49,7 @@ class Serving:
         return token
 
     def revoke(self, name: str) -> bool:
-        """Let that client connect no more; see :meth:`agentnb.ahp.server.Listener.revoke`."""
+        """Let that client connect no more; see :meth:`agentnb.ahp.server.WebSocketListener.revoke`."""
         self._clients.pop(name, None)
         self._write()
         return self.listener.revoke(name)
@@ -92,7 +93,7 @@ async def start(
         _record(host, grant, "connected" if came else "disconnected")
         _show(host, _lines(listener))
 
-    listener = Listener(host, service, changed=changed, **options)
+    listener = WebSocketListener(host, service, changed=changed, **options)
     at = await listener.open(address, port, tls)
     bracketed = f"[{address}]" if ":" in address else address
     serving = Serving(host, listener, f"{'ws' if tls is None else 'wss'}://{bracketed}:{at}/")
@@ -105,7 +106,7 @@ async def start(
     return serving, token
 
 
-def _lines(listener: Listener) -> tuple[str, ...]:
+def _lines(listener: WebSocketListener) -> tuple[str, ...]:
     by_name = {grant.name: grant.line for grant in listener.grants}
     return tuple(by_name.get(client.name, client.name) for client in listener.clients)
 

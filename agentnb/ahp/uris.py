@@ -24,7 +24,7 @@ _SCHEMES = {None: "session", "/chat": "chat", CHANGES: "changeset", TERMINALS: "
 _ENDINGS = {"session": "", "chat": "/chat", "changeset": CHANGES, "terminal": TERMINALS}
 
 
-class Place(NamedTuple):
+class AhpChannel(NamedTuple):
     """What an AHP URI names."""
 
     kind: str
@@ -41,7 +41,7 @@ def to_ahp(uri: str) -> str:
     return f"ahp-{_SCHEMES[ending]}:/{tab_id}" + (f"/{member}" if member else "")
 
 
-def place_of(uri: str) -> Place | None:
+def place_of(uri: str) -> AhpChannel | None:
     """What the AHP *uri* names; None where it has not the form of one."""
     found = _AHP.fullmatch(uri)
     if found is None:
@@ -51,10 +51,10 @@ def place_of(uri: str) -> Place | None:
         return None
     if kind == "terminal" and member is None:
         return None
-    return Place(kind, tab_id, member)
+    return AhpChannel(kind, tab_id, member)
 
 
-def conversation_of(host: Host, place: Place) -> Conversation | None:
+def conversation_of(host: Host, place: AhpChannel) -> Conversation | None:
     """The open conversation that *place* is in."""
     return next((each for each in host.conversations.values() if each.tab_id == place.tab_id), None)
 

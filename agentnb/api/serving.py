@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from agentnb.ahp.access import Right
     from agentnb.ahp.server import ConnectedClient
     from agentnb.ahp.serving import Serving
     from agentnb.api.session import Session
+    from agentnb.comm.request_table import Right
 
 START_SECONDS = 10.0
 STOP_SECONDS = 10.0

@@ -29,13 +29,6 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 300
 
 
-class RefreshAgentsParams(Wire, frozen=True, kw_only=True):
-    """``refreshAgents``: look again which agents are installed.
-
-    The root channel tells where that has changed.
-    """
-
-
 class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
     """Which agents are installed now.
 
@@ -46,61 +39,39 @@ class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
     installed: tuple[str, ...]
 
 
-@request("refreshAgents", RefreshAgentsParams, RefreshAgentsResult, since=2)
-async def refresh_agents(asker: Asker[Host], _: RefreshAgentsParams) -> RefreshAgentsResult:
-    """Look again which agents are installed."""
+@request("refreshAgents")
+async def refresh_agents(asker: Asker[Host]) -> RefreshAgentsResult:
+    """Look again which agents are installed.
+
+    The root channel tells where that has changed.
+    """
     infos = await asyncio.to_thread(agent_infos)
     asker.host.take_agents(infos)
     return RefreshAgentsResult(installed=tuple(info.provider for info in infos if not info.missing))
 
 
-class InstallAgentParams(Wire, frozen=True, kw_only=True):
-    """``installAgent``: run the command that installs an agent; the user saw it and agreed.
+@request("installAgent")
+def install_agent(asker: Asker[Host], *, agent: str, command: str) -> None:
+    """Run the command that installs an agent; the user saw it and agreed.
 
     The answer comes when it runs. How it goes is in the root channel, in the agent's `setup`, with what the command
     prints. One install runs at a time.
 
-    Attributes:
+    Args:
         agent: The agent's name.
         command: The command as it was shown, the agent's `install`; another one than the kernel would run is refused.
     """
-
-    agent: str
-    command: str
+    asker.host.installs.start(agent, command)
 
 
-@request("installAgent", InstallAgentParams, since=2)
-def install_agent(asker: Asker[Host], params: InstallAgentParams) -> None:
-    """Run the command that installs an agent."""
-    asker.host.installs.start(params.agent, params.command)
+@request("stopInstall")
+def stop_install(asker: Asker[Host], *, agent: str) -> None:
+    """End the install of an agent.
 
-
-class StopInstallParams(Wire, frozen=True, kw_only=True):
-    """``stopInstall``: end the install of an agent.
-
-    Attributes:
+    Args:
         agent: The agent's name.
     """
-
-    agent: str
-
-
-@request("stopInstall", StopInstallParams, since=2)
-def stop_install(asker: Asker[Host], params: StopInstallParams) -> None:
-    """End the install of an agent."""
-    asker.host.installs.stop(params.agent)
-
-
-class CheckAgentParams(Wire, frozen=True, kw_only=True):
-    """``checkAgent``: start an agent for a moment, open a session in an empty folder, and say how it is.
-
-    One that is not installed is not started, also where npx or uvx could.
-
-    Attributes:
-        agent: The agent's name.
-    """
-
-    agent: str
+    asker.host.installs.stop(agent)
 
 
 class CheckAgentResult(Wire, frozen=True, kw_only=True):
@@ -123,10 +94,16 @@ class CheckAgentResult(Wire, frozen=True, kw_only=True):
     models: tuple[str, ...] | None = None
 
 
-@request("checkAgent", CheckAgentParams, CheckAgentResult, since=2)
-async def check_agent(_: Asker[Host], params: CheckAgentParams) -> CheckAgentResult:
-    """Start an agent for a moment."""
-    found = await examine(find(params.agent))
+@request("checkAgent")
+async def check_agent(_: Asker[Host], *, agent: str) -> CheckAgentResult:
+    """Start an agent for a moment, open a session in an empty folder, and say how it is.
+
+    One that is not installed is not started, also where npx or uvx could.
+
+    Args:
+        agent: The agent's name.
+    """
+    found = await examine(find(agent))
     return CheckAgentResult(
         state=found.state,
         message=found.message,
@@ -167,7 +144,7 @@ class ChangeOwnAgentParams(Wire, frozen=True, kw_only=True):
     confirmed: str = ""
 
 
-@request("changeOwnAgent", ChangeOwnAgentParams, ChangedResult, since=2)
+@request("changeOwnAgent", ChangeOwnAgentParams, ChangedResult)
 async def change_own_agent(asker: Asker[Host], params: ChangeOwnAgentParams) -> ChangedResult:
     """Write an agent's description into the user's folder, or remove it from there."""
     question = await asyncio.to_thread(_question, params)
@@ -292,27 +269,25 @@ def _choices(options: Any) -> Iterator[dict[str, Any]]:
             yield from _choices(each.get("options"))
 
 
-class ChangeSkillTrustParams(Wire, frozen=True, kw_only=True):
-    """``changeSkillTrust``: the user trusts the skills of an installed package, refuses them, or trusts them no more.
+@request("changeSkillTrust")
+async def change_skill_trust(
+    asker: Asker[Host],
+    *,
+    action: Literal["trust", "refuse", "revoke"],
+    package: Annotated[str, msgspec.Meta(min_length=1, max_length=200)],
+    digest: Annotated[str, msgspec.Meta(max_length=100)] = "",
+) -> None:
+    """The user trusts the skills of an installed package, refuses them, or trusts them no more.
 
     What was shown is what counts: where the skills say something else by now, nothing is chosen.
 
-    Attributes:
+    Args:
         action: What to do; ``refuse`` and ``revoke`` are remembered, and not asked again for that version.
         package: The distribution's name.
         digest: The `digest` of the offer that the user saw; not needed to revoke.
     """
-
-    action: Literal["trust", "refuse", "revoke"]
-    package: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-    digest: Annotated[str, msgspec.Meta(max_length=100)] = ""
-
-
-@request("changeSkillTrust", ChangeSkillTrustParams, since=2)
-async def change_skill_trust(asker: Asker[Host], params: ChangeSkillTrustParams) -> None:
-    """Trust the skills of an installed package, refuse them, or trust them no more."""
     try:
-        await asyncio.to_thread(decide, params.action, params.package, shown=params.digest)
+        await asyncio.to_thread(decide, action, package, shown=digest)
     finally:  # what was shown may be old: then the user sees what the skills say now
         for each in asker.host.conversations.values():
             each.show_customizations_again()

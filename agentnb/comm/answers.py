@@ -50,28 +50,24 @@ class KernelError(Wire, frozen=True, kw_only=True):
     message: str
 
 
-class ChannelUpdate(Wire, frozen=True, kw_only=True):
-    """What brings a page up to date on one channel: its whole state, or the envelopes that the page lacks.
+class ChannelSnapshot(Wire, frozen=True, kw_only=True):
+    """The whole state of a channel (AHP ``Snapshot``), and what a page must know beside it.
 
     Attributes:
-        snapshot: The state.
-        from_index: The index at which the state is that; goes with `snapshot`.
+        resource: The channel.
+        state: Its state.
+        from_seq: The index of the channel at which the state is that.
         answered: The page's own actions (their ``clientSeq``) that are in the snapshot: no echo of them will come.
         earlier: How many of a chat's first turns the snapshot leaves out; `fetchTurns` gives them.
         gap: What of the state could not be recovered, and why; the view says so.
-        replay: The envelopes that the page lacks, in order; where there is no snapshot.
     """
 
-    snapshot: dict[str, Any] | None = None
-    from_index: Count | None = None
+    resource: str
+    state: dict[str, Any]
+    from_seq: Count
     answered: tuple[Count, ...] | None = None
     earlier: Count | None = None
     gap: str | None = None
-    replay: tuple[Envelope, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if (self.snapshot is None) == (self.replay is None) or (self.snapshot is None) != (self.from_index is None):
-            raise ValueError("Expected `snapshot` with `fromIndex`, or `replay`")
 
 
 class ActionsParams(Wire, frozen=True, kw_only=True):
@@ -80,12 +76,12 @@ class ActionsParams(Wire, frozen=True, kw_only=True):
     Attributes:
         flush: Its number, 1, 2, 3 …; to be acknowledged with `ack` once it is applied.
         envelopes: What happened, for each channel in the order of its index.
-        snapshots: The whole state, by channel, where that is smaller or the log no longer reaches back.
+        snapshots: The whole states of channels for which that is smaller, or whose log no longer reaches back.
     """
 
     flush: Count
     envelopes: tuple[Envelope, ...]
-    snapshots: dict[str, ChannelUpdate] | None = None
+    snapshots: tuple[ChannelSnapshot, ...] | None = None
 
 
 class TextParams(msgspec.Struct, frozen=True, array_like=True):
@@ -149,3 +145,17 @@ class SettingsChangedParams(Wire, frozen=True, kw_only=True):
 
     Only pages that asked for it are told (`watchSettings`).
     """
+
+
+class DraftParams(Wire, frozen=True, kw_only=True):
+    """``draft``: the text that is typed, and not sent, in a tab of a window; empty when there is none.
+
+    It is kept in memory for other windows and never logged: it may hold anything.
+
+    Attributes:
+        channel: The session's or the chat's channel; the kernel names the chat's.
+        text: The text; one of more than 100,000 characters is ignored.
+    """
+
+    channel: str
+    text: str

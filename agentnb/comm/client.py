@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from agentnb.comm import window
 from agentnb.comm.content_refs import with_references
 from agentnb.comm.continued_text import ContinuedText
-from agentnb.comm.messages import VERSION, notification
+from agentnb.comm.messages import OURS, VERSION
 from agentnb.log.channel_log import merge_envelopes
+from agentnb.rpc_message import notification
 from agentnb.state import ChatTruncated, Envelope, encode
 from agentnb.state.versions import is_reduced_by_page
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from agentnb.host.channels import Channel
 
+ACTIONS, TEXT = f"{OURS}actions", f"{OURS}text"
+"""The notifications that a flush goes in."""
 MAX_UNACKNOWLEDGED = 2
 MAX_TEXTS = 48  # flushes in all that may be unacknowledged; those that only continue a text are acknowledged together
 UNHEARD_SECONDS = 0.3  # between flushes to a client whose words cannot come through (a cell blocks the kernel)
@@ -85,7 +88,7 @@ class Rejection(msgspec.Struct):
     flush: int = 0
 
 
-class Client:
+class DeliveryClient:
     """One page's copy of the widget model.
 
     Args:
@@ -176,15 +179,15 @@ class Client:
         else:
             self._accepted.setdefault(envelope.channel, {})[envelope.index] = client_seq
 
-    def subscribe(self, channel: Channel[Any], last_seen: int = 0) -> dict[str, Any]:
-        """Begin to follow *channel*; returns what brings the client up to date from *last_seen*."""
+    def subscribe(self, channel: Channel[Any], last_seen: int = 0) -> dict[str, Any] | list[dict[str, Any]]:
+        """Begin to follow *channel*; returns its snapshot, or the envelopes after *last_seen*."""
         known = 0 < last_seen <= channel.index and channel.log.reaches(last_seen)
         acked = last_seen if known else UNSEEN
         self.cursors[channel.uri] = Cursor(sent=channel.index, acked=acked, stops=(channel.index,))
         replay = merge_envelopes(channel.log.after(last_seen)) if known else []
         if not known or self._better_whole(replay, channel):
             return self._snapshot(channel)
-        return {"replay": [with_references(envelope) for envelope in replay]}
+        return [with_references(envelope) for envelope in replay]
 
     def unsubscribe(self, uri: str) -> None:
         """Follow the channel no more."""
@@ -228,20 +231,20 @@ class Client:
         text = self._text.shorten(flush) if flush is not None and self.accepts_text else None
         if text is not None:
             self._flights[self.flush] = replace(self._flights[self.flush], is_text=True)
-            return notification("text", text)
-        return None if flush is None else notification("actions", flush)
+            return notification(TEXT, text)
+        return None if flush is None else notification(ACTIONS, flush)
 
     def next_flush(self, channels: Iterable[Channel[Any]], now: float) -> dict[str, Any] | None:
         """What to send now, whole: the parameters of ``actions``, or None where nothing is new."""
         envelopes: list[Envelope] = []
-        snapshots: dict[str, Any] = {}
+        snapshots: list[dict[str, Any]] = []
         reaches: dict[str, int] = {}
         for channel in channels:
             cursor = self.cursors[channel.uri]
             if cursor.sent < channel.index:
                 fresh = _unseen(channel, cursor)
                 if fresh is None or self._better_whole(fresh, channel):
-                    snapshots[channel.uri] = self._snapshot(channel)
+                    snapshots.append(self._snapshot(channel))
                 else:
                     envelopes += fresh
                 cursor.sent = channel.index
@@ -292,7 +295,7 @@ class Client:
         """The channel's state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""
         cursor = self.cursors[channel.uri]
         state, cursor.earlier = window.latest(channel.state, cursor.earlier, turns=self.turns)
-        snapshot = {"snapshot": with_references(state), "fromIndex": channel.index}
+        snapshot = {"resource": channel.uri, "state": with_references(state), "fromSeq": channel.index}
         answered = list(self._accepted.get(channel.uri, {}).values())
         return snapshot | _filled(earlier=cursor.earlier, answered=answered, gap=channel.gap)
 

@@ -10,13 +10,13 @@ import msgspec
 
 from agentnb.clock import now_ms
 from agentnb.comm import window
-from agentnb.comm.answers import ChannelUpdate, Count
+from agentnb.comm.answers import ChannelSnapshot, Count
 from agentnb.comm.content_refs import with_references
-from agentnb.comm.messages import UNKNOWN_CLIENT
+from agentnb.comm.messages import UNKNOWN_CLIENT, UNKNOWN_SESSION
 from agentnb.comm.request_table import Asker, Bytes, request
-from agentnb.errors import AgentnbError, UsageError
+from agentnb.errors import AgentnbError, UnknownSession, UsageError
 from agentnb.host.channels import ROOT
-from agentnb.state import Turn
+from agentnb.state import Envelope, Turn
 from agentnb.state.versions import negotiate
 from agentnb.state.wire import Time, Wire
 
@@ -47,19 +47,17 @@ class UnknownClient(AgentnbError):
 
 
 class InitializeParams(Wire, frozen=True, kw_only=True):
-    """``initialize``: a page is ready and says what it has seen.
+    """``initialize``: a page is ready, and follows these channels (AHP ``initialize``).
 
     Attributes:
         protocol_versions: The versions that the page speaks.
-        last_seen: The index that it has applied, by channel.
-        host_id: The host that it spoke to before, if any.
+        initial_subscriptions: The channels that it follows beside the root.
         visible: Whether one of its views can be seen.
         accepts: What it reads beyond what any page of the version does: `text`, flushes in their short form.
     """
 
     protocol_versions: tuple[int, ...]
-    last_seen: dict[str, int] = msgspec.field(default_factory=dict)
-    host_id: str | None = None
+    initial_subscriptions: tuple[str, ...] = ()
     visible: bool = False
     accepts: tuple[str, ...] = ()
 
@@ -70,20 +68,38 @@ class InitializeResult(Wire, frozen=True, kw_only=True):
     Attributes:
         protocol_version: The version that both go on in: the highest that both speak.
         host_id: The host, one per kernel process; another one than before is a new kernel.
-        capabilities: What the kernel can do beyond this page's version; empty so far.
-        channels: What brings the page up to date, by channel: the root, and what it has seen before.
+        snapshots: The states of the channels that it follows from now on.
+        missing: The channels that there are not.
         drafts: What other windows have typed and not sent, by chat.
         time: What the kernel's clock shows, in milliseconds since 1970; the page's own may show something else.
         kernel: The kernel access of a new conversation whose page does not choose one: ``"off"`` or ``"run"``.
+        actions: What the page lacks of channels that it has a state of, in order; after `reconnect` only.
     """
 
     protocol_version: int
     host_id: str
-    capabilities: dict[str, Any]
-    channels: dict[str, ChannelUpdate]
+    snapshots: tuple[ChannelSnapshot, ...]
+    missing: tuple[str, ...]
     drafts: dict[str, str] | None = None
     time: Time | None = None
     kernel: Literal["off", "run"] | None = None
+    actions: tuple[Envelope, ...] | None = None
+
+
+class ReconnectParams(InitializeParams, frozen=True, kw_only=True):
+    """``reconnect``: a page that knows this kernel, or one before it, says what it has seen (AHP ``reconnect``).
+
+    Attributes:
+        protocol_versions: As in `initialize`.
+        initial_subscriptions: As in `initialize`.
+        visible: As in `initialize`.
+        accepts: As in `initialize`.
+        host_id: The host that it spoke to before. Where another one answers, what was seen does not count.
+        last_seen: The index that it has applied, by channel.
+    """
+
+    host_id: str
+    last_seen: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 def introduce(asker: Asker[ChannelOwner], params: InitializeParams, kernel: Literal["off", "run"]) -> dict[str, Any]:
@@ -93,24 +109,23 @@ def introduce(asker: Asker[ChannelOwner], params: InitializeParams, kernel: Lite
     client = service.delivery.attach(
         asker.client_id, visible=params.visible, version=version, accepts_text="text" in params.accepts
     )
-    same = params.host_id == host.host_id
-    wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
-    channels = {
-        uri: client.subscribe(channel, params.last_seen.get(uri, 0) if same else 0)
-        for uri in wanted
-        if (channel := host.channel_or_none(uri)) is not None
-    }
+    seen = params.last_seen if isinstance(params, ReconnectParams) and params.host_id == host.host_id else {}
+    wanted = {uri: host.channel_or_none(uri) for uri in (ROOT, *params.initial_subscriptions)}
+    there = [client.subscribe(channel, seen.get(uri, 0)) for uri, channel in wanted.items() if channel is not None]
+    actions = [envelope for each in there if isinstance(each, list) for envelope in each]
     return {
         "protocolVersion": version,
         "hostId": host.host_id,
-        "capabilities": {},
-        "channels": channels,
+        "snapshots": [each for each in there if isinstance(each, dict)],
+        "missing": [uri for uri, channel in wanted.items() if channel is None],
         "drafts": {uri: text for uri, text in service.drafts.items() if host.channel_or_none(uri)},
         "time": now_ms(),
         "kernel": kernel,
+        **({"actions": actions} if isinstance(params, ReconnectParams) else {}),
     }
 
 
+@request("reconnect", ReconnectParams, InitializeResult)
 @request("initialize", InitializeParams, InitializeResult)
 def initialize(asker: Asker[Host], params: InitializeParams) -> dict[str, Any]:
     """Introduce a page of this kernel, whose settings may have changed."""
@@ -118,77 +133,48 @@ def initialize(asker: Asker[Host], params: InitializeParams) -> dict[str, Any]:
     return introduce(asker, params, "run" if asker.host.environment.default_kernel_access() else "off")
 
 
-class SubscribeParams(Wire, frozen=True, kw_only=True):
-    """``subscribe``: follow these channels from their present state on.
-
-    Attributes:
-        channels: Their URIs.
-    """
-
-    channels: tuple[str, ...]
-
-
 class SubscribeResult(Wire, frozen=True, kw_only=True):
-    """The present state of each channel.
+    """The present state of the channel.
 
     Attributes:
-        channels: What brings the page up to date, by channel.
-        missing: The channels that there are not.
+        snapshot: The state.
     """
 
-    channels: dict[str, ChannelUpdate]
-    missing: tuple[str, ...]
+    snapshot: ChannelSnapshot
 
 
-@request("subscribe", SubscribeParams, SubscribeResult, errors=(UNKNOWN_CLIENT,))
-def subscribe(asker: Asker[ChannelOwner], params: SubscribeParams) -> dict[str, Any]:
-    """Follow these channels, too.
+@request("subscribe", result=SubscribeResult, errors=(UNKNOWN_CLIENT, UNKNOWN_SESSION))
+def subscribe(asker: Asker[ChannelOwner], *, channel: str) -> dict[str, Any]:
+    """Follow this channel from its present state on (AHP ``subscribe``).
+
+    Args:
+        channel: Its URI.
 
     Raises:
         UnknownClient: If the page has not introduced itself.
+        UnknownSession: If there is no such channel.
     """
     client = asker.service.delivery.heard(asker.client_id)
     if client is None:
         message = "This client has not initialized."
         raise UnknownClient(message, hint="Send initialize first.")
-    found = {uri: asker.host.channel_or_none(uri) for uri in params.channels}
-    return {
-        "channels": {uri: client.subscribe(channel) for uri, channel in found.items() if channel is not None},
-        "missing": [uri for uri, channel in found.items() if channel is None],
-    }
+    found = asker.host.channel_or_none(channel)
+    if found is None:
+        message = f"There is no channel {channel[:200]!r}."
+        raise UnknownSession(message, hint="The conversation was closed.")
+    return {"snapshot": client.subscribe(found)}
 
 
-class UnsubscribeParams(Wire, frozen=True, kw_only=True):
-    """``unsubscribe``: follow these channels no more.
+@request("unsubscribe")
+def unsubscribe(asker: Asker[ChannelOwner], *, channel: str) -> None:
+    """Follow this channel no more (AHP ``unsubscribe``).
 
-    Attributes:
-        channels: Their URIs.
+    Args:
+        channel: Its URI.
     """
-
-    channels: tuple[str, ...]
-
-
-@request("unsubscribe", UnsubscribeParams)
-def unsubscribe(asker: Asker[ChannelOwner], params: UnsubscribeParams) -> None:
-    """Follow these channels no more."""
     client = asker.service.delivery.heard(asker.client_id)
     if client is not None:
-        for uri in params.channels:
-            client.unsubscribe(uri)
-
-
-class FetchTurnsParams(Wire, frozen=True, kw_only=True):
-    """``fetchTurns``: older turns of a chat (AHP ``fetchTurns``).
-
-    Attributes:
-        channel: The chat's channel.
-        before: The turn that they come right before; the end of the chat where absent.
-        limit: How many, at most; 100 are the most that are given at once.
-    """
-
-    channel: str
-    before: str | None = None
-    limit: int = 50
+        client.unsubscribe(channel)
 
 
 class FetchTurnsResult(Wire, frozen=True, kw_only=True):
@@ -207,33 +193,25 @@ class FetchTurnsResult(Wire, frozen=True, kw_only=True):
     index: Count
 
 
-@request("fetchTurns", FetchTurnsParams, FetchTurnsResult)
-def fetch_turns(asker: Asker[ChannelOwner], params: FetchTurnsParams) -> dict[str, Any]:
-    """Older turns of a chat."""
-    chat = asker.host.find(params.channel).chat
-    turns, earlier = window.before(chat.state, params.before, params.limit)
+@request("fetchTurns", result=FetchTurnsResult)
+def fetch_turns(
+    asker: Asker[ChannelOwner], *, channel: str, before: str | None = None, limit: int = 50
+) -> dict[str, Any]:
+    """Older turns of a chat (AHP ``fetchTurns``).
+
+    Args:
+        channel: The chat's channel.
+        before: The turn that they come right before; the end of the chat where absent.
+        limit: How many, at most; 100 are the most that are given at once.
+    """
+    chat = asker.host.find(channel).chat
+    turns, earlier = window.before(chat.state, before, limit)
     return {
         "turns": [with_references(turn) for turn in turns],
         "hasMore": earlier > 0,
         "earlier": earlier,
         "index": chat.index,
     }
-
-
-class FetchContentParams(Wire, frozen=True, kw_only=True):
-    """``fetchContent``: a range of large content, as the answer's one binary buffer.
-
-    Attributes:
-        channel: The chat's channel.
-        uri: The reference's URI.
-        offset: The first byte, from 0.
-        length: How many bytes, at most; 262,144 are the most that are given at once.
-    """
-
-    channel: str
-    uri: str
-    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
-    length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
 
 
 class FetchContentResult(Wire, frozen=True, kw_only=True):
@@ -250,23 +228,26 @@ class FetchContentResult(Wire, frozen=True, kw_only=True):
     size: Count
 
 
-@request("fetchContent", FetchContentParams, FetchContentResult)
-def fetch_content(asker: Asker[ChannelOwner], params: FetchContentParams) -> Bytes:
-    """A range of content that a state refers to."""
-    chat = asker.host.find(params.channel).chat.state
-    part, size = asker.service.contents.part(chat, params.uri, params.offset, params.length)
-    return Bytes(FetchContentResult(uri=params.uri, offset=params.offset, size=size), (part,))
+@request("fetchContent", result=FetchContentResult)
+def fetch_content(
+    asker: Asker[ChannelOwner],
+    *,
+    channel: str,
+    uri: str,
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0,
+    length: Annotated[int, msgspec.Meta(ge=1)] = 262144,
+) -> Bytes:
+    """A range of large content, as the answer's one binary buffer.
 
-
-class FetchModuleParams(Wire, frozen=True, kw_only=True):
-    """``fetchModule``: a part of the front end that is not loaded at once, as the answer's one binary buffer.
-
-    Attributes:
-        name: Its name: `attention`, what calls the user; `cell-changes`, what follows changes of cells; `highlighting`,
-            what colours code; `history`, the list of the log's conversations; or `math`, what draws formulas.
+    Args:
+        channel: The chat's channel.
+        uri: The reference's URI.
+        offset: The first byte, from 0.
+        length: How many bytes, at most; 262,144 are the most that are given at once.
     """
-
-    name: str
+    chat = asker.host.find(channel).chat.state
+    part, size = asker.service.contents.part(chat, uri, offset, length)
+    return Bytes(FetchContentResult(uri=uri, offset=offset, size=size), (part,))
 
 
 class FetchModuleResult(Wire, frozen=True, kw_only=True):
@@ -279,15 +260,19 @@ class FetchModuleResult(Wire, frozen=True, kw_only=True):
     size: Count
 
 
-@request("fetchModule", FetchModuleParams, FetchModuleResult)
-async def fetch_module(_: Asker[ChannelOwner], params: FetchModuleParams) -> Bytes:
-    """A part of the front end.
+@request("fetchModule", result=FetchModuleResult)
+async def fetch_module(_: Asker[ChannelOwner], *, name: str) -> Bytes:
+    """A part of the front end that is not loaded at once, as the answer's one binary buffer.
+
+    Args:
+        name: Its name: `attention`, what calls the user; `cell-changes`, what follows changes of cells; `highlighting`,
+            what colours code; `history`, the list of the log's conversations; or `math`, what draws formulas.
 
     Raises:
         UsageError: If there is no such part.
     """
-    if params.name not in MODULES:
-        message = f"The front end has no module {params.name!r}."
+    if name not in MODULES:
+        message = f"The front end has no module {name!r}."
         raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")
-    text = await asyncio.to_thread(MODULES[params.name].read_bytes)
+    text = await asyncio.to_thread(MODULES[name].read_bytes)
     return Bytes(FetchModuleResult(size=len(text)), (text,))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from agentnb.comm.client import UNHEARD_SECONDS, Client
+from agentnb.comm.client import UNHEARD_SECONDS, DeliveryClient
 from agentnb.comm.messages import VERSION
 from agentnb.comm.window import TURNS
 from agentnb.events.kinds import PAGE_ATTACHED, PAGE_GONE, PAGE_HIDDEN, PAGE_LEFT, PAGE_RESYNC, PAGE_VISIBLE
@@ -53,6 +53,24 @@ MOST_ACCEPTED = 256  # of a client's actions that are known again when they come
 MOST_REMEMBERED = 64  # clients of which that is known
 
 
+class AcceptedActions:
+    """The latest actions of clients that were accepted: a page that is not sure sends one again."""
+
+    def __init__(self) -> None:
+        self._accepted: dict[str, deque[int]] = {}
+
+    def __contains__(self, origin: ActionOrigin) -> bool:
+        return origin.client_seq in self._accepted.get(origin.client_id, ())
+
+    def add(self, origin: ActionOrigin) -> None:
+        """Remember an action."""
+        accepted = self._accepted.pop(origin.client_id, deque(maxlen=MOST_ACCEPTED))
+        accepted.append(origin.client_seq)
+        self._accepted[origin.client_id] = accepted
+        for client_id in [*self._accepted][:-MOST_REMEMBERED]:
+            del self._accepted[client_id]
+
+
 class Delivery:
     """Sends every client what it has not seen.
 
@@ -63,9 +81,9 @@ class Delivery:
     """
 
     def __init__(self, host: ChannelOwner, send: Callable[[str, dict[str, Any]], None], *, turns: int = TURNS) -> None:
-        self.clients: dict[str, Client] = {}
+        self.clients: dict[str, DeliveryClient] = {}
         self.blocked_seconds: Callable[[], float] = lambda: 0.0
-        self._accepted: dict[str, deque[int]] = {}
+        self.accepted = AcceptedActions()
         self._host = host
         self._turns = turns
         self._send = send
@@ -83,12 +101,14 @@ class Delivery:
         clients = tuple(self.clients.values())
         return any(client.answers and not self._is_gone(client) for client in clients)
 
-    def attach(self, client_id: str, *, visible: bool, version: int = VERSION, accepts_text: bool = False) -> Client:
+    def attach(
+        self, client_id: str, *, visible: bool, version: int = VERSION, accepts_text: bool = False
+    ) -> DeliveryClient:
         """A page is ready: from now on it is a client (again, from nothing, if it was one before)."""
         before = self.clients.get(client_id)
         self.last_message_at = self._host.loop.time()
         flush = before.flush if before is not None else 0
-        client = Client(
+        client = DeliveryClient(
             client_id,
             visible=visible,
             seen_at=self.last_message_at,
@@ -102,7 +122,7 @@ class Delivery:
         PAGE_ATTACHED.tell(client=client_id, visible=visible)
         return client
 
-    def join(self, client: Client) -> None:
+    def join(self, client: DeliveryClient) -> None:
         """Take *client*, which comes over a transport of its own."""
         self.clients[client.client_id] = client
         PAGE_ATTACHED.tell(client=client.client_id, visible=client.visible)
@@ -112,7 +132,7 @@ class Delivery:
         if self.clients.pop(client_id, None) is not None:
             PAGE_GONE.tell(client=client_id)
 
-    def heard(self, client_id: str) -> Client | None:
+    def heard(self, client_id: str) -> DeliveryClient | None:
         """The client, which just said something; None where it is not known (any more)."""
         client = self.clients.get(client_id)
         if client is not None:
@@ -121,27 +141,23 @@ class Delivery:
             client.leaves = False
         return client
 
-    def leave(self, client: Client) -> None:
+    def leave(self, client: DeliveryClient) -> None:
         """*client* says that it goes away, or loads anew."""
         client.leaves, client.visible = True, False
         PAGE_LEFT.tell(client=client.client_id)
 
-    def seen(self, client: Client, *, visible: bool) -> None:
+    def seen(self, client: DeliveryClient, *, visible: bool) -> None:
         """*client* has come into sight, or gone out of it: a hidden page is sent the root channel only."""
         if client.visible is not visible:
             client.visible = visible
             (PAGE_VISIBLE if visible else PAGE_HIDDEN).tell(client=client.client_id)
         self.kick()
 
-    def lacks(self, client: Client, seen: dict[str, int]) -> None:
+    def lacks(self, client: DeliveryClient, seen: dict[str, int]) -> None:
         """*client* has those channels only so far: it is sent again what follows."""
         client.resync(seen)
         PAGE_RESYNC.tell(client=client.client_id, channels=[*seen])
         self.kick()
-
-    def has_accepted(self, origin: ActionOrigin) -> bool:
-        """Whether that very action was accepted before: a page that is not sure sends it again."""
-        return origin.client_seq in self._accepted.get(origin.client_id, ())
 
     def refuse(self, uri: str, action: Action, origin: ActionOrigin, reason: str) -> None:
         """Tell the client that dispatched *action* on *uri* why it was not accepted; there need be no such channel."""
@@ -150,13 +166,13 @@ class Delivery:
         self._answered(Envelope(channel=uri, index=index, action=action, origin=origin, rejection_reason=reason))
         self.kick()
 
-    def acknowledged(self, client: Client, flush: int, seen: dict[str, int]) -> None:
+    def acknowledged(self, client: DeliveryClient, flush: int, seen: dict[str, int]) -> None:
         """*client* has taken *flush*: it may have waited for that, or lack something."""
         waited = client.is_full
         lost = client.acknowledge(flush, seen)
         self.kick(urgent=waited or lost)
 
-    def indexes(self, client: Client) -> dict[str, int]:
+    def indexes(self, client: DeliveryClient) -> dict[str, int]:
         """How far the channels are that *client* is sent."""
         return {channel.uri: channel.index for channel in self._channels(client)}
 
@@ -166,15 +182,11 @@ class Delivery:
         if self.clients:
             self._schedule()
 
-    @property
-    def _pace(self) -> Pace:
-        return SHORT if all(client.accepts_text for client in self.clients.values()) else WHOLE
-
     def _schedule(self) -> None:
         """See that what waits is sent when it is due; that moment may come nearer."""
         if self._due is not None and self._due <= self._last_flush + FLUSH_SECONDS:
             return  # no sooner
-        pace = self._pace
+        pace = SHORT if all(client.accepts_text for client in self.clients.values()) else WHOLE
         is_worth_it = self._urgent or self._text >= pace.characters
         due = self._last_flush + (FLUSH_SECONDS if is_worth_it else pace.seconds)
         if self._due is None or due < self._due:
@@ -193,24 +205,17 @@ class Delivery:
         if origin is None:
             return
         if envelope.rejection_reason is None:
-            self._remember(origin)
-        elif self.has_accepted(origin):
+            self.accepted.add(origin)
+        elif origin in self.accepted:
             envelope = replace(envelope, repeated=True)
         if (client := self.clients.get(origin.client_id)) is not None:
             client.answered(envelope, origin.client_seq)
-
-    def _remember(self, origin: ActionOrigin) -> None:
-        accepted = self._accepted.pop(origin.client_id, deque(maxlen=MOST_ACCEPTED))
-        accepted.append(origin.client_seq)
-        self._accepted[origin.client_id] = accepted
-        for client_id in [*self._accepted][:-MOST_REMEMBERED]:
-            del self._accepted[client_id]
 
     def _responsive_seconds(self) -> float:
         """Seconds in which the kernel could receive messages: time in which a cell blocked it does not count."""
         return self._host.loop.time() - self.blocked_seconds()
 
-    def _is_gone(self, client: Client) -> bool:
+    def _is_gone(self, client: DeliveryClient) -> bool:
         return not client.stays and self._responsive_seconds() - client.responsive_when_seen > (
             RETURN_SECONDS if client.leaves else GONE_SECONDS
         )
@@ -230,15 +235,12 @@ class Delivery:
                     self._send(client.client_id, message)
         self._watch_for_silence()
 
-    def _channels(self, client: Client) -> list[Channel[Any]]:
+    def _channels(self, client: DeliveryClient) -> list[Channel[Any]]:
         uris = [uri for uri in client.cursors if client.visible or uri == ROOT]
-        return [channel for uri in uris if (channel := self._find(client, uri)) is not None]
-
-    def _find(self, client: Client, uri: str) -> Channel[Any] | None:
-        channel = self._host.channel_or_none(uri)
-        if channel is None:
+        found = {uri: self._host.channel_or_none(uri) for uri in uris}
+        for uri in [uri for uri, channel in found.items() if channel is None]:
             client.unsubscribe(uri)
-        return channel
+        return [channel for channel in found.values() if channel is not None]
 
     def _watch_for_silence(self) -> None:
         if not self._resending and any(client.waiting_since() is not None for client in self.clients.values()):

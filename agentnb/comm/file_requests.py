@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
 
 
-class ListFilesParams(Wire, frozen=True, kw_only=True):
-    """``listFiles``: what is in a folder of a session's workspace.
-
-    Attributes:
-        channel: The session's or the chat's channel.
-        path: The folder, relative to the workspace or absolute.
-    """
-
-    channel: str
-    path: str = "."
-
-
 class FileEntry(Wire, frozen=True, kw_only=True):
     """One name in a folder.
 
@@ -67,10 +55,15 @@ class ListFilesResult(Wire, frozen=True, kw_only=True):
     more: Count
 
 
-@request("listFiles", ListFilesParams, ListFilesResult, right="drive")
-async def list_files(asker: Asker[Host], params: ListFilesParams) -> ListFilesResult:
-    """List a folder of a session's workspace."""
-    return await asyncio.to_thread(_folder, asker.host.find(params.channel).cwd, params.path)
+@request("listFiles", right="drive")
+async def list_files(asker: Asker[Host], *, channel: str, path: str = ".") -> ListFilesResult:
+    """What is in a folder of a session's workspace.
+
+    Args:
+        channel: The session's or the chat's channel.
+        path: The folder, relative to the workspace or absolute.
+    """
+    return await asyncio.to_thread(_folder, asker.host.find(channel).cwd, path)
 
 
 def _folder(cwd: Path, path: str) -> ListFilesResult:
@@ -155,28 +148,6 @@ class ChangeTarget(Wire, frozen=True, kw_only=True):
     resource: str
 
 
-class InvokeChangesetOperationParams(Wire, frozen=True, kw_only=True):
-    """``invokeChangesetOperation``: undo, redo or keep changes (AHP ``invokeChangesetOperation``).
-
-    Nothing that changed since is overwritten: texts are merged; where that is not possible nothing is done, and the
-    answer has the conflicts. No turn may run in the workspace meanwhile.
-
-    Attributes:
-        changeset: The change set's channel: a turn's, or the conversation's.
-        operation_id: What to do.
-        target: The one change that is meant; all of the change set where absent.
-        choices: What to do about conflicts, by their `path`: `mine` leaves it as it is now, `theirs` takes what the
-            operation would make of it.
-        onwards: With a turn's change set and `undo`: whether the changes of all later turns are undone, too.
-    """
-
-    changeset: str
-    operation_id: Literal["undo", "redo", "keep", "apply"]
-    target: ChangeTarget | None = None
-    choices: dict[str, Literal["mine", "theirs"]] = msgspec.field(default_factory=dict)
-    onwards: bool = False
-
-
 class ChangeConflict(Wire, frozen=True, kw_only=True):
     """Something that was changed since, in its three versions.
 
@@ -209,33 +180,42 @@ class InvokeChangesetOperationResult(Wire, frozen=True, kw_only=True):
     conflicts: tuple[ChangeConflict, ...] | None = None
 
 
-@request(
-    "invokeChangesetOperation",
-    InvokeChangesetOperationParams,
-    InvokeChangesetOperationResult,
-    right="approve",
-    since=2,
-)
+@request("invokeChangesetOperation", right="approve")
 async def invoke_changeset_operation(
-    asker: Asker[Host], params: InvokeChangesetOperationParams
+    asker: Asker[Host],
+    *,
+    channel: str,
+    operation_id: Literal["undo", "redo", "keep", "apply"],
+    target: ChangeTarget | None = None,
+    choices: dict[str, Literal["mine", "theirs"]] | None = None,
+    onwards: bool = False,
 ) -> InvokeChangesetOperationResult:
-    """Undo, redo or keep changes.
+    """Undo, redo or keep changes (AHP ``invokeChangesetOperation``).
+
+    Nothing that changed since is overwritten: texts are merged; where that is not possible nothing is done, and the
+    answer has the conflicts. No turn may run in the workspace meanwhile.
+
+    Args:
+        channel: The change set's channel: a turn's, or the conversation's.
+        operation_id: What to do.
+        target: The one change that is meant; all of the change set where absent.
+        choices: What to do about conflicts, by their `path`: `mine` leaves it as it is now, `theirs` takes what the
+            operation would make of it.
+        onwards: With a turn's change set and `undo`: whether the changes of all later turns are undone, too.
 
     Raises:
         AgentnbError: If it cannot be done; the change set's operation says so, too.
     """
-    conversation = asker.host.find(params.changeset)
-    changesets, operation = conversation.changesets, params.operation_id
-    turn_id = changesets.turn_of(params.changeset)
-    if params.onwards and (turn_id is None or operation != "undo" or params.target is not None):
+    conversation = asker.host.find(channel)
+    changesets, operation = conversation.changesets, operation_id
+    turn_id = changesets.turn_of(channel)
+    if onwards and (turn_id is None or operation != "undo" or target is not None):
         raise UsageError("`onwards` goes with undo and a whole change set of a turn.", hint="Leave it out.")
-    ids = () if params.target is None else (params.target.resource,)
+    ids = () if target is None else (target.resource,)
     changesets.operation(turn_id, operation, None, runs=True)
     error: ErrorInfo | None = None
     try:
-        outcome = await conversation.undo.do(
-            operation, turn_id, ids, onwards=params.onwards, choices=params.choices, by="user"
-        )
+        outcome = await conversation.undo.do(operation, turn_id, ids, onwards=onwards, choices=choices or {}, by="user")
     except FilesConflict as refused:
         conflicts = await versions(conversation.changes, refused)
         return InvokeChangesetOperationResult(
@@ -259,24 +239,6 @@ def _kernel_conflict(conflict: Any) -> ChangeConflict:
     )
 
 
-class ReadChangeParams(Wire, frozen=True, kw_only=True):
-    """``readChange``: a range of what one side of a change holds, as the answer's one binary buffer.
-
-    Attributes:
-        changeset: The change set's channel.
-        id: The change's id in it.
-        side: `before` or `after` the change, or `now`: a file as it is in the workspace.
-        first: The first byte, from 0.
-        length: How many bytes, at most; 262,144 are the most that are given at once.
-    """
-
-    changeset: str
-    id: str
-    side: Literal["before", "after", "now"]
-    first: Annotated[int, msgspec.Meta(ge=0)] = 0
-    length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
-
-
 class ReadChangeResult(Wire, frozen=True, kw_only=True):
     """The bytes are the message's one binary buffer.
 
@@ -291,26 +253,41 @@ class ReadChangeResult(Wire, frozen=True, kw_only=True):
     binary: bool
 
 
-@request("readChange", ReadChangeParams, ReadChangeResult, right="drive", since=2)
-async def read_change(asker: Asker[Host], params: ReadChangeParams) -> Bytes:
-    """Read a range of what one side of a change holds.
+@request("readChange", result=ReadChangeResult, right="drive")
+async def read_change(
+    asker: Asker[Host],
+    *,
+    channel: str,
+    id: str,
+    side: Literal["before", "after", "now"],
+    first: Annotated[int, msgspec.Meta(ge=0)] = 0,
+    length: Annotated[int, msgspec.Meta(ge=1)] = 262144,
+) -> Bytes:
+    """A range of what one side of a change holds, as the answer's one binary buffer.
+
+    Args:
+        channel: The change set's channel.
+        id: The change's id in it.
+        side: `before` or `after` the change, or `now`: a file as it is in the workspace.
+        first: The first byte, from 0.
+        length: How many bytes, at most; 262,144 are the most that are given at once.
 
     Raises:
         UsageError: If there is no such change, or side.
         ContentNotStored: If its contents are not stored.
         FileUnavailable: If it may hold secrets, or cannot be read.
     """
-    conversation = asker.host.find(params.changeset)
+    conversation = asker.host.find(channel)
     changesets = conversation.changesets
-    item = changesets.item(changesets.turn_of(params.changeset), params.id)
+    item = changesets.item(changesets.turn_of(channel), id)
     if item is None:
-        raise UsageError(f"The change set has no change {params.id!r}.", hint="Look at it again.")
+        raise UsageError(f"The change set has no change {id!r}.", hint="Look at it again.")
     piece = await range_for_page(
         conversation.changes,
         item,
-        params.side,
+        side,
         conversation.policy.situation().patterns,
-        first=params.first,
-        length=min(params.length, RANGE),
+        first=first,
+        length=min(length, RANGE),
     )
     return Bytes(ReadChangeResult(size=piece.size, cut=piece.is_cut, binary=piece.is_binary), (piece.data,))

@@ -15,7 +15,7 @@ from agentnb.comm.answers import Count
 from agentnb.comm.messages import LARGEST, Moment
 from agentnb.comm.notices import HistoryNotices
 from agentnb.comm.request_table import Asker, request
-from agentnb.comm.session_requests import SessionChannels, channels_of
+from agentnb.comm.session_requests import TabChannels, channels_of
 from agentnb.errors import SessionError
 from agentnb.host.history.arrangement import arrange, delete, duplicate
 from agentnb.host.history.restore import LOG_OFF, had_kernel_tools, kept, read_back, recorder_of, restore, spec_of
@@ -130,37 +130,19 @@ def _listed(host: Host, params: ListSessionsParams) -> ListSessionsResult:
     )
 
 
-class ResumeSessionParams(Wire, frozen=True, kw_only=True):
-    """``resumeSession``: open a session of the log again.
+@request("resumeSession")
+async def resume_session(asker: Asker[Host], *, channel: str) -> TabChannels:
+    """Open a session of the log again.
 
-    Attributes:
+    Args:
         channel: The session's channel.
     """
-
-    channel: str
-
-
-@request("resumeSession", ResumeSessionParams, SessionChannels)
-async def resume_session(asker: Asker[Host], params: ResumeSessionParams) -> SessionChannels:
-    """Open a session of the log again; its agent starts with the next prompt."""
     host = asker.host
-    stored = await asyncio.to_thread(lambda: read_back(recorder_of(host), params.channel))
+    stored = await asyncio.to_thread(lambda: read_back(recorder_of(host), channel))
     options = host.environment.default_options(spec_of(stored.record), Path(stored.record.cwd))
     if had_kernel_tools(stored):
         options = msgspec.structs.replace(options, kernel_tools=True)
     return channels_of(restore(host, stored, options))
-
-
-class PreviewSessionParams(Wire, frozen=True, kw_only=True):
-    """``previewSession``: the latest turns of a session of the log, as plain text.
-
-    Nothing is opened and no agent starts, so that a session that another kernel has open can be read, too.
-
-    Attributes:
-        channel: The session's channel.
-    """
-
-    channel: str
 
 
 class TurnPreview(Wire, frozen=True, kw_only=True):
@@ -195,10 +177,16 @@ class PreviewSessionResult(Wire, frozen=True, kw_only=True):
     turns: tuple[TurnPreview, ...]
 
 
-@request("previewSession", PreviewSessionParams, PreviewSessionResult, since=2)
-async def preview_session(asker: Asker[Host], params: PreviewSessionParams) -> PreviewSessionResult:
-    """Read the latest turns of a session of the log."""
-    return await asyncio.to_thread(_preview, asker.host, params.channel)
+@request("previewSession")
+async def preview_session(asker: Asker[Host], *, channel: str) -> PreviewSessionResult:
+    """Show the latest turns of a session of the log, as plain text.
+
+    Nothing is opened and no agent starts, so that a session that another kernel has open can be read, too.
+
+    Args:
+        channel: The session's channel.
+    """
+    return await asyncio.to_thread(_preview, asker.host, channel)
 
 
 def _preview(host: Host, uri: str) -> PreviewSessionResult:
@@ -214,65 +202,44 @@ def _turn(turn: TurnRecord) -> TurnPreview:
     return TurnPreview(number=turn.number, turn_id=turn.turn_id, prompt=prompt, answer=answer, cut=cut)
 
 
-class WatchSessionsParams(Wire, frozen=True, kw_only=True):
-    """``watchSessions``: tell this page when sessions of the log change, or tell it no more.
+@request("watchSessions")
+async def watch_sessions(asker: Asker[Host], *, on: bool) -> None:
+    """Tell this page when sessions of the log change, or tell it no more.
 
     While it is on, the kernel says `sessionsChanged` a second, at most, after any kernel has changed something.
 
-    Attributes:
+    Args:
         on: Whether to tell it.
     """
-
-    on: bool
-
-
-@request("watchSessions", WatchSessionsParams, since=2)
-async def watch_sessions(asker: Asker[Host], params: WatchSessionsParams) -> None:
-    """Tell this page when sessions of the log change."""
-    await asker.service.notices(HistoryNotices, asker.host).watch(asker.client_id, on=params.on)
+    await asker.service.notices(HistoryNotices, asker.host).watch(asker.client_id, on=on)
 
 
-class UpdateSessionParams(Wire, frozen=True, kw_only=True):
-    """``updateSession``: rename a session of the log, pin it, archive it, or take that back.
+@request("updateSession")
+async def update_session(
+    asker: Asker[Host],
+    *,
+    channel: str,
+    title: str | None = None,
+    pinned: bool | None = None,
+    archived: bool | None = None,
+) -> None:
+    """Rename a session of the log, pin it, archive it, or take that back.
 
     What is absent stays as it is. One that another kernel has open is renamed there only.
 
-    Attributes:
+    Args:
         channel: The session's channel.
         title: Its new title: one line of at most 200 characters.
         pinned: Whether it stands before all others in lists.
         archived: Whether lists leave it out.
     """
-
-    channel: str
-    title: str | None = None
-    pinned: bool | None = None
-    archived: bool | None = None
-
-
-@request("updateSession", UpdateSessionParams, since=2)
-async def update_session(asker: Asker[Host], params: UpdateSessionParams) -> None:
-    """Rename a session of the log, pin it or archive it."""
     await arrange(
         asker.host,
-        lambda recorder: kept(recorder, params.channel),
-        title=params.title,
-        pinned=params.pinned,
-        archived=params.archived,
+        lambda recorder: kept(recorder, channel),
+        title=title,
+        pinned=pinned,
+        archived=archived,
     )
-
-
-class DuplicateSessionParams(Wire, frozen=True, kw_only=True):
-    """``duplicateSession``: copy a session of the log, so that it can go on in two ways.
-
-    The answer has the copy's `channel`, and whether it is `open` in a tab: it is where the session is open here and its
-    agent can copy it with its memory.
-
-    Attributes:
-        channel: The session's channel.
-    """
-
-    channel: str
 
 
 class DuplicateSessionResult(Wire, frozen=True, kw_only=True):
@@ -287,11 +254,18 @@ class DuplicateSessionResult(Wire, frozen=True, kw_only=True):
     open: bool
 
 
-@request("duplicateSession", DuplicateSessionParams, DuplicateSessionResult, since=2)
-async def duplicate_session(asker: Asker[Host], params: DuplicateSessionParams) -> DuplicateSessionResult:
-    """Copy a session of the log."""
-    channel, is_open = await duplicate(asker.host, lambda recorder: kept(recorder, params.channel))
-    return DuplicateSessionResult(channel=channel, open=is_open)
+@request("duplicateSession")
+async def duplicate_session(asker: Asker[Host], *, channel: str) -> DuplicateSessionResult:
+    """Copy a session of the log, so that it can go on in two ways.
+
+    The answer has the copy's `channel`, and whether it is `open` in a tab: it is where the session is open here and its
+    agent can copy it with its memory.
+
+    Args:
+        channel: The session's channel.
+    """
+    copied, is_open = await duplicate(asker.host, lambda recorder: kept(recorder, channel))
+    return DuplicateSessionResult(channel=copied, open=is_open)
 
 
 class ExportSessionParams(Wire, frozen=True, kw_only=True):
@@ -316,7 +290,7 @@ class ExportSessionResult(Wire, frozen=True, kw_only=True):
     text: str
 
 
-@request("exportSession", ExportSessionParams, ExportSessionResult, since=2)
+@request("exportSession", ExportSessionParams, ExportSessionResult)
 async def export_session(asker: Asker[Host], params: ExportSessionParams) -> ExportSessionResult:
     """Make a document of a session of the log."""
     return ExportSessionResult(text=await asyncio.to_thread(_exported, asker.host, params))
@@ -339,20 +313,14 @@ def _exported(host: Host, params: ExportSessionParams) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-class DeleteSessionParams(Wire, frozen=True, kw_only=True):
-    """``deleteSession``: delete a session from the log for good, with what its turns changed.
+@request("deleteSession")
+async def delete_session(asker: Asker[Host], *, channel: str) -> None:
+    """Delete a session from the log for good, with what its turns changed.
 
     It must not be open, here or in another kernel; a tab that was closed and can still be brought back is closed for
     good. What the agent itself keeps of it stays.
 
-    Attributes:
+    Args:
         channel: The session's channel.
     """
-
-    channel: str
-
-
-@request("deleteSession", DeleteSessionParams, since=2)
-async def delete_session(asker: Asker[Host], params: DeleteSessionParams) -> None:
-    """Delete a session from the log for good."""
-    await delete(asker.host, lambda recorder: kept(recorder, params.channel))
+    await delete(asker.host, lambda recorder: kept(recorder, channel))

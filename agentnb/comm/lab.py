@@ -19,11 +19,12 @@ import msgspec
 
 from agentnb.comm import lab_messages as m
 from agentnb.comm.execution_events import skip_execution_events
-from agentnb.comm.messages import VERSION, notification
+from agentnb.comm.messages import VERSION
 from agentnb.comm.notebook import Notebook, Unfollowable, follow
 from agentnb.credentials import logger
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
+from agentnb.rpc_message import notification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +46,11 @@ class _Page(NamedTuple):
     notebook: Notebook | None = None
     since: float = 0.0  # seconds since 1970
     tells_outputs: bool = False
+
+    def say(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        message = notification(method, msgspec.to_builtins(params))
+        self.context.copy().run(self.comm.send, {**message, "v": VERSION})
 
 
 class Lab:
@@ -121,7 +127,7 @@ class Lab:
                 return
             notebook = follow(page.notebook, said.params)
         except Unfollowable:
-            page.context.copy().run(page.comm.send, notification("notebookAgain", {}))
+            page.say("notebookAgain", {})
             return
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             log.warning("A page sent a notebook that is not of the protocol: %s", error)
@@ -152,7 +158,7 @@ class Lab:
         try:
             if page is None:
                 raise UsageError("No browser page shows the notebook.", hint="Open agentnb's sidebar beside it.")
-            page.context.copy().run(page.comm.send, notification("edit", msgspec.to_builtins(asked)))
+            page.say("edit", asked)
             return await asyncio.wait_for(asyncio.wrap_future(answer), timeout)
         except asyncio.TimeoutError:
             hint = "A cell may be blocking the kernel, or the page is gone, or older than this agentnb: reload it."
@@ -193,7 +199,7 @@ class Lab:
                 return ()
             self._wanted[asked.id] = answer
         try:
-            page.context.copy().run(page.comm.send, notification("outputs", msgspec.to_builtins(asked)))
+            page.say("outputs", asked)
             return answer.result(timeout).cells
         except FutureTimeout:
             log.info("The notebook's page did not tell the outputs of cells within %g s.", timeout)
@@ -211,12 +217,12 @@ class Lab:
     def _quoted(self, page: _Page, params: m.QuoteParams) -> None:
         if self.quote is not None:
             answer = m.QuotedParams(id=params.id, mention=self.quote(params))
-            page.context.copy().run(page.comm.send, notification("quoted", msgspec.to_builtins(answer)))
+            page.say("quoted", answer)
 
     def _failed(self, page: _Page, params: m.FailedParams) -> None:
         if self.prompt_for is not None:
             answer = m.FailedPromptParams(id=params.id, text=self.prompt_for(params))
-            page.context.copy().run(page.comm.send, notification("failedPrompt", msgspec.to_builtins(answer)))
+            page.say("failedPrompt", answer)
 
     def _forget(self, comm_id: str) -> None:
         with self._lock:

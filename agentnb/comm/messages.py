@@ -1,10 +1,9 @@
-"""The messages between kernel and page: JSON-RPC 2.0 objects with the protocol's version, ``"v": 1``.
+"""The messages between kernel and page: those of the Agent Host Protocol (AHP), and ours (``x-agentnb/…``).
 
-Everything that a page sends is decoded against these structs; what does not fit gets a JSON-RPC error (requests) or is
-dropped and logged (notifications), and never breaks the channel. Additive fields are allowed within a version.
-
-They travel on the host model's comm. Each request is declared beside the function that answers it, in a module of
-requests; `agentnb.comm.methods` lists them all. The JupyterLab extension's messages are in `agentnb.comm.lab_messages`.
+They are JSON-RPC 2.0 objects (`agentnb.rpc_message`) on the host model's comm. All pages of a kernel share it, so each
+message says which client it is from, or to, and in which version of ours it is (``v``). Each request is declared
+beside the function that answers it; `agentnb.comm.methods` lists them all. The JupyterLab extension's messages are in
+`agentnb.comm.lab_messages`.
 """
 
 from __future__ import annotations
@@ -19,6 +18,9 @@ from agentnb.state.wire import Wire
 
 VERSION = WINDOW.current
 
+OURS = "x-agentnb/"
+"""How the names of methods begin that AHP does not have."""
+
 LARGEST = 2**53 - 1
 """The largest number that a page can say exactly."""
 Moment = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -26,11 +28,13 @@ Moment = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 UNSUPPORTED_VERSION = -32010
 UNKNOWN_CLIENT = -32011
 REFUSED = -32012
+UNKNOWN_SESSION = -32001
 
 ERRORS: dict[int, str] = {
     METHOD_NOT_FOUND: "There is no request of that name.",
     INVALID_PARAMS: "The parameters are not what the method takes; the message says which field, and why.",
     UNSUPPORTED_VERSION: "Page and kernel have no version in common; the message says which one to update.",
+    UNKNOWN_SESSION: "There is no such channel (any more). The same code as AHP's `SessionNotFound`.",
     UNKNOWN_CLIENT: "The client has not introduced itself: send `initialize` first.",
     REFUSED: "It was understood but cannot be done; the message says why and what to do next.",
 }
@@ -51,88 +55,5 @@ class FromPage(Wire, frozen=True, kw_only=True):
     v: int
     client_id: str
     method: str
-    params: msgspec.Raw = msgspec.Raw(b"{}")
+    params: dict[str, Any] | list[Any] | None = None
     id: int | str | None = None
-
-
-class DraftParams(Wire, frozen=True, kw_only=True):
-    """``draft``: the text that is typed, and not sent, in a tab of a window; empty when there is none.
-
-    It is kept in memory for other windows and never logged: it may hold anything.
-
-    Attributes:
-        channel: The session's or the chat's channel; the kernel names the chat's.
-        text: The text; one of more than 100,000 characters is ignored.
-    """
-
-    channel: str
-    text: str
-
-
-class DispatchParams(Wire, frozen=True, kw_only=True):
-    """``dispatchAction``: a client's action, applied there already.
-
-    Attributes:
-        client_seq: The client's own number for it; comes back in the envelope's origin.
-        channel: Where to.
-        action: What (AHP action).
-    """
-
-    client_seq: int
-    channel: str
-    action: dict[str, Any]
-
-
-class AckParams(Wire, frozen=True, kw_only=True):
-    """``ack``: a flush was applied.
-
-    Attributes:
-        flush: The flush's number.
-        seen: The index now applied, by channel.
-    """
-
-    flush: int
-    seen: dict[str, int] = msgspec.field(default_factory=dict)
-
-
-class ResyncParams(Wire, frozen=True, kw_only=True):
-    """``resync``: something is missing; send again what follows.
-
-    Attributes:
-        seen: The index that the page has applied, by channel.
-    """
-
-    seen: dict[str, int]
-
-
-class VisibilityParams(Wire, frozen=True, kw_only=True):
-    """``visibility``: whether any view of this client can be seen; a hidden one gets the root channel only.
-
-    Attributes:
-        visible: Whether one can.
-    """
-
-    visible: bool
-
-
-class PingParams(Wire, frozen=True, kw_only=True):
-    """``ping``: the page is there; the kernel answers `pong`."""
-
-
-class LeaveParams(Wire, frozen=True, kw_only=True):
-    """``leave``: the page goes away, or loads anew; unless one comes back within a minute, nobody is there."""
-
-
-def response(request_id: int | str, result: Any) -> dict[str, Any]:
-    """A JSON-RPC answer."""
-    return {"jsonrpc": "2.0", "v": VERSION, "id": request_id, "result": result}
-
-
-def failure(request_id: int | str | None, code: int, message: str) -> dict[str, Any]:
-    """A JSON-RPC error answer."""
-    return {"jsonrpc": "2.0", "v": VERSION, "id": request_id, "error": {"code": code, "message": message}}
-
-
-def notification(method: str, params: dict[str, Any] | list[Any]) -> dict[str, Any]:
-    """A JSON-RPC notification."""
-    return {"jsonrpc": "2.0", "v": VERSION, "method": method, "params": params}

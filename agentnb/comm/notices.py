@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.own_agents import folder_state
-from agentnb.comm import messages as m
+from agentnb.comm.messages import OURS
 from agentnb.comm.policy_requests import grants_of
 from agentnb.errors import LogError
 from agentnb.host.host import agent_infos
+from agentnb.rpc_message import notification
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +83,7 @@ class SettingsNotices(Notices):
             self._known = now
             self._host.take_agents(agent_infos())
             self._host.take_settings()
-            self._tell(m.notification("settingsChanged", {}))
+            self._tell(notification(f"{OURS}settingsChanged", {}))
 
     def _now(self) -> object:
         """All that the list of the settings is made of."""
@@ -125,7 +126,7 @@ class HistoryNotices(Notices):
             self._log, changes = await asyncio.to_thread(self._looked, self._log)
             if changes is not None:
                 named = {kind: list(uris[:MOST_NAMED]) for kind, uris in changes._asdict().items()}
-                self._tell(m.notification("sessionsChanged", named))
+                self._tell(notification(f"{OURS}sessionsChanged", named))
 
     def _looked(self, watch: LogWatch | None) -> tuple[LogWatch | None, Changes | None]:
         if watch is not None and not watch.is_current:

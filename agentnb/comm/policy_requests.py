@@ -59,12 +59,23 @@ def grants_of(host: Host) -> tuple[ConversationGrant, ...]:
     )
 
 
-class ChangePolicyParams(Wire, frozen=True, kw_only=True):
-    """``changePolicy``: the user changes a rule or a trusted folder of the own policy file in the page.
+@request("changePolicy")
+def change_policy(
+    asker: Asker[Host],
+    *,
+    action: Literal["add", "remove", "trust", "untrust", "revoke"],
+    rule: Rule | None = None,
+    number: int | None = None,
+    text: str = "",
+    session: str = "",
+    folder: str = "",
+    confirmed: str = "",
+) -> ChangedResult:
+    """The user changes a rule or a trusted folder of the own policy file in the page.
 
     What would let agents do more is answered with a sentence to confirm, and changed when that comes back.
 
-    Attributes:
+    Args:
         action: What to do: ``add`` or ``remove`` a rule, ``trust`` or ``untrust`` a folder, ``revoke`` an answer that
             holds in a conversation.
         rule: The rule to add, with the keys of a policy file.
@@ -74,63 +85,33 @@ class ChangePolicyParams(Wire, frozen=True, kw_only=True):
         folder: The folder, absolute or with ``~/``.
         confirmed: The sentence that the user confirmed.
     """
-
-    action: Literal["add", "remove", "trust", "untrust", "revoke"]
-    rule: Rule | None = None
-    number: int | None = None
-    text: str = ""
-    session: str = ""
-    folder: str = ""
-    confirmed: str = ""
-
-
-@request("changePolicy", ChangePolicyParams, ChangedResult, since=2)
-def change_policy(asker: Asker[Host], params: ChangePolicyParams) -> ChangedResult:
-    """Change a rule or a trusted folder of the user's policy file."""
     files = asker.host.policy.files
-    match params.action:
-        case "add" if params.rule is not None:
-            rule = params.rule
+    match action:
+        case "add" if rule is not None:
             question = f"Add the rule “{rule.text}”? Agents may do this without asking, in folders that you trust."
-            if rule.action == "allow" and params.confirmed != question:
+            if rule.action == "allow" and confirmed != question:
                 return ChangedResult(confirm=question)
             files.remember(rule)
-        case "remove" if params.number is not None:
-            question = f"Remove the rule “{params.text}”? What it denied or asked may be allowed then."
-            if not params.text.startswith("allow") and params.confirmed != question:
+        case "remove" if number is not None:
+            question = f"Remove the rule “{text}”? What it denied or asked may be allowed then."
+            if not text.startswith("allow") and confirmed != question:
                 return ChangedResult(confirm=question)
-            files.forget(params.number, params.text)
-        case "revoke" if (conversation := asker.host.conversations.get(params.session)) is not None:
-            conversation.permissions.revoke(params.text)
-        case "trust" | "untrust" if params.folder.strip():
-            folder = Path(params.folder).expanduser()
-            if not folder.is_absolute():
-                raise UsageError(f"{params.folder!r} is not an absolute path.", hint="Begin it with / or ~/.")
-            question = f"Trust {shown(folder)} and everything in it? Your allow rules apply there."
-            if params.action == "trust" and not folder.is_dir():
-                raise UsageError(f"{params.folder!r} is not a folder.", hint="Name one that is there.")
-            if params.action == "trust" and params.confirmed != question:
+            files.forget(number, text)
+        case "revoke" if (conversation := asker.host.conversations.get(session)) is not None:
+            conversation.permissions.revoke(text)
+        case "trust" | "untrust" if folder.strip():
+            path = Path(folder).expanduser()
+            if not path.is_absolute():
+                raise UsageError(f"{folder!r} is not an absolute path.", hint="Begin it with / or ~/.")
+            question = f"Trust {shown(path)} and everything in it? Your allow rules apply there."
+            if action == "trust" and not path.is_dir():
+                raise UsageError(f"{folder!r} is not a folder.", hint="Name one that is there.")
+            if action == "trust" and confirmed != question:
                 return ChangedResult(confirm=question)
-            (files.trust if params.action == "trust" else files.untrust)(folder)
+            (files.trust if action == "trust" else files.untrust)(path)
         case _:
-            raise UsageError(f"{params.action} lacks what it is about.")
+            raise UsageError(f"{action} lacks what it is about.")
     return ChangedResult()
-
-
-class TestPolicyParams(Wire, frozen=True, kw_only=True):
-    """``testPolicy``: what would happen if an agent wanted to run a command, or to use a file; nothing is run.
-
-    Attributes:
-        command: A command line; empty for none.
-        path: A file, relative to the workspace or absolute.
-        tool: What the agent would do with that file.
-        agent: The agent; the default one where empty.
-    """
-
-    command: str = ""
-    path: str = ""
-    tool: str = "edit"
-    agent: str = ""
 
 
 class TestPolicyResult(Wire, frozen=True, kw_only=True):
@@ -145,18 +126,27 @@ class TestPolicyResult(Wire, frozen=True, kw_only=True):
     message: str
 
 
-@request("testPolicy", TestPolicyParams, TestPolicyResult, since=2)
-def test_policy(asker: Asker[Host], params: TestPolicyParams) -> TestPolicyResult:
-    """Say what would happen if an agent wanted to run a command, or to use a file."""
+@request("testPolicy")
+def try_policy(
+    asker: Asker[Host], *, command: str = "", path: str = "", tool: str = "edit", agent: str = ""
+) -> TestPolicyResult:
+    """Say what would happen if an agent wanted to run a command, or to use a file; nothing is run.
+
+    Args:
+        command: A command line; empty for none.
+        path: A file, relative to the workspace or absolute.
+        tool: What the agent would do with that file.
+        agent: The agent; the default one where empty.
+    """
     environment = asker.host.environment
     sources = environment.sources()
     verdict = what_if(
         asker.host.policy.files,
         environment.default_workspace(),
-        command=params.command,
-        path=params.path,
-        tool=params.tool,
-        agent=params.agent or sources["agent"].value,
+        command=command,
+        path=path,
+        tool=tool,
+        agent=agent or sources["agent"].value,
         mode=sources["permissions"].value,
     )
     return TestPolicyResult(outcome=verdict.outcome, message=in_words(verdict))

@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from agentnb.comm.messages import REFUSED, UNSUPPORTED_VERSION
+import msgspec
+
+from agentnb.comm.messages import OURS, REFUSED, UNKNOWN_SESSION, UNSUPPORTED_VERSION
 from agentnb.rpc_message import INVALID_PARAMS
 from agentnb.state import to_json
 from agentnb.state.wire import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
     from agentnb.comm.channel_owner import ChannelOwner
     from agentnb.comm.service import PageService
 
 H_co = TypeVar("H_co", bound="ChannelOwner", covariant=True)
-P = TypeVar("P")
-R = TypeVar("R", bound=Wire)
-Right: TypeAlias = Literal["drive", "approve"]
+Right: TypeAlias = Literal["watch", "drive", "approve"]
+"""``watch``: see conversations; ``drive``: prompt, cancel, open and close them; ``approve``: answer permission
+requests, change permissions, undo changes."""
 
-COMMON_ERRORS = (INVALID_PARAMS, UNSUPPORTED_VERSION, REFUSED)
+COMMON_ERRORS = (INVALID_PARAMS, UNSUPPORTED_VERSION, UNKNOWN_SESSION, REFUSED)
 """The codes that any request can be answered with."""
 
 
@@ -82,9 +84,8 @@ class Method:
         params: The struct of its parameters.
         result: The struct of the answer; None for a notification.
         function: The function that answers a request.
-        right: The right that pages of other kernels need for it (`agentnb.ahp`); None where they may not ask.
+        right: The right that clients on a WebSocket need for it (`agentnb.ahp`); None where they may not ask.
         errors: The codes of errors it can be answered with, beside those of every request.
-        since: The version of the protocol that brought it.
     """
 
     name: str
@@ -94,50 +95,94 @@ class Method:
     function: Callable[[Asker[Any], Any], Any] | None = None
     right: Right | None = None
     errors: tuple[int, ...] = ()
-    since: int = 1
 
     @property
     def about(self) -> str:
         """What it is for, from the docstring of its parameters."""
         first = (inspect.getdoc(self.params) or "").split("\n\n")[0]
-        return " ".join(first.removeprefix(f"``{self.name}``:").split())
+        return " ".join(first.removeprefix(f"``{self.name.removeprefix(OURS)}``:").split())
+
+
+AHP_METHODS = frozenset(
+    {
+        "createSession",
+        "dispatchAction",
+        "disposeSession",
+        "fetchTurns",
+        "initialize",
+        "invokeChangesetOperation",
+        "reconnect",
+        "subscribe",
+        "unsubscribe",
+    }
+)
+"""The methods of pages that AHP has, too."""
+
+
+def wire_name(name: str) -> str:
+    """The name of a method on the wire: AHP's own, or one of ours (``x-agentnb/…``)."""
+    return name if name in AHP_METHODS else OURS + name
 
 
 REQUESTS: dict[str, Method] = {}
 """The requests of pages, by name."""
+PAGE_NOTIFICATIONS: dict[str, Method] = {}
+"""What pages say without waiting for an answer, by name."""
 
 
-if TYPE_CHECKING:
-    Nothing: TypeAlias = Callable[[Asker[Any], P], Coroutine[Any, Any, None] | None]
-    Answering: TypeAlias = Callable[[Asker[Any], P], Coroutine[Any, Any, R | Bytes] | R | Bytes | dict[str, Any]]
+F = TypeVar("F", bound="Callable[..., Any]")
 
 
-@overload
-def request(
-    name: str, params: type[P], *, right: Right | None = ..., since: int = ...
-) -> Callable[[Nothing[P]], Nothing[P]]: ...
+def request(name: str, params: Any = None, result: Any = None, **columns: Any) -> Callable[[F], F]:
+    """Add a row to the table: the function below answers the request *name*; see :class:`Method` for the columns.
 
+    Its keyword-only parameters are those of the request, described in its docstring, and what it returns is the answer.
+    *params* and *result* are for those that cannot be read off: a struct that is handed on, an answer with bytes.
+    """
 
-@overload
-def request(
-    name: str,
-    params: type[P],
-    result: type[R],
-    *,
-    right: Right | None = ...,
-    since: int = ...,
-    errors: tuple[int, ...] = ...,
-) -> Callable[[Answering[P, R]], Answering[P, R]]: ...
-
-
-def request(name: str, params: Any, result: Any = EmptyResult, **columns: Any) -> Any:
-    """Add a row to the table: the function below answers the request *name*; see :class:`Method` for the columns."""
-
-    def register(function: Any) -> Any:
-        REQUESTS[name] = Method(name=name, sender="page", params=params, result=result, function=function, **columns)
+    def register(function: F) -> F:
+        answer = result or _annotated(function, "return") or EmptyResult
+        row = _row(name, params, function, result=answer, **columns)
+        REQUESTS[row.name] = row
         return function
 
     return register
+
+
+def page_notification(name: str, params: Any = None) -> Callable[[F], F]:
+    """Add a row to the notifications of pages: the function below takes it; see :func:`request`."""
+
+    def register(function: F) -> F:
+        row = _row(name, params, function)
+        PAGE_NOTIFICATIONS[row.name] = row
+        return function
+
+    return register
+
+
+def _row(name: str, params: Any, function: Callable[..., Any], **columns: Any) -> Method:
+    carry_out = function if params is not None else _with_keywords(function)
+    taken = params or _params_of(name, function)
+    return Method(name=wire_name(name), sender="page", params=taken, function=carry_out, **columns)
+
+
+def _annotated(function: Callable[..., Any], name: str) -> Any:
+    return eval(function.__annotations__[name], function.__globals__)  # noqa: S307 - the module's own annotation
+
+
+def _params_of(name: str, function: Callable[..., Any]) -> type[Any]:
+    """The struct of the request's parameters, which are the keyword-only ones of *function*."""
+    defaults = function.__kwdefaults__ or {}
+    code = function.__code__
+    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    fields = [(each, _annotated(function, each), defaults.get(each, msgspec.NODEFAULT)) for each in keywords]
+    title, about = f"{name[0].upper()}{name[1:]}Params", {"__doc__": function.__doc__}
+    struct: type[Any] = msgspec.defstruct(title, fields, bases=(Wire,), namespace=about, frozen=True, kw_only=True)
+    return struct
+
+
+def _with_keywords(function: Callable[..., Any]) -> Callable[[Asker[Any], Any], Any]:
+    return lambda asker, params: function(asker, **{each: getattr(params, each) for each in params.__struct_fields__})
 
 
 def encoded(result: Any) -> Any:

@@ -6,9 +6,9 @@ channel.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
@@ -19,11 +19,10 @@ from agentnb.comm.client_requests import UnknownClient
 from agentnb.comm.content_refs import Contents
 from agentnb.comm.delivery import Delivery
 from agentnb.comm.methods import PAGE_NOTIFICATIONS, REQUESTS
-from agentnb.comm.request_table import Asker, Bytes, Method, encoded
+from agentnb.comm.request_table import Asker, Bytes, Method, encoded, wire_name
 from agentnb.credentials import logger
 from agentnb.errors import (
     AgentnbError,
-    ProtocolError,
     UnknownSession,
     UnsupportedVersion,
     UsageError,
@@ -31,28 +30,24 @@ from agentnb.errors import (
 )
 from agentnb.host.intents import carry_out
 from agentnb.plugin_registry import plugins
-from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND
+from agentnb.rpc import AHP, Connection
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, RpcMessage, error_answer, notification
 from agentnb.safe_json import NESTING_LIMIT, is_too_deep, without_half_characters
-from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_action
-from agentnb.state.versions import WINDOW, is_known_in
+from agentnb.state.versions import WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Coroutine
 
     from agentnb.comm.channel_owner import ChannelOwner
-    from agentnb.comm.client import Client
+    from agentnb.comm.client import DeliveryClient
     from agentnb.comm.notices import Notices
     from agentnb.host.host import Host
     from agentnb.ports import Plugin, Request
-    from agentnb.state import Action
+    from agentnb.state import Action, ActionOrigin
     from agentnb.state.versions import Window
 
 log = logger("agentnb.comm")
 N = TypeVar("N", bound="Notices")
-
-LONGEST_DRAFT = 100_000  # characters; what is longer stays in its own window
-UNREADABLE = UnknownAction({"type": "x-agentnb/unreadable"})
-"""Stands in a refusal for an action that could not be read: a page passes over what is not of the protocol."""
 
 
 class Send(Protocol):
@@ -62,11 +57,13 @@ class Send(Protocol):
         """Send it; never waits."""
 
 
-CODES: dict[type[AgentnbError], int] = {
-    UnsupportedVersion: m.UNSUPPORTED_VERSION,
-    UnknownClient: m.UNKNOWN_CLIENT,
-}
-"""The codes of errors that a page can act on; any other is `REFUSED`."""
+CODES: tuple[tuple[type[Exception], int], ...] = (
+    (UnsupportedVersion, m.UNSUPPORTED_VERSION),
+    (UnknownClient, m.UNKNOWN_CLIENT),
+    (UnknownSession, m.UNKNOWN_SESSION),
+    (Exception, m.REFUSED),
+)
+"""The codes that errors are answered with; the first that fits."""
 
 
 class PageService:
@@ -80,7 +77,7 @@ class PageService:
     """
 
     def __init__(self, host: ChannelOwner, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
-        self.delivery = Delivery(host, self._send, turns=turns)
+        self.delivery = Delivery(host, self.send, turns=turns)
         self.versions = versions
         self.drafts: dict[str, str] = {}
         self.contents = Contents()
@@ -89,18 +86,12 @@ class PageService:
         self._routes: dict[str, Send] = {}
         self._logged: set[str] = set()
         self._notices: dict[type[Notices], Notices] = {}
-        self._notifications: dict[str, Callable[[str, Any], None]] = {
-            "dispatchAction": self._dispatch,
-            "ack": self._ack,
-            "resync": self._resync,
-            "visibility": self._visibility,
-            "ping": self._ping,
-            "draft": self._draft,
-            "leave": self._leave,
-        }
+        self._rpc = Connection(
+            lambda _: None, AHP, on_request=self._answer, to_error=_error_of, start=self._host.loop.spawn
+        )
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """Do what a page wants with *action*.
+        """Do what a client wants with *action*.
 
         Raises:
             AgentnbError: If it may not, or cannot be done.
@@ -118,12 +109,12 @@ class PageService:
     def notices(self, kind: type[N], host: Host) -> N:
         """The notices of that kind of *host*, for pages that watch."""
         if kind not in self._notices:
-            self._notices[kind] = kind(host, self.delivery, self._send)
+            self._notices[kind] = kind(host, self.delivery, self.send)
         found = self._notices[kind]
         assert isinstance(found, kind)  # noqa: S101 - made above
         return found
 
-    def join(self, client: Client, send: Send) -> None:
+    def join(self, client: DeliveryClient, send: Send) -> None:
         """Take *client*, which comes over another transport.
 
         Args:
@@ -138,171 +129,97 @@ class PageService:
         self._routes.pop(client_id, None)
         self.delivery.drop(client_id)
 
-    def ask(self, client_id: str, method: str, params: dict[str, Any]) -> Any:
-        """Carry out a request that a client made over another transport, in this protocol's words.
+    def ask(self, client_id: str, name: str, params: Any) -> Any:
+        """Carry out a request of the table, whichever transport it came on.
 
         Args:
             client_id: Who asks.
-            method: The name of a request.
-            params: Its parameters.
+            name: The name of a request.
+            params: Its parameters, as JSON.
 
         Returns:
             The result, or a coroutine of it; `Bytes` where something travels beside it.
 
         Raises:
+            RpcError: If there is no such request.
             AgentnbError: If it cannot be done.
         """
-        known = self.method(method)
-        assert known is not None  # noqa: S101 - the caller names a request of the table
-        return self._result(client_id, known, msgspec.json.encode(params))
-
-    def _result(self, client_id: str, method: Method, raw: bytes) -> Any:
-        """The result as JSON, or a coroutine of it."""
-        result = self.carry_out_request(client_id, method, msgspec.json.decode(raw, type=method.params))
+        method = self.method(name)
+        if method is None:
+            raise RpcError(METHOD_NOT_FOUND, f"There is no method {name[:100]!r}.")
+        result = self.carry_out_request(client_id, method, _read(name, params, method.params))
         return _encoded_later(result) if inspect.iscoroutine(result) else encoded(result)
 
-    def tell(self, client_id: str, method: str, params: dict[str, Any]) -> None:
-        """Take a notification that a client sent over another transport; see :meth:`ask`."""
-        self._notify(client_id, method, msgspec.json.encode(params))
+    def tell(self, client_id: str, method: str, params: Any) -> None:
+        """Take a notification of a client, whichever transport it came on."""
+        row = PAGE_NOTIFICATIONS[method]
+        assert row.function is not None  # noqa: S101 - every row of pages has one
+        row.function(Asker(client_id, self._host, self), _read(method, params, row.params))
 
-    def _notify(self, client_id: str, method: str, raw: bytes) -> None:
-        self._notifications[method](client_id, msgspec.json.decode(raw, type=PAGE_NOTIFICATIONS[method]))
+    # --- the comm ---
 
     def receive(self, content: object) -> None:
         """Take one message from a page."""
         try:
             message = _decode(content)
         except (TypeError, ValueError, RecursionError) as error:
-            self._complain(f"A page sent a message that is not of the protocol: {error}")
+            self.complain(f"A page sent a message that is not of the protocol: {error}")
             self._fail_unread(content)
             return
-        if message.v not in self.versions and message.method != "initialize":
-            self._fail(message, m.UNSUPPORTED_VERSION, f"This kernel speaks version {self.versions}, not {message.v}.")
-        elif message.id is not None:
-            self._answer(message)
+        if message.id is not None:
+            request = RpcMessage(id=message.id, method=message.method, params=message)
+            self._rpc.serve(request, partial(self._reply, message.client_id))
+        elif message.v not in self.versions:
+            self.complain(str(self._other_version(message.v)))
         else:
-            self._take(message)
+            self._take(message.client_id, message.method, message.params)
 
-    def _answer(self, message: m.FromPage) -> None:
-        method = self.method(message.method)
-        if method is None:
-            self._fail(message, METHOD_NOT_FOUND, f"There is no method {message.method!r}.")
+    def _answer(self, method: str, message: m.FromPage) -> Any:
+        if message.v not in self.versions and method not in {"initialize", "reconnect"}:
+            raise self._other_version(message.v)
+        return self.ask(message.client_id, method, message.params)
+
+    def _other_version(self, version: int) -> UnsupportedVersion:
+        return UnsupportedVersion(f"This kernel speaks version {self.versions}, not {version}.")
+
+    def _reply(self, client_id: str, answer: dict[str, Any] | None) -> None:
+        if answer is None:
             return
-        with self._answering(message):
-            result = self._result(message.client_id, method, bytes(message.params))
-            if inspect.iscoroutine(result):
-                self._host.loop.spawn(self.answer_later(message, result))
-            else:
-                self._respond(message, result)
-
-    async def answer_later(self, message: m.FromPage, result: Coroutine[Any, Any, Any]) -> None:
-        """Answer *message* once *result* is there."""
-        with self._answering(message):
-            self._respond(message, await result)
-
-    def _respond(self, message: m.FromPage, result: Any) -> None:
-        buffers: tuple[bytes, ...] = ()
+        result = answer.get("result")
         if isinstance(result, Bytes):
-            result, buffers = result.result, result.buffers
-        self._send(message.client_id, m.response(message.id or 0, result), buffers)
+            self.send(client_id, {**answer, "result": result.result}, result.buffers)
+        else:
+            self.send(client_id, answer)
 
-    @contextlib.contextmanager
-    def _answering(self, message: m.FromPage) -> Iterator[None]:
-        """What is raised inside is the answer."""
-        try:
-            yield
-        except msgspec.ValidationError as error:
-            self._fail(message, INVALID_PARAMS, f"{message.method}: {error}")
-        except AgentnbError as error:
-            self._fail(message, CODES.get(type(error), m.REFUSED), str(error))
-        except Exception as error:
-            log.exception("answering %s failed", message.method)
-            self._fail(message, m.REFUSED, f"The kernel failed: {unexpected(error)}.")
-
-    def _take(self, message: m.FromPage) -> None:
-        if message.method not in self._notifications:
-            self._complain(f"A page sent the unknown notification {message.method!r}.")
-        elif self.delivery.heard(message.client_id) is None:
-            self._send(message.client_id, m.notification("unknownClient", {}))
+    def _take(self, client_id: str, name: str, params: Any) -> None:
+        if name not in PAGE_NOTIFICATIONS:
+            self.complain(f"A page sent the unknown notification {name!r}.")
+        elif self.delivery.heard(client_id) is None:
+            self.send(client_id, notification(f"{m.OURS}unknownClient", {}))
         else:
             try:
-                self._notify(message.client_id, message.method, bytes(message.params))
-            except (msgspec.ValidationError, AgentnbError) as error:
-                self._complain(f"{message.method}: {error}")
+                self.tell(client_id, name, params)
+            except (RpcError, AgentnbError) as error:
+                self.complain(str(error))
             except Exception:
-                log.exception("taking %s failed", message.method)
+                log.exception("taking %s failed", name)
 
-    def _draft(self, client_id: str, params: m.DraftParams) -> None:
-        uri = self._host.find(params.channel).chat.uri
-        if len(params.text) > LONGEST_DRAFT:
-            return
-        if params.text:
-            self.drafts[uri] = params.text
-        else:
-            self.drafts.pop(uri, None)
-        said = m.notification("draft", {"channel": uri, "text": params.text})
-        for other in self.delivery.clients:
-            if other != client_id:
-                self._send(other, said)
-
-    def _dispatch(self, client_id: str, params: m.DispatchParams) -> None:
-        origin = ActionOrigin(client_id=client_id, client_seq=params.client_seq)
-        version = self.delivery.clients[client_id].version
-        action: Action = UNREADABLE
-        try:
-            action = decode_action(params.action)
-            if not is_known_in(action, version):
-                raise AgentnbError(f"{action_type(action)} is not in version {version}, which this page speaks.")
-            if self.delivery.has_accepted(origin):
-                raise AgentnbError("It was accepted before.")
-            self.carry_out(params.channel, action, origin)
-        except ProtocolError as error:
-            self._complain(f"dispatchAction: {error}")
-            reason = (
-                "The kernel cannot read what the page sent. Reload the page; if that does not help, update agentnb."
-            )
-            self.delivery.refuse(params.channel, action, origin, reason)
-        except UnknownSession:
-            self.delivery.refuse(params.channel, action, origin, "The conversation was closed.")
-        except AgentnbError as error:
-            self.delivery.refuse(params.channel, action, origin, str(error))
-
-    def _ack(self, client_id: str, params: m.AckParams) -> None:
-        self.delivery.acknowledged(self.delivery.clients[client_id], params.flush, params.seen)
-
-    def _resync(self, client_id: str, params: m.ResyncParams) -> None:
-        self.delivery.lacks(self.delivery.clients[client_id], params.seen)
-
-    def _visibility(self, client_id: str, params: m.VisibilityParams) -> None:
-        self.delivery.seen(self.delivery.clients[client_id], visible=params.visible)
-
-    def _ping(self, client_id: str, params: m.PingParams) -> None:  # noqa: ARG002 - being heard is all
-        indexes = self.delivery.indexes(self.delivery.clients[client_id])
-        self._send(client_id, m.notification("pong", {"hostId": self._host.host_id, "indexes": indexes}))
-
-    def _leave(self, client_id: str, params: m.LeaveParams) -> None:  # noqa: ARG002 - there is nothing in it
-        self.delivery.leave(self.delivery.clients[client_id])
-
-    def _send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
+    def send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
         """Send it in the version that the client speaks."""
         client = self.delivery.clients.get(client_id)
         version = self.versions.current if client is None else client.version
         send = self._routes.get(client_id, self._transport)
         send(client_id, {**message, "v": version}, buffers)
 
-    def _fail(self, message: m.FromPage, code: int, text: str) -> None:
-        if message.id is None:
-            self._complain(text)
-        else:
-            self._send(message.client_id, m.failure(message.id, code, text))
-
     def _fail_unread(self, content: object) -> None:
         """Answer a request that could not be read, where it says whose it is: the page waits for an answer."""
         match content:
             case {"clientId": str(client_id), "id": int() | str() as request_id}:
-                self._send(client_id, m.failure(request_id, INVALID_PARAMS, "The message cannot be read."))
+                error = RpcError(INVALID_PARAMS, "The message cannot be read.")
+                self.send(client_id, error_answer(request_id, error))
 
-    def _complain(self, text: str) -> None:
+    def complain(self, text: str) -> None:
+        """Log *text*, once."""
         if text not in self._logged:
             self._logged.add(text)
             log.warning("%s", text)
@@ -317,11 +234,12 @@ class Service(PageService):
 
     @functools.cached_property
     def _of_plugins(self) -> dict[str, Method]:
-        return {request.name: _of_plugin(plugin.name, request) for plugin, request in offered_requests()}
+        methods = (_of_plugin(plugin.name, request) for plugin, request in offered_requests())
+        return {method.name: method for method in methods}
 
     def method(self, name: str) -> Method | None:
         """See :meth:`PageService.method`; plug-ins are looked for when a page first asks one."""
-        return (self._of_plugins if "/" in name else REQUESTS).get(name)
+        return (self._of_plugins if "/" in name.removeprefix(m.OURS) else REQUESTS).get(name)
 
     def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
         """See :meth:`PageService.carry_out_request`."""
@@ -354,7 +272,25 @@ def _of_plugin(plugin: str, request: Request) -> Method:
                 result = await result
             return {**msgspec.to_builtins(msgspec.convert(result, request.result, from_attributes=True))}
 
-    return Method(name=request.name, sender="page", params=request.params, result=request.result, function=answer)
+    name = wire_name(request.name)
+    return Method(name=name, sender="page", params=request.params, result=request.result, function=answer)
+
+
+def _read(method: str, sent: Any, kind: type[Any]) -> Any:
+    try:
+        return msgspec.convert({} if sent is None else sent, kind)
+    except msgspec.ValidationError as error:
+        raise RpcError(INVALID_PARAMS, f"{method}: {error}") from None
+
+
+def _error_of(error: Exception) -> RpcError:
+    if isinstance(error, RpcError):
+        return error
+    code = next(code for kind, code in CODES if isinstance(error, kind))
+    if isinstance(error, AgentnbError):
+        return RpcError(code, str(error))
+    log.error("answering a page failed", exc_info=error)
+    return RpcError(code, f"The kernel failed: {unexpected(error)}.")
 
 
 async def _encoded_later(result: Coroutine[Any, Any, Any]) -> Any:

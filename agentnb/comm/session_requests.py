@@ -31,7 +31,7 @@ DEFAULT_AGENT = "eliza"
 T = TypeVar("T")
 
 
-class SessionChannels(Wire, frozen=True, kw_only=True):
+class TabChannels(Wire, frozen=True, kw_only=True):
     """The tab's channels.
 
     Attributes:
@@ -43,43 +43,43 @@ class SessionChannels(Wire, frozen=True, kw_only=True):
     chat: str
 
 
-def channels_of(conversation: Conversation) -> SessionChannels:
+def channels_of(conversation: Conversation) -> TabChannels:
     """The channels of a conversation's tab."""
-    return SessionChannels(channel=conversation.session.uri, chat=conversation.chat.uri)
+    return TabChannels(channel=conversation.session.uri, chat=conversation.chat.uri)
 
 
-class CreateSessionParams(Wire, frozen=True, kw_only=True):
-    """``createSession``: a new tab.
+@request("createSession")
+def create_session(
+    asker: Asker[Host],
+    *,
+    agent: str | None = None,
+    tab_id: str | None = None,
+    kernel: Literal["off", "look", "run"] | None = None,
+    reuse: bool = False,
+) -> TabChannels:
+    """Open a new tab, whose id the page makes.
 
-    Attributes:
+    Args:
         agent: The agent's name in the catalogue; the default one where absent.
-        tab_id: The tab's id (UUID v4), made by the view.
+        tab_id: The tab's id (UUID v4); the kernel makes one where absent.
         kernel: What the agent may do with the kernel: ``off``, ``look`` (read) or ``run``; as the settings say where
             absent.
+        reuse: Whether a tab that is open and was never used serves, too, where it has the same options.
     """
-
-    agent: str | None = None
-    tab_id: str | None = None
-    kernel: Literal["off", "look", "run"] | None = None
-
-
-@request("createSession", CreateSessionParams, SessionChannels)
-def create_session(asker: Asker[Host], params: CreateSessionParams) -> SessionChannels:
-    """Open a new tab, or give an open one that was never used; its agent starts in the background."""
     host, environment = asker.host, asker.host.environment
     for known in host.conversations.values():  # another window of the notebook was first, after a restart
-        if known.tab_id == params.tab_id:
+        if known.tab_id == tab_id:
             return channels_of(known)
-    spec, cwd = find(params.agent or DEFAULT_AGENT), environment.default_workspace()
+    spec, cwd = find(agent or DEFAULT_AGENT), environment.default_workspace()
     startable(spec, cwd, os.environ.get("PATH"))
     options = environment.default_options(spec, cwd)
     options = msgspec.structs.replace(options, mode=environment.default_mode())
-    if params.kernel is not None:
-        options = msgspec.structs.replace(options, kernel_tools=params.kernel != "off")
-    if params.tab_id is None and (empty := _empty(asker, options, params.kernel)) is not None:
+    if kernel is not None:
+        options = msgspec.structs.replace(options, kernel_tools=kernel != "off")
+    if (reuse or tab_id is None) and (empty := _empty(asker, options, kernel)) is not None:
         return channels_of(empty)
-    conversation = host.open_session(options, tab_id=params.tab_id)
-    if params.kernel == "look":
+    conversation = host.open_session(options, tab_id=tab_id)
+    if kernel == "look":
         intents.use_kernel(conversation, "look", None, "user")
     host.loop.spawn(_started(conversation))
     return channels_of(conversation)
@@ -108,111 +108,78 @@ async def _started(conversation: Conversation) -> None:
         await conversation.ready()
 
 
-class OpenSessionParams(Wire, frozen=True, kw_only=True):
-    """``openSession``: start the agent of a tab and open its session, before the first prompt.
+@request("openSession", right="drive")
+def open_session(asker: Asker[Host], *, channel: str) -> None:
+    """Start the agent of a tab and open its session, before the first prompt.
 
     Someone is about to write there: the agent's commands, modes and options are wanted. The answer comes at once;
     how it goes is in the session's state. A session that is open, or is being opened, is left as it is.
 
-    Attributes:
+    Args:
         channel: The session's or the chat's channel.
     """
-
-    channel: str
-
-
-@request("openSession", OpenSessionParams, right="drive")
-def open_session(asker: Asker[Host], params: OpenSessionParams) -> None:
-    """Start the agent of a tab that is open."""
-    asker.host.loop.spawn(_started(asker.host.find(params.channel)))
+    asker.host.loop.spawn(_started(asker.host.find(channel)))
 
 
-class DisposeSessionParams(Wire, frozen=True, kw_only=True):
-    """``disposeSession``: close a tab and free the agent's session.
+@request("disposeSession")
+def dispose_session(asker: Asker[Host], *, channel: str) -> None:
+    """Close a tab and free the agent's session.
 
-    Attributes:
+    Args:
         channel: The session's URI.
     """
-
-    channel: str
-
-
-@request("disposeSession", DisposeSessionParams)
-def dispose_session(asker: Asker[Host], params: DisposeSessionParams) -> None:
-    """Close a tab."""
-    asker.host.loop.spawn(intents.close(asker.host.find(params.channel)))
+    asker.host.loop.spawn(intents.close(asker.host.find(channel)))
 
 
-class RestartAgentParams(Wire, frozen=True, kw_only=True):
-    """``restartAgent``: start the agent of a session anew; the transcript stays.
+@request("restartAgent", right="drive")
+async def restart_agent(asker: Asker[Host], *, channel: str) -> None:
+    """Start the agent of a session anew; the transcript stays.
 
-    Attributes:
+    Args:
         channel: The session's or the chat's channel.
     """
-
-    channel: str
-
-
-@request("restartAgent", RestartAgentParams, right="drive")
-async def restart_agent(asker: Asker[Host], params: RestartAgentParams) -> None:
-    """Start the agent of a session anew."""
-    await intents.restart(asker.host.find(params.channel))
+    await intents.restart(asker.host.find(channel))
 
 
-class StopToolCallParams(Wire, frozen=True, kw_only=True):
-    """``stopToolCall``: stop the code that a tool call runs in the kernel, and only that; the turn goes on.
+@request("stopToolCall", right="drive")
+def stop_tool_call(asker: Asker[Host], *, channel: str, tool_call_id: str) -> None:
+    """Stop the code that a tool call runs in the kernel, and only that; the turn goes on.
 
-    Attributes:
+    Args:
         channel: The session's or the chat's channel.
         tool_call_id: The tool call, of the running turn.
     """
-
-    channel: str
-    tool_call_id: str
+    asker.host.find(channel).stop_tool_call(tool_call_id)
 
 
-@request("stopToolCall", StopToolCallParams, right="drive", since=2)
-def stop_tool_call(asker: Asker[Host], params: StopToolCallParams) -> None:
-    """Stop the code that a tool call runs in the kernel."""
-    asker.host.find(params.channel).stop_tool_call(params.tool_call_id)
+@request("rehearseToolCall")
+def rehearse_tool_call(
+    asker: Asker[Host],
+    *,
+    channel: str,
+    tool_call_id: str,
+    input: Annotated[str, msgspec.Meta(max_length=100000)] | None = None,
+) -> None:
+    """Preview what a permission request is about; the tool call's details show it.
 
-
-class RehearseToolCallParams(Wire, frozen=True, kw_only=True):
-    """``rehearseToolCall``: preview what a permission request is about; the tool call's details show it.
-
-    Attributes:
+    Args:
         channel: The session's or the chat's channel.
         tool_call_id: The tool call that must be allowed, of the running turn.
         input: The command as the user has changed it, at most 100,000 characters; absent: as it is.
     """
-
-    channel: str
-    tool_call_id: str
-    input: Annotated[str, msgspec.Meta(max_length=100_000)] | None = None
+    asker.host.find(channel).permissions.rehearse(tool_call_id, input)
 
 
-@request("rehearseToolCall", RehearseToolCallParams, since=2)
-def rehearse_tool_call(asker: Asker[Host], params: RehearseToolCallParams) -> None:
-    """Preview what a permission request is about."""
-    asker.host.find(params.channel).permissions.rehearse(params.tool_call_id, params.input)
-
-
-class ForkSessionParams(Wire, frozen=True, kw_only=True):
-    """``forkSession``: copy a session into a tab of its own, where its agent can (`agentProcess.fork`).
+@request("forkSession")
+async def fork_session(asker: Asker[Host], *, channel: str) -> TabChannels:
+    """Copy a session into a tab of its own, where its agent can (`agentProcess.fork`).
 
     What was said and what the agent knows are copied; both go their own ways from there.
 
-    Attributes:
+    Args:
         channel: The session's or the chat's channel.
     """
-
-    channel: str
-
-
-@request("forkSession", ForkSessionParams, SessionChannels)
-async def fork_session(asker: Asker[Host], params: ForkSessionParams) -> SessionChannels:
-    """Copy a session into a tab of its own."""
-    return channels_of(await forked(asker.host.find(params.channel)))
+    return channels_of(await forked(asker.host.find(channel)))
 
 
 async def _looked(look: Callable[[], T], otherwise: T) -> T:
@@ -221,18 +188,6 @@ async def _looked(look: Callable[[], T], otherwise: T) -> T:
         return await asyncio.wait_for(asyncio.to_thread(look), LOOK_SECONDS)
     except asyncio.TimeoutError:
         return otherwise
-
-
-class CompleteParams(Wire, frozen=True, kw_only=True):
-    """``complete``: what can stand after the ``@`` that is being typed.
-
-    Attributes:
-        channel: The session or chat whose prompt it is.
-        start: What stands after the ``@`` so far.
-    """
-
-    channel: str
-    start: str
 
 
 class CompleteResult(Wire, frozen=True, kw_only=True):
@@ -245,27 +200,18 @@ class CompleteResult(Wire, frozen=True, kw_only=True):
     items: tuple[Suggestion, ...]
 
 
-@request("complete", CompleteParams, CompleteResult, right="drive")
-async def complete(asker: Asker[Host], params: CompleteParams) -> CompleteResult:
-    """Suggest what can be mentioned."""
-    cwd, shell = asker.host.find(params.channel).cwd, asker.host.environment.shell
+@request("complete", right="drive")
+async def complete(asker: Asker[Host], *, channel: str, start: str) -> CompleteResult:
+    """List what can stand after the ``@`` that is being typed.
+
+    Args:
+        channel: The session or chat whose prompt it is.
+        start: What stands after the ``@`` so far.
+    """
+    cwd, shell = asker.host.find(channel).cwd, asker.host.environment.shell
     if shell is None:
         return CompleteResult(items=())
-    return CompleteResult(items=await _looked(lambda: tuple(shell.mentions.suggest(params.start, cwd)), ()))
-
-
-class PreviewMentionsParams(Wire, frozen=True, kw_only=True):
-    """``previewMentions``: what the mentions of a draft would attach, if it were sent now.
-
-    Attributes:
-        channel: The session or chat whose prompt it is.
-        text: The draft, at most 100,000 characters.
-        label: The attachment that is told with its content; absent: none.
-    """
-
-    channel: str
-    text: Annotated[str, msgspec.Meta(max_length=100_000)]
-    label: str | None = None
+    return CompleteResult(items=await _looked(lambda: tuple(shell.mentions.suggest(start, cwd)), ()))
 
 
 class PreviewMentionsResult(Wire, frozen=True, kw_only=True):
@@ -278,25 +224,23 @@ class PreviewMentionsResult(Wire, frozen=True, kw_only=True):
     items: tuple[MentionPreview, ...]
 
 
-@request("previewMentions", PreviewMentionsParams, PreviewMentionsResult, right="drive", since=2)
-async def preview_mentions(asker: Asker[Host], params: PreviewMentionsParams) -> PreviewMentionsResult:
-    """List what the mentions of a draft would attach."""
-    conversation, shell = asker.host.find(params.channel), asker.host.environment.shell
+@request("previewMentions", right="drive")
+async def preview_mentions(
+    asker: Asker[Host], *, channel: str, text: Annotated[str, msgspec.Meta(max_length=100000)], label: str | None = None
+) -> PreviewMentionsResult:
+    """List what the mentions of a draft would attach, if it were sent now.
+
+    Args:
+        channel: The session or chat whose prompt it is.
+        text: The draft, at most 100,000 characters.
+        label: The attachment that is told with its content; absent: none.
+    """
+    conversation, shell = asker.host.find(channel), asker.host.environment.shell
     if shell is None:
         return PreviewMentionsResult(items=())
     nothing: tuple[MessageAttachment, ...] = ()
-    attached = await _looked(lambda: shell.mentions.attach(params.text, conversation.cwd), nothing)
-    return PreviewMentionsResult(items=previews(attached, conversation.agent, params.label))
-
-
-class SuggestPromptsParams(Wire, frozen=True, kw_only=True):
-    """``suggestPrompts``: examples for an empty conversation, made of the cells, tables and errors that there are.
-
-    Attributes:
-        channel: The session's or the chat's channel.
-    """
-
-    channel: str
+    attached = await _looked(lambda: shell.mentions.attach(text, conversation.cwd), nothing)
+    return PreviewMentionsResult(items=previews(attached, conversation.agent, label))
 
 
 class SuggestPromptsResult(Wire, frozen=True, kw_only=True):
@@ -309,10 +253,14 @@ class SuggestPromptsResult(Wire, frozen=True, kw_only=True):
     prompts: tuple[str, ...]
 
 
-@request("suggestPrompts", SuggestPromptsParams, SuggestPromptsResult, right="drive", since=2)
-async def suggest_prompts(asker: Asker[Host], params: SuggestPromptsParams) -> SuggestPromptsResult:
-    """Give examples for an empty conversation."""
-    asker.host.find(params.channel)
+@request("suggestPrompts", right="drive")
+async def suggest_prompts(asker: Asker[Host], *, channel: str) -> SuggestPromptsResult:
+    """Give examples for an empty conversation, made of the cells, tables and errors that there are.
+
+    Args:
+        channel: The session's or the chat's channel.
+    """
+    asker.host.find(channel)
     shell = asker.host.environment.shell
     if shell is None:
         return SuggestPromptsResult(prompts=())

@@ -37,10 +37,6 @@ MOST_FOLDERS = 500
 """Folders of one answer."""
 
 
-class ListSettingsParams(Wire, frozen=True, kw_only=True):
-    """``listSettings``: every setting, where its value comes from, the policy's rules and the trusted folders."""
-
-
 class SettingLayer(Wire, frozen=True, kw_only=True):
     """What another place says of a setting, and does not count.
 
@@ -152,9 +148,9 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
     grants: tuple[ConversationGrant, ...] | None = None
 
 
-@request("listSettings", ListSettingsParams, ListSettingsResult, since=2)
-def list_settings(asker: Asker[Host], _: ListSettingsParams) -> ListSettingsResult:
-    """List every setting, the policy's rules and the trusted folders."""
+@request("listSettings")
+def list_settings(asker: Asker[Host]) -> ListSettingsResult:
+    """List every setting, where its value comes from, the policy's rules and the trusted folders."""
     host = asker.host
     sources = host.environment.sources()
     files, folder = host.policy.files, Path.cwd()
@@ -185,22 +181,16 @@ def list_settings(asker: Asker[Host], _: ListSettingsParams) -> ListSettingsResu
     )
 
 
-class WatchSettingsParams(Wire, frozen=True, kw_only=True):
-    """``watchSettings``: tell this page when what `listSettings` answers changes, or tell it no more.
+@request("watchSettings")
+def watch_settings(asker: Asker[Host], *, on: bool) -> None:
+    """Tell this page when what `listSettings` answers changes, or tell it no more.
 
     While it is on, the kernel says `settingsChanged` a second, at most, after a file or `%config` has changed.
 
-    Attributes:
+    Args:
         on: Whether to tell it.
     """
-
-    on: bool
-
-
-@request("watchSettings", WatchSettingsParams, since=2)
-def watch_settings(asker: Asker[Host], params: WatchSettingsParams) -> None:
-    """Tell this page when what `listSettings` answers changes."""
-    asker.service.notices(SettingsNotices, asker.host).watch(asker.client_id, on=params.on)
+    asker.service.notices(SettingsNotices, asker.host).watch(asker.client_id, on=on)
 
 
 class ChangeSettingParams(Wire, frozen=True, kw_only=True):
@@ -225,7 +215,7 @@ class ChangeSettingParams(Wire, frozen=True, kw_only=True):
     confirmed: str = ""
 
 
-@request("changeSetting", ChangeSettingParams, ChangedResult, since=2)
+@request("changeSetting", ChangeSettingParams, ChangedResult)
 async def change_a_setting(asker: Asker[Host], params: ChangeSettingParams) -> ChangedResult:
     """Change a setting for the user."""
     host, value = asker.host, params.value
@@ -288,46 +278,44 @@ class McpServerChange(Wire, frozen=True, kw_only=True):
     env: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class ChangeMcpServerParams(Wire, frozen=True, kw_only=True):
-    """``changeMcpServer``: add one MCP server to those of the settings, or remove one; the others stay as they are.
+@request("changeMcpServer")
+async def change_mcp_server(
+    asker: Asker[Host],
+    *,
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)],
+    server: McpServerChange | None = None,
+    here: bool = False,
+    confirmed: str = "",
+) -> ChangedResult:
+    """Add one MCP server to those of the settings, or remove one; the others stay as they are.
 
     A new one is answered with a sentence to confirm, and added when that comes back.
 
-    Attributes:
+    Args:
         name: What agents call it.
         server: The server; absent to remove the one of that name.
         here: Whether it holds in this kernel alone; else it is written into the user's file.
         confirmed: The sentence that the user confirmed.
     """
-
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
-    server: McpServerChange | None = None
-    here: bool = False
-    confirmed: str = ""
-
-
-@request("changeMcpServer", ChangeMcpServerParams, ChangedResult, since=2)
-async def change_mcp_server(asker: Asker[Host], params: ChangeMcpServerParams) -> ChangedResult:
-    """Add one MCP server to those of the settings, or remove one."""
     host = asker.host
     now = host.environment.sources()["mcp_servers"]
-    known = (now.value if params.here else now.in_file) or {}
+    known = (now.value if here else now.in_file) or {}
     if not isinstance(known, dict):
         message = f"The MCP servers are in the file {known}."
         raise UsageError(message, hint="Change them there, or reset this setting first.")
     inner = known.get("mcpServers", known)
-    others = {name: each for name, each in inner.items() if name != params.name}
-    was = UNKNOWN if params.here else now.in_file
-    if params.server is None:
-        await _set(host, "mcp_servers", others or None, here=params.here, was=was)
+    others = {key: each for key, each in inner.items() if key != name}
+    was = UNKNOWN if here else now.in_file
+    if server is None:
+        await _set(host, "mcp_servers", others or None, here=here, was=was)
         return ChangedResult()
-    servers = {**others, params.name: _server(params.server)}
+    servers = {**others, name: _server(server)}
     mcp_servers(servers)  # says what makes no sense
-    line = f"{params.server.line.strip():.300}"
-    question = f"Give agents the MCP server “{params.name}” ({line})? New conversations start it, with your rights."
-    if params.confirmed != question:
+    line = f"{server.line.strip():.300}"
+    question = f"Give agents the MCP server “{name}” ({line})? New conversations start it, with your rights."
+    if confirmed != question:
         return ChangedResult(confirm=question)
-    await _set(host, "mcp_servers", servers, here=params.here, was=was)
+    await _set(host, "mcp_servers", servers, here=here, was=was)
     return ChangedResult()
 
 
@@ -350,16 +338,6 @@ def _server(typed: McpServerChange) -> dict[str, Any]:
     return {**server, "env": typed.env} if typed.env else server
 
 
-class ListFoldersParams(Wire, frozen=True, kw_only=True):
-    """``listFolders``: the folders in a folder of the home or the kernel's folder, to choose one.
-
-    Attributes:
-        path: The folder, absolute or with ``~/``; empty for the kernel's current one.
-    """
-
-    path: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
-
-
 class ListFoldersResult(Wire, frozen=True, kw_only=True):
     """The folders in a folder.
 
@@ -376,10 +354,16 @@ class ListFoldersResult(Wire, frozen=True, kw_only=True):
     parent: str | None = None
 
 
-@request("listFolders", ListFoldersParams, ListFoldersResult, since=2)
-async def list_folders(_: Asker[Host], params: ListFoldersParams) -> ListFoldersResult:
-    """List the folders in a folder of the home or the kernel's folder."""
-    return await asyncio.to_thread(_folders_in, params.path)
+@request("listFolders")
+async def list_folders(
+    _: Asker[Host], *, path: Annotated[str, msgspec.Meta(max_length=4000)] = ""
+) -> ListFoldersResult:
+    """The folders in a folder of the home or the kernel's folder, to choose one.
+
+    Args:
+        path: The folder, absolute or with ``~/``; empty for the kernel's current one.
+    """
+    return await asyncio.to_thread(_folders_in, path)
 
 
 def _folders_in(named: str) -> ListFoldersResult:

@@ -11,7 +11,7 @@ import msgspec
 from agentnb.agent.catalog import find
 from agentnb.comm.answers import Count
 from agentnb.comm.request_table import Asker, request
-from agentnb.comm.session_requests import SessionChannels, channels_of
+from agentnb.comm.session_requests import TabChannels, channels_of
 from agentnb.errors import LogUnavailable, SessionError, UsageError
 from agentnb.host.history.arrangement import LONGEST_TITLE
 from agentnb.host.history.restore import recorder_of
@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import Configuration
     from agentnb.log.record import SessionRecord
     from agentnb.log.store import Store
-
-
-class ListAgentSessionsParams(Wire, frozen=True, kw_only=True):
-    """``listAgentSessions``: the sessions that an agent keeps itself and the log does not have (ACP ``session/list``).
-
-    The agent is started for it where it does not run.
-
-    Attributes:
-        agent: Its name in the catalogue.
-        everywhere: Those of all folders; otherwise those of the kernel's folder.
-        cursor: Where the page begins: the `cursor` of the page before.
-    """
-
-    agent: str
-    everywhere: bool = False
-    cursor: str | None = None
 
 
 class AgentKeptSession(Wire, frozen=True, kw_only=True):
@@ -72,13 +56,23 @@ class ListAgentSessionsResult(Wire, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-@request("listAgentSessions", ListAgentSessionsParams, ListAgentSessionsResult, since=2)
-async def list_agent_sessions(asker: Asker[Host], params: ListAgentSessionsParams) -> ListAgentSessionsResult:
-    """List the sessions that an agent keeps itself and the log does not have."""
+@request("listAgentSessions")
+async def list_agent_sessions(
+    asker: Asker[Host], *, agent: str, everywhere: bool = False, cursor: str | None = None
+) -> ListAgentSessionsResult:
+    """List the sessions that an agent keeps itself and the log does not have (ACP ``session/list``).
+
+    The agent is started for it where it does not run.
+
+    Args:
+        agent: Its name in the catalogue.
+        everywhere: Those of all folders; otherwise those of the kernel's folder.
+        cursor: Where the page begins: the `cursor` of the page before.
+    """
     host = asker.host
-    asked = _configuration(host, params.agent, Path.cwd())
-    page = await listed(host, asked, None if params.everywhere else str(asked.cwd), params.cursor)
-    known = await asyncio.to_thread(_known, host, params.agent, [each.session_id for each in page.sessions])
+    asked = _configuration(host, agent, Path.cwd())
+    page = await listed(host, asked, None if everywhere else str(asked.cwd), cursor)
+    known = await asyncio.to_thread(_known, host, agent, [each.session_id for each in page.sessions])
     theirs = [each for each in page.sessions if each.session_id not in known]
     theirs = [each for each in theirs if holder(host, asked.spec, each.session_id) is None]
     return ListAgentSessionsResult(sessions=tuple(map(_agent_session, theirs)), cursor=page.next_cursor)
@@ -89,32 +83,25 @@ def _agent_session(kept: Kept) -> AgentKeptSession:
     return AgentKeptSession(id=kept.session_id, title=kept.title, cwd=kept.cwd, modified_at=modified_at)
 
 
-class OpenAgentSessionParams(Wire, frozen=True, kw_only=True):
-    """``openAgentSession``: open a session that an agent keeps itself, in a tab of its own (ACP ``session/load``).
+@request("openAgentSession")
+async def open_agent_session(
+    asker: Asker[Host], *, agent: str, id: str, cwd: str | None = None, title: str | None = None
+) -> TabChannels:
+    """Open a session that an agent keeps itself, in a tab of its own (ACP ``session/load``).
 
     From then on the log keeps it, too. Its folder becomes the workspace: it must be in the kernel's folder, or one in
     which the log has conversations.
 
-    Attributes:
+    Args:
         agent: The agent's name in the catalogue.
         id: The agent's id of the session.
         cwd: Its folder, as the agent says; the kernel's where absent.
         title: Its title, as the agent says.
     """
-
-    agent: str
-    id: str
-    cwd: str | None = None
-    title: str | None = None
-
-
-@request("openAgentSession", OpenAgentSessionParams, SessionChannels, since=2)
-async def open_agent_session(asker: Asker[Host], params: OpenAgentSessionParams) -> SessionChannels:
-    """Open a session that an agent keeps itself, in a tab of its own."""
-    cwd = await asyncio.to_thread(_workspace, asker.host, params.cwd)
-    title = " ".join((params.title or "").split())[:LONGEST_TITLE] or None
-    configuration = _configuration(asker.host, params.agent, cwd)
-    return channels_of(await opened(asker.host, configuration, params.id, title=title))
+    folder = await asyncio.to_thread(_workspace, asker.host, cwd)
+    words = " ".join((title or "").split())[:LONGEST_TITLE] or None
+    configuration = _configuration(asker.host, agent, folder)
+    return channels_of(await opened(asker.host, configuration, id, title=words))
 
 
 def _configuration(host: Host, agent: str, cwd: Path) -> Configuration:
@@ -146,10 +133,6 @@ def _workspace(host: Host, named: str | None) -> Path:
     )
 
 
-class MeasureStorageParams(Wire, frozen=True, kw_only=True):
-    """``measureStorage``: how much agentnb keeps on disk, by kind, agent and folder."""
-
-
 class KeptStorage(Wire, frozen=True, kw_only=True):
     """How much of one kind, agent or folder is kept.
 
@@ -178,9 +161,9 @@ class MeasureStorageResult(Wire, frozen=True, kw_only=True):
     rows: tuple[KeptStorage, ...]
 
 
-@request("measureStorage", MeasureStorageParams, MeasureStorageResult, since=2)
-async def measure_storage(asker: Asker[Host], _: MeasureStorageParams) -> MeasureStorageResult:
-    """Say how much agentnb keeps on disk."""
+@request("measureStorage")
+async def measure_storage(asker: Asker[Host]) -> MeasureStorageResult:
+    """Measure how much agentnb keeps on disk, by kind, agent and folder."""
     store = await _store(asker.host)
     rows = await asyncio.to_thread(measured, store)
     return MeasureStorageResult(path=str(store.path), rows=tuple(KeptStorage(**row._asdict()) for row in rows))
@@ -219,7 +202,7 @@ class ChangeStorageResult(Wire, frozen=True, kw_only=True):
     count: Count
 
 
-@request("changeStorage", ChangeStorageParams, ChangeStorageResult, since=2)
+@request("changeStorage", ChangeStorageParams, ChangeStorageResult)
 async def change_storage(asker: Asker[Host], params: ChangeStorageParams) -> ChangeStorageResult:
     """Compact, check, repair, export or import the log, or delete conversations of it."""
     store = await _store(asker.host)

@@ -37,7 +37,7 @@ class Window(NamedTuple):
         return str(self.current) if self.oldest == self.current else f"{self.oldest} to {self.current}"
 
 
-WINDOW = Window(oldest=1, current=2)
+WINDOW = Window(oldest=3, current=3)
 """The versions that this agentnb speaks, in the kernel and in the page."""
 
 INTRODUCED: dict[str, int] = {name: kind.since for name, kind in ACTIONS.items()}

@@ -101,7 +101,11 @@ function cellChange(store: Store, changeset: string, change: Change, given: Map<
   if (known) return known;
   const invoke = async (operationId: "keep" | "undo"): Promise<string> => {
     const target = { kind: "resource", resource: id } as const;
-    const { conflicts, message } = await store.request("invokeChangesetOperation", { changeset, operationId, target });
+    const { conflicts, message } = await store.request("invokeChangesetOperation", {
+      channel: changeset,
+      operationId,
+      target,
+    });
     if (!conflicts?.length) return "";
     return `${line(message, 300)} Choose with Review below the turn, in the chat.`.trim();
   };

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentnb.agent.catalog import find
+from agentnb.comm.client import ACTIONS
 from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.state import (
@@ -39,7 +40,7 @@ def wire_bytes(chunks: int, rate: int) -> int:
     sent: list[int] = []
 
     def send(_client_id: str, message: dict[str, object], _buffers: tuple[bytes, ...] = ()) -> None:
-        if message.get("method") == "actions":
+        if message.get("method") == ACTIONS:
             sent.append(len(encode({**message, "to": CLIENT})))
         page.incoming.append(message)
 

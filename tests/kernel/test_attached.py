@@ -11,6 +11,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from agentnb.comm import __file__ as comm_package
 from agentnb.comm.blocked_time import ASK_SECONDS
+from agentnb.comm.request_table import wire_name
+from agentnb.state.versions import WINDOW
 from tests.kernel.running_kernel import WAIT_S
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ while counted != (counted := frontend.blocked_seconds()):
     await asyncio.sleep(0.01)
 counted
 """
-HELLO = {"protocolVersions": [1], "lastSeen": {}, "visible": True}
+HELLO = {"protocolVersions": [WINDOW.current], "visible": True}
 
 
 @pytest.fixture
@@ -57,7 +59,8 @@ def model(kernel: RunningKernel) -> str:
 
 
 def said(method: str, **more: object) -> dict[str, object]:
-    return {"jsonrpc": "2.0", "v": 1, "clientId": "page-1", "method": method, "params": {}, **more}
+    version, name = WINDOW.current, wire_name(method)
+    return {"jsonrpc": "2.0", "v": version, "clientId": "page-1", "method": name, "params": {}, **more}
 
 
 def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKernel, model: str) -> None:
@@ -132,19 +135,19 @@ def test_a_streaming_text_comes_in_short_messages(kernel: RunningKernel, model: 
     """To a page that accepts them: without channel and part, and without the header of a request."""
     kernel.say(model, said("initialize", id=1, params={**HELLO, "accepts": ["text"]}))
     tab = kernel.run("session = agentnb.start()\nsession.tab_id").values[0].strip("'")
-    kernel.say(model, said("subscribe", id=2, params={"channels": [f"eliza:/{tab}/chat"]}))
+    kernel.say(model, said("subscribe", id=2, params={"channel": f"eliza:/{tab}/chat"}))
     kernel.run("turn = session.prompt('/slow 100000 10')", console=True)  # nobody waits for the turn's end
     acknowledged: set[int] = set()
 
     def texts() -> list[dict[str, Any]]:
         flushes = [(message, message["content"]["data"].get("content", {})) for message in kernel.comm_messages]
         for _, flush in flushes:
-            if flush.get("method") == "actions" and flush["params"]["flush"] not in acknowledged:
+            if flush.get("method") == wire_name("actions") and flush["params"]["flush"] not in acknowledged:
                 acknowledged.add(flush["params"]["flush"])
                 seen = {each["channel"]: each["index"] for each in flush["params"]["envelopes"]}
-                seen |= {uri: each["fromIndex"] for uri, each in flush["params"].get("snapshots", {}).items()}
+                seen |= {each["resource"]: each["fromSeq"] for each in flush["params"].get("snapshots", [])}
                 kernel.say(model, said("ack", params={"flush": flush["params"]["flush"], "seen": seen}))
-        return [message for message, flush in flushes if flush.get("method") == "text"]
+        return [message for message, flush in flushes if flush.get("method") == wire_name("text")]
 
     kernel.until(lambda: bool(texts()))
     message = texts()[0]

@@ -19,7 +19,7 @@ import pytest
 from websockets.exceptions import WebSocketException
 from websockets.frames import Opcode
 
-from agentnb.ahp.server import Limits
+from agentnb.ahp.server import ServingLimits
 from tests.kernel.running_kernel import RunningKernel
 from tests.unit.ahp.client import Client
 from tests.unit.ahp.test_bad_input import frame, raw
@@ -119,7 +119,7 @@ def test_a_crowd_of_connections_is_held_off_in_bounded_memory(kernel: RunningKer
     # What is loaded at the first turn, and the first connections, counts for what was there before.
     kernel.run("await session.prompt('/flood 2000')")
     before, files = process.memory_info().rss, process.num_fds()
-    limits, crowd = Limits(), Crowd(place, many)
+    limits, crowd = ServingLimits(), Crowd(place, many)
     most = 0
     ask = json.dumps({"jsonrpc": "2.0", "id": 9, "method": "subscribe", "params": {"channel": "ahp-root://"}}).encode()
     held: list[socket.socket] = []

@@ -4,11 +4,11 @@
  */
 import { batch, signal } from "@preact/signals";
 import { reduceChangeset, reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
+import type { ChannelSnapshot } from "../state/requests.gen.ts";
 import type { Action, Envelope, RootState } from "../state/types.gen.ts";
 import { isChanges, ROOT } from "../view/identity.ts";
 import type { Refusal } from "../view/store.ts";
 import { ChannelStore, type Reduce } from "./channel.ts";
-import { isReplay, isSnapshot } from "./messages.ts";
 
 export { ROOT };
 /** Whose gap it is when a message was unreadable: it may have been about any channel. */
@@ -80,23 +80,16 @@ export class Channels implements Iterable<AnyChannel> {
     return (root?.sessions ?? []).map((session) => session.resource);
   }
 
-  /** Snapshots and replays, as `initialize`, `subscribe` and flushes have them. */
-  take(channels: Record<string, unknown>): void {
+  take(snapshots: readonly ChannelSnapshot[]): void {
     batch(() => {
-      for (const [uri, update] of Object.entries(channels)) {
-        if (isSnapshot(update)) {
-          this.of(uri).restore(update.snapshot, update.fromIndex, update.answered, update.earlier);
-          this.#missing(uri, update.gap);
-        } else if (isReplay(update)) this.apply(update.replay);
-        else {
-          this.#says.log(`The kernel sent neither snapshot nor replay for ${uri}.`);
-          this.#missing(uri, UNREADABLE);
-        }
+      for (const { resource, state, fromSeq, answered, earlier, gap } of snapshots) {
+        this.of(resource).restore(state, fromSeq, answered, earlier);
+        this.#missing(resource, gap);
       }
     });
   }
 
-  apply(envelopes: Envelope[]): void {
+  apply(envelopes: readonly Envelope[]): void {
     const touched = new Set<AnyChannel>();
     const holes: Record<string, number> = {};
     for (const envelope of envelopes) {
@@ -109,6 +102,12 @@ export class Channels implements Iterable<AnyChannel> {
     }
     for (const channel of touched) channel.show();
     if (Object.keys(holes).length > 0) this.#says.resync(holes);
+  }
+
+  /** What the kernel said of this channel is not of the protocol. */
+  unreadableAt(uri: string): void {
+    this.#says.log(`The kernel sent no snapshot of ${uri}.`);
+    this.#missing(uri, UNREADABLE);
   }
 
   /** The kernel said something that is not of the protocol: asks once for everything anew. */

@@ -25,7 +25,7 @@ import { Channels, ROOT } from "./channels.ts";
 import { Contents, changeText, pieces, RANGE } from "./contents.ts";
 import { Exchange, type Wire } from "./exchange.ts";
 import { Handshake } from "./handshake.ts";
-import { type Initialized, isFlush, isText } from "./messages.ts";
+import { type Initialized, isFlush, isPong, isText } from "./messages.ts";
 import { Presence } from "./presence.ts";
 import { announceLive, onLive } from "./surroundings.ts";
 import { Acknowledgements, ContinuedText } from "./text.ts";
@@ -170,8 +170,8 @@ class PageClient implements Client {
     return new Blob(await pieces((offset) => this.#range("readFile", { channel, path, offset })));
   }
 
-  change(changeset: string, id: string, side: Side): Promise<ChangeText> {
-    const of = { changeset, id, side, length: RANGE };
+  change(channel: string, id: string, side: Side): Promise<ChangeText> {
+    const of = { channel, id, side, length: RANGE };
     return changeText((first) => this.#range("readChange", { ...of, first }));
   }
 
@@ -252,8 +252,8 @@ class PageClient implements Client {
     this.#presence.answered();
     this.refusal.value = undefined;
     if (result.time !== undefined) this.ahead.value = result.time - Date.now();
-    this.kernelAccess = result.kernel === "run" ? "run" : "off";
-    if (isObject(result.drafts)) this.drafts.value = result.drafts as Record<string, string>;
+    this.kernelAccess = result.kernel ?? "off";
+    if (result.drafts) this.drafts.value = result.drafts;
     this.#handshake.notice();
     this.#presence.stand();
     if (isRemote(this.root.peek())) return; // it is in no other chat's place
@@ -269,7 +269,7 @@ class PageClient implements Client {
     } else if (method === "draft") this.#drafted(params);
     else if (method === "sessionsChanged") this.sessionsChanged.value = params;
     else if (method === "settingsChanged") this.settingsChanged.value = params;
-    else if (method === "pong" && isObject(params)) this.#presence.pong(params);
+    else if (method === "pong" && isPong(params)) this.#presence.pong(params);
     else this.#misunderstood(method);
   }
 
@@ -281,7 +281,7 @@ class PageClient implements Client {
     if (this.#handshake.waits) return; // it may be of a kernel that we do not know yet; it comes again
     if (isFlush(flush)) {
       batch(() => {
-        this.#channels.take(flush.snapshots ?? {});
+        this.#channels.take(flush.snapshots ?? []);
         this.#channels.apply(flush.envelopes);
       });
       this.#text.remember(flush);

@@ -1,7 +1,7 @@
 /** The wire in both directions: what is said, what is asked and answered, and whether the kernel's end is still there. */
 import { WINDOW } from "../state/tables.gen.ts";
 import { uuid } from "../uuid.ts";
-import { type Outgoing, Refused, read } from "./messages.ts";
+import { type Outgoing, Refused, read, wireName } from "./messages.ts";
 import type { Manager } from "./surroundings.ts";
 
 const CLOSED = "The widget was closed.";
@@ -67,7 +67,7 @@ export class Exchange {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#send({ ...this.#head, id, method, params });
+      this.#send({ ...this.#head, id, method: wireName(method), params });
     });
   }
 
@@ -76,7 +76,7 @@ export class Exchange {
   }
 
   notify(method: string, params: unknown): void {
-    this.#send({ ...this.#head, method, params });
+    this.#send({ ...this.#head, method: wireName(method), params });
   }
 
   /** Waits for the answer no longer. */

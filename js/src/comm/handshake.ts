@@ -1,15 +1,11 @@
 /** Introduces the page to the kernel and asks for the channels that its views follow, again until it is answered. */
 import { batch, signal } from "@preact/signals";
+import { isAnswer } from "../state/answers.ts";
 import { WINDOW } from "../state/tables.gen.ts";
 import { isChanges, sessionChannel } from "../view/identity.ts";
 import { type Channels, ROOT } from "./channels.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Initialized, isInitialized, Refused, speaks, UNSUPPORTED_VERSION, versions } from "./messages.ts";
-
-interface Subscribed {
-  channels: Record<string, unknown>;
-  missing?: string[];
-}
+import { type Initialized, Refused, speaks, UNKNOWN_SESSION, UNSUPPORTED_VERSION, versions } from "./messages.ts";
 
 interface Then {
   /** Whether the page can be seen. */
@@ -51,16 +47,19 @@ export class Handshake {
     this.#initializing = this.#exchange.nextId;
     const hostId = this.hostId.peek();
     this.#saidVisible = this.#then.visible();
-    this.#exchange
-      .request<unknown>("initialize", {
-        protocolVersions: versions(),
-        lastSeen: this.#channels.seen,
-        visible: this.#saidVisible,
-        accepts: ["text"],
-        ...(hostId === undefined ? {} : { hostId }),
-      })
-      .then((result) => this.#initialized(result))
-      .catch((error: Error) => this.#refused(error)); // and is tried again
+    const followed = [...this.#subscribed];
+    const introduction = {
+      protocolVersions: versions(),
+      initialSubscriptions: followed,
+      visible: this.#saidVisible,
+      accepts: ["text"],
+    };
+    const answer =
+      hostId === undefined
+        ? this.#exchange.request<unknown>("initialize", introduction)
+        : this.#exchange.request<unknown>("reconnect", { ...introduction, hostId, lastSeen: this.#channels.seen });
+    // What is refused is tried again.
+    answer.then((result) => this.#initialized(result, followed)).catch((error: Error) => this.#refused(error));
   }
 
   /** Has the kernel send this channel, from now on. */
@@ -86,7 +85,7 @@ export class Handshake {
    * Whether the kernel sends a page in sight less than it follows: it takes the page for hidden, or has begun anew with it.
    * `sent` has what it sends, by channel.
    */
-  isForgotten(sent: Record<string, number>): boolean {
+  isForgotten(sent: Readonly<Record<string, number>>): boolean {
     const open = new Set(this.#channels.sessions);
     const followed = [...this.#subscribed].filter((uri) => !isChanges(uri) && open.has(sessionChannel(uri)));
     const gaps = this.#channels.gaps.peek();
@@ -104,17 +103,28 @@ export class Handshake {
     this.#subscribe(back);
   }
 
-  #subscribe(channels: string[]): void {
-    if (channels.length === 0) return;
-    for (const uri of channels) this.#unanswered.add(uri);
-    this.#exchange
-      .request<Subscribed>("subscribe", { channels })
-      .then((result) => {
-        for (const uri of channels) this.#unanswered.delete(uri);
-        this.#channels.take(result.channels);
-        for (const uri of result.missing ?? []) if (!this.#closed.has(uri)) this.#channels.closed(uri);
-      })
-      .catch((error: Error) => this.#exchange.log(error.message));
+  #subscribe(channels: readonly string[]): void {
+    for (const channel of channels) {
+      this.#unanswered.add(channel);
+      this.#exchange
+        .request<unknown>("subscribe", { channel })
+        .then((result) => {
+          this.#unanswered.delete(channel);
+          if (isAnswer("subscribe", result)) this.#channels.take([result.snapshot]);
+          else this.#channels.unreadableAt(channel);
+        })
+        .catch((error: Error) => this.#notSubscribed(channel, error));
+    }
+  }
+
+  #notSubscribed(channel: string, error: Error): void {
+    if (!(error instanceof Refused) || error.code !== UNKNOWN_SESSION) return this.#exchange.log(error.message);
+    this.#unanswered.delete(channel);
+    this.#missing([channel]);
+  }
+
+  #missing(channels: readonly string[]): void {
+    for (const uri of channels) if (!this.#closed.has(uri)) this.#channels.closed(uri);
   }
 
   #refused(error: Error): void {
@@ -122,8 +132,9 @@ export class Handshake {
     this.#exchange.log(error.message);
   }
 
-  #initialized(result: unknown): void {
-    if (!isInitialized(result)) return this.#exchange.log("The kernel's answer to initialize is not of the protocol.");
+  #initialized(result: unknown, followed: readonly string[]): void {
+    if (!isAnswer("initialize", result))
+      return this.#exchange.log("The kernel's answer to initialize is not of the protocol.");
     if (!speaks(result.protocolVersion)) return this.#refused(wrongVersion(result.protocolVersion));
     this.#exchange.version = result.protocolVersion;
     this.#initializing = undefined;
@@ -132,13 +143,16 @@ export class Handshake {
     batch(() => {
       if (isNew) this.#channels.clear();
       this.hostId.value = result.hostId;
-      this.#channels.take(result.channels);
+      this.#channels.take(result.snapshots);
+      this.#channels.apply(result.actions ?? []);
+      this.#missing(result.missing);
+      for (const uri of followed) this.#unanswered.delete(uri);
       this.#then.introduced(result);
     });
     // What was said of it meanwhile may have come to the kernel first, over another of its shells: it knew no such page then.
     const visible = this.#then.visible();
     if (visible !== this.#saidVisible) this.#exchange.notify("visibility", { visible });
-    this.#subscribe([...this.#subscribed].filter((uri) => !(uri in result.channels)));
+    this.#subscribe([...this.#subscribed].filter((uri) => !followed.includes(uri)));
     if (!isNew) this.#sendPendingAgain();
   }
 

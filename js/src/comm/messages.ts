@@ -1,13 +1,21 @@
 /**
- * The messages between page and kernel: JSON-RPC 2.0 objects with the protocol's version (docs/reference/protocol.md).
+ * The messages between page and kernel: those of the Agent Host Protocol, and ours (docs/reference/protocol.md).
  * Whatever comes in is checked here; what does not fit is dropped and logged once, and never breaks the channel.
  */
+import { type Answer, fits } from "../state/answers.ts";
 import { isEnvelope, isIndex, isObject } from "../state/guard.ts";
+import { type ActionsParams, AHP_METHODS, type PongParams } from "../state/requests.gen.ts";
 import { WINDOW } from "../state/tables.gen.ts";
-import type { Envelope } from "../state/types.gen.ts";
 
 /** The error that says that page and kernel have no version in common. */
 export const UNSUPPORTED_VERSION = -32010;
+/** The error that says that there is no such channel. */
+export const UNKNOWN_SESSION = -32001;
+
+const OURS = "x-agentnb/";
+
+/** The name of a method on the wire: that of the Agent Host Protocol, or one of ours. */
+export const wireName = (method: string): string => (AHP_METHODS.has(method) ? method : OURS + method);
 
 export interface Outgoing {
   jsonrpc: "2.0";
@@ -18,39 +26,8 @@ export interface Outgoing {
   id?: number;
 }
 
-export interface Snapshot {
-  snapshot: unknown;
-  fromIndex: number;
-  /** This page's own actions that are in it: no echo of them will come. */
-  answered?: number[];
-  /** How many of a chat's first turns it leaves out; they are fetched. */
-  earlier?: number;
-  /** What of it could not be recovered, and why. */
-  gap?: string;
-}
-
-export interface Replay {
-  replay: Envelope[];
-}
-
-export interface Initialized {
-  protocolVersion: number;
-  hostId: string;
-  capabilities: Record<string, unknown>;
-  channels: Record<string, Snapshot | Replay>;
-  /** What other windows have typed and not sent, by chat. */
-  drafts?: unknown;
-  /** What the kernel's clock shows, in milliseconds since 1970. */
-  time?: number;
-  /** The kernel access of a new conversation for which nobody chooses one. */
-  kernel?: unknown;
-}
-
-export interface Flush {
-  flush: number;
-  envelopes: Envelope[];
-  snapshots?: Record<string, Snapshot>;
-}
+/** The answer to `initialize` and to `reconnect`. */
+export type Initialized = Answer<"initialize">;
 
 /** A flush that only continues a text; `like` is the flush that named channel, turn and part. */
 export type Text = [flush: number, like: number, first: number, index: number, content: string, time?: number];
@@ -82,8 +59,10 @@ export const speaks = (version: unknown): version is number => versions().some((
 export function read(message: unknown, clientId: string): Incoming | undefined {
   if (!isObject(message) || message.to !== clientId) return undefined;
   if (!speaks(message.v) && !isRefusal(message)) return undefined;
-  if (typeof message.method === "string")
-    return { kind: "notification", method: message.method, params: message.params };
+  if (typeof message.method === "string") {
+    const method = message.method.startsWith(OURS) ? message.method.slice(OURS.length) : message.method;
+    return { kind: "notification", method, params: message.params };
+  }
   if (typeof message.id !== "number") return undefined;
   if (isObject(message.error)) return { kind: "error", id: message.id, ...readError(message.error) };
   return { kind: "result", id: message.id, result: message.result };
@@ -98,26 +77,9 @@ function readError(error: Json): { code: number; message: string } {
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-export const isSnapshot = (value: unknown): value is Snapshot =>
-  isObject(value) &&
-  isObject(value.snapshot) &&
-  isCount(value.fromIndex) &&
-  (value.answered === undefined || (Array.isArray(value.answered) && value.answered.every(isCount))) &&
-  (value.earlier === undefined || isCount(value.earlier)) &&
-  (value.gap === undefined || typeof value.gap === "string");
+export const isFlush = (value: unknown): value is ActionsParams => fits(value, "ActionsParams");
 
-export const isReplay = (value: unknown): value is Replay =>
-  isObject(value) && Array.isArray(value.replay) && value.replay.every(isEnvelope);
-
-export function isFlush(value: unknown): value is Flush {
-  return (
-    isObject(value) &&
-    isCount(value.flush) &&
-    Array.isArray(value.envelopes) &&
-    value.envelopes.every(isEnvelope) &&
-    (value.snapshots === undefined || (isObject(value.snapshots) && Object.values(value.snapshots).every(isSnapshot)))
-  );
-}
+export const isPong = (value: unknown): value is PongParams => fits(value, "PongParams");
 
 export function isText(value: unknown): value is Text {
   if (!Array.isArray(value) || !isCount(value[0]) || !isCount(value[1])) return false;
@@ -125,10 +87,3 @@ export function isText(value: unknown): value is Text {
   const action = { type: "chat/delta", turnId: "", partId: "", content, time };
   return isIndex(first) && isEnvelope({ channel: "", first, index, action });
 }
-
-export const isInitialized = (value: unknown): value is Initialized =>
-  isObject(value) &&
-  Number.isSafeInteger(value.protocolVersion) &&
-  typeof value.hostId === "string" &&
-  isObject(value.channels) &&
-  (value.time === undefined || isCount(value.time));

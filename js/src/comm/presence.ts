@@ -1,6 +1,6 @@
 /** How the page stands to its kernel: asks now and then whether it hears, and works out what the reader should know. */
 import { type ReadonlySignal, signal } from "@preact/signals";
-import { isObject } from "../state/guard.ts";
+import type { PongParams } from "../state/requests.gen.ts";
 import type { Connection } from "../view/store.ts";
 import type { Channels } from "./channels.ts";
 import type { Exchange } from "./exchange.ts";
@@ -22,7 +22,7 @@ export class Presence {
   #pulse = new Pulse();
   #wasCut = false;
   #restarts = false;
-  #ahead: Record<string, number> = {};
+  #ahead: Readonly<Record<string, number>> = {};
   #ends: (() => void)[];
 
   constructor(exchange: Exchange, channels: Channels, handshake: Handshake, views: Views, manager?: Manager) {
@@ -69,8 +69,8 @@ export class Presence {
   }
 
   /** Our words come through. After a silence, or a cut, some of them may not have, and some of the kernel's neither. */
-  pong({ hostId, indexes }: Record<string, unknown>): void {
-    this.#ahead = isObject(indexes) ? (indexes as Record<string, number>) : {};
+  pong({ hostId, indexes }: PongParams): void {
+    this.#ahead = indexes ?? {};
     const isForgotten = this.#views.visible && this.#handshake.isForgotten(this.#ahead);
     const again = this.answered() || this.#wasCut || isForgotten;
     if (again || hostId !== this.#handshake.hostId.peek()) this.#handshake.initialize();

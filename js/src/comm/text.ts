@@ -1,6 +1,7 @@
 /** Flushes that only continue a text (`text`): what they stand for, and acknowledging them together. */
+import type { ActionsParams } from "../state/requests.gen.ts";
 import type { Action, Envelope } from "../state/types.gen.ts";
-import type { Flush, Text } from "./messages.ts";
+import type { Text } from "./messages.ts";
 
 const ACK_MS = 1_000;
 const DELTA = /^chat\/(delta|reasoning)$/;
@@ -14,7 +15,7 @@ export class ContinuedText {
     this.#flush = 0;
   }
 
-  remember({ flush, envelopes }: Flush): void {
+  remember({ flush, envelopes }: ActionsParams): void {
     const last = envelopes.at(-1);
     if (!last || flush <= this.#flush || !DELTA.test(last.action.type)) return;
     this.#flush = flush;

@@ -5,6 +5,13 @@ import type {
   JsonObject,
 } from "./types.gen.ts";
 
+/** `actions`: one flush, with what the page has not seen of all its channels. */
+export interface ActionsParams {
+  readonly flush: number;
+  readonly envelopes: readonly Envelope[];
+  readonly snapshots?: readonly ChannelSnapshot[];
+}
+
 /** A session that an agent keeps itself. */
 export interface AgentKeptSession {
   readonly id: string;
@@ -34,7 +41,7 @@ export interface ChangeConflict {
   readonly merged?: string;
 }
 
-/** `changeMcpServer`: add one MCP server to those of the settings, or remove one; the others stay as they are. */
+/** Add one MCP server to those of the settings, or remove one; the others stay as they are. */
 export interface ChangeMcpServerParams {
   readonly name: string;
   readonly server?: McpServerChange;
@@ -50,7 +57,7 @@ export interface ChangeOwnAgentParams {
   readonly confirmed?: string;
 }
 
-/** `changePolicy`: the user changes a rule or a trusted folder of the own policy file in the page. */
+/** The user changes a rule or a trusted folder of the own policy file in the page. */
 export interface ChangePolicyParams {
   readonly action: "add" | "remove" | "revoke" | "trust" | "untrust";
   readonly rule?: Rule;
@@ -71,7 +78,7 @@ export interface ChangeSettingParams {
   readonly confirmed?: string;
 }
 
-/** `changeSkillTrust`: the user trusts the skills of an installed package, refuses them, or trusts them no more. */
+/** The user trusts the skills of an installed package, refuses them, or trusts them no more. */
 export interface ChangeSkillTrustParams {
   readonly action: "refuse" | "revoke" | "trust";
   readonly package: string;
@@ -104,17 +111,17 @@ export interface ChangedResult {
   readonly confirm?: string;
 }
 
-/** What brings a page up to date on one channel: its whole state, or the envelopes that the page lacks. */
-export interface ChannelUpdate {
-  readonly snapshot?: JsonObject;
-  readonly fromIndex?: number;
+/** The whole state of a channel (AHP `Snapshot`), and what a page must know beside it. */
+export interface ChannelSnapshot {
+  readonly resource: string;
+  readonly state: JsonObject;
+  readonly fromSeq: number;
   readonly answered?: readonly number[];
   readonly earlier?: number;
   readonly gap?: string;
-  readonly replay?: readonly Envelope[];
 }
 
-/** `checkAgent`: start an agent for a moment, open a session in an empty folder, and say how it is. */
+/** Start an agent for a moment, open a session in an empty folder, and say how it is. */
 export interface CheckAgentParams {
   readonly agent: string;
 }
@@ -129,7 +136,7 @@ export interface CheckAgentResult {
   readonly models?: readonly string[];
 }
 
-/** `complete`: what can stand after the `@` that is being typed. */
+/** List what can stand after the `@` that is being typed. */
 export interface CompleteParams {
   readonly channel: string;
   readonly start: string;
@@ -148,24 +155,31 @@ export interface ConversationGrant {
   readonly text: string;
 }
 
-/** `createSession`: a new tab. */
+/** Open a new tab, whose id the page makes. */
 export interface CreateSessionParams {
   readonly agent?: string;
   readonly tabId?: string;
   readonly kernel?: "look" | "off" | "run";
+  readonly reuse?: boolean;
 }
 
-/** `deleteSession`: delete a session from the log for good, with what its turns changed. */
+/** Delete a session from the log for good, with what its turns changed. */
 export interface DeleteSessionParams {
   readonly channel: string;
 }
 
-/** `disposeSession`: close a tab and free the agent's session. */
+/** Close a tab and free the agent's session. */
 export interface DisposeSessionParams {
   readonly channel: string;
 }
 
-/** `duplicateSession`: copy a session of the log, so that it can go on in two ways. */
+/** `draft`: the text that is typed, and not sent, in a tab of a window; empty when there is none. */
+export interface DraftParams {
+  readonly channel: string;
+  readonly text: string;
+}
+
+/** Copy a session of the log, so that it can go on in two ways. */
 export interface DuplicateSessionParams {
   readonly channel: string;
 }
@@ -191,7 +205,7 @@ export interface ExportSessionResult {
   readonly text: string;
 }
 
-/** `fetchContent`: a range of large content, as the answer's one binary buffer. */
+/** A range of large content, as the answer's one binary buffer. */
 export interface FetchContentParams {
   readonly channel: string;
   readonly uri: string;
@@ -206,7 +220,7 @@ export interface FetchContentResult {
   readonly size: number;
 }
 
-/** `fetchModule`: a part of the front end that is not loaded at once, as the answer's one binary buffer. */
+/** A part of the front end that is not loaded at once, as the answer's one binary buffer. */
 export interface FetchModuleParams {
   readonly name: string;
 }
@@ -216,7 +230,7 @@ export interface FetchModuleResult {
   readonly size: number;
 }
 
-/** `fetchTurns`: older turns of a chat (AHP `fetchTurns`). */
+/** Older turns of a chat (AHP `fetchTurns`). */
 export interface FetchTurnsParams {
   readonly channel: string;
   readonly before?: string;
@@ -239,16 +253,15 @@ export interface FileEntry {
   readonly size?: number;
 }
 
-/** `forkSession`: copy a session into a tab of its own, where its agent can (`agentProcess.fork`). */
+/** Copy a session into a tab of its own, where its agent can (`agentProcess.fork`). */
 export interface ForkSessionParams {
   readonly channel: string;
 }
 
-/** `initialize`: a page is ready and says what it has seen. */
+/** `initialize`: a page is ready, and follows these channels (AHP `initialize`). */
 export interface InitializeParams {
   readonly protocolVersions: readonly number[];
-  readonly lastSeen?: Readonly<Record<string, number>>;
-  readonly hostId?: string;
+  readonly initialSubscriptions?: readonly string[];
   readonly visible?: boolean;
   readonly accepts?: readonly string[];
 }
@@ -257,22 +270,23 @@ export interface InitializeParams {
 export interface InitializeResult {
   readonly protocolVersion: number;
   readonly hostId: string;
-  readonly capabilities: JsonObject;
-  readonly channels: Readonly<Record<string, ChannelUpdate>>;
+  readonly snapshots: readonly ChannelSnapshot[];
+  readonly missing: readonly string[];
   readonly drafts?: Readonly<Record<string, string>>;
   readonly time?: number;
   readonly kernel?: "off" | "run";
+  readonly actions?: readonly Envelope[];
 }
 
-/** `installAgent`: run the command that installs an agent; the user saw it and agreed. */
+/** Run the command that installs an agent; the user saw it and agreed. */
 export interface InstallAgentParams {
   readonly agent: string;
   readonly command: string;
 }
 
-/** `invokeChangesetOperation`: undo, redo or keep changes (AHP `invokeChangesetOperation`). */
+/** Undo, redo or keep changes (AHP `invokeChangesetOperation`). */
 export interface InvokeChangesetOperationParams {
-  readonly changeset: string;
+  readonly channel: string;
   readonly operationId: "apply" | "keep" | "redo" | "undo";
   readonly target?: ChangeTarget;
   readonly choices?: Readonly<Record<string, "mine" | "theirs">>;
@@ -293,7 +307,7 @@ export interface KeptStorage {
   readonly items: number;
 }
 
-/** `listAgentSessions`: the sessions that an agent keeps itself and the log does not have (ACP `session/list`). */
+/** List the sessions that an agent keeps itself and the log does not have (ACP `session/list`). */
 export interface ListAgentSessionsParams {
   readonly agent: string;
   readonly everywhere?: boolean;
@@ -306,7 +320,7 @@ export interface ListAgentSessionsResult {
   readonly cursor?: string;
 }
 
-/** `listFiles`: what is in a folder of a session's workspace. */
+/** What is in a folder of a session's workspace. */
 export interface ListFilesParams {
   readonly channel: string;
   readonly path?: string;
@@ -319,7 +333,7 @@ export interface ListFilesResult {
   readonly more: number;
 }
 
-/** `listFolders`: the folders in a folder of the home or the kernel's folder, to choose one. */
+/** The folders in a folder of the home or the kernel's folder, to choose one. */
 export interface ListFoldersParams {
   readonly path?: string;
 }
@@ -355,7 +369,7 @@ export interface ListSessionsResult {
   readonly note?: string;
 }
 
-/** `listSettings`: every setting, where its value comes from, the policy's rules and the trusted folders. */
+/** List every setting, where its value comes from, the policy's rules and the trusted folders. */
 export interface ListSettingsParams {
 }
 
@@ -380,7 +394,7 @@ export interface McpServerChange {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** `measureStorage`: how much agentnb keeps on disk, by kind, agent and folder. */
+/** Measure how much agentnb keeps on disk, by kind, agent and folder. */
 export interface MeasureStorageParams {
 }
 
@@ -409,7 +423,7 @@ export interface OfferedModel {
   readonly name: string;
 }
 
-/** `openAgentSession`: open a session that an agent keeps itself, in a tab of its own (ACP `session/load`). */
+/** Open a session that an agent keeps itself, in a tab of its own (ACP `session/load`). */
 export interface OpenAgentSessionParams {
   readonly agent: string;
   readonly id: string;
@@ -417,7 +431,7 @@ export interface OpenAgentSessionParams {
   readonly title?: string;
 }
 
-/** `openSession`: start the agent of a tab and open its session, before the first prompt. */
+/** Start the agent of a tab and open its session, before the first prompt. */
 export interface OpenSessionParams {
   readonly channel: string;
 }
@@ -434,7 +448,13 @@ export interface PolicyRule {
   readonly text: string;
 }
 
-/** `previewMentions`: what the mentions of a draft would attach, if it were sent now. */
+/** `pong`: the kernel is there. */
+export interface PongParams {
+  readonly hostId: string;
+  readonly indexes?: Readonly<Record<string, number>>;
+}
+
+/** List what the mentions of a draft would attach, if it were sent now. */
 export interface PreviewMentionsParams {
   readonly channel: string;
   readonly text: string;
@@ -446,7 +466,7 @@ export interface PreviewMentionsResult {
   readonly items: readonly MentionPreview[];
 }
 
-/** `previewSession`: the latest turns of a session of the log, as plain text. */
+/** Show the latest turns of a session of the log, as plain text. */
 export interface PreviewSessionParams {
   readonly channel: string;
 }
@@ -458,9 +478,9 @@ export interface PreviewSessionResult {
   readonly turns: readonly TurnPreview[];
 }
 
-/** `readChange`: a range of what one side of a change holds, as the answer's one binary buffer. */
+/** A range of what one side of a change holds, as the answer's one binary buffer. */
 export interface ReadChangeParams {
-  readonly changeset: string;
+  readonly channel: string;
   readonly id: string;
   readonly side: "after" | "before" | "now";
   readonly first?: number;
@@ -492,7 +512,17 @@ export interface ReadFileResult {
   readonly modified: number;
 }
 
-/** `refreshAgents`: look again which agents are installed. */
+/** `reconnect`: a page that knows this kernel, or one before it, says what it has seen (AHP `reconnect`). */
+export interface ReconnectParams {
+  readonly protocolVersions: readonly number[];
+  readonly initialSubscriptions?: readonly string[];
+  readonly visible?: boolean;
+  readonly accepts?: readonly string[];
+  readonly hostId: string;
+  readonly lastSeen?: Readonly<Record<string, number>>;
+}
+
+/** Look again which agents are installed. */
 export interface RefreshAgentsParams {
 }
 
@@ -501,19 +531,19 @@ export interface RefreshAgentsResult {
   readonly installed: readonly string[];
 }
 
-/** `rehearseToolCall`: preview what a permission request is about; the tool call's details show it. */
+/** Preview what a permission request is about; the tool call's details show it. */
 export interface RehearseToolCallParams {
   readonly channel: string;
   readonly toolCallId: string;
   readonly input?: string;
 }
 
-/** `restartAgent`: start the agent of a session anew; the transcript stays. */
+/** Start the agent of a session anew; the transcript stays. */
 export interface RestartAgentParams {
   readonly channel: string;
 }
 
-/** `resumeSession`: open a session of the log again. */
+/** Open a session of the log again. */
 export interface ResumeSessionParams {
   readonly channel: string;
 }
@@ -540,12 +570,6 @@ export interface SearchHit {
   readonly after: string;
 }
 
-/** The tab's channels. */
-export interface SessionChannels {
-  readonly channel: string;
-  readonly chat: string;
-}
-
 /** A session as the log lists it. */
 export interface SessionRecord {
   readonly uri: string;
@@ -563,6 +587,13 @@ export interface SessionRecord {
   readonly status?: number;
   readonly pinned?: boolean;
   readonly archived?: boolean;
+}
+
+/** `sessionsChanged`: sessions of the log have changed, in this kernel or another one; the list is to be fetched. */
+export interface SessionsChangedParams {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
 }
 
 /** A setting as it is now. */
@@ -588,35 +619,38 @@ export interface SettingLayer {
   readonly value: unknown;
 }
 
+/** `settingsChanged`: settings, rules or trusted folders have changed; the list is to be fetched. */
+export interface SettingsChangedParams {
+}
+
 /** Settings that are shown together. */
 export interface SettingsGroup {
   readonly title: string;
   readonly settings: readonly SettingInfo[];
 }
 
-/** `stopInstall`: end the install of an agent. */
+/** End the install of an agent. */
 export interface StopInstallParams {
   readonly agent: string;
 }
 
-/** `stopToolCall`: stop the code that a tool call runs in the kernel, and only that; the turn goes on. */
+/** Stop the code that a tool call runs in the kernel, and only that; the turn goes on. */
 export interface StopToolCallParams {
   readonly channel: string;
   readonly toolCallId: string;
 }
 
-/** `subscribe`: follow these channels from their present state on. */
+/** Follow this channel from its present state on (AHP `subscribe`). */
 export interface SubscribeParams {
-  readonly channels: readonly string[];
+  readonly channel: string;
 }
 
-/** The present state of each channel. */
+/** The present state of the channel. */
 export interface SubscribeResult {
-  readonly channels: Readonly<Record<string, ChannelUpdate>>;
-  readonly missing: readonly string[];
+  readonly snapshot: ChannelSnapshot;
 }
 
-/** `suggestPrompts`: examples for an empty conversation, made of the cells, tables and errors that there are. */
+/** Give examples for an empty conversation, made of the cells, tables and errors that there are. */
 export interface SuggestPromptsParams {
   readonly channel: string;
 }
@@ -633,7 +667,13 @@ export interface Suggestion {
   readonly detail?: string;
 }
 
-/** `testPolicy`: what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
+/** The tab's channels. */
+export interface TabChannels {
+  readonly channel: string;
+  readonly chat: string;
+}
+
+/** Say what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
 export interface TestPolicyParams {
   readonly command?: string;
   readonly path?: string;
@@ -656,12 +696,16 @@ export interface TurnPreview {
   readonly cut: boolean;
 }
 
-/** `unsubscribe`: follow these channels no more. */
-export interface UnsubscribeParams {
-  readonly channels: readonly string[];
+/** `unknownClient`: the kernel does not know this page (any more); the page sends `initialize` again. */
+export interface UnknownClientParams {
 }
 
-/** `updateSession`: rename a session of the log, pin it, archive it, or take that back. */
+/** Follow this channel no more (AHP `unsubscribe`). */
+export interface UnsubscribeParams {
+  readonly channel: string;
+}
+
+/** Rename a session of the log, pin it, archive it, or take that back. */
 export interface UpdateSessionParams {
   readonly channel: string;
   readonly title?: string;
@@ -669,12 +713,12 @@ export interface UpdateSessionParams {
   readonly archived?: boolean;
 }
 
-/** `watchSessions`: tell this page when sessions of the log change, or tell it no more. */
+/** Tell this page when sessions of the log change, or tell it no more. */
 export interface WatchSessionsParams {
   readonly on: boolean;
 }
 
-/** `watchSettings`: tell this page when what `listSettings` answers changes, or tell it no more. */
+/** Tell this page when what `listSettings` answers changes, or tell it no more. */
 export interface WatchSettingsParams {
   readonly on: boolean;
 }
@@ -689,7 +733,7 @@ export interface Requests {
   readonly changeStorage: { readonly params: ChangeStorageParams; readonly result: ChangeStorageResult };
   readonly checkAgent: { readonly params: CheckAgentParams; readonly result: CheckAgentResult };
   readonly complete: { readonly params: CompleteParams; readonly result: CompleteResult };
-  readonly createSession: { readonly params: CreateSessionParams; readonly result: SessionChannels };
+  readonly createSession: { readonly params: CreateSessionParams; readonly result: TabChannels };
   readonly deleteSession: { readonly params: DeleteSessionParams; readonly result: EmptyResult };
   readonly disposeSession: { readonly params: DisposeSessionParams; readonly result: EmptyResult };
   readonly duplicateSession: { readonly params: DuplicateSessionParams; readonly result: DuplicateSessionResult };
@@ -697,7 +741,7 @@ export interface Requests {
   readonly fetchContent: { readonly params: FetchContentParams; readonly result: FetchContentResult };
   readonly fetchModule: { readonly params: FetchModuleParams; readonly result: FetchModuleResult };
   readonly fetchTurns: { readonly params: FetchTurnsParams; readonly result: FetchTurnsResult };
-  readonly forkSession: { readonly params: ForkSessionParams; readonly result: SessionChannels };
+  readonly forkSession: { readonly params: ForkSessionParams; readonly result: TabChannels };
   readonly initialize: { readonly params: InitializeParams; readonly result: InitializeResult };
   readonly installAgent: { readonly params: InstallAgentParams; readonly result: EmptyResult };
   readonly invokeChangesetOperation: { readonly params: InvokeChangesetOperationParams; readonly result: InvokeChangesetOperationResult };
@@ -707,16 +751,17 @@ export interface Requests {
   readonly listSessions: { readonly params: ListSessionsParams; readonly result: ListSessionsResult };
   readonly listSettings: { readonly params: ListSettingsParams; readonly result: ListSettingsResult };
   readonly measureStorage: { readonly params: MeasureStorageParams; readonly result: MeasureStorageResult };
-  readonly openAgentSession: { readonly params: OpenAgentSessionParams; readonly result: SessionChannels };
+  readonly openAgentSession: { readonly params: OpenAgentSessionParams; readonly result: TabChannels };
   readonly openSession: { readonly params: OpenSessionParams; readonly result: EmptyResult };
   readonly previewMentions: { readonly params: PreviewMentionsParams; readonly result: PreviewMentionsResult };
   readonly previewSession: { readonly params: PreviewSessionParams; readonly result: PreviewSessionResult };
   readonly readChange: { readonly params: ReadChangeParams; readonly result: ReadChangeResult };
   readonly readFile: { readonly params: ReadFileParams; readonly result: ReadFileResult };
+  readonly reconnect: { readonly params: ReconnectParams; readonly result: InitializeResult };
   readonly refreshAgents: { readonly params: RefreshAgentsParams; readonly result: RefreshAgentsResult };
   readonly rehearseToolCall: { readonly params: RehearseToolCallParams; readonly result: EmptyResult };
   readonly restartAgent: { readonly params: RestartAgentParams; readonly result: EmptyResult };
-  readonly resumeSession: { readonly params: ResumeSessionParams; readonly result: SessionChannels };
+  readonly resumeSession: { readonly params: ResumeSessionParams; readonly result: TabChannels };
   readonly stopInstall: { readonly params: StopInstallParams; readonly result: EmptyResult };
   readonly stopToolCall: { readonly params: StopToolCallParams; readonly result: EmptyResult };
   readonly subscribe: { readonly params: SubscribeParams; readonly result: SubscribeResult };
@@ -728,6 +773,19 @@ export interface Requests {
   readonly watchSettings: { readonly params: WatchSettingsParams; readonly result: EmptyResult };
 }
 
+/** What the page says that the Agent Host Protocol has, too; all other names begin with `x-agentnb/`. */
+export const AHP_METHODS: ReadonlySet<string> = new Set([
+  "createSession",
+  "dispatchAction",
+  "disposeSession",
+  "fetchTurns",
+  "initialize",
+  "invokeChangesetOperation",
+  "reconnect",
+  "subscribe",
+  "unsubscribe",
+]);
+
 /** The form of the answer to each request. */
 export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   changeMcpServer: "ChangedResult",
@@ -738,7 +796,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   changeStorage: "ChangeStorageResult",
   checkAgent: "CheckAgentResult",
   complete: "CompleteResult",
-  createSession: "SessionChannels",
+  createSession: "TabChannels",
   deleteSession: "EmptyResult",
   disposeSession: "EmptyResult",
   duplicateSession: "DuplicateSessionResult",
@@ -746,7 +804,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   fetchContent: "FetchContentResult",
   fetchModule: "FetchModuleResult",
   fetchTurns: "FetchTurnsResult",
-  forkSession: "SessionChannels",
+  forkSession: "TabChannels",
   initialize: "InitializeResult",
   installAgent: "EmptyResult",
   invokeChangesetOperation: "InvokeChangesetOperationResult",
@@ -756,16 +814,17 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   listSessions: "ListSessionsResult",
   listSettings: "ListSettingsResult",
   measureStorage: "MeasureStorageResult",
-  openAgentSession: "SessionChannels",
+  openAgentSession: "TabChannels",
   openSession: "EmptyResult",
   previewMentions: "PreviewMentionsResult",
   previewSession: "PreviewSessionResult",
   readChange: "ReadChangeResult",
   readFile: "ReadFileResult",
+  reconnect: "InitializeResult",
   refreshAgents: "RefreshAgentsResult",
   rehearseToolCall: "EmptyResult",
   restartAgent: "EmptyResult",
-  resumeSession: "SessionChannels",
+  resumeSession: "TabChannels",
   stopInstall: "EmptyResult",
   stopToolCall: "EmptyResult",
   subscribe: "SubscribeResult",
@@ -779,6 +838,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
 
 /** The fields of each form and their kinds; a kind with a question mark may be absent. */
 export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ActionsParams: { flush: "count", envelopes: "Envelope[]", snapshots: "ChannelSnapshot[]?" },
   AgentKeptSession: { id: "string", title: "string", cwd: "string", modifiedAt: "integer?" },
   AgentLaunch: {
     name: "string",
@@ -799,13 +859,13 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   ChangeStorageResult: { message: "string", count: "count" },
   ChangedResult: { confirm: "string?" },
-  ChannelUpdate: {
-    snapshot: "object?",
-    fromIndex: "count?",
+  ChannelSnapshot: {
+    resource: "string",
+    state: "object",
+    fromSeq: "count",
     answered: "count[]?",
     earlier: "count?",
     gap: "string?",
-    replay: "Envelope[]?",
   },
   CheckAgentResult: {
     state: "string",
@@ -817,6 +877,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   CompleteResult: { items: "Suggestion[]" },
   ConversationGrant: { session: "string", title: "string", scope: "=session|turn", text: "string" },
+  DraftParams: { channel: "string", text: "string" },
   DuplicateSessionResult: { channel: "string", open: "boolean" },
   EmptyResult: {},
   ExportSessionResult: { text: "string" },
@@ -827,11 +888,12 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   InitializeResult: {
     protocolVersion: "integer",
     hostId: "string",
-    capabilities: "object",
-    channels: "ChannelUpdate{}",
+    snapshots: "ChannelSnapshot[]",
+    missing: "string[]",
     drafts: "string{}?",
     time: "count?",
     kernel: "=off|run?",
+    actions: "Envelope[]?",
   },
   InvokeChangesetOperationResult: { message: "string", conflicts: "ChangeConflict[]?" },
   KeptStorage: { what: "=agent|folder|kind", name: "string", bytes: "count", items: "count" },
@@ -871,6 +933,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   OfferedModel: { agent: "string", id: "string", name: "string" },
   PolicyRule: { number: "count", text: "string" },
+  PongParams: { hostId: "string", indexes: "count{}?" },
   PreviewMentionsResult: { items: "MentionPreview[]" },
   PreviewSessionResult: { title: "string", total: "count", turns: "TurnPreview[]" },
   ReadChangeResult: { size: "count", cut: "boolean", binary: "boolean" },
@@ -884,7 +947,6 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     text: "string",
     after: "string",
   },
-  SessionChannels: { channel: "string", chat: "string" },
   SessionRecord: {
     uri: "string",
     agent: "string",
@@ -902,6 +964,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     pinned: "boolean?",
     archived: "boolean?",
   },
+  SessionsChangedParams: { added: "string[]", removed: "string[]", changed: "string[]" },
   SettingInfo: {
     name: "string",
     title: "string",
@@ -917,10 +980,13 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     choices: "array[]",
   },
   SettingLayer: { source: "string", value: "unknown" },
+  SettingsChangedParams: {},
   SettingsGroup: { title: "string", settings: "SettingInfo[]" },
-  SubscribeResult: { channels: "ChannelUpdate{}", missing: "string[]" },
+  SubscribeResult: { snapshot: "ChannelSnapshot" },
   SuggestPromptsResult: { prompts: "string[]" },
   Suggestion: { text: "string", kind: "string", detail: "string?" },
+  TabChannels: { channel: "string", chat: "string" },
   TestPolicyResult: { outcome: "=allow|ask|deny", message: "string" },
   TurnPreview: { number: "count", turnId: "string", prompt: "string", answer: "string", cut: "boolean" },
+  UnknownClientParams: {},
 };

@@ -1,7 +1,7 @@
 /** Written by scripts/gen_types.py from agentnb/state: change that, then run `make types`. */
 
 /** The versions of the protocol that the page speaks. */
-export const WINDOW = { oldest: 1, current: 2 } as const;
+export const WINDOW = { oldest: 3, current: 3 } as const;
 
 /** Bits of a status (AHP `SessionStatus`). */
 export const SessionStatus = {

@@ -65,7 +65,7 @@ export function useOperations(changeset: string, then?: () => void): Operations 
     const { operationId, target, onwards } = operation;
     set({ isBusy: true, ...(conflicts ? { conflicts } : {}) });
     const params = {
-      changeset,
+      channel: changeset,
       operationId,
       ...(target === undefined ? {} : { target: { kind: "resource" as const, resource: target } }),
       ...(choices ? { choices } : {}),

@@ -3,6 +3,7 @@
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { KernelAccess } from "../state/answers";
 import type { SessionSummary } from "../state/types.gen";
+import { uuid } from "../uuid";
 import { useAfterRestart } from "./after-restart";
 import { useMemory, useView } from "./context";
 import { Button } from "./controls";
@@ -272,7 +273,7 @@ function useCreate(sessions: readonly SessionSummary[], select: (resource: strin
   });
   return (agent: string, kernel?: KernelAccess) => {
     say(undefined);
-    store.request("createSession", { agent, ...(kernel && { kernel }) }).then(
+    store.request("createSession", { agent, tabId: uuid(), reuse: true, ...(kernel && { kernel }) }).then(
       ({ channel }) => expect(channel),
       (error: unknown) => say({ what: "started", why: reason(error) }),
     );

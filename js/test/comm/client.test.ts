@@ -20,7 +20,8 @@ class Kernel implements Wire {
   #listeners = new Set<Listener>();
 
   send(message: unknown): void {
-    this.said.push(structuredClone(message) as Said);
+    const said = structuredClone(message) as Said;
+    this.said.push({ ...said, method: said.method.replace(/^x-agentnb\//, "") });
   }
 
   on(_event: "msg:custom", listener: Listener): void {
@@ -32,7 +33,8 @@ class Kernel implements Wire {
   }
 
   tell(message: Record<string, unknown>, to = this.said[0]?.clientId, buffers: DataView[] = []): void {
-    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 2, to, ...message }, buffers);
+    const named = message?.method === undefined ? message : { ...message, method: `x-agentnb/${message.method}` };
+    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 3, to, ...named }, buffers);
   }
 
   last(method: string): Said {
@@ -42,7 +44,16 @@ class Kernel implements Wire {
   }
 
   async answer(method: string, result: unknown): Promise<void> {
-    this.tell({ id: this.last(method).id, result });
+    await this.#reply({ id: this.last(method).id, result });
+  }
+
+  /** What was asked for last is not there. */
+  async missing(): Promise<void> {
+    await this.#reply({ id: this.last("subscribe").id, error: { code: -32001, message: "There is no channel." } });
+  }
+
+  async #reply(message: Record<string, unknown>): Promise<void> {
+    this.tell(message);
     for (let tick = 0; tick < 4; tick += 1) await Promise.resolve();
   }
 
@@ -76,6 +87,8 @@ const textOf = (client: Client): string => {
   return part?.kind === "markdown" ? part.content : "?";
 };
 
+const INTRODUCED = { protocolVersion: 3, hostId: "h1", snapshots: [], missing: [] };
+
 let open: Client[] = [];
 afterEach(() => {
   vi.useRealTimers();
@@ -87,10 +100,12 @@ async function live(): Promise<{ kernel: Kernel; client: Client }> {
   const kernel = new Kernel();
   const client = createClient(kernel);
   open.push(client);
-  const root = { snapshot: { agents: [] }, fromIndex: 1 };
-  await kernel.answer("initialize", { protocolVersion: 2, hostId: "h1", capabilities: {}, channels: { [ROOT]: root } });
+  await kernel.answer("initialize", {
+    ...INTRODUCED,
+    snapshots: [{ resource: ROOT, state: { agents: [] }, fromSeq: 1 }],
+  });
   client.chat(CHAT);
-  await kernel.answer("subscribe", { channels: { [CHAT]: { snapshot: chatState("Hello"), fromIndex: 3 } } });
+  await kernel.answer("subscribe", { snapshot: { resource: CHAT, state: chatState("Hello"), fromSeq: 3 } });
   return { kernel, client };
 }
 
@@ -99,7 +114,7 @@ describe("handshake", () => {
     const { kernel, client } = await live();
     expect([kernel.said[0]?.method, kernel.said[0]?.params.protocolVersions, client.connection.value]).toEqual([
       "initialize",
-      [2, 1],
+      [3],
       "live",
     ]);
   });
@@ -115,32 +130,27 @@ describe("handshake", () => {
     expect(client.ahead.value).toBe(0);
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
     const time = Date.now() + skew;
-    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h2", capabilities: {}, channels: {}, time });
+    await kernel.answer("reconnect", { ...INTRODUCED, hostId: "h2", time });
     expect(client.ahead.value).toBe(skew);
   });
 
   test("another kernel's answer clears what was known", async () => {
     const { kernel, client } = await live();
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
-    const root = { snapshot: { agents: [] }, fromIndex: 0 };
-    await kernel.answer("initialize", {
-      protocolVersion: 2,
-      hostId: "h2",
-      capabilities: {},
-      channels: { [ROOT]: root },
-    });
+    const root = { resource: ROOT, state: { agents: [] }, fromSeq: 0 };
+    await kernel.answer("reconnect", { ...INTRODUCED, hostId: "h2", snapshots: [root] });
     expect([client.hostId.value, client.chat(CHAT).value]).toEqual(["h2", undefined]);
   });
 });
 
 describe("versions", () => {
-  const refusal = { code: -32010, message: "This kernel speaks version 2 to 3. Reload the page." };
+  const refusal = { code: -32010, message: "This kernel speaks version 4 to 5. Reload the page." };
 
   test("a kernel that speaks only newer versions is heard, and what to do is there to be shown", async () => {
     const kernel = new Kernel();
     const client = createClient(kernel);
     open.push(client);
-    kernel.tell({ v: 3, id: kernel.last("initialize").id, error: refusal });
+    kernel.tell({ v: 5, id: kernel.last("initialize").id, error: refusal });
     await new Promise((done) => setTimeout(done));
     expect([client.refusal.value, client.connection.value]).toEqual([refusal.message, "connecting"]);
   });
@@ -152,7 +162,7 @@ describe("versions", () => {
     const kernel = new Kernel();
     const client = createClient(kernel);
     open.push(client);
-    await kernel.answer("initialize", { protocolVersion: version, hostId: "h", capabilities: {}, channels: {} });
+    await kernel.answer("initialize", { ...INTRODUCED, protocolVersion: version });
     expect([client.refusal.value?.endsWith(help), client.connection.value]).toEqual([true, "connecting"]);
   });
 
@@ -161,10 +171,9 @@ describe("versions", () => {
     const kernel = new Kernel();
     const client = createClient(kernel);
     open.push(client);
-    const answer = { hostId: "h", capabilities: {}, channels: {} };
-    await kernel.answer("initialize", { protocolVersion: 7, ...answer });
+    await kernel.answer("initialize", { ...INTRODUCED, protocolVersion: 7 });
     await vi.advanceTimersByTimeAsync(3_000);
-    await kernel.answer("initialize", { protocolVersion: 2, ...answer });
+    await kernel.answer("initialize", INTRODUCED);
     expect([client.refusal.value, client.connection.value]).toEqual([undefined, "live"]);
   });
 });
@@ -208,8 +217,8 @@ describe("envelopes", () => {
     "text",
     [],
     {},
-    { v: 2, method: "actions" },
-    { v: 1, method: "actions", params: { flush: "x" } },
+    { v: 3, method: "actions" },
+    { v: 2, method: "actions", params: { flush: "x" } },
   ])("a message that makes no sense (%j) breaks nothing", async (message) => {
     const { kernel, client } = await live();
     for (const odd of [message, { ...(message as object), to: kernel.said[0]?.clientId }]) kernel.tell(odd as never);
@@ -271,7 +280,7 @@ describe("write-ahead", () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
-    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h2", capabilities: {}, channels: {} });
+    await kernel.answer("reconnect", { ...INTRODUCED, hostId: "h2" });
     expect(client.refusals.value.map(({ action }) => action)).toEqual([cancel]);
   });
 
@@ -279,13 +288,7 @@ describe("write-ahead", () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     kernel.tell({ method: "unknownClient", params: {} });
-    const chat = { replay: [] };
-    await kernel.answer("initialize", {
-      protocolVersion: 2,
-      hostId: "h1",
-      capabilities: {},
-      channels: { [CHAT]: chat },
-    });
+    await kernel.answer("reconnect", { ...INTRODUCED, actions: [] });
     expect(kernel.said.filter((said) => said.method === "dispatchAction").length).toBe(2);
   });
 });
@@ -300,7 +303,7 @@ describe("a gap", () => {
     expect(kernel.last("resync").params).toEqual({ seen: { [ROOT]: 0, [CHAT]: 0 } });
     kernel.tell({ method: "pong", params: { hostId: "h1", indexes: { [CHAT]: 9 } } });
     expect(client.connection.value).toBe("gap");
-    const snapshots = { [CHAT]: { snapshot: chatState("Hello again"), fromIndex: 9 } };
+    const snapshots = [{ resource: CHAT, state: chatState("Hello again"), fromSeq: 9 }];
     kernel.tell({ method: "actions", params: { flush: 2, envelopes: [], snapshots } });
     expect([client.connection.value, textOf(client)]).toEqual(["live", "Hello again"]);
   });
@@ -317,7 +320,7 @@ describe("a gap", () => {
   test("a state that could not be recovered whole says what is missing, until the reader has seen it", async () => {
     const { kernel, client } = await live();
     const say = (flush: number, gap: string) => {
-      const snapshots = { [CHAT]: { snapshot: chatState("x"), fromIndex: 3 + flush, gap } };
+      const snapshots = [{ resource: CHAT, state: chatState("x"), fromSeq: 3 + flush, gap }];
       kernel.tell({ method: "actions", params: { flush, envelopes: [], snapshots } });
     };
     say(1, "Entry 2 is lost.");
@@ -335,8 +338,7 @@ describe("a gap", () => {
   ])("%s, which the kernel no longer has, is one: %s", async (uri, said) => {
     const { kernel, client } = await live();
     kernel.tell({ method: "unknownClient", params: {} });
-    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h1", capabilities: {}, channels: {} });
-    await kernel.answer("subscribe", { channels: {}, missing: [uri] });
+    await kernel.answer("reconnect", { ...INTRODUCED, missing: [uri] });
     expect([client.connection.value, client.gaps.value[uri]?.includes(said)]).toEqual(["gap", true]);
   });
 });
@@ -351,8 +353,8 @@ describe("a session that is closed", () => {
     root(3, { type: "x-agentnb/sessionRemoved", resource: "eliza:/1" });
     const before = kernel.said.filter(({ method }) => method === "subscribe").length;
     root(4, { type: "x-agentnb/sessionSet", summary });
-    expect(kernel.last("subscribe").params).toEqual({ channels: [CHAT] });
-    await kernel.answer("subscribe", { channels: { [CHAT]: { snapshot: chatState("Back"), fromIndex: 9 } } });
+    expect(kernel.last("subscribe").params).toEqual({ channel: CHAT });
+    await kernel.answer("subscribe", { snapshot: { resource: CHAT, state: chatState("Back"), fromSeq: 9 } });
     expect([textOf(client), client.connection.value]).toEqual(["Back", "live"]);
     expect(kernel.said.filter(({ method }) => method === "subscribe").length).toBe(before + 1);
   });
@@ -402,7 +404,7 @@ describe("views", () => {
     client.view("1").setVisible(true);
     kernel.tell({ method: "unknownClient", params: {} }); // it came over another shell, and was overtaken by nothing
     expect(kernel.last("initialize").params.visible).toBe(false);
-    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h1", channels: {} });
+    await kernel.answer("initialize", INTRODUCED);
     const told = kernel.said.filter(({ method }) => method === "visibility" || method === "initialize");
     expect(told.map(({ method, params }) => [method, params.visible])).toEqual([
       ["initialize", false],
@@ -419,13 +421,13 @@ describe("views", () => {
     const { kernel, client } = await live();
     const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: "", modifiedAt: "" };
     kernel.flush(1, [{ channel: ROOT, index: 2, action: { type: "x-agentnb/sessionSet", summary } }]);
-    const initialized = () => kernel.said.filter(({ method }) => method === "initialize").length;
+    const initialized = () => kernel.said.filter(({ method }) => /^(initialize|reconnect)$/.test(method)).length;
     kernel.tell({ method: "pong", params: { hostId: "h1", indexes: { [ROOT]: 1 } } });
     expect(initialized()).toBe(1); // hidden: rightly
     client.view("1").setVisible(true);
     kernel.tell({ method: "pong", params: { hostId: "h1", indexes } });
     expect(initialized()).toBe(times);
-    expect(kernel.last("initialize").params.visible).toBe(times === 2);
+    expect(kernel.last(times === 2 ? "reconnect" : "initialize").params.visible).toBe(times === 2);
   });
 });
 
@@ -451,7 +453,7 @@ describe("older turns", () => {
   async function long() {
     const { kernel, client } = await live();
     const snapshot = { ...chatState("x"), turns: [turn("c", "c")] };
-    const snapshots = { [CHAT]: { snapshot, fromIndex: 10, earlier: 2 } };
+    const snapshots = [{ resource: CHAT, state: snapshot, fromSeq: 10, earlier: 2 }];
     kernel.tell({ method: "actions", params: { flush: 1, envelopes: [], snapshots } });
     return { kernel, client };
   }
@@ -514,15 +516,10 @@ describe("older turns", () => {
       index: 10,
     });
     await fetched;
-    const again = (fromIndex: number, earlier: number) =>
-      kernel.tell({
-        method: "actions",
-        params: {
-          flush: fromIndex,
-          envelopes: [],
-          snapshots: { [CHAT]: { snapshot: chatState("y"), fromIndex, earlier } },
-        },
-      });
+    const again = (fromSeq: number, earlier: number) => {
+      const snapshots = [{ resource: CHAT, state: chatState("y"), fromSeq, earlier }];
+      kernel.tell({ method: "actions", params: { flush: fromSeq, envelopes: [], snapshots } });
+    };
     again(20, 2);
     expect(texts(client)).toEqual(["a", "b"]);
     again(30, 5);
@@ -650,9 +647,9 @@ describe("changes", () => {
   test("of a turn are a channel of their own, followed once they are looked at", async () => {
     const { kernel, client } = await live();
     const set = client.changeset(SET);
-    expect(kernel.last("subscribe").params).toEqual({ channels: [SET] });
+    expect(kernel.last("subscribe").params).toEqual({ channel: SET });
     await kernel.answer("subscribe", {
-      channels: { [SET]: { snapshot: { status: "ready", files: [] }, fromIndex: 1 } },
+      snapshot: { resource: SET, state: { status: "ready", files: [] }, fromSeq: 1 },
     });
     const file = { id: "file:a", edit: {} };
     kernel.flush(1, [{ channel: SET, index: 2, action: { type: "changeset/fileSet", file } }]);
@@ -662,7 +659,7 @@ describe("changes", () => {
   test("that the kernel no longer has are a gap of their own", async () => {
     const { kernel, client } = await live();
     client.changeset(SET);
-    await kernel.answer("subscribe", { channels: {}, missing: [SET] });
+    await kernel.missing();
     expect(client.gaps.value).toEqual({ [SET]: "The kernel no longer has these changes." });
   });
 
@@ -670,7 +667,7 @@ describe("changes", () => {
     const { kernel, client } = await live();
     const text = client.change(SET, "file:a", "before");
     expect(kernel.last("readChange").params).toEqual({
-      changeset: SET,
+      channel: SET,
       id: "file:a",
       side: "before",
       first: 0,

@@ -45,7 +45,8 @@ class Widget implements Wire {
 
   send(message: unknown): void {
     if (this.isClosed) throw new Error("Cannot send");
-    this.said.push(structuredClone(message) as Said);
+    const said = structuredClone(message) as Said;
+    this.said.push({ ...said, method: said.method.replace(/^x-agentnb\//, "") });
     if (this.answers) this.answer();
   }
 
@@ -58,22 +59,22 @@ class Widget implements Wire {
   }
 
   tell(message: Record<string, unknown>): void {
-    this.#listener?.({ jsonrpc: "2.0", v: 1, to: this.said[0]?.clientId, ...message });
+    this.#listener?.({ jsonrpc: "2.0", v: 3, to: this.said[0]?.clientId, ...message });
   }
 
   /** Answers what was said last. */
   answer(): void {
     const { id, method } = this.said.at(-1) as Said;
-    const root = { snapshot: { agents: [] }, fromIndex: 1 };
-    const channels = { [ROOT]: root };
-    if (method === "ping") this.tell({ method: "pong", params: { hostId: this.hostId, indexes: this.ahead } });
-    else if (method === "initialize")
-      this.tell({ id, result: { protocolVersion: 1, hostId: this.hostId, capabilities: {}, channels } });
-    else if (id !== undefined) this.tell({ id, result: { channels: {} } });
+    const snapshots = [{ resource: ROOT, state: { agents: [] }, fromSeq: 1 }];
+    const pong = { hostId: this.hostId, indexes: this.ahead };
+    if (method === "ping") this.tell({ method: "x-agentnb/pong", params: pong });
+    else if (method === "initialize" || method === "reconnect")
+      this.tell({ id, result: { protocolVersion: 3, hostId: this.hostId, snapshots, missing: [] } });
+    else if (id !== undefined) this.tell({ id, error: { code: -32001, message: "There is no such channel." } });
   }
 
   count(method: string): number {
-    return this.said.filter((said) => said.method === method).length;
+    return this.said.filter((said) => said.method.replace("reconnect", "initialize") === method).length;
   }
 }
 
@@ -222,7 +223,7 @@ describe("a kernel that has ended", () => {
     const { clientId, params } = widget.said.at(-1) as Said;
     const origin = { clientId, clientSeq: params.clientSeq };
     const echo = { channel: "eliza:/1/chat", index: 1, action: params.action, origin };
-    widget.tell({ method: "actions", params: { flush: 1, envelopes: [echo] } });
+    widget.tell({ method: "x-agentnb/actions", params: { flush: 1, envelopes: [echo] } });
     expect(page.isUnsaid).toBe(false);
   });
 
@@ -289,7 +290,7 @@ describe("catching up", () => {
     widget.ahead = { [ROOT]: 2 };
     page.view("v").setVisible(true);
     expect(page.connection.value).toBe("behind");
-    widget.tell({ method: "actions", params: { flush: 1, envelopes: [title] } });
+    widget.tell({ method: "x-agentnb/actions", params: { flush: 1, envelopes: [title] } });
     expect(page.connection.value).toBe("live");
   });
 

@@ -6,9 +6,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
-import { isFlush, isInitialized, isReplay, isSnapshot, isText, read } from "../../src/comm/messages.ts";
+import { isFlush, isPong, isText, read, wireName } from "../../src/comm/messages.ts";
 import { isAnswer, type RequestName } from "../../src/state/answers.ts";
-import { isObject } from "../../src/state/guard.ts";
 import { ANSWERS } from "../../src/state/requests.gen.ts";
 
 type Json = Record<string, unknown>;
@@ -73,30 +72,31 @@ class Kernel implements Wire {
   }
 
   async live(): Promise<this> {
-    const root = { snapshot: { agents: [] }, fromIndex: 1 };
-    const initialized = { protocolVersion: 2, hostId: HOST, capabilities: {}, channels: { [ROOT]: root } };
-    await this.#answer(initialized);
+    const root = { resource: ROOT, state: { agents: [] }, fromSeq: 1 };
+    const chat = { resource: CHAT, state: CHAT_STATE, fromSeq: 3 };
+    const snapshots = this.client.hostId.value === undefined ? [root] : [root, chat];
+    await this.#answer({ protocolVersion: 3, hostId: HOST, snapshots, missing: [] });
     this.client.chat(CHAT);
-    await this.#answer({ channels: { [CHAT]: { snapshot: CHAT_STATE, fromIndex: 3 } }, missing: [] });
+    await this.#answer({ snapshot: chat });
     return this;
   }
 
   async #answer(result: unknown): Promise<void> {
-    await this.tell({ jsonrpc: "2.0", v: 2, to: CLIENT, id: this.said.at(-1)?.id, result });
+    await this.tell({ jsonrpc: "2.0", v: 3, to: CLIENT, id: this.said.at(-1)?.id, result });
   }
 
   /** The last that it said of this method, as a case would write it. */
   last(method: string): Json {
-    const found = this.said.findLast((said) => said.method === method);
+    const found = this.said.findLast((said) => said.method === wireName(method));
     return JSON.parse(JSON.stringify(found ?? null).replaceAll(this.client.clientId, CLIENT)) as Json;
   }
 }
 
 const flush = (number: number, index: number, first: number) => ({
   jsonrpc: "2.0",
-  v: 2,
+  v: 3,
   to: CLIENT,
-  method: "actions",
+  method: "x-agentnb/actions",
   params: {
     flush: number,
     envelopes: [
@@ -121,20 +121,18 @@ const SAYING: Record<string, (kernel: Kernel, message: Said) => unknown> = {
   },
 };
 
-const GUARDS: Record<string, (value: unknown) => boolean> = {
-  initialize: isInitialized,
-  subscribe: (value) => isObject(value) && isObject(value.channels) && Object.values(value.channels).every(isUpdate),
-  ...Object.fromEntries(
-    Object.keys(ANSWERS)
-      .filter((method) => method !== "initialize" && method !== "subscribe")
-      .map((method) => [method, (value: unknown) => isAnswer(method as RequestName, value)]),
-  ),
-  actions: isFlush,
-  text: isText,
-  pong: (value) => isObject(value) && typeof value.hostId === "string",
-};
+const GUARDS: Record<string, (value: unknown) => boolean> = Object.fromEntries([
+  ...Object.keys(ANSWERS).map((method) => [
+    wireName(method),
+    (value: unknown) => isAnswer(method as RequestName, value),
+  ]),
+  ["x-agentnb/actions", isFlush],
+  ["x-agentnb/text", isText],
+  ["x-agentnb/pong", isPong],
+]);
 
-const isUpdate = (value: unknown): boolean => isSnapshot(value) || isReplay(value);
+/** As the page's own code calls it. */
+const short = (method: unknown): string => String(method).replace("x-agentnb/", "");
 
 let kernel: Kernel;
 let logged: string[];
@@ -158,7 +156,7 @@ describe("what the page says", () => {
   test.each(Object.entries(SAYING))("%s", async (name, say) => {
     const { message } = cases.get(name) as Case;
     await say(kernel, message as Said);
-    const { id: _, ...said } = kernel.last(message.method as string);
+    const { id: _, ...said } = kernel.last(short(message.method));
     const { id: __, ...expected } = message;
     expect(said).toEqual(expected);
   });
@@ -166,8 +164,8 @@ describe("what the page says", () => {
   test.each(toKernel.filter(([name, one]) => one.message.id !== undefined && !(name in SAYING)))(
     "%s, as a request",
     (_name, { message }) => {
-      void kernel.client.request(message.method as RequestName, message.params as never).catch(() => {});
-      const said = kernel.last(message.method as string);
+      void kernel.client.request(short(message.method) as RequestName, message.params as never).catch(() => {});
+      const said = kernel.last(short(message.method));
       expect({ ...said, id: 0 }).toEqual({ ...message, id: 0 });
     },
   );
@@ -194,9 +192,9 @@ describe("what the page hears", () => {
     await kernel.live();
     await kernel.tell(message);
     await vi.advanceTimersByTimeAsync(3_000);
-    if (kernel.said.at(-1)?.method === "initialize") await kernel.live();
+    if (kernel.said.at(-1)?.method === "reconnect") await kernel.live();
     // A flush that cannot be read, or a state that is not whole, leaves a gap, and the view says so.
-    const isGap = ((method === "actions" || method === "text") && !valid) || name === "actions-with-gap";
+    const isGap = (/actions|text$/.test(method ?? "") && !valid) || name === "actions-with-gap";
     expect([kernel.client.connection.value, typeof kernel.client.chat(CHAT).value]).toEqual([
       isGap ? "gap" : "live",
       "object",

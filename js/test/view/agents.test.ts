@@ -5,6 +5,8 @@ import { AGENT, MemoryStore } from "./memory-store";
 import { fetchModule } from "./modules";
 import { open, type Page } from "./page";
 
+const NEW_TAB = { tabId: expect.any(String), reuse: true };
+
 const INSTALL = "npm install -g codex";
 
 const missing = (provider: string, more: Partial<AgentInfo> = {}): AgentInfo => ({
@@ -80,7 +82,7 @@ describe("more agents", () => {
     const { store, page } = await opened(missing("codex", { runner: "npx --yes codex@1 acp", canInstall: undefined }));
     expect(page.all("button").some((one) => one.textContent === "Install…")).toBe(false);
     page.button("Start").click();
-    expect(store.asked()).toEqual([{ method: "createSession", params: { agent: "codex", kernel: "off" } }]);
+    expect(store.asked()).toEqual([{ method: "createSession", params: { agent: "codex", kernel: "off", ...NEW_TAB } }]);
   });
 
   test("are installed when the reader has seen the exact command and said yes, and a conversation starts", async () => {
@@ -102,7 +104,7 @@ describe("more agents", () => {
     await page.until(() => expect(page.text()).toContain("Checking whether it answers"));
     store.has(AGENT, { ...AGENT, provider: "codex", setup: setup("done", "It answers.") });
     await page.until(() => expect(store.asked().at(-1)?.method).toBe("createSession"));
-    expect(store.asked().at(-1)?.params).toEqual({ agent: "codex", kernel: "off" });
+    expect(store.asked().at(-1)?.params).toEqual({ agent: "codex", kernel: "off", ...NEW_TAB });
   });
 
   test("an install that another window began can be stopped here, and starts nothing here", async () => {

@@ -62,7 +62,7 @@ test("a turn's changes of cells come when it has ended, and go as they are kept 
   expect(store.requested.at(-1)).toEqual({
     method: "invokeChangesetOperation",
     params: {
-      changeset: `${SESSION}/changes/t1`,
+      channel: `${SESSION}/changes/t1`,
       operationId: "keep",
       target: { kind: "resource", resource: "cell:a" },
     },

@@ -141,13 +141,13 @@ describe("the line below a turn", () => {
     const page = show(store);
     page.button("Undo").focus();
     page.button("Undo").click();
-    expect(operations(store)).toEqual([{ changeset: SET, operationId: "undo" }]);
+    expect(operations(store)).toEqual([{ channel: SET, operationId: "undo" }]);
     await page.until(() => expect(said(page)).toBe("Undid 3 files and 2 cells."));
     tell(store, { ...READY, undone: 5, undoable: 0 });
     await page.until(() => expect(actions(page)).toEqual(["Review", "Keep", "Redo"]));
     expect(page.root.activeElement?.textContent).toBe("Redo");
     page.button("Redo").click();
-    expect(operations(store)[1]).toEqual({ changeset: SET, operationId: "redo" });
+    expect(operations(store)[1]).toEqual({ channel: SET, operationId: "redo" });
   });
 
   test("keeps everything; the focus goes to what stays", async () => {
@@ -157,7 +157,7 @@ describe("the line below a turn", () => {
     page.button("Keep").click();
     tell(store, { ...READY, kept: 6, undoable: 0 });
     await page.until(() => expect(actions(page)).toEqual(["Review"]));
-    expect(operations(store)).toEqual([{ changeset: SET, operationId: "keep" }]);
+    expect(operations(store)).toEqual([{ channel: SET, operationId: "keep" }]);
     expect(page.root.activeElement?.textContent).toBe("Review");
   });
 
@@ -252,7 +252,7 @@ describe("the review", () => {
     page.find(".change .fold-head").click();
     await page.until(() => expect(page.find(".change .diff .note").textContent).toBe("Its content was not stored."));
     const asked = store.requested.filter(({ method }) => method === "readChange").map(({ params }) => params);
-    expect(asked).toEqual([{ changeset: SET, id: "file:.env", side: "after" }]);
+    expect(asked).toEqual([{ channel: SET, id: "file:.env", side: "after" }]);
   });
 
   test.each([
@@ -277,8 +277,8 @@ describe("the review", () => {
     page.button("Redo b").click();
     const target = { kind: "resource", resource: "file:b" };
     expect(operations(store)).toEqual([
-      { changeset: SET, operationId: "undo", target },
-      { changeset: SET, operationId: "redo", target },
+      { channel: SET, operationId: "undo", target },
+      { channel: SET, operationId: "redo", target },
     ]);
   });
 
@@ -290,8 +290,8 @@ describe("the review", () => {
     await page.until(() => expect(page.button("Apply b").getAttribute("aria-disabled")).toBe("false"));
     page.button("Apply to the notebook").click();
     expect(operations(store)).toEqual([
-      { changeset: SET, operationId: "apply", target: { kind: "resource", resource: "cell:b" } },
-      { changeset: SET, operationId: "apply" },
+      { channel: SET, operationId: "apply", target: { kind: "resource", resource: "cell:b" } },
+      { channel: SET, operationId: "apply" },
     ]);
     const gone = change("cell:a", { state: "offered", undoable: false, reason: "It was changed in another kernel." });
     store.changeset(SET).value = { status: "ready", files: [gone, change("cell:b")] };
@@ -394,7 +394,7 @@ describe("the review", () => {
     await page.until(() => expect(standing("file:a.py")).toEqual(["", true, "Keep", "Undo"]));
     heard.at(-1)?.("file:a.py").actions[1]?.run(); // once
     expect(operations(store)).toEqual([
-      { changeset: SET, operationId: "undo", target: { kind: "resource", resource: "file:a.py" } },
+      { channel: SET, operationId: "undo", target: { kind: "resource", resource: "file:a.py" } },
     ]);
     answer({ message: "1 file was undone." });
     store.changeset(SET).value = { status: "ready", files: [change("file:a.py", { state: "undone" })] };
@@ -439,7 +439,7 @@ describe("what was changed since", () => {
     send.click();
     await page.until(() => expect(page.all(".conflicts")).toEqual([]));
     expect(operations(store)[1]).toEqual({
-      changeset: SET,
+      channel: SET,
       operationId: "undo",
       choices: { "a.py": "mine", "b.py": "theirs" },
     });
@@ -477,7 +477,7 @@ describe("the conversation", () => {
     expect([...dialog.querySelectorAll("li")].map((one) => one.textContent)).toEqual(["a.py", "plot.py"]);
     expect(page.root.activeElement?.textContent).toBe("Undo 2 turns");
     page.button("Undo 2 turns").click();
-    expect(operations(store)).toEqual([{ changeset: SET, operationId: "undo", onwards: true }]);
+    expect(operations(store)).toEqual([{ channel: SET, operationId: "undo", onwards: true }]);
     await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
   });
 
@@ -514,7 +514,7 @@ describe("the conversation", () => {
     );
     expect(page.find(".all-changes .change-counts").textContent).toBe("2 files 3 lines added, 1 removed+3\u2009−1");
     page.button("Undo all").click();
-    expect(operations(store)).toEqual([{ changeset: ALL, operationId: "undo" }]);
+    expect(operations(store)).toEqual([{ channel: ALL, operationId: "undo" }]);
     press(page.find(".all-changes"), "Escape");
     await page.until(() => expect(page.all(".all-changes")).toEqual([]));
   });

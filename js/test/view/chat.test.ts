@@ -14,6 +14,8 @@ import {
 import { fetchModule } from "./modules";
 import { open, press, type } from "./page";
 
+const NEW_TAB = { tabId: expect.any(String), reuse: true };
+
 const OTHER = "claude:/two";
 
 function twoTabs() {
@@ -43,7 +45,7 @@ describe("the chat without a conversation", () => {
     expect(page.text()).toContain("Start a conversation");
     page.find(".agent-card").click();
     expect(store.requested.filter(({ method }) => method !== "listSessions")).toEqual([
-      { method: "createSession", params: { agent: "eliza", kernel: "off" } },
+      { method: "createSession", params: { agent: "eliza", kernel: "off", ...NEW_TAB } },
     ]);
   });
 
@@ -184,7 +186,7 @@ describe("tabs", () => {
     await page.until(() => page.find(".menu-item"));
     page.all(".menu-item")[1]?.click();
     expect(store.requested.filter(({ method }) => method === "createSession")).toEqual([
-      { method: "createSession", params: { agent: "claude" } },
+      { method: "createSession", params: { agent: "claude", ...NEW_TAB } },
     ]);
     addSession(store, "claude:/three");
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("claude:/three", "Third") });

@@ -67,7 +67,7 @@ describe("what follows a turn", () => {
     await page.until(() =>
       expect(page.find(".follow-ups .conflicts").textContent).toContain("Nothing was undone yet."),
     );
-    expect(store.requested.at(-1)?.params).toEqual({ changeset: SET, operationId: "undo" });
+    expect(store.requested.at(-1)?.params).toEqual({ channel: SET, operationId: "undo" });
     page.button("Cancel").click();
     await page.until(() => expect(next(page)).toEqual(["Undo the changes"]));
   });

@@ -78,5 +78,5 @@ test.each([
   choose(page, "look");
   await page.until(() => expect(page.find(".start-access").textContent).toContain("changes nothing"));
   page.find<HTMLButtonElement>(".agent-card").click();
-  expect(created(store)).toEqual([{ agent: "eliza", kernel: "look" }]);
+  expect(created(store)).toEqual([{ agent: "eliza", kernel: "look", tabId: expect.any(String), reuse: true }]);
 });

@@ -84,8 +84,8 @@ export class MemoryStore implements Store {
     return entry(this.#changesets, channel);
   }
 
-  change(changeset: string, id: string, side: Side): Promise<ChangeText> {
-    return this.request("readChange", { changeset, id, side });
+  change(channel: string, id: string, side: Side): Promise<ChangeText> {
+    return this.request("readChange", { channel, id, side });
   }
 
   older(channel: string): Signal<Older> {

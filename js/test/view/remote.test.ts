@@ -52,9 +52,9 @@ async function clientOf(values: Record<string, unknown>): Promise<Client> {
   };
   offer(manager, NOTEBOOK);
   const client = createClient(wire);
-  const root = { snapshot: { agents: [], config: { schema: {}, values } }, fromIndex: 1 };
-  const result = { protocolVersion: 2, hostId: "h", capabilities: {}, channels: { [ROOT]: root } };
-  for (const listener of listeners) listener({ jsonrpc: "2.0", v: 2, to: said[0]?.clientId, id: said[0]?.id, result });
+  const root = { resource: ROOT, state: { agents: [], config: { schema: {}, values } }, fromSeq: 1 };
+  const result = { protocolVersion: 3, hostId: "h", snapshots: [root], missing: [] };
+  for (const listener of listeners) listener({ jsonrpc: "2.0", v: 3, to: said[0]?.clientId, id: said[0]?.id, result });
   await Promise.resolve();
   return client;
 }

@@ -6,9 +6,12 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
+from agentnb.comm.client import ACTIONS
+from agentnb.comm.request_table import wire_name
 from agentnb.comm.service import PageService, Send
 from agentnb.host import current_host
 from agentnb.state import Envelope, decode
+from agentnb.state.versions import WINDOW
 from tests.unit.comm.page import PageChannel
 
 PATIENCE = 30.0
@@ -26,7 +29,7 @@ class MirroringPage:
         self._channels: dict[str, PageChannel] = {}
         self._id = 0
         self.refusals: list[Envelope] = []
-        self._take(self.ask("initialize", protocolVersions=[2, 1], lastSeen={}, visible=True)["channels"])
+        self._take(self.ask("initialize", protocolVersions=[WINDOW.current], visible=True)["snapshots"])
 
     def send(self, message: dict[str, Any]) -> None:
         """Put one message on the wire."""
@@ -37,13 +40,13 @@ class MirroringPage:
         raise NotImplementedError
 
     def _say(self, message: dict[str, Any]) -> None:
-        self.send({"jsonrpc": "2.0", "v": 2, "clientId": self.client_id, **message})
+        self.send({"jsonrpc": "2.0", "v": WINDOW.current, "clientId": self.client_id, **message})
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """Ask for something; the answer, with what travels beside it as ``buffers``."""
         self._id += 1
         number = self._id
-        self._say({"id": number, "method": method, "params": params})
+        self._say({"id": number, "method": wire_name(method), "params": params})
         while True:
             message = self.receive()
             if message.get("id") == number:
@@ -54,7 +57,7 @@ class MirroringPage:
 
     def follow(self, *uris: str) -> None:
         """Follow channels."""
-        self._take(self.ask("subscribe", channels=list(uris))["channels"])
+        self._take([self.ask("subscribe", channel=uri)["snapshot"] for uri in uris])
 
     def dispatch(self, uri: str, action: dict[str, Any]) -> None:
         """Want something to happen."""
@@ -73,24 +76,23 @@ class MirroringPage:
         while self._channels[uri].pending:
             self._notified(self.receive())
 
-    def _take(self, channels: dict[str, Any]) -> None:
-        for uri, update in channels.items():
-            channel = self._channels.setdefault(uri, PageChannel(uri))
-            if "snapshot" in update:
-                channel.restore(update)
+    def _take(self, snapshots: list[dict[str, Any]]) -> None:
+        for snapshot in snapshots:
+            uri = snapshot["resource"]
+            self._channels.setdefault(uri, PageChannel(uri)).restore(snapshot)
 
     def _notified(self, message: dict[str, Any]) -> None:
-        if message.get("method") != "actions":
+        if message.get("method") != ACTIONS:
             return
         params = message["params"]
-        self._take(params.get("snapshots", {}))
+        self._take(params.get("snapshots", []))
         for each in params["envelopes"]:
             envelope = decode(Envelope, each)
             if envelope.rejection_reason is not None and not envelope.repeated:
                 self.refusals.append(envelope)
             assert self._channels[envelope.channel].apply(envelope, self.client_id)
         seen = {uri: channel.index for uri, channel in self._channels.items()}
-        self._say({"method": "ack", "params": {"flush": params["flush"], "seen": seen}})
+        self._say({"method": wire_name("ack"), "params": {"flush": params["flush"], "seen": seen}})
 
 
 class AttachedPage(MirroringPage):

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 import agentnb
 from agentnb import Server, Session, UsageError
 from agentnb.ahp.runtime_file import served_kernels
-from agentnb.ahp.server import Limits
+from agentnb.ahp.server import ServingLimits
 from agentnb.api.policy import policy
 from agentnb.host import current_host
 from tests.unit.ahp.client import Client, Failed, chat_of, session_of
@@ -79,7 +79,7 @@ def test_a_token_that_expires_ends_its_connection(server: Server, connect: Conne
 def test_a_client_has_few_connections_and_takes_no_place_of_others(server: Server, connect: Connect) -> None:
     """However many it opens without a word: with one token it cannot keep others out."""
     token = server.add_client("many")
-    silent = [Client(server.address, token) for _ in range(Limits().client_connections)]
+    silent = [Client(server.address, token) for _ in range(ServingLimits().client_connections)]
     assert refusal(server, token) == 503
     assert connect(None, "me").ask("ping", {}) == {}
     for each in silent:
@@ -164,6 +164,32 @@ def test_an_action_that_only_the_host_takes_is_rejected(session: Session, connec
     assert session.turns == ()
 
 
+def test_a_request_of_ours_needs_the_right_of_its_row_and_a_channel_that_the_client_may_see(
+    server: Server, session: Session, connect: Connect, tmp_path: Path
+) -> None:
+    """And says what is wrong with it; one whose row has no right is for pages of this kernel only."""
+    other = agentnb.start("eliza", cwd=tmp_path)
+    watcher = connect(server.add_client("phone", rights=["watch"]), "phone")
+    driver = connect(server.add_client("b", rights=["drive"], sessions=[session]), "b")
+    here, elsewhere = {"channel": session_of(session)}, {"channel": session_of(other)}
+    codes = []
+    for client, method, params in (
+        (watcher, "x-agentnb/listFiles", here),
+        (driver, "x-agentnb/listSettings", here),
+        (driver, "listFiles", here),
+        (driver, "x-agentnb/listFiles", elsewhere),
+        (driver, "x-agentnb/listFiles", {"channel": 7}),
+        (driver, "x-agentnb/readFile", {**here, "path": 7}),
+        (driver, "x-agentnb/readFile", {**here, "path": "/etc/passwd"}),
+    ):
+        with pytest.raises(Failed) as failed:
+            client.ask(method, params)
+        codes.append(failed.value.code)
+    assert codes == [-32009, -32601, -32601, -32001, -32001, -32602, -32009]
+    assert driver.ask("x-agentnb/listFiles", here)["path"] == "."
+    other.close()
+
+
 def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Session, connect: Connect) -> None:
     """Not with all rights, not as another kernel's page, not by switching a plugin on: only a page of this kernel."""
     client = connect(server.add_client("b", rights=["drive", "approve"]), "b", session_of(session))
@@ -171,7 +197,7 @@ def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Se
     codes = []
     for method, params in (
         ("changeSkillTrust", choice),
-        ("x-agentnb/ask", {"channel": session_of(session), "method": "changeSkillTrust", "params": choice}),
+        ("x-agentnb/changeSkillTrust", {"channel": session_of(session), **choice}),
     ):
         with pytest.raises(Failed) as failed:
             client.ask(method, params)

@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.ahp import commands as c
-from agentnb.ahp.access import Grants
+from agentnb.ahp.access import ClientGrants
 from agentnb.ahp.connection import AhpConnection
 from agentnb.ahp.feed import Feed
 from agentnb.ahp.projection import state_to_ahp
@@ -65,7 +65,7 @@ class Mirror:
     """A client that reduces what it hears, on a wire that is written slowly and cut now and then."""
 
     def __init__(self, world: World, feed: Feed, number: int, *, is_ours: bool) -> None:
-        grants = Grants()
+        grants = ClientGrants()
         token = grants.add("mirror", ["drive", "approve"])
         self.grant = next(each for each in grants if grants.find(token) is each)
         self.world, self.feed, self.number, self.is_ours = world, feed, number, is_ours

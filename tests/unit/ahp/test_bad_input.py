@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.frames import Frame, Opcode
 
 from agentnb import Server, Session
-from agentnb.ahp.server import Limits, Listener
+from agentnb.ahp.server import ServingLimits, WebSocketListener
 from agentnb.ahp.versions import SPOKEN
 from agentnb.comm.frontend import current_frontend
 from agentnb.host.host import current_host
@@ -180,7 +180,9 @@ def test_a_connection_whose_other_end_is_gone_is_ended() -> None:
     """Its machine sleeps, or its network is cut: nothing says so, and it answers no ping. Its place is free again."""
     host, left = current_host(), threading.Event()
     changed = lambda _grant, came: None if came else left.set()  # noqa: E731
-    listener = Listener(host, current_frontend().service, limits=Limits(ping_seconds=1.5), changed=changed)
+    listener = WebSocketListener(
+        host, current_frontend().service, limits=ServingLimits(ping_seconds=1.5), changed=changed
+    )
     port = host.loop.submit(listener.open("127.0.0.1", 0, None)).result(PATIENCE)
     token = host.loop.call(lambda: listener.grants.add("gone", ["watch"]))
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as gone:
@@ -245,6 +247,11 @@ METHODS = [
     "resourceCopy",
     "invokeChangesetOperation",
     "createTerminal",
+    "x-agentnb/readFile",
+    "x-agentnb/complete",
+    "x-agentnb/restartAgent",
+    "x-agentnb/listSettings",
+    "x-agentnb/☃",
     "☃",
 ]
 ACTIONS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -17,6 +18,9 @@ class ManualLoop(HostLoop):
         self.now = 100_000
         self._timers: list[tuple[int, int, Callable[[], object]]] = []
         self._made = count()
+
+        self.done: Future[Any] = Future()
+        self.done.set_result(None)
 
     @property
     def inside(self) -> bool:
@@ -34,6 +38,7 @@ class ManualLoop(HostLoop):
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """No agent comes: what would wait for one ends here."""
         coroutine.close()
+        return self.done
 
     def advance(self, milliseconds: int) -> None:
         """Let time pass; what is due is done when it is due."""

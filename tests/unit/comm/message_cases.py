@@ -44,8 +44,9 @@ class AnsweringLoop(ManualLoop):
     """One on which an answer that takes its time is there at once; whoever waits for an agent hears that none comes."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        if getattr(coroutine, "__qualname__", "").endswith("Service.answer_later"):
-            return run(coroutine)
+        if getattr(coroutine, "__qualname__", "") == "Connection._answer":
+            run(coroutine)
+            return self.done
         coroutine.close()
         return self._no_agent() if self._answers() else None
 
@@ -90,9 +91,11 @@ class Kernel:
             conversation.dispatch(ChatTurnStarted(turn_id="t", message=message))
             conversation.dispatch(ChatTurnComplete(turn_id="t"))
         if known:
-            self._say("initialize", {"protocolVersions": VERSIONS, "lastSeen": {}, "visible": True})
-            self._say("subscribe", {"channels": [conversation.session.uri, conversation.chat.uri]})
-            assert [ROOT, conversation.session.uri] == [next(iter(m["result"]["channels"])) for m in self.heard]
+            self._say("initialize", {"protocolVersions": VERSIONS, "visible": True})
+            for uri in (conversation.session.uri, conversation.chat.uri):
+                self._say("subscribe", {"channel": uri})
+            assert self.heard[0]["result"]["snapshots"][0]["resource"] == ROOT
+            assert self.heard[1]["result"]["snapshot"]["resource"] == conversation.session.uri
             self.heard.clear()
 
     def close(self) -> None:

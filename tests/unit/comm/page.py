@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from agentnb.comm.client import ACTIONS, TEXT
+from agentnb.comm.messages import OURS
+from agentnb.comm.request_table import wire_name
 from agentnb.host.host import ROOT
 from agentnb.state import (
     ChatState,
@@ -77,8 +81,8 @@ class PageChannel:
     def restore(self, update: dict[str, Any]) -> None:
         for seq in update.get("answered", ()):
             self.settle(seq)
-        if self.confirmed is None or update["fromIndex"] >= self.index:
-            self.confirmed, self.index = decode(self._kind, update["snapshot"]), update["fromIndex"]
+        if self.confirmed is None or update["fromSeq"] >= self.index:
+            self.confirmed, self.index = decode(self._kind, update["state"]), update["fromSeq"]
             self.earlier = update.get("earlier", 0)
 
     def apply(self, envelope: Envelope, client_id: str) -> bool:
@@ -212,11 +216,11 @@ class Page:
             answer = self._answers.pop(message["id"], None)
             if answer is not None and "result" in message:
                 answer(message["result"])
-        elif message["method"] == "actions":
+        elif message["method"] == ACTIONS:
             self._flush(message["params"])
-        elif message["method"] == "text":
+        elif message["method"] == TEXT:
             self._continue(message["params"])
-        elif message["method"] == "unknownClient":
+        elif message["method"] == f"{OURS}unknownClient":
             self._pulse.answered()
             self._initialize()
         else:
@@ -237,7 +241,7 @@ class Page:
     def _flush(self, flush: dict[str, Any]) -> None:
         if self._initializing is not None:
             return
-        self._take(flush.get("snapshots", {}))
+        self._take(flush.get("snapshots", []))
         self._apply(flush["envelopes"])
         self._text.remember(flush)
         self._acks.taken(flush["flush"])
@@ -255,12 +259,9 @@ class Page:
     def _acknowledge(self, flush: int) -> None:
         self._notify("ack", {"flush": flush, "seen": self._seen()})
 
-    def _take(self, channels: dict[str, Any]) -> None:
-        for uri, update in channels.items():
-            if "replay" in update:
-                self._apply(update["replay"])
-            else:
-                self._channel(uri).restore(update)
+    def _take(self, snapshots: list[dict[str, Any]]) -> None:
+        for snapshot in snapshots:
+            self._channel(snapshot["resource"]).restore(snapshot)
 
     def _apply(self, envelopes: list[dict[str, Any]]) -> None:
         holes: dict[str, int] = {}
@@ -278,17 +279,19 @@ class Page:
             return
         self._initializing = self._id + 1
         self._said_visible = self.visible
+        followed = [*self._subscribed]
         params = {
             "protocolVersions": [*range(WINDOW.current, WINDOW.oldest - 1, -1)],
-            "lastSeen": self._seen(),
+            "initialSubscriptions": followed,
             "visible": self.visible,
             "accepts": ["text"],
         }
         if self.host_id is not None:
-            params["hostId"] = self.host_id
-        self._request("initialize", params, self._initialized)
+            params |= {"hostId": self.host_id, "lastSeen": self._seen()}
+        method = "initialize" if self.host_id is None else "reconnect"
+        self._request(method, params, lambda result: self._initialized(result, followed))
 
-    def _initialized(self, result: Any) -> None:
+    def _initialized(self, result: Any, followed: list[str]) -> None:
         self._initializing = None
         self._pulse.answered()
         self._text.forget()
@@ -296,22 +299,24 @@ class Page:
         before, self.host_id = self.host_id, result["hostId"]
         if before not in {None, self.host_id}:
             self.channels = {uri: PageChannel(uri) for uri in self.channels}
-        self._take(result["channels"])
+        self._take(result["snapshots"])
+        self._apply(result.get("actions", []))
+        for uri in followed:
+            self._unanswered.pop(uri, None)
         if self.visible != self._said_visible:
             self._notify("visibility", {"visible": self.visible})
-        self._subscribe([uri for uri in self._subscribed if uri not in result["channels"]])
+        self._subscribe([uri for uri in self._subscribed if uri not in followed])
         if before in {None, self.host_id}:
             self._send_pending_again()
 
     def _subscribe(self, uris: list[str]) -> None:
-        def answered(result: Any) -> None:
-            for uri in uris:
-                self._unanswered.pop(uri, None)
-            self._take(result["channels"])
+        def answered(uri: str, result: Any) -> None:
+            self._unanswered.pop(uri, None)
+            self._take([result["snapshot"]])
 
-        if uris:
-            self._unanswered.update(dict.fromkeys(uris))
-            self._request("subscribe", {"channels": uris}, answered)
+        for uri in uris:
+            self._unanswered[uri] = None
+            self._request("subscribe", {"channel": uri}, partial(answered, uri))
 
     def _send_pending_again(self) -> None:
         for uri, channel in self.channels.items():
@@ -352,7 +357,7 @@ class Page:
             "v": WINDOW.current,
             "clientId": self.client_id,
             **more,
-            "method": method,
+            "method": wire_name(method),
             "params": params,
         }
         self.said.append(message)

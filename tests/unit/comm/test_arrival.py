@@ -13,13 +13,13 @@ from tests.unit.comm.message_cases import CLIENT
 from tests.unit.interleaving import Step, every_step, interrupted_at
 from tests.unit.running import run
 
-HELLO = {"protocolVersions": [1], "lastSeen": {}, "visible": True}
+HELLO = {"protocolVersions": [3], "visible": True}
 LONG = 120.0
 
 
 def arrive(host: Host, frontend: Frontend) -> None:
     """A page introduces itself; wait until that was taken, or the host's thread waits for this one."""
-    message: dict[str, Any] = {"jsonrpc": "2.0", "v": 1, "clientId": CLIENT, "id": 1, "method": "initialize"}
+    message: dict[str, Any] = {"jsonrpc": "2.0", "v": 3, "clientId": CLIENT, "id": 1, "method": "initialize"}
     content = {"data": {"method": "custom", "content": {**message, "params": HELLO}}}
     frontend.model.comm.handle_msg({"content": content, "buffers": []})
     taken = threading.Event()

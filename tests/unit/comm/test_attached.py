@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from agentnb.comm.blocked_time import ASK_SECONDS, BlockedTime
+from agentnb.comm.client import ACTIONS
 from agentnb.comm.delivery import GONE_SECONDS, MOST_REMEMBERED, RETURN_SECONDS
+from agentnb.comm.request_table import wire_name
 from agentnb.state import ActionOrigin, SessionTitleChanged
 from agentnb.testing import Events
 from tests.unit.comm.manual_loop import ManualLoop
@@ -21,13 +23,13 @@ OTHER = "another-page"
 
 def say(kernel: Kernel, method: str, params: object = None, client: str = CLIENT) -> None:
     kernel.service.receive(
-        {"jsonrpc": "2.0", "v": 1, "clientId": client, "method": method, "params": params or {}, "id": None}
+        {"jsonrpc": "2.0", "v": 3, "clientId": client, "method": wire_name(method), "params": params or {}, "id": None}
     )
 
 
 def initialize(kernel: Kernel, client: str) -> None:
-    params = {"protocolVersions": [1], "lastSeen": {}, "visible": True}
-    message = {"jsonrpc": "2.0", "v": 1, "clientId": client, "id": 1, "method": "initialize", "params": params}
+    params = {"protocolVersions": [3], "visible": True}
+    message = {"jsonrpc": "2.0", "v": 3, "clientId": client, "id": 1, "method": "initialize", "params": params}
     kernel.service.receive(message)
 
 
@@ -105,7 +107,7 @@ def test_while_the_kernel_receives_nothing_no_page_counts_as_gone() -> None:
     uri = next(iter(kernel.host.conversations))
     kernel.host.conversations[uri].dispatch(SessionTitleChanged(title="still there"))
     kernel.loop.advance(500)
-    assert (is_attached(kernel), kernel.heard[-1]["method"]) == (True, "actions")
+    assert (is_attached(kernel), kernel.heard[-1]["method"]) == (True, ACTIONS)
 
 
 class Kept(ManualLoop):
@@ -232,5 +234,5 @@ def test_only_so_many_clients_are_remembered() -> None:
         conversation.dispatch(
             SessionTitleChanged(title=f"{number}"), ActionOrigin(client_id=f"c{number}", client_seq=1)
         )
-    known = [delivery.has_accepted(ActionOrigin(client_id=f"c{number}", client_seq=1)) for number in (0, 1)]
+    known = [ActionOrigin(client_id=f"c{number}", client_seq=1) in delivery.accepted for number in (0, 1)]
     assert known == [False, True]

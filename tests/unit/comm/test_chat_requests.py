@@ -15,11 +15,13 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
-from agentnb.comm.service import LONGEST_DRAFT, Service
+from agentnb.comm.client_notifications import LONGEST_DRAFT
+from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Suggestion
 from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
+from agentnb.state.versions import WINDOW
 from tests.unit.api.conftest import AGENTS, PATIENCE, KernelSettings
 from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import until
@@ -96,7 +98,7 @@ def test_an_agent_that_was_installed_meanwhile_is_found_when_a_page_has_it_looke
 
 
 @pytest.mark.parametrize("method", ["complete", "suggestPrompts", "restartAgent", "forkSession", "openSession"])
-@pytest.mark.parametrize(("params", "code"), [({}, -32602), ({"channel": "eliza:/none", "start": ""}, -32012)])
+@pytest.mark.parametrize(("params", "code"), [({}, -32602), ({"channel": "eliza:/none", "start": ""}, -32001)])
 def test_a_senseless_request_is_answered_with_an_error(
     page: Page, conversation: Conversation, method: str, params: dict[str, Any], code: int
 ) -> None:
@@ -198,7 +200,7 @@ def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_setti
 def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, conversation: Conversation) -> None:
     """The kernel attaches; the page need not know how."""
     page.host.environment.connect(shell=Variables())
-    page.ask("subscribe", {"channels": [conversation.chat.uri]})
+    page.ready(conversation.chat.uri)
     message = {"text": "Look at @frame", "origin": USER}
     page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})
     assert page.envelope()["action"]["type"] == "chat/pendingMessageSet"
@@ -217,16 +219,17 @@ def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversati
     first, second = Page(page.host, "first"), Page(page.host, "second")
     first.service = second.service = service
     for window in (first, second):
-        window.say("initialize", {"protocolVersions": [1], "visible": True}, id=1)
+        window.say("initialize", {"protocolVersions": [WINDOW.current], "visible": True}, id=1)
         told.get(timeout=PATIENCE)
     first.say("draft", {"channel": uri, "text": "half a sen"})
     client, message = told.get(timeout=PATIENCE)
-    assert (client, message["method"], message["params"]) == ("second", "draft", {"channel": uri, "text": "half a sen"})
-    second.say("initialize", {"protocolVersions": [1]}, id=2)
+    assert (client, message["method"]) == ("second", "x-agentnb/draft")
+    assert message["params"] == {"channel": uri, "text": "half a sen"}
+    second.say("initialize", {"protocolVersions": [WINDOW.current]}, id=2)
     assert told.get(timeout=PATIENCE)[1]["result"]["drafts"] == {uri: "half a sen"}
     first.say("draft", {"channel": uri, "text": ""})
     told.get(timeout=PATIENCE)
-    second.say("initialize", {"protocolVersions": [1]}, id=3)
+    second.say("initialize", {"protocolVersions": [WINDOW.current]}, id=3)
     assert told.get(timeout=PATIENCE)[1]["result"]["drafts"] == {}
 
 

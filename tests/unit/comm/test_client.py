@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentnb.comm.client import ACK_SECONDS, MOST_STOPS, SILENT_SECONDS, UNHEARD_SECONDS, Client
+from agentnb.comm.client import ACK_SECONDS, MOST_STOPS, SILENT_SECONDS, UNHEARD_SECONDS, DeliveryClient
 from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
 from agentnb.state import (
@@ -32,9 +32,9 @@ def stream(conversation: Conversation, *texts: str) -> None:
         conversation.chat.accept(ChatDelta(turn_id="t", part_id="p1", content=text))
 
 
-def client_of(conversation: Conversation) -> Client:
+def client_of(conversation: Conversation) -> DeliveryClient:
     """A client that follows the chat from its beginning."""
-    client = Client("page", visible=True, seen_at=0.0)
+    client = DeliveryClient("page", visible=True, seen_at=0.0)
     client.subscribe(conversation.chat)
     return client
 
@@ -42,15 +42,17 @@ def client_of(conversation: Conversation) -> Client:
 def test_a_new_client_gets_a_snapshot(conversation: Conversation) -> None:
     """It begins with the state as it is, at its index."""
     stream(conversation, "Hello")
-    update = Client("page", visible=True, seen_at=0.0).subscribe(conversation.chat)
-    assert (update["fromIndex"], update["snapshot"]["activeTurn"]["responseParts"][0]["content"]) == (3, "Hello")
+    update = DeliveryClient("page", visible=True, seen_at=0.0).subscribe(conversation.chat)
+    assert isinstance(update, dict)
+    assert (update["fromSeq"], update["state"]["activeTurn"]["responseParts"][0]["content"]) == (3, "Hello")
 
 
 def test_a_client_that_has_seen_a_part_gets_the_rest(conversation: Conversation) -> None:
     """It is told what followed, merged."""
     stream(conversation, "Hello", " ", "you")
-    update = Client("page", visible=True, seen_at=0.0).subscribe(conversation.chat, last_seen=3)
-    assert [(e["first"], e["index"], e["action"]["content"]) for e in update["replay"]] == [(4, 5, " you")]
+    update = DeliveryClient("page", visible=True, seen_at=0.0).subscribe(conversation.chat, last_seen=3)
+    assert isinstance(update, list)
+    assert [(e["first"], e["index"], e["action"]["content"]) for e in update] == [(4, 5, " you")]
 
 
 def test_a_flush_carries_what_is_new_once(conversation: Conversation) -> None:
@@ -124,7 +126,7 @@ def test_a_client_of_which_too_many_ends_are_open_gets_a_snapshot(conversation: 
     client.rewind()
     again = client.next_flush([conversation.chat], 9_000.0)
     assert again is not None
-    assert (again["envelopes"], [*again["snapshots"]]) == ([], [conversation.chat.uri])
+    assert (again["envelopes"], [each["resource"] for each in again["snapshots"]]) == ([], [conversation.chat.uri])
 
 
 def test_what_was_not_acknowledged_is_sent_again(conversation: Conversation) -> None:
@@ -149,7 +151,7 @@ def test_a_snapshot_is_sent_where_it_is_smaller(conversation: Conversation) -> N
         conversation.chat.accept(ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id=f"q{number}", content="")))
     flush = client.next_flush([conversation.chat], 1.0)
     assert flush is not None
-    assert (flush["envelopes"], flush["snapshots"][conversation.chat.uri]["fromIndex"]) == ([], 302)
+    assert (flush["envelopes"], flush["snapshots"][0]["fromSeq"]) == ([], 302)
 
 
 def test_a_flush_lost_before_an_acknowledged_one_is_noticed(conversation: Conversation) -> None:
@@ -196,12 +198,12 @@ def test_a_snapshot_says_which_of_the_pages_actions_are_in_it(conversation: Conv
     client.resync({conversation.chat.uri: 0})
     flush = client.next_flush([conversation.chat], 1.0)
     assert flush is not None
-    assert flush["snapshots"][conversation.chat.uri]["answered"] == [7]
+    assert flush["snapshots"][0]["answered"] == [7]
 
 
 def test_flushes_are_counted_on_when_a_page_introduces_itself_again(conversation: Conversation) -> None:
     """What it still acknowledges of before is not taken for what it got since."""
-    client = Client("page", visible=True, seen_at=0.0, flush=4)
+    client = DeliveryClient("page", visible=True, seen_at=0.0, flush=4)
     client.subscribe(conversation.chat)
     stream(conversation, "a")
     flush = client.next_flush([conversation.chat], 1.0)

@@ -224,8 +224,8 @@ def test_a_page_asks_for_ranges(host: Host, conversation: Conversation) -> None:
     page = Page(host)
     page.ready()
     chat = conversation.chat.uri
-    update = page.ask("subscribe", {"channels": [chat]})["result"]["channels"][chat]
-    (ref,) = refs(update["snapshot"]).values()
+    snapshot = page.ask("subscribe", {"channel": chat})["result"]["snapshot"]
+    (ref,) = refs(snapshot["state"]).values()
     read = b""
     while len(read) < ref["size"]:
         params = {"channel": chat, "uri": ref["uri"], "offset": len(read), "length": 50_001}

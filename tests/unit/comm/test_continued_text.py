@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.comm.client import MAX_TEXTS
+from agentnb.comm.client import ACTIONS, MAX_TEXTS, TEXT
+from agentnb.comm.messages import OURS
 from agentnb.state import (
     ChatDelta,
     ChatResponsePart,
@@ -49,7 +50,7 @@ def stream(world: World, pieces: int, *, acks: bool = True) -> list[dict[str, An
 def test_a_text_that_goes_on_is_sent_without_its_names(world: World) -> None:
     """After the first whole flush each costs little more than what it says, and the page shows all of it."""
     first, *others = stream(world, 20)
-    assert (first["method"], {message["method"] for message in others}) == ("actions", {"text"})
+    assert (first["method"], {message["method"] for message in others}) == (ACTIONS, {TEXT})
     assert max(len(encode(message)) for message in others) < len(encode(first)) - 100
     world.settle()
     assert world.seen(world.pages[0]) == world.said(world.pages[0])
@@ -61,7 +62,7 @@ def test_a_text_is_acknowledged_several_flushes_at_once(world: World) -> None:
     stream(world, 1)
     before = len(page.said)
     stream(world, 85)  # three seconds
-    acknowledged = [message["params"]["flush"] for message in page.said[before:] if message["method"] == "ack"]
+    acknowledged = [message["params"]["flush"] for message in page.said[before:] if message["method"] == f"{OURS}ack"]
     assert len(acknowledged) in {2, 3}
 
 
@@ -70,8 +71,8 @@ def test_a_page_that_missed_the_names_asks_again(world: World) -> None:
     page = world.pages[0]
     stream(world, 1, acks=False)  # the whole flush is lost
     stream(world, 2)
-    assert [message["method"] for message in page.said][-2:] == ["resync", "resync"]
-    assert [message["method"] for message in page.incoming or stream(world, 1)] == ["actions"]
+    assert [message["method"] for message in page.said][-2:] == [f"{OURS}resync", f"{OURS}resync"]
+    assert [message["method"] for message in page.incoming or stream(world, 1)] == [ACTIONS]
     world.settle()
     assert world.seen(page) == world.said(page)
 
@@ -81,7 +82,7 @@ def test_a_page_that_does_not_accept_texts_gets_whole_flushes(world: World) -> N
     page, delivery = world.pages[0], world.service.delivery
     client = delivery.attach(page.client_id, visible=True)
     client.subscribe(world.conversation.chat)
-    assert {message["method"] for message in stream(world, 10)} == {"actions"}
+    assert {message["method"] for message in stream(world, 10)} == {ACTIONS}
 
 
 def test_a_page_that_acknowledges_nothing_is_waited_for(world: World) -> None:
@@ -91,6 +92,6 @@ def test_a_page_that_acknowledges_nothing_is_waited_for(world: World) -> None:
     world.flow(page)
     sent = 0
     for _ in range(55):  # less than two seconds: then what was not acknowledged is sent again
-        world.service.receive({"v": 1, "clientId": page.client_id, "method": "ping", "params": {}})
-        sent += sum(message["method"] == "text" for message in stream(world, 1, acks=False))
+        world.service.receive({"v": 3, "clientId": page.client_id, "method": f"{OURS}ping", "params": {}})
+        sent += sum(message["method"] == TEXT for message in stream(world, 1, acks=False))
     assert sent == MAX_TEXTS

@@ -161,7 +161,7 @@ def test_a_deleted_session_is_gone_for_every_kernel(kernel: MakeHost, tmp_path: 
         assert (uris(each), uris(each, search="secret")) == ([stays], [stays])
         for method in ("previewSession", "deleteSession", "resumeSession"):
             error = each.ask(method, {"channel": gone})["error"]
-            assert (error["code"], bool(error["message"])) == (-32012, True)
+            assert (error["code"], bool(error["message"])) == (-32001, True)
     assert (
         "does not have this conversation any more" in page.ask("previewSession", {"channel": gone})["error"]["message"]
     )

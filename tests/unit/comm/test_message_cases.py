@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import agentnb.comm
 from agentnb.comm.answers import FromKernel
 from agentnb.comm.messages import ERRORS
-from agentnb.comm.methods import COMMON_ERRORS, LAB_NOTIFICATIONS, METHODS, NOTIFICATIONS
+from agentnb.comm.methods import COMMON_ERRORS, METHODS, NOTIFICATIONS
 from agentnb.errors import ProtocolError
 from agentnb.host.intents import DISPATCHABLE
 from agentnb.state import codec, decode, to_json
@@ -91,12 +89,6 @@ def test_every_method_has_a_valid_and_an_invalid_example() -> None:
     assert {name for name in asked if METHODS[name].params.__struct_fields__} - wrong == set()
 
 
-def test_every_notification_that_the_kernel_sends_is_in_the_table() -> None:
-    """Whatever `notification("…")` the code of ``comm/`` has."""
-    sent = {name for path in Path(agentnb.comm.__path__[0]).glob("*.py") for name in _notified(path)}
-    assert sent == NOTIFICATIONS.keys() | LAB_NOTIFICATIONS
-
-
 def kinds(*, dispatchable: bool) -> st.SearchStrategy[Any]:
     """Actions that are on the list, or those that are not."""
     return st.one_of([structs(kind) for kind in codec.ACTIONS.values() if (kind in DISPATCHABLE) == dispatchable])
@@ -149,11 +141,3 @@ def _is_of_the_protocol(message: Any, method: str | None) -> bool:
     except (ProtocolError, KeyError):
         return False
     return True
-
-
-def _notified(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "notification":
-            first = node.args[0]
-            assert isinstance(first, ast.Constant), f"{path.name}: say the notification's name"
-            yield str(first.value)

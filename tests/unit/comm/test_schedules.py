@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from agentnb.comm.messages import OURS
 from agentnb.state import (
     ActiveTurn,
     ChatDelta,
@@ -154,7 +155,7 @@ class Schedule(RuleBasedStateMachine):
     def _hear(self, page: Page, *, acks: bool) -> None:
         while page.outgoing:
             message = page.outgoing.popleft()
-            if acks or message["method"] != "ack":
+            if acks or message["method"] != f"{OURS}ack":
                 self.world.service.receive(message)
 
     def _meet(self, page: Page, fate: str) -> None:

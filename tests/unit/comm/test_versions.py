@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from agentnb.comm.request_table import wire_name
 from agentnb.comm.service import Service
 from agentnb.host import Host
+from agentnb.host.channels import ROOT
 from agentnb.host.conversation import Conversation
 from agentnb.state import SessionActiveClientSet, SessionTitleChanged
 from agentnb.state.versions import WINDOW, Window
 from tests.unit.api.conftest import PATIENCE
 
-OLDER = Window(WINDOW.oldest - 1, WINDOW.current)
+OLDER = Window(0, WINDOW.current)
 
 
 class Talk:
@@ -26,7 +28,7 @@ class Talk:
         self.service = Service(host, lambda _client, message, _buffers=(): self.heard.put(message), versions=window)
 
     def say(self, method: str, params: object, *, v: int, **more: object) -> None:
-        message = {"jsonrpc": "2.0", "v": v, "clientId": "page", "method": method, "params": params, **more}
+        message = {"jsonrpc": "2.0", "v": v, "clientId": "page", "method": wire_name(method), "params": params, **more}
         self.host.loop.call(self.service.receive, message)
 
     def hear(self) -> dict[str, Any]:
@@ -60,11 +62,11 @@ def test_page_and_kernel_go_on_in_the_highest_common_version(host: Host) -> None
 def test_a_request_in_a_version_that_nobody_agreed_on_is_refused(host: Host) -> None:
     """The code says why; the next request is answered as ever."""
     talk = Talk(host, WINDOW)
-    talk.introduce(1, v=1)
-    talk.say("subscribe", {"channels": []}, v=9, id=2)
+    talk.introduce(WINDOW.current, v=WINDOW.current)
+    talk.say("subscribe", {"channel": ROOT}, v=9, id=2)
     assert talk.hear()["error"]["code"] == -32010
-    talk.say("subscribe", {"channels": []}, v=1, id=3)
-    assert talk.hear()["result"] == {"channels": {}, "missing": []}
+    talk.say("subscribe", {"channel": ROOT}, v=WINDOW.current, id=3)
+    assert talk.hear()["result"]["snapshot"]["resource"] == ROOT
 
 
 def test_an_older_page_gets_the_state_instead_of_an_action_that_it_does_not_know(
@@ -74,13 +76,13 @@ def test_an_older_page_gets_the_state_instead_of_an_action_that_it_does_not_know
     talk = Talk(host, OLDER)
     talk.introduce(OLDER.oldest, v=OLDER.oldest)
     uri = conversation.session.uri
-    talk.say("subscribe", {"channels": [uri]}, v=OLDER.oldest, id=2)
+    talk.say("subscribe", {"channel": uri}, v=OLDER.oldest, id=2)
     talk.hear()
     host.loop.call(lambda: conversation.dispatch(SessionTitleChanged(title="Newer", time=1)))
     flush = talk.hear()["params"]
-    assert [envelope["channel"] for envelope in flush["envelopes"]] == []
-    assert flush["snapshots"][uri]["snapshot"]["summary"]["title"] == "Newer"
-    assert flush["snapshots"][uri]["fromIndex"] == conversation.session.index
+    (snapshot,) = (each for each in flush["snapshots"] if each["resource"] == uri)
+    assert (flush["envelopes"], snapshot["resource"], snapshot["state"]["summary"]["title"]) == ([], uri, "Newer")
+    assert snapshot["fromSeq"] == conversation.session.index
 
 
 def test_an_action_newer_than_agreed_is_rejected_with_the_reason(host: Host, conversation: Conversation) -> None:
@@ -91,7 +93,7 @@ def test_an_action_newer_than_agreed_is_rejected_with_the_reason(host: Host, con
     params = {"clientSeq": 1, "channel": conversation.session.uri, "action": action}
     talk.say("dispatchAction", params, v=OLDER.oldest)
     envelope = talk.hear()["params"]["envelopes"][0]
-    assert "not in version 0" in envelope["rejectionReason"]
+    assert f"not in version {OLDER.oldest}" in envelope["rejectionReason"]
 
 
 def test_a_page_gets_the_state_for_what_it_has_no_reducer_for(host: Host, conversation: Conversation) -> None:
@@ -99,10 +101,10 @@ def test_a_page_gets_the_state_for_what_it_has_no_reducer_for(host: Host, conver
     talk = Talk(host, WINDOW)
     talk.introduce(WINDOW.current, v=WINDOW.current)
     uri = conversation.session.uri
-    talk.say("subscribe", {"channels": [uri]}, v=WINDOW.current, id=2)
+    talk.say("subscribe", {"channel": uri}, v=WINDOW.current, id=2)
     talk.hear()
     action = SessionActiveClientSet(active_client={"clientId": "c", "tools": []})
     host.loop.call(lambda: conversation.dispatch(action))
     flush = talk.hear()["params"]
     assert flush["envelopes"] == []
-    assert flush["snapshots"][uri]["snapshot"]["activeClients"] == [{"clientId": "c", "tools": []}]
+    assert flush["snapshots"][0]["state"]["activeClients"] == [{"clientId": "c", "tools": []}]

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentnb.agent.catalog import find
-from agentnb.comm.client import MAX_TEXTS, MAX_UNACKNOWLEDGED, SILENT_SECONDS
+from agentnb.comm.client import ACTIONS, MAX_TEXTS, MAX_UNACKNOWLEDGED, SILENT_SECONDS, TEXT
 from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.host.channels import Channel
@@ -75,7 +75,7 @@ class World:
     def _send(self, host: Host, client_id: str, message: dict[str, Any], _buffers: tuple[bytes, ...] = ()) -> None:
         if host is not self.host:
             return  # it is gone
-        if message.get("method") in {"actions", "text"}:
+        if message.get("method") in {ACTIONS, TEXT}:
             self._must_not_press(client_id)
         for page in self.pages:
             if page.client_id == client_id:

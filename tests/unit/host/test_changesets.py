@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentnb import Session, Turn
+from agentnb.comm.request_table import wire_name
 from agentnb.comm.service import Service
 from agentnb.errors import FileUnavailable, UnknownSession, UsageError
 from agentnb.host import Host
@@ -59,7 +60,7 @@ def ask(host: Host, method: str, **params: Any) -> Any:
     service = Service(host, lambda _client, _message, _buffers=(): None)
 
     async def answer() -> Any:
-        return await service.ask("page", method, params)
+        return await service.ask("page", wire_name(method), params)
 
     return host.loop.submit(answer()).result(PATIENCE)
 
@@ -114,7 +115,7 @@ def test_a_change_set_when_something_is_done_with_it_tells_its_clients_step_by_s
     answer = ask(
         host,
         "invokeChangesetOperation",
-        changeset=of_turn.uri,
+        channel=of_turn.uri,
         operationId="undo",
         target={"kind": "resource", "resource": "file:a.txt"},
     )
@@ -133,7 +134,7 @@ def test_a_change_set_when_something_is_done_with_it_tells_its_clients_step_by_s
     assert of_turn.rows == rows
     for each in (of_turn, of_all):
         assert each.state == host.loop.call(host.channel, each.uri).state
-    ask(host, "invokeChangesetOperation", changeset=of_all.uri, operationId="undo")
+    ask(host, "invokeChangesetOperation", channel=of_all.uri, operationId="undo")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -146,7 +147,7 @@ def test_an_operation_when_files_changed_since_answers_with_the_three_versions(
     turn = does(session, ["write", "a.txt", "two\n"])
     (tmp_path / "a.txt").write_text("mine\n")
     conversation = hosted(host, session)
-    asked = {"changeset": f"{conversation.session.uri}/changes/{turn.id}", "operationId": "undo"}
+    asked = {"channel": f"{conversation.session.uri}/changes/{turn.id}", "operationId": "undo"}
     (conflict,) = ask(host, "invokeChangesetOperation", **asked)["conflicts"]
     merged = conflict.pop("merged")
     assert conflict == {"id": "file:a.txt", "path": "a.txt", "base": "two\n", "current": "mine\n", "target": "one\n"}
@@ -167,8 +168,8 @@ def test_an_operation_from_a_turn_on_undoes_the_later_ones_too(host: Host, open_
     conversation = hosted(host, session)
     uri = f"{conversation.session.uri}/changes"
     with pytest.raises(UsageError, match="onwards"):
-        ask(host, "invokeChangesetOperation", changeset=uri, operationId="undo", onwards=True)
-    ask(host, "invokeChangesetOperation", changeset=f"{uri}/{turn.id}", operationId="undo", onwards=True)
+        ask(host, "invokeChangesetOperation", channel=uri, operationId="undo", onwards=True)
+    ask(host, "invokeChangesetOperation", channel=f"{uri}/{turn.id}", operationId="undo", onwards=True)
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
@@ -192,7 +193,7 @@ def test_a_change_when_a_page_reads_it_has_two_sides_and_what_is_there_now(
     conversation = hosted(host, session)
     uri = f"{conversation.session.uri}/changes/{turn.id}"
     for change_id, side, data, is_binary in SIDES:
-        result, buffers = ask(host, "readChange", changeset=uri, id=change_id, side=side)
+        result, buffers = ask(host, "readChange", channel=uri, id=change_id, side=side)
         assert (buffers, result) == ((data,), {"size": len(data), "cut": False, "binary": is_binary})
 
 
@@ -205,7 +206,7 @@ def test_a_secret_when_a_page_reads_a_change_of_it_is_not_given(host: Host, open
     uri = f"{conversation.session.uri}/changes/{turn.id}"
     for side in ("before", "after", "now"):
         with pytest.raises(FileUnavailable, match="may hold secrets"):
-            ask(host, "readChange", changeset=uri, id="file:.env", side=side)
+            ask(host, "readChange", channel=uri, id="file:.env", side=side)
 
 
 def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
@@ -238,7 +239,7 @@ def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_
     followed = follow(f"{conversation.session.uri}/changes/{turn.id}")
 
     def read(name: str, side: str) -> str:
-        answer = ask(host, "readChange", changeset=followed.uri, id=f"file:{name}", side=side)
+        answer = ask(host, "readChange", channel=followed.uri, id=f"file:{name}", side=side)
         return bytes(answer[1][0]).decode()
 
     assert read("fit.ipynb", "before") == "# %%\nx = 1\n\n# %%\ny = 2\n"
@@ -258,6 +259,6 @@ def test_a_conflict_over_a_notebooks_file_shows_its_cells(host: Host, open_sessi
     (tmp_path / "fit.ipynb").write_text(notebook("x = 3"))
     conversation = hosted(host, session)
     uri = f"{conversation.session.uri}/changes/{turn.id}"
-    (conflict,) = ask(host, "invokeChangesetOperation", changeset=uri, operationId="undo")["conflicts"]
+    (conflict,) = ask(host, "invokeChangesetOperation", channel=uri, operationId="undo")["conflicts"]
     texts = {name: conflict[name] for name in ("base", "current", "target")}
     assert texts == {"base": "# %%\nx = 2\n", "current": "# %%\nx = 3\n", "target": "# %%\nx = 1\n"}

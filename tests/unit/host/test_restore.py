@@ -16,7 +16,7 @@ import pytest
 
 from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
-from agentnb.comm.client import Client
+from agentnb.comm.client import DeliveryClient
 from agentnb.errors import LogDamaged, LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
 from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
@@ -415,7 +415,8 @@ def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
     second = kernel()
     again = take_up(second, session.tab_id)
     assert "Something is missing here." in str(again.chat.turns[-1].response_parts[-1])
-    page = Client("page", visible=True, seen_at=0.0).subscribe(second.channel(again.chat.resource))
+    page = DeliveryClient("page", visible=True, seen_at=0.0).subscribe(second.channel(again.chat.resource))
+    assert isinstance(page, dict)
     assert str(page["gap"]) in str(again.chat.turns[-1].response_parts[-1])
 
 

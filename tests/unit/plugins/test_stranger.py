@@ -28,9 +28,9 @@ from agentnb.host import Host
 sent = []
 host = Host()
 service = Service(host, lambda client, message, buffers=(): sent.append(message))
-print([service.method("weather/look").name])
+print([service.method("x-agentnb/weather/look").name])
 for number, place in enumerate(("Cairo", "Rome")):
-    result = service.ask("page", "weather/look", {"place": place})
+    result = service.ask("page", "x-agentnb/weather/look", {"place": place})
     try:
         print(json.dumps(host.loop.submit(result).result(30)))
     except Exception as error:
@@ -126,7 +126,7 @@ def test_tool_of_a_plugin_when_an_agent_calls_it_answers(site: Path) -> None:
 def test_request_of_a_plugin_when_a_page_asks_is_answered(site: Path) -> None:
     """By its structs; an error of its own names the plug-in."""
     done = run(site, "-c", PAGE)
-    assert done.stdout.splitlines()[:2] == ["['weather/look']", '{"weather": "sun"}'], done.stderr
+    assert done.stdout.splitlines()[:2] == ["['x-agentnb/weather/look']", '{"weather": "sun"}'], done.stderr
     assert "PluginFailed The plug-in 'weather' failed in the request 'weather/look'" in done.stdout
 
 

@@ -35,7 +35,7 @@ async def connect_host(
         token,
         tls=tls,
         is_local=is_local,
-        listener=mirror,
+        mirror=mirror,
         is_gone=lambda: is_known and not _is_served(address),
     )
     mirror.use(client)

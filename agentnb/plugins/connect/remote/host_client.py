@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
@@ -24,11 +24,12 @@ from agentnb.rpc_message import INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from websockets.asyncio.client import ClientConnection
 
     from agentnb.host.loop import HostLoop
+    from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
 
 log = logger("agentnb.ahp")
 
@@ -58,27 +59,6 @@ class RequestRefused(AgentnbError):
         self.code, self.data = code, data
 
 
-class Listener(Protocol):
-    """What hears of the other host."""
-
-    @property
-    def subscriptions(self) -> Sequence[str]:
-        """The channels that it follows."""
-
-    @property
-    def seen(self) -> int | None:
-        """The number of the last change that it has; None where it has nothing yet."""
-
-    def introduced(self, result: dict[str, Any]) -> None:
-        """The other host has answered ``initialize`` or ``reconnect``."""
-
-    def notified(self, method: str, params: dict[str, Any]) -> None:
-        """It has sent a notification."""
-
-    def stands(self, state: LinkState, why: str) -> None:
-        """The connection is in another state, and why, for people."""
-
-
 class HostClient:
     """Keeps a connection to another host. On the host's thread."""
 
@@ -90,14 +70,14 @@ class HostClient:
         *,
         tls: ssl.SSLContext | None,
         is_local: bool,
-        listener: Listener,
+        mirror: MirroredHost,
         is_gone: Callable[[], bool] = lambda: False,
     ) -> None:
         self.client_id = f"kernel-{new_id()}"
         self.state: LinkState = "connecting"
         self.why = ""
         self._loop, self._address, self._token, self._tls = loop, address, token, tls
-        self._listener = listener
+        self._mirror = mirror
         self._is_gone = is_gone
         self._options: dict[str, Any] = {"proxy": None} if is_local else {}
         self._socket: ClientConnection | None = None
@@ -227,13 +207,13 @@ class HostClient:
 
     async def _introduce(self, begun: asyncio.Future[None]) -> None:
         params: dict[str, Any] = {"channel": "ahp-root://", "clientId": self.client_id, "_meta": c.IS_OURS}
-        seen, subscriptions = self._listener.seen, list(self._listener.subscriptions)
+        seen, subscriptions = self._mirror.seen, list(self._mirror.subscriptions)
         if seen is None:
             params |= {"protocolVersions": list(SPOKEN), "initialSubscriptions": subscriptions}
         else:
             params |= {"lastSeenServerSeq": seen, "subscriptions": subscriptions}
         try:
-            await self.request("initialize" if seen is None else "reconnect", params, self._listener.introduced)
+            await self.request("initialize" if seen is None else "reconnect", params, self._mirror.introduced)
         except AgentnbError as error:
             if self._socket is not None:
                 await self._socket.close()  # the reader ends, and what is wrong is raised there
@@ -260,7 +240,7 @@ class HostClient:
                 self._break(RpcError(INVALID_PARAMS, f"the parameters of {method[:100]} are no object"))
                 continue
             try:
-                self._listener.notified(method, params)
+                self._mirror.notified(method, params)
             except Exception as error:  # noqa: BLE001 - whatever it is, the mirror lacks something from here on
                 self._broken = error if isinstance(error, AgentnbError) else _unreadable(error)
                 return
@@ -271,7 +251,7 @@ class HostClient:
     def _stand(self, state: LinkState, why: str) -> None:
         if (state, why) != (self.state, self.why) and self.state != "ended":
             self.state, self.why = state, why
-            self._listener.stands(state, why)
+            self._mirror.stands(state, why)
 
     def _explain(self, error: Exception) -> AgentnbError:
         where = self._address.partition("?")[0]

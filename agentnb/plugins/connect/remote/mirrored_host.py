@@ -20,7 +20,7 @@ from agentnb.ids import new_id
 from agentnb.plugins.connect.remote.channel_names import ChannelNames, session_of
 from agentnb.plugins.connect.remote.host_form import HostForm
 from agentnb.plugins.connect.remote.older_turns import LOADED, OlderTurns
-from agentnb.plugins.connect.remote.session_list import SessionList
+from agentnb.plugins.connect.remote.session_list import MirroredSessions
 from agentnb.plugins.connect.remote.unanswered import Unanswered
 from agentnb.state import (
     ActionOrigin,
@@ -64,7 +64,7 @@ _LEFT_OUT = frozenset(
 """Actions about channels' names: those have ours here."""
 
 
-class Conversation(NamedTuple):
+class MirroredConversation(NamedTuple):
     """One conversation that is mirrored."""
 
     session: Channel[SessionState]
@@ -78,7 +78,7 @@ class MirroredHost:
     def __init__(self, loop: HostLoop, name: str, look: dict[str, Any]) -> None:
         self.host_id = f"remote-{new_id()}"
         self.loop = loop
-        self.conversations: dict[str, Conversation] = {}
+        self.conversations: dict[str, MirroredConversation] = {}
         self.listeners: list[Listener] = []
         self.refuse: Callable[[str, Action, ActionOrigin, str], None] = lambda *_: None
         self.snapshots_changed: Callable[[], None] = lambda: None
@@ -90,7 +90,9 @@ class MirroredHost:
         self._changesets: dict[str, dict[str, str]] = {}
         self.names = ChannelNames()
         self.form = HostForm(self._began)
-        self.sessions = SessionList(self.root, self.names, self.form, client=lambda: self.client, forget=self._forget)
+        self.sessions = MirroredSessions(
+            self.root, self.names, self.form, client=lambda: self.client, forget=self._forget
+        )
         self._unanswered = Unanswered(self.names, self.form, lambda: self.client, self._refuse)
         self._older = OlderTurns(self)
 
@@ -124,7 +126,7 @@ class MirroredHost:
         }
         return known.get(uri)
 
-    def find(self, channel: str) -> Conversation:
+    def find(self, channel: str) -> MirroredConversation:
         """The conversation that *channel* belongs to."""
         found = self.conversations.get(session_of(channel))
         if found is None:
@@ -163,7 +165,7 @@ class MirroredHost:
                 return
             self.names.keep(f"{session}/chat", chat_uri)
             chat = self._chat(told["snapshot"]["state"], f"{session}/chat")
-            self.conversations[session] = Conversation(
+            self.conversations[session] = MirroredConversation(
                 Channel(session, _session(state, session), reduce_session, self.listeners),
                 Channel(f"{session}/chat", chat, reduce_chat, self.listeners),
                 {},

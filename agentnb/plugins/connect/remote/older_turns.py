@@ -6,18 +6,15 @@ the action `chat/turnsLoaded` before an answer that is empty.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from agentnb.state import Turn, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentnb.host.channels import Channel
-    from agentnb.plugins.connect.remote.host_client import HostClient
-    from agentnb.plugins.connect.remote.host_form import HostForm
+    from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
     from agentnb.state import ChatState
 
 MOST_TURNS = 2_000
@@ -26,24 +23,10 @@ MOST_FETCHED = 100
 LOADED = "chat/turnsLoaded"
 
 
-class Mirror(Protocol):
-    """What is needed of the mirror of the other host."""
-
-    form: HostForm
-    snapshots_changed: Callable[[], None]
-
-    @property
-    def client(self) -> HostClient:
-        """What speaks to the other host."""
-
-    def theirs(self, channel: str) -> str:
-        """The other host's name of the channel."""
-
-
 class OlderTurns:
     """Fetches them. On the host's thread."""
 
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, mirror: MirroredHost) -> None:
         self.cursors: dict[str, str] = {}
         self._mirror = mirror
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from agentnb.ahp import commands as c
+from agentnb.ahp.session_requests import BUFFERS
 from agentnb.comm import agent_requests, client_requests, session_requests
+from agentnb.comm.messages import OURS
 from agentnb.comm.request_table import Asker, Bytes
 from agentnb.comm.service import PageService
-from agentnb.errors import NotOffered
-from agentnb.host.channels import ROOT
+from agentnb.errors import AgentnbError, NotOffered
 from agentnb.state import to_json
 
 if TYPE_CHECKING:
@@ -40,65 +41,64 @@ class RemotePageService(PageService):
         """See :meth:`agentnb.comm.service.PageService.carry_out_request`."""
         if (own := OWN.get(method.name)) is not None:
             return own(Asker(client_id, self._mirror, self), params)
+        if method.name in LOCAL and method.function is not None:
+            return method.function(Asker(client_id, self._mirror, self), params)
         if method.right is not None:
             return _forward(self._mirror, method.name, to_json(params))
         message = "This is not available for the conversations of another host."
         raise NotOffered(message, hint=f"Use that host's own notebook ({method.name}).")
 
 
-def _initialize(asker: Asker[MirroredHost], params: client_requests.InitializeParams) -> dict[str, Any]:
+async def _initialize(asker: Asker[MirroredHost], params: client_requests.InitializeParams) -> dict[str, Any]:
+    for uri in params.initial_subscriptions:
+        if asker.host.channel_or_none(uri) is None:
+            with contextlib.suppress(AgentnbError):  # it is named as missing
+                await asker.host.follow(uri)
     return client_requests.introduce(asker, params, "off")
 
 
-async def _subscribe(asker: Asker[MirroredHost], params: client_requests.SubscribeParams) -> Any:
-    for uri in params.channels:
-        if asker.host.channel_or_none(uri) is None:
-            await asker.host.follow(uri)
-    return client_requests.subscribe(asker, params)
+async def _subscribe(asker: Asker[MirroredHost], params: Any) -> Any:
+    if asker.host.channel_or_none(params.channel) is None:
+        await asker.host.follow(params.channel)
+    return client_requests.subscribe(asker, channel=params.channel)
 
 
-async def _create_session(
-    asker: Asker[MirroredHost], params: session_requests.CreateSessionParams
-) -> session_requests.SessionChannels:
+async def _create_session(asker: Asker[MirroredHost], params: Any) -> session_requests.TabChannels:
     mirror, theirs = asker.host, f"ahp-session:/{params.tab_id or uuid.uuid4()}"
     wanted = {"channel": theirs} | ({} if params.agent is None else {"provider": params.agent})
     # The session is announced before the answer, right after it, or later; adding it serves for all.
     await mirror.client.request("createSession", wanted)
     await mirror.sessions.add_new(theirs)
     channel = mirror.ours(theirs)
-    return session_requests.SessionChannels(channel=channel, chat=f"{channel}/chat")
+    return session_requests.TabChannels(channel=channel, chat=f"{channel}/chat")
 
 
-async def _dispose_session(asker: Asker[MirroredHost], params: session_requests.DisposeSessionParams) -> None:
+async def _dispose_session(asker: Asker[MirroredHost], params: Any) -> None:
     await asker.host.client.request("disposeSession", {"channel": asker.host.theirs(params.channel)})
 
 
-async def _refresh_agents(
-    asker: Asker[MirroredHost], _: agent_requests.RefreshAgentsParams
-) -> agent_requests.RefreshAgentsResult:
+async def _refresh_agents(asker: Asker[MirroredHost], _: Any) -> agent_requests.RefreshAgentsResult:
     agents = asker.host.root.state.agents
     return agent_requests.RefreshAgentsResult(installed=tuple(info.provider for info in agents if not info.missing))
 
 
 OWN: dict[str, Callable[[Asker[Any], Any], Any]] = {
     "initialize": _initialize,
+    "reconnect": _initialize,
     "subscribe": _subscribe,
-    "unsubscribe": client_requests.unsubscribe,
-    "fetchTurns": client_requests.fetch_turns,
-    "fetchContent": client_requests.fetch_content,
-    "fetchModule": client_requests.fetch_module,
     "createSession": _create_session,
     "disposeSession": _dispose_session,
-    "refreshAgents": _refresh_agents,
+    f"{OURS}refreshAgents": _refresh_agents,
 }
-"""The requests that are answered here; those of the table that have a right are sent on to the other host."""
+"""The requests that are answered here in a way of their own."""
+LOCAL = frozenset({"unsubscribe", "fetchTurns", f"{OURS}fetchContent", f"{OURS}fetchModule"})
+"""Those that are answered here as for this kernel; others that have a right are sent on to the other host."""
 
 
 async def _forward(mirror: MirroredHost, method: str, params: dict[str, Any]) -> Any:
     if not mirror.form.is_ours:
-        message = "The other host does not offer this: it is not a notebook's kernel with agentnb."
+        message = "The other host does not offer this: it is not a notebook's kernel with this version of agentnb."
         raise NotOffered(message, hint=f"Use a client of that host ({method}).")
-    channel = mirror.theirs(str(params.pop("channel", None) or params.pop("changeset", ROOT)))
-    answer = await mirror.client.request(c.ASK, {"channel": channel, "method": method, "params": params})
-    buffers = tuple(base64.b64decode(each) for each in answer["buffers"])
-    return Bytes(answer["result"], buffers) if buffers else answer["result"]
+    answer = await mirror.client.request(method, {**params, "channel": mirror.theirs(str(params["channel"]))})
+    buffers = tuple(base64.b64decode(each) for each in answer.pop(BUFFERS, ()))
+    return Bytes(answer, buffers) if buffers else answer

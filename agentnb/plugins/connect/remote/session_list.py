@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_SESSIONS = 500
 
 
-class SessionList:
+class MirroredSessions:
     """Keeps it. On the host's thread."""
 
     def __init__(
