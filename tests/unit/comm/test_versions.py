@@ -79,7 +79,7 @@ def test_an_older_page_gets_the_state_instead_of_an_action_that_it_does_not_know
     host.loop.call(lambda: conversation.dispatch(SessionTitleChanged(title="Newer", time=1)))
     flush = talk.hear()["params"]
     assert [envelope["channel"] for envelope in flush["envelopes"]] == []
-    assert flush["snapshots"][uri]["snapshot"]["summary"]["title"] == "Newer"
+    assert flush["snapshots"][uri]["snapshot"]["title"] == "Newer"
     assert flush["snapshots"][uri]["fromIndex"] == conversation.session.index
 
 
