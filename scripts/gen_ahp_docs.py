@@ -36,8 +36,8 @@ NOTES = """\
   gives all of it, by the reference's `uri`.
 - A chat's snapshot has its latest 30 turns; `fetchTurns` gives the others. `chat/turnsLoaded` goes to the client that
   asked only, since others may know other turns.
-- The times of turns are the host's; those that clients of 0.6 and later say are passed over.
-- A question that an agent asks outside of a turn has no place in 0.6 and later: it is answered in the notebook.
+- The times of turns are the host's; those that clients say are passed over.
+- A question that an agent asks outside of a turn has no place in the protocol: it is answered in the notebook.
 - `SessionSummary.chats`, background work, canvases and per-chat changesets of 1.0 are optional, and not sent.
 - An approval without `selectedOptionId` chooses the narrowest option that says the same.
 - A client that is too far behind is disconnected with the WebSocket code 1013. It reconnects, and gets snapshots.
@@ -66,9 +66,37 @@ OTHER_ACTIONS = (
     "annotations/removed",
     "annotations/set",
     "annotations/updated",
+    "canvas/stateChanged",
+    "changeset/filesReviewChanged",
+    "chat/activityChanged",
+    "chat/backgroundWorkRemoved",
+    "chat/backgroundWorkSet",
+    "chat/canvasesChanged",
+    "chat/changesetsChanged",
+    "chat/draftChanged",
+    "chat/isArchivedChanged",
+    "chat/isReadChanged",
+    "chat/movableChanged",
+    "chat/toolCallAuthRequired",
+    "chat/toolCallAuthResolved",
+    "chat/turnResume",
+    "chat/turnsLoaded",
+    "chat/workingDirectoryRemoved",
+    "chat/workingDirectorySet",
     "resourceWatch/changed",
+    "session/chatsReordered",
+    "session/inputNeededRemoved",
+    "session/inputNeededSet",
+    "session/mcpServerBackgroundRequested",
+    "session/mcpServerStartRequested",
+    "session/mcpServerStopRequested",
+    "session/workingDirectoryRemoved",
+    "session/workingDirectoryReplaced",
+    "session/workingDirectorySet",
 )
-"""Actions of the oldest version spoken that this host has no use for."""
+"""Actions of the protocol that our states do not have."""
+SENT_TO_ONE = {"chat/turnsLoaded"}
+"""Those that are made for one client that asked."""
 
 
 def page() -> str:
@@ -77,18 +105,16 @@ def page() -> str:
 
 
 def _versions() -> list[str]:
-    from agentnb.ahp.version_forms import CHANGES
     from agentnb.ahp.versions import SPOKEN
 
     spoken = ", ".join(f"`{version}`" for version in SPOKEN)
     text = (
         f"Spoken: {spoken}; `1.0.0` stands for all 1.x, `0.9.0` for all 0.9.x. Of the versions that a client offers the"
         " highest of these is chosen; where there is none the answer is `UnsupportedProtocolVersion` (-32005), with"
-        " these in its data. What came with 1.1 is not sent. States inside the kernel have the form of 0.5; what later"
-        " versions have another form for is told, and read, as follows:"
+        " these in its data. What came with 1.1 is not sent. States inside the kernel have the form of 1.0, too, with"
+        " fields of ours beside it."
     )
-    lines = ["## Versions", "", text, "", "| from | what has another form |", "|---|---|"]
-    return [*lines, *(f"| {change.since} | {change.about} |" for change in CHANGES), ""]
+    return ["## Versions", "", text, ""]
 
 
 def _commands() -> list[str]:
@@ -128,7 +154,6 @@ def _notifications() -> list[str]:
 
 def _actions() -> list[str]:
     from agentnb.ahp.commands import APPROVALS
-    from agentnb.ahp.versions import INTRODUCED
     from agentnb.host.intents import DISPATCHABLE
     from agentnb.state.codec import ACTIONS
 
@@ -137,19 +162,16 @@ def _actions() -> list[str]:
     made = set(re.findall(r"\b([A-Z]\w+)\(", _source()))
     about = (
         "*Sent*: the host makes it. *Received*: a client with that right may dispatch it; any other action of a client"
-        " is rejected. *Since*: the version of the protocol that brought it, 0.4.0 for all that are older. An action"
-        " that a client does not know is to be passed over; one that came after the version"
-        " spoken is not sent."
+        " is rejected. An action that a client does not know is to be passed over."
     )
-    lines = ["## Actions", "", about, "", "| action | since | sent | received |", "|---|---|---|---|"]
+    lines = ["## Actions", "", about, "", "| action | sent | received |", "|---|---|---|"]
     for name, kind in sorted(ACTIONS.items()):
         if name.startswith("x-agentnb/"):
             continue
         sent = "yes" if kind.__name__ in made or name in received else "no"
         right = ("approve" if name in APPROVALS else "drive") if name in received else "no"
-        lines.append(f"| `{name}` | {INTRODUCED.get(name, '0.4.0')} | {sent} | {right} |")
-    others = sorted({*OTHER_ACTIONS, *INTRODUCED} - ACTIONS.keys())
-    lines += [f"| `{name}` | {INTRODUCED.get(name, '0.4.0')} | no | no |" for name in others]
+        lines.append(f"| `{name}` | {sent} | {right} |")
+    lines += [f"| `{name}` | {'yes' if name in SENT_TO_ONE else 'no'} | no |" for name in sorted(OTHER_ACTIONS)]
     return [*lines, ""]
 
 

@@ -18,7 +18,7 @@ from agentnb.comm.methods import AHP_METHODS, NOTIFICATIONS, OURS, REQUESTS
 from agentnb.state import ChatAction, RootAction, SessionAction, SessionStatus
 from agentnb.state.chat_terminal_reducer import OUTPUT_LIMIT
 from agentnb.state.codec import ACTIONS
-from agentnb.state.reducers import SETS
+from agentnb.state.reducers import ROWS
 from agentnb.state.schema import json_schema, open_union
 from agentnb.state.versions import WINDOW
 
@@ -116,23 +116,25 @@ def tables(definitions: dict[str, Any]) -> str:
         "/** The fields that actions must have, where they must: `name:type`, or `name` alone for a string. */\n"
         "export const REQUIRED: Readonly<Record<string, string>> = {\n"
         f"{actions}}};\n\n"
-        "/** The actions that only set fields: the action's field for each of the state's, by channel. */\n"
-        f"export const SETS = {{\n{''.join(map(_set_fields, SETS))}}} as const;\n"
+        "/** The actions that are reduced by steps: a verb, the state's field, and what else the verb needs. */\n"
+        f"export const ROWS = {{\n{''.join(map(_rows, ROWS))}}} as const;\n"
     )
 
 
-def _set_fields(channel: Any) -> str:
+def _rows(channel: Any) -> str:
     rows = "".join(
-        f'    "{kind.__struct_config__.tag}": {{ {_wire_names(kind, fields)} }},\n'
-        for kind, fields in SETS[channel].items()
+        f'    "{kind.__struct_config__.tag}": {json.dumps([_step(kind, *step) for step in steps])},\n'
+        for kind, steps in ROWS[channel].items()
     )
     return f"  {channel}: {{\n{rows}  }},\n" if rows else f"  {channel}: {{}},\n"
 
 
-def _wire_names(kind: Any, fields: dict[str, str]) -> str:
+def _step(kind: Any, verb: str, field: str, *more: Any) -> list[Any]:
     names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
-    camel = {field: names.get(field) or re.sub(r"_(\w)", lambda found: found[1].upper(), field) for field in fields}
-    return ", ".join(f'{camel[field]}: "{names[source]}"' for field, source in fields.items())
+    state_field = "_meta" if field == "meta" else re.sub(r"_(\w)", lambda found: found[1].upper(), field)
+    if verb == "value":
+        return [verb, state_field, *more]
+    return [verb, state_field, *(names.get(each, each) for each in more)]
 
 
 def _required(name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> str:

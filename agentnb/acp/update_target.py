@@ -14,6 +14,7 @@ from agentnb.state import (
     XLate,
     find_finished_turn,
 )
+from agentnb.state.change import iso_time
 
 if TYPE_CHECKING:
     from agentnb.state import Action, ChatState, ResponsePart, ToolCallState, Turn
@@ -67,8 +68,8 @@ def own(chat: ChatState, time: int, text: str = "") -> UpdateTarget:
     message = Message(text=text, origin=MessageOrigin(kind="user" if text else "agent"))
     turn = ActiveTurn(id=f"agent-{len(chat.turns) + 1}", message=message, response_parts=())
     opening = (
-        ChatTurnStarted(turn_id=turn.id, message=message, time=time),
-        ChatTurnComplete(turn_id=turn.id, time=time),
+        ChatTurnStarted(turn_id=turn.id, message=message, started_at=iso_time(time), time=time),
+        ChatTurnComplete(turn_id=turn.id, duration=0, time=time),
     )
     return UpdateTarget(turn, time, opening)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.ahp.projection import action_to_ahp
 from agentnb.ahp.uris import place_of, to_ahp
-from agentnb.ahp.versions import OWN_FORM, is_known_in
 from agentnb.comm.client import DeliveryClient
 from agentnb.host.channels import ROOT
 from agentnb.host.intents import REMOTE
@@ -42,7 +41,6 @@ class RemoteClient(DeliveryClient):
         *,
         grant: Grant,
         feed: Feed,
-        version: str,
         is_writing: Callable[[], bool],
         is_ours: bool = False,
         seen_at: float,
@@ -52,7 +50,6 @@ class RemoteClient(DeliveryClient):
         self.answers = "approve" in grant.rights
         self.own_id = own_id
         self.grant = grant
-        self.ahp_version = OWN_FORM if is_ours else version
         self.is_ours = is_ours
         self.sent = feed.seq
         self._feed = feed
@@ -103,10 +100,7 @@ class RemoteClient(DeliveryClient):
         return [each for each in told if each["action"] is not None]
 
     def _told(self, envelope: Envelope, seq: int) -> dict[str, Any]:
-        context = self._feed.context()
-        action = action_to_ahp(self._seen(envelope.action), self.ahp_version, context, own=self.is_ours)
-        if action is not None and not is_known_in(str(action["type"]), self.ahp_version):
-            action = None
+        action = action_to_ahp(self._seen(envelope.action), own=self.is_ours)
         told: dict[str, Any] = {"channel": to_ahp(envelope.channel), "action": action, "serverSeq": seq}
         if envelope.origin is not None:
             told["origin"] = self._origin(envelope.origin)

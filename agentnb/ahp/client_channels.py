@@ -12,7 +12,7 @@ from agentnb.ahp.feed import claim_of
 from agentnb.ahp.projection import state_to_ahp
 from agentnb.ahp.uris import TERMINALS, from_ahp, place_of
 from agentnb.comm import window
-from agentnb.state import RootState, SessionState, TerminalState, TerminalUnclassifiedPart
+from agentnb.state import RootState, SessionState, TerminalState, TerminalUnclassifiedPart, terminal_lifecycle
 
 if TYPE_CHECKING:
     from agentnb.ahp.client import RemoteClient
@@ -47,7 +47,8 @@ class ClientChannels:
             return None
         content = (TerminalUnclassifiedPart(value=view.output),) if view.output else ()
         title = view.command or view.id
-        return TerminalState(title=title, content=content, exit_code=view.exit_code, claim=claim_of(session))
+        lifecycle = terminal_lifecycle(exited=view.exited is True, exit_code=view.exit_code)
+        return TerminalState(title=title, content=content, lifecycle=lifecycle, claim=claim_of(session))
 
     def snapshots(self, uris: tuple[str, ...]) -> list[dict[str, Any]]:
         """The states of those of *uris* that it may see; from now on it follows them."""
@@ -58,8 +59,9 @@ class ClientChannels:
         """The state of a channel; from now on the client follows it."""
         self._client.follow(own)
         state, earlier = window.latest(self._complete(own, self._state(own)), turns=turns)
-        context = self._feed.context(uri, state.turns[0].id if earlier else None)
-        told = state_to_ahp(state, self._client.ahp_version, context, own=self._client.is_ours)
+        told = state_to_ahp(state, own=self._client.is_ours)
+        if earlier and not self._client.is_ours:
+            told["turnsNextCursor"] = state.turns[0].id
         return {"resource": uri, "state": told, "fromSeq": self._feed.seq}
 
     def _complete(self, own: str, state: Any) -> Any:

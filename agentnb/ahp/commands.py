@@ -41,7 +41,7 @@ class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 OURS = "agentnb"
 IS_OURS = {OURS: 2}
 """What another kernel of ours says of itself in ``_meta``, and is answered with: it is given our own states, actions
-and requests, too, in this form of them."""
+and requests, too, in this form of them: 1 was that of agentnb 0.2, which is told, and tells, what AHP has."""
 
 
 class InitializeCommand(Params, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class DispatchCommand(Params, frozen=True, kw_only=True):
 
 
 class SubscribeView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client wants of a state, from 0.5.1 on."""
+    """What a client wants of a state."""
 
     turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
@@ -84,14 +84,14 @@ class SubscribeCommand(Params, frozen=True, kw_only=True):
 
 
 class ListSessionsCommand(Params, frozen=True, kw_only=True):
-    """A page of the list, from 0.5.1 on; all of it by default."""
+    """A page of the list; all of it by default."""
 
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
     cursor: Uri | None = None
 
 
 class CreateSessionCommand(Params, frozen=True, kw_only=True):
-    """A new conversation, at a URI that the client chooses. From 0.7 on it has several folders."""
+    """A new conversation, at a URI that the client chooses."""
 
     provider: str | None = None
     working_directory: Uri | None = None
@@ -101,7 +101,7 @@ class CreateSessionCommand(Params, frozen=True, kw_only=True):
 
 
 class FetchTurnsCommand(Params, frozen=True, kw_only=True):
-    """Older turns of a chat: those before a turn, or from 0.5.1 on those that the cursor in its state stands for."""
+    """Older turns of a chat: those that its cursor stands for; for a kernel of ours those before a turn."""
 
     before: str | None = None
     cursor: str | None = None

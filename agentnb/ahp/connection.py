@@ -23,7 +23,7 @@ from agentnb.ahp.projection import summary_to_ahp
 from agentnb.ahp.session_names import SessionNames
 from agentnb.ahp.session_requests import RemoteAsker
 from agentnb.ahp.uris import to_ahp
-from agentnb.ahp.versions import OWN_FORM, SPOKEN, negotiate
+from agentnb.ahp.versions import SPOKEN, negotiate
 from agentnb.errors import AgentnbError, PermissionDenied, UnsupportedVersion, unexpected
 from agentnb.host.channels import ROOT
 from agentnb.rpc import AHP, Connection
@@ -118,9 +118,9 @@ class AhpConnection:
         if notice.summary is None:
             params["session"] = to_ahp(notice.uri)
         elif notice.before is None:
-            params["summary"] = summary_to_ahp(notice.summary, client.ahp_version)
+            params["summary"] = summary_to_ahp(notice.summary)
         else:
-            before, now = (summary_to_ahp(each, client.ahp_version) for each in (notice.before, notice.summary))
+            before, now = (summary_to_ahp(each) for each in (notice.before, notice.summary))
             params["session"] = to_ahp(notice.uri)
             params["changes"] = {name: value for name, value in now.items() if before.get(name) != value}
         self._notify(notice.method, params)
@@ -212,7 +212,7 @@ class AhpConnection:
         is_known = isinstance(error, (AgentnbError, msgspec.ValidationError))
         return RpcError(code_of(error), str(error) if is_known else f"The kernel failed: {unexpected(error)}.")
 
-    def admit(self, params: c.InitializeCommand | c.ReconnectCommand, version: str) -> RemoteAsker:
+    def admit(self, params: c.InitializeCommand | c.ReconnectCommand) -> RemoteAsker:
         """The client has introduced itself."""
         own_id = params.client_id
         if not self._join(self, own_id):
@@ -223,7 +223,6 @@ class AhpConnection:
             self._number,
             grant=self.grant,
             feed=self.feed,
-            version=version,
             is_writing=self._is_behind,
             is_ours=_is_ours(params),
             seen_at=self._host.loop.time(),
@@ -247,7 +246,7 @@ class AhpConnection:
 def initialize(connection: AhpConnection, params: c.InitializeCommand) -> dict[str, Any]:
     """The version is negotiated; snapshots of `initialSubscriptions`."""
     version = negotiate(params.protocol_versions)
-    asker = connection.admit(params, version)
+    asker = connection.admit(params)
     asker.feed.remember_version(connection.grant.name, params.client_id, version)
     return {
         "protocolVersion": version,
@@ -264,7 +263,7 @@ def reconnect(connection: AhpConnection, params: c.ReconnectCommand) -> dict[str
     if version is None and not _is_ours(params):
         why = "This kernel has not negotiated a version with this client. Send initialize."
         raise RequestFailed(INVALID_REQUEST, why)
-    asker = connection.admit(params, version or OWN_FORM)
+    asker = connection.admit(params)
     client, channels = asker.client, asker.channels
     found = {uri: own for uri in params.subscriptions if (own := channels.find(uri)) is not None}
     seen = params.last_seen_server_seq

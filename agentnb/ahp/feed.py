@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from agentnb.ahp.projection import is_told
-from agentnb.ahp.turn_records import TurnRecords
 from agentnb.ahp.uris import TERMINALS, to_ahp
-from agentnb.ahp.version_forms import Context
 from agentnb.clock import now_ms
 from agentnb.host.channels import ROOT
 from agentnb.log.channel_log import ChannelLog
@@ -35,6 +32,7 @@ from agentnb.state import (
     XTerminalData,
     XTerminalExited,
     XTerminalOpened,
+    terminal_lifecycle,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +62,6 @@ class Feed:
         self.seq = now_ms()  # above every number of an earlier kernel: what a client saw there is not replayed here
         self.log = ChannelLog(max_entries=max_entries, begins_after=self.seq)
         self.versions: dict[tuple[str, str], str] = {}
-        self.records = TurnRecords(is_told)
         self._host = host
         self._notify = notify
         self._chats: dict[str, ChatSummary] = {}
@@ -72,7 +69,6 @@ class Feed:
         for conversation in host.conversations.values():
             self._sessions[conversation.session.uri] = conversation.summary
             self._chats[conversation.session.uri] = chat_summary(conversation.chat.state)
-            self.records.look_at(conversation.chat.state)
         self.terminals = self._open_terminals()
         host.listen(self._on_envelope)
 
@@ -90,11 +86,6 @@ class Feed:
     def reaches(self, seq: int) -> bool:
         """Whether everything after *seq* can be replayed; not where *seq* has not been reached yet."""
         return 0 <= seq <= self.seq and self.log.reaches(seq)
-
-    def context(self, resource: str = "", cursor: str | None = None) -> Context:
-        """What later versions say beside a state or an action."""
-        records = self.records
-        return Context(records.began, records.questions, cursor, self._exit_of, resource)
 
     def count(self) -> int:
         """A number of the sequence for something that one client only is told; others go past it."""
@@ -118,25 +109,16 @@ class Feed:
                 resource=f"{conversation.session.uri}{TERMINALS}/{view.id}",
                 title=view.command or view.id,
                 claim=claim_of(conversation.session.uri),
-                exit_code=view.exit_code,
+                lifecycle=terminal_lifecycle(exited=view.exited is True, exit_code=view.exit_code),
             )
             for conversation in self._host.conversations.values()
             for view in conversation.chat.state.terminals or ()
         )
 
-    def _exit_of(self, uri: str) -> dict[str, Any] | None:
-        for conversation in self._host.conversations.values():
-            for view in conversation.chat.state.terminals or ():
-                if view.exited and to_ahp(f"{conversation.session.uri}{TERMINALS}/{view.id}") == uri:
-                    return {} if view.exit_code is None else {"exitCode": view.exit_code}
-        return None
-
     def _on_envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
         if envelope.rejection_reason is not None:
             return
         self._append(envelope)
-        if isinstance(channel.state, ChatState):
-            self.records.record(channel.state, envelope.action)
         match envelope.action:
             case XSessionSet(summary=summary):
                 self._set(summary)
@@ -202,7 +184,7 @@ def chat_summary(state: ChatState) -> ChatSummary:
 
 def claim_of(session: str) -> dict[str, str]:
     """Who owns a terminal that an agent opened (AHP ``TerminalClaim``)."""
-    return {"kind": "session", "session": to_ahp(session)}
+    return {"kind": "session", "session": to_ahp(session), "chat": to_ahp(f"{session}/chat")}
 
 
 def _terminal(chat: str, terminal_id: str) -> str:

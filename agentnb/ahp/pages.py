@@ -1,14 +1,13 @@
-"""Lists and histories a page at a time, as AHP 0.5.1 and later have them."""
+"""Lists and histories a page at a time, as AHP has them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.ahp.projection import turn_to_ahp
+from agentnb.ahp.projection import state_to_ahp
 from agentnb.comm import window
 
 if TYPE_CHECKING:
-    from agentnb.ahp.version_forms import Context
     from agentnb.state import ChatState
 
 MOST_TURNS = 100
@@ -27,16 +26,16 @@ def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) 
     return {"items": page, **({} if is_last else {"nextCursor": page[-1]["resource"]})}
 
 
-def older_turns(chat: ChatState, before: str | None, limit: int, version: str, *, own: bool) -> dict[str, Any]:
-    """The answer of `fetchTurns` up to 0.5.0, and to another kernel of ours."""
+def older_turns(chat: ChatState, before: str | None, limit: int) -> dict[str, Any]:
+    """The answer of `fetchTurns` to another kernel of ours."""
     turns, earlier = window.before(chat, before, min(limit, MOST_TURNS))
-    return {"turns": [turn_to_ahp(turn, version, own=own) for turn in turns], "hasMore": earlier > 0}
+    return {"turns": [state_to_ahp(turn, own=True) for turn in turns], "hasMore": earlier > 0}
 
 
-def turns_loaded(chat: ChatState, cursor: str | None, limit: int, version: str, context: Context) -> dict[str, Any]:
-    """The action that brings older turns from 0.5.1 on: to the client that asked, which knows the turns after them."""
+def turns_loaded(chat: ChatState, cursor: str | None, limit: int) -> dict[str, Any]:
+    """The action that brings older turns: to the client that asked, which knows the turns after them."""
     given = window.latest(chat)[0].turns
     first = cursor or (given[0].id if given else None)
     turns, earlier = window.before(chat, first, min(limit, MOST_TURNS))
-    action = {"type": "chat/turnsLoaded", "turns": [turn_to_ahp(turn, version, context) for turn in turns]}
+    action = {"type": "chat/turnsLoaded", "turns": [state_to_ahp(turn) for turn in turns]}
     return {**action, "turnsNextCursor": turns[0].id} if earlier else action

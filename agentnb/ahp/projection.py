@@ -4,8 +4,6 @@ Our states are AHP's with fields of ours beside them, and some actions are ours 
 it is sent with AHP's own reducers, so it is given states without what those could not keep up to date. One table
 says which fields are ours; a test compares it with the docstrings. Another kernel of ours (`agentnb.connect`) has our
 reducers: where it says so, it is given everything (``own=True``), and long content whole.
-
-What comes out of the table is the form of AHP 0.5; `version_forms` has what later versions have another form for.
 """
 
 from __future__ import annotations
@@ -15,14 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from agentnb.ahp.uris import to_ahp
-from agentnb.ahp.version_forms import Context, tell
-from agentnb.ahp.versions import is_since
 from agentnb.comm.content_refs import with_references
 from agentnb.state import (
-    ActiveTurn,
     AgentInfo,
     Changeset,
-    ChangesetState,
     ChatResponsePart,
     ChatState,
     ChatSummary,
@@ -34,7 +28,6 @@ from agentnb.state import (
     SessionState,
     SessionSummary,
     TerminalInfo,
-    TerminalState,
     Turn,
     UnknownAction,
     UnknownResponsePart,
@@ -60,9 +53,8 @@ OWN_FIELDS: dict[type[Any], frozenset[str]] = {
     RootState: frozenset({"sessions"}),
     AgentInfo: frozenset({"missing", "hidden", "install", "can_install", "runner", "setup"}),
     SessionState: frozenset({"commands", "modes", "config_options", "context_usage", "agent_process"}),
-    ChatState: frozenset({"terminals", "prompt_suggestions"}),
-    ActiveTurn: frozenset({"started_at"}),
-    Turn: frozenset({"stop_reason", "started_at", "ended_at", "changes"}),
+    ChatState: frozenset({"terminals", "input_requests", "prompt_suggestions"}),
+    Turn: frozenset({"stop_reason", "changes"}),
     ConfirmationOption: frozenset({"option_kind"}),
     parts.MarkdownResponsePart: frozenset({"message_id"}),
     parts.ReasoningResponsePart: frozenset({"message_id"}),
@@ -72,19 +64,14 @@ OWN_FIELDS: dict[type[Any], frozenset[str]] = {
     tools.ToolCallPendingResultConfirmationState: _CALL,
     tools.ToolCallCompletedState: _CALL,
     tools.ToolCallCancelledState: _CALL,
-    turn_actions.ChatTurnStarted: frozenset({"started_at"}),
-    turn_actions.ChatTurnComplete: frozenset({"stop_reason", "ended_at"}),
-    turn_actions.ChatTurnCancelled: frozenset({"stop_reason", "ended_at", "hold_queue"}),
-    turn_actions.ChatError: frozenset({"stop_reason", "ended_at"}),
+    turn_actions.ChatTurnComplete: frozenset({"stop_reason"}),
+    turn_actions.ChatTurnCancelled: frozenset({"stop_reason", "hold_queue"}),
+    turn_actions.ChatError: frozenset({"stop_reason"}),
     tool_actions.ChatToolCallStart: frozenset({"details"}),
     tool_actions.ChatToolCallReady: frozenset({"risk"}),
     tool_actions.ChatToolCallConfirmed: frozenset({"answered_by"}),
 }
 """Fields that AHP does not have, by the struct that has them."""
-
-_TIMES = frozenset({"started_at", "ended_at"})
-_WITHOUT_TIMES = {kind: fields - _TIMES for kind, fields in OWN_FIELDS.items()}
-"""The same for versions that have times of turns."""
 
 _URIS: dict[type[Any], frozenset[str]] = {
     SessionSummary: frozenset({"resource"}),
@@ -108,38 +95,17 @@ _UNSETTLED = frozenset({"meta"})
 _CALLS = (*tools.ToolCallState.__args__, tool_actions.ChatToolCallStart)
 
 
-_KINDS: tuple[tuple[type[Any], str], ...] = (
-    (RootState, "root"),
-    (SessionState, "session"),
-    (ChatState, "chat"),
-    (TerminalState, "terminal"),
-    (ChangesetState, "changeset"),
-)
+def state_to_ahp(state: Any, *, own: bool = False) -> Any:
+    """A channel's state, or a finished turn, as AHP has it, as JSON; long content by reference."""
+    return to_json(_plain(state, _EVERYTHING)) if own else with_references(_plain(state, OWN_FIELDS))
 
 
-def state_to_ahp(state: Any, version: str, context: Context = Context(), *, own: bool = False) -> Any:  # noqa: B008
-    """A channel's state as AHP has it, as JSON; long content by reference."""
-    if own:
-        return to_json(_plain(state, _EVERYTHING))
-    told = with_references(_plain(state, _left_out_in(version)))
-    if version.startswith("0.4.") and isinstance(state, SessionState):
-        told.pop("activeClients", None)  # 0.4 has one optional client there
-    return tell(next(kind for struct, kind in _KINDS if isinstance(state, struct)), told, version, context)
-
-
-def summary_to_ahp(summary: SessionSummary, version: str) -> Any:
+def summary_to_ahp(summary: SessionSummary) -> Any:
     """A session as AHP's lists show it."""
-    return tell("summary", _plain(summary, OWN_FIELDS), version)
+    return _plain(summary, OWN_FIELDS)
 
 
-def turn_to_ahp(turn: Turn, version: str, context: Context = Context(), *, own: bool = False) -> Any:  # noqa: B008
-    """A finished turn as AHP has it; long content by reference. See :func:`state_to_ahp`."""
-    if own:
-        return to_json(_plain(turn, _EVERYTHING))
-    return tell("turn", with_references(_plain(turn, _left_out_in(version))), version, context)
-
-
-def action_to_ahp(action: Action, version: str, context: Context = Context(), *, own: bool = False) -> Any:  # noqa: B008
+def action_to_ahp(action: Action, *, own: bool = False) -> Any:
     """An action as AHP has it, as JSON; None where AHP has no such action. See :func:`state_to_ahp`."""
     if own:
         return None if isinstance(action, _LISTS) else to_json(_plain(action, _EVERYTHING))
@@ -147,7 +113,7 @@ def action_to_ahp(action: Action, version: str, context: Context = Context(), *,
         return None
     if isinstance(action, ChatResponsePart) and not is_told(action.part):
         return None
-    return tell(action_type(action), with_references(_plain(action, _left_out_in(version))), version, context)
+    return with_references(_plain(action, OWN_FIELDS))
 
 
 def is_told(part: Any) -> bool:
@@ -155,10 +121,6 @@ def is_told(part: Any) -> bool:
     if isinstance(part, UnknownResponsePart):
         return False
     return not str(part.__struct_config__.tag).startswith(OWN)
-
-
-def _left_out_in(version: str) -> _LeftOut:
-    return _WITHOUT_TIMES if is_since(version, "0.6.0") else OWN_FIELDS
 
 
 def _plain(value: Any, fields: _LeftOut) -> Any:

@@ -88,7 +88,7 @@ async def write_file(asker: RemoteAsker, params: c.ResourceWriteCommand) -> dict
     def new(shown: bytes | None) -> bytes:
         return placed(shown or b"", data, params.mode, params.position)
 
-    def check(place: files.Place) -> None:
+    def check(place: files.WorkspacePath) -> None:
         found = files.found_at(place)
         if found is not None and params.create_only:
             raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there already.")
@@ -145,7 +145,7 @@ async def move_file(asker: RemoteAsker, params: c.ResourceMoveCommand) -> dict[s
     conversation, source = _place(asker, params.source, follow=False)
     _, destination = _place(asker, params.destination, follow=False)
 
-    def shown() -> tuple[files.Found, files.Found | None]:
+    def shown() -> tuple[files.FoundPath, files.FoundPath | None]:
         moved = _there(source)
         _check_free(destination, params.fail_if_exists)
         return moved, files.found_at(destination)
@@ -167,7 +167,7 @@ async def move_file(asker: RemoteAsker, params: c.ResourceMoveCommand) -> dict[s
 
 
 async def _write(
-    asker: RemoteAsker, uri: str, new: Callable[[bytes | None], bytes], check: Callable[[files.Place], None]
+    asker: RemoteAsker, uri: str, new: Callable[[bytes | None], bytes], check: Callable[[files.WorkspacePath], None]
 ) -> None:
     """Write a file; where it changes while that is asked, it is asked again."""
     conversation, place = _place(asker, uri)
@@ -203,7 +203,7 @@ def _seen(asker: RemoteAsker) -> tuple[Conversation, ...]:
     return tuple(each for each in asker.host.conversations.values() if asker.client.sees(each.session.uri))
 
 
-def _place(asker: RemoteAsker, uri: str, *, follow: bool = True) -> tuple[Conversation, files.Place]:
+def _place(asker: RemoteAsker, uri: str, *, follow: bool = True) -> tuple[Conversation, files.WorkspacePath]:
     """The conversation in whose workspace a file is, and where."""
     conversation, path = within(_seen(asker), uri)
     return conversation, files.place_of(WorkspaceBoundary(conversation.cwd), path, follow=follow)
@@ -237,7 +237,7 @@ def _decoded(params: c.ResourceWriteCommand) -> bytes:
         raise RequestFailed(INVALID_PARAMS, f"`data` is not base64: {error}.") from None
 
 
-def _deletion(place: files.Place, *, recursive: bool) -> tuple[PolicyRequest, str]:
+def _deletion(place: files.WorkspacePath, *, recursive: bool) -> tuple[PolicyRequest, str]:
     """The question whether what is at *place* may be deleted, and which version of it that is."""
     found = _there(place)
     title, preview = f"Delete {_relative(place)}", None
@@ -251,36 +251,36 @@ def _deletion(place: files.Place, *, recursive: bool) -> tuple[PolicyRequest, st
     return request, found.version
 
 
-def _there(place: files.Place) -> files.Found:
+def _there(place: files.WorkspacePath) -> files.FoundPath:
     found = files.found_at(place)
     if found is None:
         raise _missing(place)
     return found
 
 
-def _missing(place: files.Place) -> FileUnavailable:
+def _missing(place: files.WorkspacePath) -> FileUnavailable:
     return FileUnavailable(f"There is no {_relative(place)!r} in the workspace.", hint="It may have been moved.")
 
 
-def _check_free(place: files.Place, fail_if_exists: bool) -> None:
+def _check_free(place: files.WorkspacePath, fail_if_exists: bool) -> None:
     found = files.found_at(place)
     if found is not None and (fail_if_exists or found.kind == "directory"):
         raise RequestFailed(c.ALREADY_EXISTS, f"{_relative(place)} is there already.")
 
 
-def _check_folder(place: files.Place) -> None:
+def _check_folder(place: files.WorkspacePath) -> None:
     """AHP: a file is written to a folder that is there."""
-    parent = files.Place(place.root, place.path.parent)
+    parent = files.WorkspacePath(place.root, place.path.parent)
     if place.path == place.root or files.found_at(parent) is None:
         raise _missing(parent)
 
 
-def _check_readable(conversation: Conversation, place: files.Place) -> None:
+def _check_readable(conversation: Conversation, place: files.WorkspacePath) -> None:
     pattern = secret_pattern(_relative(place), conversation.policy.situation().patterns)
     if pattern is not None:
         message = f"{_relative(place)!r} may hold secrets: it matches {pattern}."
         raise PermissionDenied(message, hint="Such files are not given to clients.")
 
 
-def _relative(place: files.Place) -> str:
+def _relative(place: files.WorkspacePath) -> str:
     return place.path.relative_to(place.root).as_posix()

@@ -14,7 +14,6 @@ from agentnb.ahp.failures import RequestFailed
 from agentnb.ahp.pages import MOST_TURNS, older_turns, page_of, turns_loaded
 from agentnb.ahp.projection import summary_to_ahp
 from agentnb.ahp.uris import from_ahp, place_of
-from agentnb.ahp.versions import is_since
 from agentnb.comm import window
 from agentnb.comm.methods import REQUESTS
 from agentnb.comm.request_table import Asker, Bytes
@@ -124,7 +123,7 @@ def _with_option(asker: RemoteAsker, own: str, action: dict[str, Any]) -> dict[s
 def list_sessions(asker: RemoteAsker, params: c.ListSessionsCommand) -> dict[str, Any]:
     """The open conversations, as far as the client may see them; in pages, if asked to."""
     seen = [each for each in asker.feed.sessions if asker.client.sees(each.resource)]
-    items = [summary_to_ahp(summary, asker.client.ahp_version) for summary in seen]
+    items = [summary_to_ahp(summary) for summary in seen]
     page = page_of(items, params.limit, params.cursor)
     if page is None:
         raise RequestFailed(INVALID_PARAMS, "The cursor's session is not listed any more. Begin again.")
@@ -158,12 +157,12 @@ def dispose_session(asker: RemoteAsker, params: c.Params) -> None:
 
 @c.command("fetchTurns", c.FetchTurnsCommand, "watch")
 def fetch_turns(asker: RemoteAsker, params: c.FetchTurnsCommand) -> dict[str, Any]:
-    """At most 100 turns at once; from 0.5.1 on as `chat/turnsLoaded` to who asked."""
-    client, version = asker.client, asker.client.ahp_version
+    """At most 100 turns at once, as `chat/turnsLoaded` to who asked."""
+    client = asker.client
     chat = asker.host.find(asker.channels.named(params.channel, "chat")).chat.state
-    if client.is_ours or not is_since(version, "0.5.1"):
-        return older_turns(chat, params.before, params.limit, version, own=client.is_ours)
-    action = turns_loaded(chat, params.cursor, params.limit, version, asker.feed.context())
+    if client.is_ours:
+        return older_turns(chat, params.before, params.limit)
+    action = turns_loaded(chat, params.cursor, params.limit)
     client.sent = asker.feed.count()
     envelope = {"channel": params.channel, "action": action, "serverSeq": client.sent}
     asker.notify("action", envelope)

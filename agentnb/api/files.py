@@ -9,7 +9,7 @@ from agentnb.api.arguments import check_count
 from agentnb.api.columns import Table, line_counts, moment, on_one_line
 from agentnb.errors import UsageError
 from agentnb.host.files.changes import FileChange, changes, relative
-from agentnb.host.files.workspace_files import LARGEST, Entry, Snippet, listed, snippet
+from agentnb.host.files.workspace_files import LARGEST, FolderEntry, Snippet, listed, snippet
 from agentnb.policy.workspace import WorkspaceBoundary
 
 if TYPE_CHECKING:
@@ -47,18 +47,18 @@ class FileTable(Table):
 
     _head = ("name", "kind", "bytes", "changed")
 
-    def __init__(self, path: str, entries: Iterable[Entry], more: int = 0) -> None:
+    def __init__(self, path: str, entries: Iterable[FolderEntry], more: int = 0) -> None:
         self.path = path
         self.entries = tuple(entries)
         self.more = more
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[FolderEntry]:
         return iter(self.entries)
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def _cells(self, row: Entry) -> tuple[str, ...]:
+    def _cells(self, row: FolderEntry) -> tuple[str, ...]:
         when = moment(datetime.fromtimestamp(row.modified / 1000, timezone.utc))
         return (on_one_line(row.name), row.kind, "" if row.size is None else f"{row.size:,}", when)
 

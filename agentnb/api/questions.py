@@ -33,6 +33,7 @@ from agentnb.state import (
     ToolCallPendingConfirmationState,
     ToolCallResponsePart,
     ToolDiffContent,
+    waiting_requests,
 )
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
     chat = conversation.chat.state
     asked = (_fields(conversation.channels, chat, call) for call in _pending(chat))
     permissions = [PermissionQuestion(**fields, do=do, _rehearse=rehearse) for fields in asked]
-    inputs = [InputQuestion(**msgspec.structs.asdict(each), do=do) for each in chat.input_requests or ()]
+    inputs = [InputQuestion(**msgspec.structs.asdict(each), do=do) for each in waiting_requests(chat)]
     return QuestionTable([*permissions, *inputs])
 
 

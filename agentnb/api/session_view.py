@@ -43,7 +43,7 @@ class SessionView:
     @property
     def title(self) -> str:
         """The tab's title."""
-        return self._conversation.session.state.summary.title
+        return self._conversation.session.state.title
 
     @property
     def closed(self) -> bool:

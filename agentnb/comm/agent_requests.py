@@ -245,7 +245,7 @@ def offered_models(host: Host) -> tuple[OfferedModel, ...]:
     found = {
         (model.agent, model.id): model
         for each in host.conversations.values()
-        for model in _models(each.session.state.summary.provider, each.session.state.config_options or ())
+        for model in _models(each.session.state.provider, each.session.state.config_options or ())
     }
     return tuple(found.values())
 

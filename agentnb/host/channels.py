@@ -17,15 +17,19 @@ from agentnb.state import (
     ChatState,
     Envelope,
     Parts,
+    SessionConfigChanged,
     SessionConfigState,
     SessionState,
     SessionStatus,
     SessionSummary,
+    SessionTitleChanged,
     SystemNotificationResponsePart,
+    XLate,
     find_turn,
     reduce_chat,
     reduce_session,
 )
+from agentnb.state.change import iso_time
 from agentnb.state.codec import encodable
 from agentnb.state.status import ACTIVITY_MASK, with_activity, with_flag
 
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.state import Action, ActionOrigin, Message, SessionConfigChanged, ToolCallState
+    from agentnb.state import Action, ActionOrigin, Message, ToolCallState, TurnContentAction
 
     Listener = Callable[["Channel[Any]", Envelope], None]
 
@@ -118,11 +122,12 @@ class SessionChannels:
         self.tab_id = tab_id
         self.agent = spec.name
         uri, title = f"{spec.name}:/{tab_id}", without_half_characters(title or spec.title)
-        session = _new_session(uri, spec.name, title, cwd, config, is_hidden=is_hidden)
+        session = _new_session(spec.name, title, cwd, config, is_hidden=is_hidden)
         if has_changesets:
             session = replace(session, changesets=changesets_of(uri))
         self.session = Channel(uri, session, reduce_session, listeners)
         self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title), reduce_chat, listeners)
+        self.created_at = self.modified_at = now_ms()
         self.prompted: str | None = None
         self._changed = changed
         self._watchers: list[Callable[[], None]] = []
@@ -132,15 +137,22 @@ class SessionChannels:
         channel: Channel[Any] = self.session if action.channel_kind == "session" else self.chat
         before = channel.state
         envelope = channel.accept(action, origin)
+        if isinstance(action, (SessionTitleChanged, SessionConfigChanged)) and action.time is not None:
+            self.modified_at = action.time
         if channel is self.session or before.status != channel.state.status:
             self._changed()
         self.notify()
         return envelope
 
+    def dispatch_in_turn(self, turn_id: str, action: TurnContentAction) -> None:
+        """Accept *action* on turn *turn_id*, which runs or has ended."""
+        late = not self.is_active(turn_id)
+        self.dispatch(XLate(turn_id=turn_id, action=action, time=now_ms()) if late else action)
+
     def say(self, turn_id: str, words: str) -> None:
-        """Put a notice for the user into turn *turn_id*."""
+        """Put a notice for the user into turn *turn_id*, which runs or has ended."""
         part = SystemNotificationResponsePart(content=words)
-        self.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
+        self.dispatch_in_turn(turn_id, ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call *watcher* after every change; returns what ends that."""
@@ -167,7 +179,7 @@ class SessionChannels:
     @property
     def title(self) -> str:
         """The tab's title."""
-        return self.session.state.summary.title
+        return self.session.state.title
 
     @property
     def mode(self) -> Mode:
@@ -214,10 +226,20 @@ class SessionChannels:
     @property
     def summary(self) -> SessionSummary:
         """What the root channel says of this session."""
-        summary, activity = self.session.state.summary, self.chat.state.status & ACTIVITY_MASK
-        if self.session.state.lifecycle == "creationFailed" and activity == SessionStatus.IDLE:
+        session, activity = self.session.state, self.chat.state.status & ACTIVITY_MASK
+        if session.lifecycle == "failed" and activity == SessionStatus.IDLE:
             activity = SessionStatus.ERROR
-        return replace(summary, status=with_activity(summary.status, activity), activity=None)
+        return SessionSummary(
+            resource=self.session.uri,
+            provider=session.provider,
+            title=session.title,
+            status=with_activity(session.status, activity),
+            created_at=iso_time(self.created_at),
+            modified_at=iso_time(self.modified_at),
+            project=session.project,
+            working_directories=session.working_directories,
+            annotations=session.annotations,
+        )
 
 
 def session_config(
@@ -249,20 +271,17 @@ def changesets_of(uri: str) -> tuple[Changeset, ...]:
     return (turn, Changeset(label="Changes of the conversation", uri_template=f"{uri}{CHANGES}", change_kind="session"))
 
 
-def _new_session(
-    uri: str, agent: str, title: str, cwd: Path, config: SessionConfigState, *, is_hidden: bool
-) -> SessionState:
-    now = now_ms()
-    summary = SessionSummary(
-        resource=uri,
+def _new_session(agent: str, title: str, cwd: Path, config: SessionConfigState, *, is_hidden: bool) -> SessionState:
+    return SessionState(
         provider=agent,
         title=title,
         status=with_flag(SessionStatus.IDLE | SessionStatus.IS_READ, SessionStatus.IS_ARCHIVED, on=is_hidden),
-        created_at=now,
-        modified_at=now,
-        working_directory=cwd.as_uri(),
+        working_directories=(cwd.as_uri(),),
+        lifecycle="creating",
+        active_clients=(),
+        chats=(),
+        config=config,
     )
-    return SessionState(summary=summary, lifecycle="creating", active_clients=(), chats=(), config=config)
 
 
 def _new_chat(uri: str, title: str) -> ChatState:

@@ -25,7 +25,7 @@ from agentnb.host.changes.location import are_off
 from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
 from agentnb.host.channels import CELL_REVIEW, SessionChannels, session_config
-from agentnb.host.permissions.asking import Asking
+from agentnb.host.permissions.asking import AskMode
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.host.permissions.session_policy import SessionPolicy
@@ -212,7 +212,7 @@ class Conversation:
             has_kernel_tools=lambda: self.kernel is not None,
             cwd=str(self.cwd),
         )
-        self.asking = Asking(self.channels, self.spec, configuration.env)
+        self.asking = AskMode(self.channels, self.spec, configuration.env)
         self.permissions.ran_unasked = self._ran_unasked
         self.inputs: InputRequests = InputRequests(self.channels, environment.attended, self.spec.title)
         self.extensions = Extensions()
@@ -270,12 +270,10 @@ class Conversation:
             host.stores.of(self.cwd, keeps_sensitive=stores_secrets) if follows else None,
             patterns=lambda: self.policy.situation().patterns,
             answered=self.turns.answered,
-            was_saved=environment.was_saved,
-            was_autosaved=environment.was_autosaved,
+            environment=environment,
             cwd=self.cwd,
             kernel=self._kernel_changes,
             recording=TurnRecording(self.lifecycle, environment),
-            attached=lambda: environment.attached(),  # noqa: PLW0108 - it is connected later
         )
         self.permissions.look = self.changes.look
         self.changesets = ChangesetChannels(self.channels, self.changes, host.listeners)
@@ -306,7 +304,7 @@ class Conversation:
     @property
     def is_hidden(self) -> bool:
         """Whether no page shows a tab of it now."""
-        return bool(self.session.state.summary.status & SessionStatus.IS_ARCHIVED)
+        return bool(self.session.state.status & SessionStatus.IS_ARCHIVED)
 
     @property
     def closed(self) -> bool:

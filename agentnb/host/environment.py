@@ -115,7 +115,7 @@ class Shell(Protocol):
         ...
 
 
-class Parts(TypedDict, total=False):
+class EnvironmentParts(TypedDict, total=False):
     """The parts of an :class:`Environment` that can be connected."""
 
     attached: Callable[[], bool]
@@ -166,7 +166,7 @@ class Environment:
                 self._cassette = CassetteSwitch(os.environ)
             return self._cassette
 
-    def connect(self, **parts: Unpack[Parts]) -> None:
+    def connect(self, **parts: Unpack[EnvironmentParts]) -> None:
         """Fill in *parts*; those not named stay as they are."""
         if "settings" in parts:
             self._cell_review = None  # the settings take it over

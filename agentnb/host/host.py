@@ -35,7 +35,7 @@ from agentnb.host.channels import LOOK, PAIRED, PAIRING, Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
 from agentnb.host.files.client_files import ClientFiles
-from agentnb.host.history.recorder import Recorder
+from agentnb.host.history.recorder import SessionRecorder
 from agentnb.host.history.storage import keep_limits
 from agentnb.host.loop import HostLoop
 from agentnb.host.pairing import KERNEL_ENDED, KernelPairing
@@ -97,7 +97,7 @@ class Host:
         self._published: dict[str, tuple[object, ...]] = {}
         root = RootState(agents=agent_infos(), config=_root_config())
         self.root: Channel[RootState] = Channel(ROOT, root, reduce_root, self.listeners)
-        self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
+        self.recorder = None if log is None else SessionRecorder(log, self.host_id, self.loop, place)
         self.installs = Installs(self.loop, self.policy, self._take_setups)
         own = OwnFiles(log, cassette=lambda: self.environment.cassette.path())  # noqa: PLW0108 - loaded later
         self.stores = WorkspaceStores(None if log is None else changes_folder(), own=own)
@@ -234,7 +234,7 @@ class Host:
         has_ended = any(setup.state in {"done", "checking"} for setup in self.installs.setups.values())
         self.take_agents(agent_infos() if has_ended else self.root.state.agents)
 
-    async def _keep_limits(self, recorder: Recorder) -> None:
+    async def _keep_limits(self, recorder: SessionRecorder) -> None:
         try:
             await keep_limits(recorder.store, self.stores)
         except AgentnbError as error:  # the conversation goes on; the log says more where it is asked

@@ -48,7 +48,7 @@ async def opened(
 
 async def forked(conversation: Conversation, title: str | None = None) -> Conversation:
     """A copy of *conversation* in a tab of its own: transcript and the agent's memory (ACP ``session/fork``)."""
-    named = conversation.session.state.summary.title
+    named = conversation.session.state.title
     if conversation.chat.state.active_turn is not None:
         raise SessionError(f"A turn runs in {named!r}.", hint="Wait for its end, or cancel it, then copy.")
     agent = await conversation.ready()
@@ -81,7 +81,7 @@ async def deleted(host: Host, configuration: Configuration, session_id: str) -> 
     """Make the agent forget one of its sessions for good (ACP ``session/delete``)."""
     there = holder(host, configuration.spec, session_id)
     if there is not None:
-        message = f"The session {session_id!r} is open in the tab {there.session.state.summary.title!r}."
+        message = f"The session {session_id!r} is open in the tab {there.session.state.title!r}."
         raise SessionError(message, hint="Close it first.")
     agent = await host.agents.borrow(configuration)
     await agent.delete_session(session_id)
@@ -90,7 +90,7 @@ async def deleted(host: Host, configuration: Configuration, session_id: str) -> 
 async def logged_out(host: Host, configuration: Configuration) -> int:
     """Log out of an agent (ACP ``logout``): every process of it that runs is told, one is started where none does."""
     talks = [each for each in host.conversations.values() if each.spec == configuration.spec]
-    busy = [each.session.state.summary.title for each in talks if each.chat.state.active_turn is not None]
+    busy = [each.session.state.title for each in talks if each.chat.state.active_turn is not None]
     if busy:
         raise UsageError(f"A turn runs in {busy[0]!r}.", hint="Wait for its end, or cancel it, then log out.")
     agents = host.agents.running(configuration.spec) or [await host.agents.borrow(configuration)]

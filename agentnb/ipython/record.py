@@ -81,5 +81,5 @@ def relative(text: str, cwd: Path) -> str:
 
 def workspace(session: Session) -> Path:
     """The folder that *session*'s agent works in."""
-    uri = session.state.summary.working_directory
-    return Path(url2pathname(urlsplit(uri).path)) if uri else Path.cwd()
+    uris = session.state.working_directories
+    return Path(url2pathname(urlsplit(uris[0]).path)) if uris else Path.cwd()

@@ -51,7 +51,7 @@ def display_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, re
 
 def inactivity_of(turn: Turn) -> str | None:
     """For how long the agent has said nothing in *turn*, in words, where it is long."""
-    return turn.session.state.summary.activity if turn.state == "running" else None
+    return turn.session.state.activity if turn.state == "running" else None
 
 
 class TerminalDisplay:

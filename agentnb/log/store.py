@@ -179,7 +179,7 @@ class LogStore(LogWriter):
             session, session_index, missing = replay(connection, uri, SessionState, reduce_session)
             chat, chat_index, gap = replay(connection, f"{uri}/chat", ChatState, reduce_chat)
         record = _record(row)
-        session = replace(session, summary=replace(session.summary, title=record.title))  # it may have been renamed
+        session = replace(session, title=record.title)  # it may have been renamed
         return StoredSession(
             record=record,
             session=session,
@@ -310,11 +310,10 @@ def _copied(stored: StoredSession, turns: Iterable[TurnText], copy: str, title: 
         turns=chat.turns,
         terminals=chat.terminals,
     )
-    summary = replace(stored.session.summary, resource=copy, title=title, created_at=now, modified_at=now)
     chats = tuple(
         replace(each, resource=channel) for each in stored.session.chats if each.resource == stored.chat.resource
     )
-    session = replace(stored.session, summary=summary, chats=chats, default_chat=channel, changesets=None)
+    session = replace(stored.session, title=title, chats=chats, default_chat=channel, changesets=None)
     record = replace(
         stored.record,
         uri=copy,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.errors import LogDamaged, LogError, LogUnavailable, ProtocolError
-from agentnb.log import database
+from agentnb.log import database, earlier_form
 from agentnb.log.channel_log import merge_envelopes
 from agentnb.safe_json import without_half_characters
 from agentnb.state import ChatState, Envelope, decode, encode
@@ -261,15 +261,15 @@ def replay(
     if row is None or not sound(row[1], row[2]):
         message = f"The session {channel.removesuffix('/chat')} cannot be read: its snapshot is missing or damaged."
         raise LogDamaged(message, hint="agentnb.sessions() lists the others.")
-    index, state = row[0], _decoded(kind, row[1], channel)
+    index, state = row[0], _decoded(kind, earlier_form.state_of(row[1]), channel)
     for at, first, data, written in connection.execute(_ENTRIES, (channel, index)):
         if first != index + 1 or not sound(data, written):
             return state, index, f"What came after entry {index} of {channel} is damaged in the log."
-        state, index = reduce(state, _decoded(Envelope, data, channel).action), at
+        state, index = reduce(state, _decoded(Envelope, earlier_form.entry_of(data, state), channel).action), at
     return state, index, None
 
 
-def _decoded(kind: type[Any], data: bytes, channel: str) -> Any:
+def _decoded(kind: type[Any], data: Any, channel: str) -> Any:
     try:
         return decode(kind, data)
     except ProtocolError as error:

@@ -69,6 +69,11 @@ def without(items: tuple[T, ...], key: str, value: object) -> tuple[T, ...]:
     return items if len(rest) == len(items) else rest
 
 
+def milliseconds(text: str) -> int:
+    """Milliseconds since 1970 of ISO 8601 text."""
+    return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
+
+
 def iso_time(time: int) -> str:
     """ISO 8601 text of milliseconds since 1970, as JavaScript's ``toISOString`` writes it.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from agentnb.state.action import Action, ChangesetAction
-from agentnb.state.change import changed, put, upsert, without
-from agentnb.state.reducers import REDUCERS, reduces, sets
+from agentnb.state.change import changed, put
+from agentnb.state.reducers import REDUCERS, reduces, row, sets
 from agentnb.state.wire import ErrorInfo, JsonObject, StringOrMarkdown, Wire
 
 
@@ -78,7 +78,6 @@ class ChangesetContentChanged(ChangesetAction, frozen=True, kw_only=True, tag="c
 
     files: tuple[ChangesetFile, ...]
     operations: tuple[ChangesetOperation, ...] | None = None
-    error: ErrorInfo | None = None
 
 
 class ChangesetOperationsChanged(ChangesetAction, frozen=True, kw_only=True, tag="changeset/operationsChanged"):
@@ -103,22 +102,15 @@ class ChangesetCleared(ChangesetAction, frozen=True, kw_only=True, tag="changese
 
 sets(ChangesetStatusChanged, "status", "error")
 sets(ChangesetOperationsChanged, "operations")
-
-
-@reduces(ChangesetFileSet)
-def _file_set(state: ChangesetState, action: ChangesetFileSet) -> ChangesetState:
-    return changed(state, files=upsert(state.files, action.file, "id"))
-
-
-@reduces(ChangesetFileRemoved)
-def _file_removed(state: ChangesetState, action: ChangesetFileRemoved) -> ChangesetState:
-    return changed(state, files=without(state.files, "id", action.file_id))
+row(ChangesetFileSet, ("upsert", "files", "file", "id"))
+row(ChangesetFileRemoved, ("remove", "files", "file_id", "id"))
+row(ChangesetCleared, ("value", "files", ()))
 
 
 @reduces(ChangesetContentChanged)
 def _content_changed(state: ChangesetState, action: ChangesetContentChanged) -> ChangesetState:
     operations = state.operations if action.operations is None else action.operations
-    return changed(state, files=action.files, operations=operations, error=action.error)
+    return changed(state, files=action.files, operations=operations)
 
 
 @reduces(ChangesetOperationStatusChanged)
@@ -129,11 +121,6 @@ def _operation_status_changed(state: ChangesetState, action: ChangesetOperationS
         return state
     operation = changed(operations[at], status=action.status, error=action.error)
     return state if operation is operations[at] else changed(state, operations=put(operations, at, operation))
-
-
-@reduces(ChangesetCleared)
-def _cleared(state: ChangesetState, _action: ChangesetCleared) -> ChangesetState:
-    return changed(state, files=())
 
 
 def reduce_changeset(state: ChangesetState, action: Action) -> ChangesetState:

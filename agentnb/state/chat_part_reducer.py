@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from agentnb.state.chat_part_state import (
+    InputRequestResponsePart,
     MarkdownResponsePart,
     PlanResponsePart,
     ReasoningResponsePart,
@@ -43,7 +44,8 @@ def response_part(state: ChatState, action: ChatResponsePart) -> ChatState:
     if turn is None:
         return state
     state = with_parts(state, turn, Parts.of(turn.response_parts).appended(action.part))
-    return with_derived_status(state) if isinstance(action.part, ToolCallResponsePart) else state
+    waits = isinstance(action.part, (ToolCallResponsePart, InputRequestResponsePart))
+    return with_derived_status(state) if waits else state
 
 
 @reduces(ChatDelta)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from agentnb.state.chat_input_state import ChatInputRequest, ChatInputResponseKind
 from agentnb.state.chat_tool_state import ToolCallState
-from agentnb.state.wire import JsonObject, StringOrMarkdown, Wire
+from agentnb.state.wire import ErrorInfo, JsonObject, StringOrMarkdown, Wire
 
 
 class ResponsePart:
@@ -96,6 +97,24 @@ class ContentRefResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_
     content_type: str | None = None
 
 
+class InputRequestResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_field="kind", tag="inputRequest"):
+    """A question of the agent, where it was put (AHP ``InputRequestResponsePart``).
+
+    Args:
+        request: The question, with what has been answered so far.
+        response: How it was answered; ``None`` while it waits.
+    """
+
+    request: ChatInputRequest
+    response: ChatInputResponseKind | None = None
+
+
+class ErrorResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_field="kind", tag="error"):
+    """What went wrong (AHP ``ErrorResponsePart``)."""
+
+    error: ErrorInfo
+
+
 class PlanEntry(Wire, frozen=True, kw_only=True):
     """One step of a plan (ACP ``PlanEntry``).
 
@@ -160,6 +179,8 @@ KnownResponsePart: TypeAlias = (
     | ToolCallResponsePart
     | SystemNotificationResponsePart
     | ContentRefResponsePart
+    | InputRequestResponsePart
+    | ErrorResponsePart
     | PlanResponsePart
     | ContentResponsePart
     | UserMessageResponsePart

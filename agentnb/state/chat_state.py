@@ -8,9 +8,10 @@ import msgspec
 
 from agentnb.state.chat_input_state import ChatInputRequest
 from agentnb.state.chat_message_state import Message, PendingMessage
+from agentnb.state.chat_part_state import ErrorResponsePart
 from agentnb.state.parts import Parts, ResponseParts
 from agentnb.state.terminal_views import TerminalSequence
-from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Time, Wire
+from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Number, Wire
 
 TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
 """How a turn ended (AHP ``TurnState``)."""
@@ -64,14 +65,14 @@ class ActiveTurn(Wire, frozen=True, kw_only=True):
         message: What started it.
         response_parts: The answer so far, in the order it came.
         usage: Tokens so far.
-        started_at: Ours: when it began, in milliseconds since 1970.
+        started_at: When it began, ISO 8601.
     """
 
     id: str
+    started_at: str | None = None
     message: Message
     response_parts: ResponseParts
     usage: UsageInfo | None = None
-    started_at: Time | None = None
 
 
 class Turn(Wire, frozen=True, kw_only=True):
@@ -80,26 +81,30 @@ class Turn(Wire, frozen=True, kw_only=True):
     Args:
         id: UUID v4 made by whoever prompted.
         message: What started it.
-        response_parts: The answer, in the order it came.
+        started_at: When it began, ISO 8601.
+        duration: How long it took, in milliseconds; ``None`` where nobody saw it end.
+        response_parts: The answer, in the order it came; the error that ended it is the last part.
         usage: Tokens.
         state: How it ended.
-        error: What went wrong, when ``state`` is ``"error"``.
         stop_reason: Ours: ACP ``StopReason`` as sent (``"end_turn"``, ``"max_tokens"`` …).
-        started_at: Ours: when it began, in milliseconds since 1970.
-        ended_at: Ours: when it ended, by the same clock; ``None`` where nobody saw it end.
         changes: Ours: what it changed, in numbers; ``None`` where nobody looked.
     """
 
     id: str
+    started_at: str | None = None
+    duration: Number | None = None
     message: Message
     response_parts: ResponseParts
     usage: UsageInfo | None = None
     state: TurnState
-    error: ErrorInfo | None = None
     stop_reason: str | None = None
-    started_at: Time | None = None
-    ended_at: Time | None = None
     changes: TurnChanges | None = None
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """What went wrong, where the turn ended with an error."""
+        parts = reversed(self.response_parts) if self.state == "error" else ()  # what came late stands behind it
+        return next((part.error for part in parts if isinstance(part, ErrorResponsePart)), None)
 
 
 class ChatOrigin(Wire, frozen=True, kw_only=True):
@@ -131,7 +136,7 @@ class ChatSummary(Wire, frozen=True, kw_only=True):
         agent: A custom agent of its own.
         origin: How it came to be.
         interactivity: How the user may take part.
-        working_directory: A folder of its own, as URI.
+        working_directories: Folders of its own, as URIs.
     """
 
     resource: str
@@ -143,7 +148,7 @@ class ChatSummary(Wire, frozen=True, kw_only=True):
     agent: AgentSelection | None = None
     origin: ChatOrigin | None = None
     interactivity: str | None = None
-    working_directory: str | None = None
+    working_directories: tuple[str, ...] | None = None
 
 
 class ChatState(Wire, frozen=True, kw_only=True):
@@ -159,14 +164,14 @@ class ChatState(Wire, frozen=True, kw_only=True):
         agent: A custom agent of its own.
         origin: How it came to be.
         interactivity: How the user may take part.
-        working_directory: A folder of its own, as URI.
+        working_directories: Folders of its own, as URIs.
         turns: The finished turns, oldest first.
         active_turn: The running turn.
         steering_message: A message to slip into the running turn.
         queued_messages: Messages that will start turns of their own, in order.
-        input_requests: Questions that wait for the user.
         meta: Anything more.
         terminals: Ours: terminals that the agent opened, oldest first.
+        input_requests: Ours: questions that wait and were put while no turn ran, such as for a login.
         prompt_suggestions: Ours: prompts that the agent expects the user to send next, the most likely first; gone when
             a turn begins.
 
@@ -185,14 +190,14 @@ class ChatState(Wire, frozen=True, kw_only=True):
     agent: AgentSelection | None = None
     origin: ChatOrigin | None = None
     interactivity: str | None = None
-    working_directory: str | None = None
+    working_directories: tuple[str, ...] | None = None
     turns: tuple[Turn, ...]
     active_turn: ActiveTurn | None = None
     steering_message: PendingMessage | None = None
     queued_messages: tuple[PendingMessage, ...] | None = None
-    input_requests: tuple[ChatInputRequest, ...] | None = None
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
     terminals: TerminalSequence | None = None
+    input_requests: tuple[ChatInputRequest, ...] | None = None
     prompt_suggestions: tuple[str, ...] | None = None
 
 

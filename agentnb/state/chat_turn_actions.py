@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from agentnb.state.action import ChatAction, TurnContentAction
 from agentnb.state.chat_message_state import Message
-from agentnb.state.chat_part_state import PlanEntry, ResponsePart
+from agentnb.state.chat_part_state import ErrorResponsePart, PlanEntry, ResponsePart
 from agentnb.state.chat_state import TurnChanges, UsageInfo
-from agentnb.state.wire import ErrorInfo, Time
+from agentnb.state.wire import Number
 
 
 class ChatTurnStarted(ChatAction, frozen=True, kw_only=True, tag="chat/turnStarted"):
@@ -18,13 +18,13 @@ class ChatTurnStarted(ChatAction, frozen=True, kw_only=True, tag="chat/turnStart
         turn_id: UUID v4 made by whoever prompts.
         message: The prompt.
         queued_message_id: The waiting message that it was, which is taken out of its queue.
-        started_at: Ours: when, in milliseconds since 1970.
+        started_at: When, ISO 8601; the host's own clock counts.
     """
 
     turn_id: str
     message: Message
     queued_message_id: str | None = None
-    started_at: Time | None = None
+    started_at: str | None = None
 
 
 class ChatDelta(TurnContentAction, frozen=True, kw_only=True, tag="chat/delta"):
@@ -60,12 +60,12 @@ class ChatTurnComplete(ChatAction, frozen=True, kw_only=True, tag="chat/turnComp
     Args:
         turn_id: The running turn.
         stop_reason: Ours: ACP ``StopReason`` as sent.
-        ended_at: Ours: when, in milliseconds since 1970.
+        duration: How long it took, in milliseconds.
     """
 
     turn_id: str
     stop_reason: str | None = None
-    ended_at: Time | None = None
+    duration: Number | None = None
 
 
 class ChatTurnCancelled(ChatAction, frozen=True, kw_only=True, tag="chat/turnCancelled"):
@@ -74,13 +74,13 @@ class ChatTurnCancelled(ChatAction, frozen=True, kw_only=True, tag="chat/turnCan
     Args:
         turn_id: The running turn.
         stop_reason: Ours: ACP ``StopReason`` as sent.
-        ended_at: Ours: when, in milliseconds since 1970.
+        duration: How long it took, in milliseconds.
         hold_queue: Ours: whether the messages in the queue are held until the user continues.
     """
 
     turn_id: str
     stop_reason: str | None = None
-    ended_at: Time | None = None
+    duration: Number | None = None
     hold_queue: bool | None = None
 
 
@@ -89,15 +89,15 @@ class ChatError(ChatAction, frozen=True, kw_only=True, tag="chat/error"):
 
     Args:
         turn_id: The running turn.
-        error: What went wrong.
+        part: What went wrong, as the last part of the answer.
         stop_reason: Ours: ACP ``StopReason`` as sent.
-        ended_at: Ours: when, in milliseconds since 1970.
+        duration: How long it took, in milliseconds.
     """
 
     turn_id: str
-    error: ErrorInfo
+    part: ErrorResponsePart
     stop_reason: str | None = None
-    ended_at: Time | None = None
+    duration: Number | None = None
 
 
 class ChatUsage(TurnContentAction, frozen=True, kw_only=True, tag="chat/usage"):

@@ -73,16 +73,16 @@ def _end(state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatEr
     active = state.active_turn
     if active is None or active.id != action.turn_id:
         return state
+    parts = _settled(Parts.of(active.response_parts))
     turn = Turn(
         id=active.id,
+        started_at=active.started_at,
+        duration=action.duration,
         message=active.message,
-        response_parts=_settled(Parts.of(active.response_parts)),
+        response_parts=parts.appended(action.part) if isinstance(action, ChatError) else parts,
         usage=active.usage,
         state=how,
-        error=action.error if isinstance(action, ChatError) else None,
         stop_reason=action.stop_reason,
-        started_at=active.started_at,
-        ended_at=action.ended_at,
     )
     state = replace(
         state,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentnb.state.action import *
 from agentnb.state.changeset import *
 from agentnb.state.chat_actions import *
+from agentnb.state.chat_input_reducer import waiting_requests as waiting_requests
 from agentnb.state.chat_input_state import *
 from agentnb.state.chat_message_state import *
 from agentnb.state.chat_part_state import *

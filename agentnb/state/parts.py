@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agentnb.state.chat_part_state import PlanResponsePart, ResponsePart, ToolCallResponsePart
+from agentnb.state.chat_part_state import (
+    InputRequestResponsePart,
+    PlanResponsePart,
+    ResponsePart,
+    ToolCallResponsePart,
+)
 from agentnb.state.chat_tool_state import (
     ToolCallPendingConfirmationState,
     ToolCallPendingResultConfirmationState,
@@ -27,7 +32,7 @@ class Parts(ChunkedSequence[ResponsePart]):
         parts: The parts.
 
     Attributes:
-        waiting: How many tool calls wait for somebody to allow them or their result.
+        waiting: How many tool calls wait for somebody to allow them or their result, and questions for an answer.
         begun: How many tool calls are being written by the model, or run.
 
     Example:
@@ -90,6 +95,14 @@ class Parts(ChunkedSequence[ResponsePart]):
         """The place of the last plan that the agent calls *plan_id*; -1 where there is none."""
         return self._find(_plan_key(plan_id), lambda part: _is_plan(part, plan_id))
 
+    def find_request(self, request_id: str) -> int:
+        """The place of the question with that id that waits; -1 where there is none."""
+        for at in reversed(range(self._length)) if self.waiting else ():
+            part = self._at(at)
+            if isinstance(part, InputRequestResponsePart) and part.request.id == request_id and part.response is None:
+                return at
+        return -1
+
     def tool_call(self, call_id: str) -> ToolCallState | None:
         """The tool call with that id."""
         at = self.find(call_id)
@@ -134,7 +147,9 @@ def _is_begun(part: ResponsePart) -> bool:
 
 
 def _waits(part: ResponsePart) -> bool:
-    return isinstance(part, ToolCallResponsePart) and type(part.tool_call) in _WAITS
+    if isinstance(part, ToolCallResponsePart):
+        return type(part.tool_call) in _WAITS
+    return type(part) is InputRequestResponsePart and part.response is None
 
 
 if TYPE_CHECKING:

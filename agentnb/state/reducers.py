@@ -1,12 +1,13 @@
-"""Every reducer, by its action: a function says with :func:`reduces` which action it reduces, and nowhere else."""
+"""Every reducer, by its action: a row of a table that the page works by, too, or a function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar, get_args
 
 from agentnb.state.action import Action, ChannelKind, KnownAction
-from agentnb.state.change import changed
+from agentnb.state.change import changed, upsert, without
+from agentnb.state.status import with_flag
 
 S = TypeVar("S")
 A = TypeVar("A", bound=KnownAction)
@@ -16,25 +17,49 @@ REDUCERS: dict[ChannelKind | None, dict[type[Action], Callable[[Any, Any], Any]]
 }
 """What each action does to the state of its channel, by channel."""
 
+Step: TypeAlias = tuple[Any, ...]
+"""A verb of the table below, the field of the state that it changes, and what else the verb needs."""
 
-SETS: dict[ChannelKind | None, dict[type[KnownAction], dict[str, str]]] = {kind: {} for kind in get_args(ChannelKind)}
-"""The actions that only set fields of the state: the action's field for each of the state's, by channel. The page works
-by this table, too."""
+ROWS: dict[ChannelKind | None, dict[type[KnownAction], tuple[Step, ...]]] = {kind: {} for kind in get_args(ChannelKind)}
+"""The actions that are reduced by steps, by channel."""
+
+
+def _merged(config: Any, action: Any) -> Any:
+    if config is None:
+        return None
+    return changed(config, values=action.config if action.replace else {**config.values, **action.config})
+
+
+_VERBS: dict[str, Callable[..., Any]] = {
+    "set": lambda _old, action, source: getattr(action, source),
+    "value": lambda _old, _action, value: value,
+    "flag": lambda old, action, source, bit: with_flag(old, bit, on=getattr(action, source)),
+    "upsert": lambda old, action, source, key: upsert(old, getattr(action, source), key),
+    "remove": lambda old, action, source, key: None if old is None else without(old, key, getattr(action, source)),
+    "merge": _merged,
+}
+"""What each verb makes of a field: ``set`` a field of the action, ``value`` always the same, ``flag`` a bit as a field
+of the action says, ``upsert`` a list with a field of the action in it, by a key, ``remove`` a list without the entry of
+that key, ``merge`` settings with the action's."""
+
+
+def row(kind: type[KnownAction], *steps: Step) -> None:
+    """Add a row to the table: the action *kind* changes the state by these steps, all of the state before it."""
+    ROWS[kind.channel_kind][kind] = steps
+    REDUCERS[kind.channel_kind][kind] = lambda state, action: changed(
+        state, **{field: _VERBS[verb](getattr(state, field), action, *more) for verb, field, *more in steps}
+    )
 
 
 def sets(kind: type[KnownAction], *names: str, **fields: str) -> None:
-    """Add a row to the table: the action *kind* sets these fields of the state.
+    """Add a row for an action that only sets fields of the state.
 
     Args:
         kind: The action.
         names: Fields that have the same name in the action and in the state.
         fields: The action's field for each of the state's that is called otherwise.
     """
-    row = {**{name: name for name in names}, **fields}
-    SETS[kind.channel_kind][kind] = row
-    REDUCERS[kind.channel_kind][kind] = lambda state, action: changed(
-        state, **{name: getattr(action, source) for name, source in row.items()}
-    )
+    row(kind, *(("set", name, source) for name, source in {**{name: name for name in names}, **fields}.items()))
 
 
 def reduces(kind: type[A]) -> Callable[[Callable[[S, A], S]], Callable[[S, A], S]]:

@@ -7,8 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from agentnb.state.action import Action, RootAction
-from agentnb.state.change import changed, upsert, without
-from agentnb.state.reducers import REDUCERS, reduces, sets
+from agentnb.state.reducers import REDUCERS, row, sets
 from agentnb.state.session_state import SessionSummary
 from agentnb.state.terminal_views import TerminalView
 from agentnb.state.wire import JsonObject, Wire
@@ -77,12 +76,19 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
 
 
 class TerminalInfo(Wire, frozen=True, kw_only=True):
-    """A terminal that the root lists (AHP ``TerminalInfo``)."""
+    """A terminal that the root lists (AHP ``TerminalInfo``).
+
+    Args:
+        resource: Its URI.
+        title: Its title.
+        claim: Who holds it: a client or a session.
+        lifecycle: Whether its process runs, and how it ended (AHP ``TerminalLifecycle``).
+    """
 
     resource: str
     title: str
     claim: JsonObject
-    exit_code: int | None = None
+    lifecycle: JsonObject
 
 
 class RootConfigState(Wire, frozen=True, kw_only=True):
@@ -165,26 +171,9 @@ class XSessionRemoved(RootAction, frozen=True, kw_only=True, tag="x-agentnb/sess
 sets(RootAgentsChanged, "agents")
 sets(RootActiveSessionsChanged, "active_sessions")
 sets(RootTerminalsChanged, "terminals")
-
-
-@reduces(RootConfigChanged)
-def _config_changed(state: RootState, action: RootConfigChanged) -> RootState:
-    if state.config is None:
-        return state
-    values = action.config if action.replace else {**state.config.values, **action.config}
-    return changed(state, config=changed(state.config, values=values))
-
-
-@reduces(XSessionSet)
-def _session_set(state: RootState, action: XSessionSet) -> RootState:
-    return changed(state, sessions=upsert(state.sessions, action.summary, "resource"))
-
-
-@reduces(XSessionRemoved)
-def _session_removed(state: RootState, action: XSessionRemoved) -> RootState:
-    if state.sessions is None:
-        return state
-    return changed(state, sessions=without(state.sessions, "resource", action.resource))
+row(RootConfigChanged, ("merge", "config"))
+row(XSessionSet, ("upsert", "sessions", "summary", "resource"))
+row(XSessionRemoved, ("remove", "sessions", "resource", "resource"))
 
 
 def reduce_root(state: RootState, action: Action) -> RootState:

@@ -26,18 +26,6 @@ class SessionTitleChanged(SessionAction, frozen=True, kw_only=True, tag="session
     title: str
 
 
-class SessionModelChanged(SessionAction, frozen=True, kw_only=True, tag="session/modelChanged"):
-    """The model to use (AHP ``session/modelChanged``)."""
-
-    model: ModelSelection
-
-
-class SessionAgentChanged(SessionAction, frozen=True, kw_only=True, tag="session/agentChanged"):
-    """The custom agent to use; ``None`` for the provider's own (AHP ``session/agentChanged``)."""
-
-    agent: AgentSelection | None = None
-
-
 class SessionIsReadChanged(SessionAction, frozen=True, kw_only=True, tag="session/isReadChanged"):
     """Whether the user has seen what is new (AHP ``session/isReadChanged``)."""
 
@@ -99,7 +87,7 @@ class ChatSummaryChanges(Wire, frozen=True, kw_only=True):
     agent: AgentSelection | None = None
     origin: ChatOrigin | None = None
     interactivity: str | None = None
-    working_directory: str | None = None
+    working_directories: tuple[str, ...] | None = None
 
 
 class SessionChatUpdated(SessionAction, frozen=True, kw_only=True, tag="session/chatUpdated"):

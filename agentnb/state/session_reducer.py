@@ -2,88 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agentnb.state import session_actions as actions
 from agentnb.state import session_member_reducer  # noqa: F401 - registers its reducers
 from agentnb.state.action import Action
-from agentnb.state.change import changed, put, upsert, without
-from agentnb.state.reducers import REDUCERS, reduces, sets
+from agentnb.state.change import changed, put, without
+from agentnb.state.reducers import REDUCERS, reduces, row, sets
 from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
-from agentnb.state.status import SessionStatus, with_flag
+from agentnb.state.status import SessionStatus
 
-
-def _summary(state: SessionState, action: Action | None = None, **fields: Any) -> SessionState:
-    """With these fields of the summary; given an action with a time, modified then."""
-    if action is not None and action.time is not None:
-        fields["modified_at"] = action.time
-    return changed(state, summary=changed(state.summary, **fields))
-
-
-def _flag(state: SessionState, flag: SessionStatus, *, on: bool) -> SessionState:
-    return _summary(state, status=with_flag(state.summary.status, flag, on=on))
-
-
+sets(actions.SessionTitleChanged, "title")
+sets(actions.SessionActivityChanged, "activity")
 sets(actions.SessionMetaChanged, "meta")
 sets(actions.SessionDefaultChatChanged, "default_chat")
 sets(actions.SessionChangesetsChanged, "changesets")
+row(actions.SessionReady, ("value", "lifecycle", "ready"))
+row(actions.SessionCreationFailed, ("value", "lifecycle", "failed"), ("set", "creation_error", "error"))
+row(actions.SessionIsReadChanged, ("flag", "status", "is_read", SessionStatus.IS_READ))
+row(actions.SessionIsArchivedChanged, ("flag", "status", "is_archived", SessionStatus.IS_ARCHIVED))
+row(actions.SessionConfigChanged, ("merge", "config"))
+row(actions.SessionChatAdded, ("upsert", "chats", "summary", "resource"))
 sets(actions.XCommandsChanged, "commands")
 sets(actions.XModesChanged, "modes")
 sets(actions.XConfigOptionsChanged, "config_options")
 sets(actions.XAgentChanged, "agent_process")
-
-
-@reduces(actions.SessionReady)
-def _ready(state: SessionState, _action: actions.SessionReady) -> SessionState:
-    return changed(state, lifecycle="ready")
-
-
-@reduces(actions.SessionCreationFailed)
-def _creation_failed(state: SessionState, action: actions.SessionCreationFailed) -> SessionState:
-    return changed(state, lifecycle="creationFailed", creation_error=action.error)
-
-
-@reduces(actions.SessionTitleChanged)
-def _title_changed(state: SessionState, action: actions.SessionTitleChanged) -> SessionState:
-    return _summary(state, action, title=action.title)
-
-
-@reduces(actions.SessionModelChanged)
-def _model_changed(state: SessionState, action: actions.SessionModelChanged) -> SessionState:
-    return _summary(state, action, model=action.model)
-
-
-@reduces(actions.SessionAgentChanged)
-def _agent_changed(state: SessionState, action: actions.SessionAgentChanged) -> SessionState:
-    return _summary(state, action, agent=action.agent)
-
-
-@reduces(actions.SessionIsReadChanged)
-def _is_read_changed(state: SessionState, action: actions.SessionIsReadChanged) -> SessionState:
-    return _flag(state, SessionStatus.IS_READ, on=action.is_read)
-
-
-@reduces(actions.SessionIsArchivedChanged)
-def _is_archived_changed(state: SessionState, action: actions.SessionIsArchivedChanged) -> SessionState:
-    return _flag(state, SessionStatus.IS_ARCHIVED, on=action.is_archived)
-
-
-@reduces(actions.SessionActivityChanged)
-def _activity_changed(state: SessionState, action: actions.SessionActivityChanged) -> SessionState:
-    return _summary(state, activity=action.activity)
-
-
-@reduces(actions.SessionConfigChanged)
-def _config_changed(state: SessionState, action: actions.SessionConfigChanged) -> SessionState:
-    if state.config is None:
-        return state
-    values = action.config if action.replace else {**state.config.values, **action.config}
-    return _summary(changed(state, config=changed(state.config, values=values)), action)
-
-
-@reduces(actions.SessionChatAdded)
-def _chat_added(state: SessionState, action: actions.SessionChatAdded) -> SessionState:
-    return changed(state, chats=upsert(state.chats, action.summary, "resource"))
 
 
 @reduces(actions.SessionChatRemoved)

@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from agentnb.state.chat_state import ChatSummary
-from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Number, Wire
+from agentnb.state.wire import ErrorInfo, JsonObject, Number, Wire
 
-SessionLifecycle: TypeAlias = Literal["creating", "ready", "creationFailed"]
+SessionLifecycle: TypeAlias = Literal["creating", "ready", "failed"]
 """How far a session has come up (AHP ``SessionLifecycle``)."""
 
 
@@ -37,12 +37,10 @@ class SessionSummary(Wire, frozen=True, kw_only=True):
         title: Its title.
         status: `SessionStatus` bits.
         activity: What it is doing, for people.
-        created_at: Milliseconds since 1970.
-        modified_at: Milliseconds since 1970.
+        created_at: ISO 8601.
+        modified_at: ISO 8601.
         project: The project it works on.
-        model: The model it uses.
-        agent: The custom agent it uses.
-        working_directory: Its folder, as URI.
+        working_directories: Its folders, as URIs.
         changes: What it has changed.
         annotations: Counts of its annotations, as sent.
         meta: Anything more.
@@ -53,12 +51,10 @@ class SessionSummary(Wire, frozen=True, kw_only=True):
     title: str
     status: int
     activity: str | None = None
-    created_at: int
-    modified_at: int
+    created_at: str
+    modified_at: str
     project: ProjectInfo | None = None
-    model: ModelSelection | None = None
-    agent: AgentSelection | None = None
-    working_directory: str | None = None
+    working_directories: tuple[str, ...] | None = None
     changes: ChangesSummary | None = None
     annotations: JsonObject | None = None
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
@@ -171,7 +167,13 @@ class SessionState(Wire, frozen=True, kw_only=True):
     """Everything about one session (AHP ``SessionState``).
 
     Args:
-        summary: What lists show.
+        provider: The agent's name.
+        title: Its title.
+        status: `SessionStatus` bits.
+        activity: What it is doing, for people.
+        project: The project it works on.
+        working_directories: Its folders, as URIs.
+        annotations: Counts of its annotations, as sent.
         lifecycle: How far it has come up.
         creation_error: Why it did not.
         server_tools: AHP's, kept as sent.
@@ -189,7 +191,13 @@ class SessionState(Wire, frozen=True, kw_only=True):
         agent_process: Ours: the process that serves it.
     """
 
-    summary: SessionSummary
+    provider: str
+    title: str
+    status: int
+    activity: str | None = None
+    project: ProjectInfo | None = None
+    working_directories: tuple[str, ...] | None = None
+    annotations: JsonObject | None = None
     lifecycle: SessionLifecycle
     creation_error: ErrorInfo | None = None
     server_tools: tuple[JsonObject, ...] | None = None

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from agentnb.state.action import Action, TerminalAction
 from agentnb.state.change import changed, put
-from agentnb.state.reducers import REDUCERS, reduces, sets
+from agentnb.state.reducers import REDUCERS, reduces, row, sets
 from agentnb.state.wire import JsonObject, Number, Wire
 
 
@@ -53,7 +53,7 @@ class TerminalState(Wire, frozen=True, kw_only=True):
         cols: Its width, in characters.
         rows: Its height, in lines.
         content: What it shows.
-        exit_code: The exit code of its process, once that has ended.
+        lifecycle: Whether its process runs, and how it ended (AHP ``TerminalLifecycle``).
         claim: Who holds it: a client or a session.
         supports_command_detection: Whether it tells commands from what is between them.
     """
@@ -63,9 +63,21 @@ class TerminalState(Wire, frozen=True, kw_only=True):
     cols: int | None = None
     rows: int | None = None
     content: tuple[TerminalContentPart, ...]
-    exit_code: int | None = None
+    lifecycle: JsonObject
     claim: JsonObject
     supports_command_detection: bool | None = None
+
+
+def terminal_lifecycle(*, exited: bool, exit_code: int | None) -> JsonObject:
+    """Whether a terminal's process runs; one that was killed has no exit code.
+
+    Example:
+        >>> terminal_lifecycle(exited=True, exit_code=0)
+        {'status': 'exited', 'exitCode': 0}
+    """
+    if not exited:
+        return {"status": "running"}
+    return {"status": "exited"} | ({} if exit_code is None else {"exitCode": exit_code})
 
 
 class TerminalData(TerminalAction, frozen=True, kw_only=True, tag="terminal/data"):
@@ -153,7 +165,9 @@ sets(TerminalResized, "cols", "rows")
 sets(TerminalClaimed, "claim")
 sets(TerminalTitleChanged, "title")
 sets(TerminalCwdChanged, "cwd")
-sets(TerminalExited, "exit_code")
+row(TerminalInput)
+row(TerminalCleared, ("value", "content", ()))
+row(TerminalCommandDetectionAvailable, ("value", "supports_command_detection", True))
 
 
 @reduces(TerminalData)
@@ -171,19 +185,9 @@ def _data(state: TerminalState, action: TerminalData) -> TerminalState:
             return changed(state, content=(*state.content, TerminalUnclassifiedPart(value=action.data)))
 
 
-@reduces(TerminalInput)
-def _input(state: TerminalState, _action: TerminalInput) -> TerminalState:
-    return state
-
-
-@reduces(TerminalCleared)
-def _cleared(state: TerminalState, _action: TerminalCleared) -> TerminalState:
-    return changed(state, content=())
-
-
-@reduces(TerminalCommandDetectionAvailable)
-def _detection_available(state: TerminalState, _action: TerminalCommandDetectionAvailable) -> TerminalState:
-    return changed(state, supports_command_detection=True)
+@reduces(TerminalExited)
+def _exited(state: TerminalState, action: TerminalExited) -> TerminalState:
+    return changed(state, lifecycle=terminal_lifecycle(exited=True, exit_code=action.exit_code))
 
 
 @reduces(TerminalCommandExecuted)

@@ -143,8 +143,8 @@ def _is_call(call: ToolCall, wanted: str | Mapping[str, Any]) -> bool:
 
 
 def _workspace(turn: Turn) -> Path:
-    uri = turn.session.state.summary.working_directory
-    return Path(url2pathname(urlsplit(uri).path)).resolve() if uri else Path.cwd()
+    uris = turn.session.state.working_directories
+    return Path(url2pathname(urlsplit(uris[0]).path)).resolve() if uris else Path.cwd()
 
 
 def _relative(path: str, root: Path) -> str:

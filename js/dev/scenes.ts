@@ -244,7 +244,9 @@ const summary = (resource: string, title: string, status: number) => ({
 
 function session(more: Loose = {}): SessionState {
   return {
-    summary: summary(SESSION, "Residuals", 33),
+    provider: "claude",
+    title: "Residuals",
+    status: 33,
     lifecycle: "ready",
     activeClients: [],
     chats: [],
@@ -552,7 +554,7 @@ export const SCENES: Record<string, () => Scene> = {
   starting: () => inChat(chat({}), { lifecycle: "creating", agentProcess: { state: "starting" } }),
   "not-started": () =>
     inChat(chat({}), {
-      lifecycle: "creationFailed",
+      lifecycle: "failed",
       creationError: {
         errorType: "CommandNotFound",
         message:
@@ -595,13 +597,21 @@ export const SCENES: Record<string, () => Scene> = {
   },
   form: () =>
     inChat({
-      ...chat({ activeTurn: active("u1", ASKED, [markdown("p5", "Before I fit again I need to know a few things.")]) }),
-      inputRequests: [FORM],
+      ...chat({
+        activeTurn: active("u1", ASKED, [
+          markdown("p5", "Before I fit again I need to know a few things."),
+          { kind: "inputRequest", request: FORM as never },
+        ]),
+      }),
     } as never),
   visit: () =>
     inChat({
-      ...chat({ activeTurn: active("u1", ASKED, [markdown("p5", "I need access to the data portal.")]) }),
-      inputRequests: [VISIT],
+      ...chat({
+        activeTurn: active("u1", ASKED, [
+          markdown("p5", "I need access to the data portal."),
+          { kind: "inputRequest", request: VISIT },
+        ]),
+      }),
     } as never),
   stopped: () =>
     inChat(chat({ turns: [turn("u1", ASKED, [markdown("p1", "Done.")])] }), {

@@ -7,6 +7,7 @@
  */
 import type { effect, ReadonlySignal } from "@preact/signals";
 import { isObject } from "./state/object";
+import { openRequests } from "./state/open-requests";
 import type { AgentInfo, SessionSummary } from "./state/types.gen";
 import { chatChannel, isInTerminal } from "./view/identity";
 import { pendingCalls } from "./view/permission-answer";
@@ -140,7 +141,7 @@ function questionsOf(store: Store, resource: string, since: number, agent: strin
   const chat = store.chat(channel).value;
   const turn = chat?.activeTurn;
   const calls = pendingCalls(turn).map(({ toolCallId }) => `${turn?.id} ${toolCallId}`);
-  const ids = [...calls, ...(chat?.inputRequests ?? []).map(({ id }) => id)];
+  const ids = [...calls, ...openRequests(chat).map(({ id }) => id)];
   const text = `${agent} needs your answer`;
   if (ids.length) return ids.map((id) => ({ id: `${resource} ${id}`, since: 0, resource, text }));
   return chat ? [{ id: `${resource} asks`, since, resource, text }] : [];

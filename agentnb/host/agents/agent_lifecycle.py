@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from agentnb.host.agents.plugin_tools import PluginTools
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
-    from agentnb.host.permissions.asking import Asking
+    from agentnb.host.permissions.asking import AskMode
     from agentnb.host.session_options import Configuration
 
 WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
@@ -77,7 +77,7 @@ class AgentLifecycle:
         login: Login,
         listener: SessionListener,
         kernel_tools: ToolServer | None,
-        asking: Asking,
+        asking: AskMode,
         plugin_tools: PluginTools | None = None,
         opened: Callable[[], object] = lambda: None,
     ) -> None:

@@ -85,7 +85,6 @@ def _server(name: str, *tools: str) -> dict[str, Any]:
         "id": f"mcp:{name}",
         "uri": f"agentnb-mcp:/{name}",
         "name": name,
-        "enabled": True,
         "state": _READY,
     }
     return {**told, "_meta": {"agentnb": {"tools": list(tools)}}} if tools else told

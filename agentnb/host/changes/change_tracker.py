@@ -8,35 +8,30 @@ into the chat's state.
 from __future__ import annotations
 
 import asyncio
-import os
-from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.changes.model import FOLDER, FileChange, folders_above, path_to_json
+from agentnb.changes.model import FOLDER, FileChange, folders_above
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError, unexpected
 from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands, split_by_workspace
-from agentnb.host.changes.items import file_item, kernel_item, numbers, stored_content
+from agentnb.host.changes.items import file_item, kernel_item, numbers
 from agentnb.host.changes.notebook_cells import SUFFIX, count_cell_lines
-from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_in_page, notice
 from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
-    TurnRecord,
+    TurnChangeRecord,
     read_record,
     record_file,
     write_record,
 )
 from agentnb.host.changes.workspace_store import EndedTurn, RunningTurn
+from agentnb.host.changes.written_notebook import was_only_autosaved, written_notebook
 from agentnb.state import (
-    ChatResponsePart,
     ErrorInfo,
-    SystemNotificationResponsePart,
     TurnChanges,
-    XLate,
     XTurnChanges,
     find_turn,
 )
@@ -47,11 +42,11 @@ if TYPE_CHECKING:
 
     from agentnb.changes.model import Snapshot
     from agentnb.changes.store import ChangeStore
-    from agentnb.host.changes.open_notebook import FileCell
     from agentnb.host.changes.records import By
     from agentnb.host.changes.turn_recording import TurnRecording
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.channels import SessionChannels
+    from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.kernel.changes import KernelChanges
     from agentnb.policy.sensitive import Patterns
@@ -72,8 +67,6 @@ MOST_NAMED = 5
 MOST_COUNTED = 500
 """Changed files of one turn whose lines are counted."""
 _LATE = "The first snapshot took longer than two seconds: it was taken while the turn ran, and lacks earlier changes."
-_OLD_CELLS = "It is open in a page, which still has the old cells."
-_OLD_OUTPUTS = "It is open in a page, which still has the old outputs and metadata."
 _KERNEL_GONE = "The kernel ended before it was known what this turn changed."
 _OTHER_KERNEL = "It was changed in another kernel or conversation."
 _COMMANDS = "Commands ran: what they did outside the workspace, or over the network, is not known and cannot be undone."
@@ -94,47 +87,6 @@ class _Running:
         self.compared = asyncio.Event()
 
 
-class _WrittenNotebook(NamedTuple):
-    """The open notebook whose file the agent wrote.
-
-    Attributes:
-        change: Of its file.
-        detail: What the change's row says of it.
-        notice: What the transcript says of it.
-    """
-
-    change: FileChange
-    detail: str
-    notice: str
-
-
-class _NotebookCells(NamedTuple):
-    """The cells of a notebook's file before and after a change, where they are known.
-
-    Attributes:
-        before: Those before.
-        after: Those after.
-        hashes: The SHA-256 of the file before and after it, where only cells are other in it.
-    """
-
-    before: tuple[FileCell, ...] | None
-    after: tuple[FileCell, ...] | None
-    hashes: tuple[str, str] | None
-
-    @classmethod
-    def of(cls, store: ChangeStore, change: FileChange) -> _NotebookCells:
-        """Read what is stored; on the store's thread."""
-        before, after = stored_content(store, change.before), stored_content(store, change.after)
-        if before is None or after is None:
-            return cls(
-                before=None if before is None else cells_in(before),
-                after=None if after is None else cells_in(after),
-                hashes=None,
-            )
-        hashes = (sha256(before).hexdigest(), sha256(after).hexdigest()) if is_cells_only(before, after) else None
-        return cls(cells_in(before), cells_in(after), hashes)
-
-
 class ChangeTracker:
     """Follows the changes of one conversation's turns. Everything here runs on the host's thread.
 
@@ -144,12 +96,10 @@ class ChangeTracker:
         store: Its workspace's store; None where snapshots are off.
         patterns: The sensitive files, as the policy says now.
         answered: Waits until the agent has answered the last prompt: a cancelled one may still write.
-        was_saved: Whether the user saved a file (its absolute path) between two moments (milliseconds since 1970).
-        was_autosaved: The same, of what JupyterLab saved by itself and the user did not.
+        environment: Says what the user and JupyterLab saved, and whether a page is there.
         cwd: The workspace.
         kernel: What the agent changes in the kernel and the notebook.
         recording: Puts the files of turns into the cassette that is recorded.
-        attached: Whether a page is there: one that was closed says no goodbye.
 
     Attributes:
         workspace: The workspace, without links on the way to it.
@@ -164,12 +114,10 @@ class ChangeTracker:
         *,
         patterns: Callable[[], Patterns],
         answered: Callable[[], Awaitable[None]],
-        was_saved: Callable[[str, int, int], bool],
-        was_autosaved: Callable[[str, int, int], bool] = lambda _path, _since, _until: False,
+        environment: Environment,
         cwd: Path,
         kernel: KernelChanges | None,
         recording: TurnRecording,
-        attached: Callable[[], bool] = lambda: False,
     ) -> None:
         self.store = store
         if store is not None:
@@ -180,8 +128,7 @@ class ChangeTracker:
         self._loop = loop
         self._patterns = patterns
         self._answered = answered
-        self._was_saved, self._was_autosaved = was_saved, was_autosaved
-        self._attached = attached
+        self._environment = environment
         self.workspace = cwd if store is None else store.workspace
         self.kernel = kernel
         if kernel is not None:
@@ -240,8 +187,11 @@ class ChangeTracker:
         if not self._channels.is_active(turn_id):
             return  # it was cancelled meanwhile, so nothing would tell its end
         running = self._running[turn_id] = _Running(turn_id)
+        workspace = str(self.store.workspace)
         self.store.running[turn_id] = RunningTurn(
-            self._channels.title, self._channels.session.uri, lambda: self._named_by(turn_id)[0]
+            self._channels.title,
+            self._channels.session.uri,
+            lambda: named_files(self._parts(turn_id), workspace)[0],
         )
         self.store.patterns = self._patterns()
         if self.kernel is not None:
@@ -313,9 +263,9 @@ class ChangeTracker:
         running.compared.set()
         self._channels.notify()
 
-    async def _difference(self, running: _Running, store: WorkspaceStore, before: Snapshot) -> TurnRecord:
+    async def _difference(self, running: _Running, store: WorkspaceStore, before: Snapshot) -> TurnChangeRecord:
         turn_id = running.turn_id
-        named, outside = self._named_by(turn_id)
+        named, outside = named_files(self._parts(turn_id), str(store.workspace))
         after = await store.take(named)
         session, ended_at = self._channels.session.uri, now_ms()
         store.ended.append(EndedTurn(session, ended_at, named))
@@ -324,7 +274,7 @@ class ChangeTracker:
             notes.append(store.recovered)
             store.recovered = None
         between = tuple(running.between)
-        record = TurnRecord(turn_id=turn_id, before=before, between=between, after=after, notes=tuple(notes))
+        record = TurnChangeRecord(turn_id=turn_id, before=before, between=between, after=after, notes=tuple(notes))
         of_kernel = self._of_kernel(turn_id, ())
         if before.id == after.id and not of_kernel:
             return record
@@ -337,7 +287,10 @@ class ChangeTracker:
             for each in found
             if not self.recording.owns(store.workspace / each.path)
             and (
-                each.path in named or not self._was_only_autosaved(str(store.workspace / each.path), running, ended_at)
+                each.path in named
+                or not was_only_autosaved(
+                    self._environment, str(store.workspace / each.path), running.began_at, ended_at
+                )
             )
         )
         found = tuple(change for each in everything for change in _between(each, was, now))
@@ -345,14 +298,19 @@ class ChangeTracker:
 
         def by(change: FileChange) -> tuple[By, ...]:
             paths = change.paths
-            saved = {each for each in paths if self._was_saved(str(store.workspace / each), running.began_at, ended_at)}
+            saved = {
+                each
+                for each in paths
+                if self._environment.was_saved(str(store.workspace / each), running.began_at, ended_at)
+            }
             return attributed(paths, named, others, frozenset(saved))
 
         listed = found[:MOST_ITEMS]
         files = [file_item(change, counted.get(change.path), by(change)) for change in listed]
-        if (wrote := await self._written_notebook(turn_id, store, listed)) is not None:
+        wrote = await written_notebook(self._environment, self.kernel, turn_id, store, listed)
+        if wrote is not None:
             files = [replace(each, detail=wrote.detail) if each.file is wrote.change else each for each in files]
-            self._say(turn_id, wrote.notice)
+            self._channels.say(turn_id, wrote.notice)
         items = (*files, *self._of_kernel(turn_id, ()))
         await self.recording.record(store, [each for each in everything if not by_others(by(each))])
         if len(found) > MOST_ITEMS:
@@ -364,42 +322,6 @@ class ChangeTracker:
             await self.save(self.record.with_turn(record))
             await store.prune()
         return record
-
-    async def _written_notebook(
-        self, turn_id: str, store: WorkspaceStore, changes: Sequence[FileChange]
-    ) -> _WrittenNotebook | None:
-        """The notebook that a page has open, if the agent wrote its file: its cells are offered to the page."""
-        notebooks = [each for each in changes if each.after is not None and each.path.endswith(".ipynb")]
-        if not notebooks or self.kernel is None or not self._attached():
-            return None
-        shown = self.kernel.open_notebook()
-        path = None if shown is None else shown.path
-        change = next((each for each in notebooks if str(store.workspace / each.path) == path), None)
-        if shown is None or path is None or change is None or self._was_saved_since(path):
-            return None
-        cells = await store.run(lambda opened: _NotebookCells.of(opened, change))
-        missing = missing_in_page(shown.name, cells.before, cells.after, shown.cells, cells.hashes)
-        self.kernel.offer(turn_id, missing or ())
-        detail = _OLD_CELLS if missing is None or missing else _OLD_OUTPUTS
-        return _WrittenNotebook(change, detail, notice(path_to_json(change.path), missing))
-
-    def _was_only_autosaved(self, path: str, running: _Running, until: int) -> bool:
-        """Whether JupyterLab alone wrote the file *path*: it asks the user where another program had written it."""
-        return self._was_autosaved(path, running.began_at, until) and self._was_saved_since(path)
-
-    def _was_saved_since(self, path: str) -> bool:
-        """Whether the user saved the file *path* when it had been written: then it is what the page shows."""
-        try:
-            written = os.stat(path).st_mtime_ns // 1_000_000  # noqa: PTH116 - as text
-        except OSError:
-            return True
-        return self._was_saved(path, written, now_ms())
-
-    def _say(self, turn_id: str, words: str) -> None:
-        """Put a notice for the user into the turn, which has ended."""
-        part = SystemNotificationResponsePart(content=words)
-        said = ChatResponsePart(turn_id=turn_id, part=part)
-        self._channels.dispatch(XLate(turn_id=turn_id, action=said, time=now_ms()))
 
     def _of_kernel(self, turn_id: str, known: Sequence[Item]) -> tuple[Item, ...]:
         """The cells and variables that turn *turn_id* changed, as they are now; *known* says what was kept."""
@@ -418,7 +340,7 @@ class ChangeTracker:
         items = (*(each for each in known if each.kind == "file"), *of_kernel)
         if items == known:
             return
-        turn = replace(turn or TurnRecord(turn_id=turn_id), items=items)
+        turn = replace(turn or TurnChangeRecord(turn_id=turn_id), items=items)
         self._record = self.record.with_turn(turn)  # at once: it is told of now, and others may add to it
         self._loop.spawn(self._write())
         self.tell(turn_id)
@@ -451,7 +373,7 @@ class ChangeTracker:
         """Put the numbers of turn *turn_id*, as its record has them now, into the chat's state."""
         self._tell(turn_id, self.record.turn(turn_id), None)
 
-    def _tell(self, turn_id: str, record: TurnRecord | None, error: AgentnbError | None) -> None:
+    def _tell(self, turn_id: str, record: TurnChangeRecord | None, error: AgentnbError | None) -> None:
         if error is not None:
             info = ErrorInfo(error_type=type(error).__name__, message=str(error))
             self._dispatch(turn_id, TurnChanges(status="error", error=info))
@@ -467,10 +389,6 @@ class ChangeTracker:
     def _parts(self, turn_id: str) -> Sequence[ResponsePart]:
         turn = find_turn(self._channels.chat.state, turn_id)
         return () if turn is None else turn.response_parts
-
-    def _named_by(self, turn_id: str) -> tuple[frozenset[str], frozenset[str]]:
-        """The files that the turn's tool calls name: in the workspace, and outside of it."""
-        return named_files(self._parts(turn_id), "" if self.store is None else str(self.store.workspace))
 
 
 def _compared(

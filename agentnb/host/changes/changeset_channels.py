@@ -188,7 +188,7 @@ def _difference(before: ChangesetState, after: ChangesetState) -> list[Action]:
     if same_ids and len(new) <= MOST_SINGLE:
         actions += [ChangesetFileSet(file=each, time=now_ms()) for each in new]
     elif before.files != after.files:
-        actions.append(ChangesetContentChanged(files=after.files, error=after.error, time=now_ms()))
+        actions.append(ChangesetContentChanged(files=after.files, time=now_ms()))
     if (before.status, before.error) != (after.status, after.error):
         actions.append(ChangesetStatusChanged(status=after.status, error=after.error, time=now_ms()))
     return actions

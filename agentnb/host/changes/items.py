@@ -10,7 +10,7 @@ from agentnb.changes.model import path_to_json
 from agentnb.changes.text_diff import count_lines
 from agentnb.errors import ChangesError
 from agentnb.host.changes.attribution import is_left_alone
-from agentnb.host.changes.records import Item, TurnRecord, count_by_kind
+from agentnb.host.changes.records import Item, TurnChangeRecord, count_by_kind
 from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.variables.changes import NameChange
 from agentnb.state import TurnChanges
@@ -78,7 +78,7 @@ def _state(change: CellRecord | NameChange, *, is_kept: bool) -> State:
     return "undone" if change.undone else "kept" if is_kept else "open"
 
 
-def numbers(record: TurnRecord) -> TurnChanges:
+def numbers(record: TurnChangeRecord) -> TurnChanges:
     """What the chat's state says of a turn's changes."""
     items, counts = record.items, count_by_kind(record.items)
     return TurnChanges(

@@ -82,7 +82,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     place: CellPlace | None = None
 
 
-class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class TurnChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What one turn changed.
 
     Attributes:
@@ -144,15 +144,15 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
     session: str
     workspace: str
-    turns: tuple[TurnRecord, ...] = ()
+    turns: tuple[TurnChangeRecord, ...] = ()
     undone: tuple[Undone, ...] = ()
     version: int = 1
 
-    def turn(self, turn_id: str) -> TurnRecord | None:
+    def turn(self, turn_id: str) -> TurnChangeRecord | None:
         """What the turn *turn_id* changed; None where that is not known."""
         return next((each for each in self.turns if each.turn_id == turn_id), None)
 
-    def with_turn(self, turn: TurnRecord) -> ConversationRecord:
+    def with_turn(self, turn: TurnChangeRecord) -> ConversationRecord:
         """The same with *turn*, in the place of what was known of it."""
         known = any(each.turn_id == turn.turn_id for each in self.turns)
         turns = tuple(turn if each.turn_id == turn.turn_id else each for each in self.turns)
@@ -209,7 +209,7 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
         return frozenset(snapshot.id for each in of_turns for snapshot in each if snapshot is not None)
 
 
-def _folders(turn: TurnRecord) -> Iterator[tuple[str, bool, bool]]:
+def _folders(turn: TurnChangeRecord) -> Iterator[tuple[str, bool, bool]]:
     """The folders that *turn* made or removed: whether each exists before and after it."""
     if turn.made_folders is None:
         yield from ((path, False, False) for path in sorted(_above(turn)))
@@ -217,13 +217,13 @@ def _folders(turn: TurnRecord) -> Iterator[tuple[str, bool, bool]]:
     yield from ((path, True, False) for path in turn.removed_folders)
 
 
-def _above(turn: TurnRecord) -> set[str]:
+def _above(turn: TurnChangeRecord) -> set[str]:
     """The folders above the files of *turn*, but for those that are changes themselves."""
     paths = {path for item in turn.items if item.file is not None for path in item.file.paths}
     return {folder for path in paths for folder in folders_above(path)} - paths
 
 
-def _undone_at(turn: TurnRecord, folder: str, times: Mapping[tuple[str, str], float]) -> float | None:
+def _undone_at(turn: TurnChangeRecord, folder: str, times: Mapping[tuple[str, str], float]) -> float | None:
     """When *turn*'s change of *folder* was undone, or all that it changed in it; None if it is not."""
     items = {path: item for item in turn.items if item.file is not None for path in item.file.paths}
     inside = [item for path, item in items.items() if path.startswith(f"{folder}/")]
@@ -287,7 +287,7 @@ def _with_paths(record: ConversationRecord, change: Callable[[str], str]) -> Con
     def item(each: Item) -> Item:
         return each if each.file is None else replace(each, file=file(each.file))
 
-    def of_turn(turn: TurnRecord) -> TurnRecord:
+    def of_turn(turn: TurnChangeRecord) -> TurnChangeRecord:
         made, removed = (
             None if each is None else tuple(map(change, each)) for each in (turn.made_folders, turn.removed_folders)
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentnb.changes.model import Choice, Step
     from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.change_tracker import ChangeTracker
-    from agentnb.host.changes.records import ConversationRecord, Item, State, TurnRecord
+    from agentnb.host.changes.records import ConversationRecord, Item, State, TurnChangeRecord
 
 Operation: TypeAlias = Literal["undo", "redo", "keep", "apply"]
 """What can be done with changes. ``apply`` gives an open notebook the cells that an agent wrote to its file."""
@@ -477,7 +477,7 @@ def _joined(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def merged(turns: Iterable[TurnRecord]) -> list[Item]:
+def merged(turns: Iterable[TurnChangeRecord]) -> list[Item]:
     """The changes of several turns, one for each file, cell or variable: from before the first to after the last.
 
     What is as it was before the first is left out. Undone changes count only where all of one are undone.

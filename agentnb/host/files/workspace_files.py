@@ -34,7 +34,7 @@ MOST_COUNTED = 10_000
 Kind: TypeAlias = Literal["file", "folder", "link", "other"]
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """One name in a folder."""
 
     name: str
@@ -75,7 +75,7 @@ class Snippet(NamedTuple):
         return f"<{self.path}: {len(self.data):,} bytes{cut}>"
 
 
-def listed(workspace: WorkspaceBoundary, path: str) -> tuple[str, list[Entry], int]:
+def listed(workspace: WorkspaceBoundary, path: str) -> tuple[str, list[FolderEntry], int]:
     """What is in a folder: its path in the workspace, its entries (folders first, by name), how many more there are."""
     with _held(workspace, path, "folder") as (named, descriptor, _), os.scandir(descriptor) as found:
         names = sorted(found, key=lambda each: (not each.is_dir(follow_symlinks=False), each.name))
@@ -134,7 +134,7 @@ def _held(
         os.close(descriptor)
 
 
-def _entry(found: os.DirEntry[str]) -> Entry | None:
+def _entry(found: os.DirEntry[str]) -> FolderEntry | None:
     try:
         state = found.stat(follow_symlinks=False)
     except OSError:  # gone meanwhile
@@ -146,7 +146,7 @@ def _entry(found: os.DirEntry[str]) -> Entry | None:
         kind = "folder"
     elif stat.S_ISREG(state.st_mode):
         kind = "file"
-    return Entry(found.name, kind, state.st_size if kind == "file" else None, _modified(state))
+    return FolderEntry(found.name, kind, state.st_size if kind == "file" else None, _modified(state))
 
 
 def _modified(state: os.stat_result) -> int:
@@ -159,14 +159,14 @@ def _unavailable(named: str, error: OSError, what: str) -> FileUnavailable:
     return FileUnavailable(f"{named!r} cannot be read as a {what}: {error.strerror or error}.")
 
 
-class Place(NamedTuple):
+class WorkspacePath(NamedTuple):
     """A path in a workspace."""
 
     root: Path
     path: Path
 
 
-class Found(NamedTuple):
+class FoundPath(NamedTuple):
     """What is at a place."""
 
     path: Path
@@ -176,7 +176,7 @@ class Found(NamedTuple):
     version: str
 
 
-def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) -> Place:
+def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) -> WorkspacePath:
     """Where *path* leads."""
     if follow:
         real = workspace.resolve(path)
@@ -187,10 +187,10 @@ def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) ->
         real = workspace.resolve(str(named.parent)) / named.name
         if real in workspace.roots:
             raise OutsideWorkspace(f"{path[:200]!r} is the workspace itself.", hint="Give the path of a file in it.")
-    return Place(workspace.root_of(real) or workspace.root, real)
+    return WorkspacePath(workspace.root_of(real) or workspace.root, real)
 
 
-def found_at(place: Place) -> Found | None:
+def found_at(place: WorkspacePath) -> FoundPath | None:
     """What is at *place*; None where nothing is."""
     try:
         if place.path == place.root:
@@ -211,10 +211,10 @@ def found_at(place: Place) -> Found | None:
     if kind is None:
         raise FileUnavailable(f"{_quoted(place)} is neither a file nor a folder.", hint="Choose another path.")
     version = f'"{state.st_ino:x}-{state.st_size:x}-{state.st_mtime_ns:x}"'
-    return Found(place.path, kind, state.st_size, state.st_mtime_ns, version)
+    return FoundPath(place.path, kind, state.st_size, state.st_mtime_ns, version)
 
 
-def content_of(place: Place) -> bytes | None:
+def content_of(place: WorkspacePath) -> bytes | None:
     """What the file at *place* holds; None where there is none."""
     found = found_at(place)
     if found is None:
@@ -234,7 +234,7 @@ def content_of(place: Place) -> bytes | None:
         return file.read(LARGEST)
 
 
-def write(place: Place, data: bytes, shown: bytes | None) -> bool:
+def write(place: WorkspacePath, data: bytes, shown: bytes | None) -> bool:
     """Write *data*, unless the file does not hold what was *shown* any more; says whether it was written."""
     try:
         with open_parent(place.root, place.path) as folder:
@@ -244,7 +244,7 @@ def write(place: Place, data: bytes, shown: bytes | None) -> bool:
         raise _unchangeable(place, error) from error
 
 
-def make_folder(place: Place) -> None:
+def make_folder(place: WorkspacePath) -> None:
     """Make the folder at *place*, and those on the way to it that are missing."""
     try:
         with open_folder(place.root, place.path.relative_to(place.root).parts, make=True):
@@ -253,7 +253,7 @@ def make_folder(place: Place) -> None:
         raise _unchangeable(place, error) from error
 
 
-def delete(place: Place, *, recursive: bool = False) -> None:
+def delete(place: WorkspacePath, *, recursive: bool = False) -> None:
     """Delete what is at *place*; a link itself, not what it leads to."""
     try:
         with open_parent(place.root, place.path) as folder:
@@ -265,7 +265,7 @@ def delete(place: Place, *, recursive: bool = False) -> None:
         raise _unchangeable(place, error) from error
 
 
-def move(source: Place, destination: Place) -> None:
+def move(source: WorkspacePath, destination: WorkspacePath) -> None:
     """Move what is at *source* to *destination*; a file that is there is replaced."""
     try:
         with open_parent(source.root, source.path) as one, open_parent(destination.root, destination.path) as other:
@@ -274,7 +274,7 @@ def move(source: Place, destination: Place) -> None:
         raise _unchangeable(source, error) from error
 
 
-def files_below(place: Place) -> int:
+def files_below(place: WorkspacePath) -> int:
     """How many files the folder at *place* holds, in all its folders; counted up to :data:`MOST_COUNTED`."""
     count = 0
     for _, _, names in os.walk(place.path):
@@ -304,7 +304,7 @@ def _inside(folder: int, name: str) -> Iterator[int]:
         os.close(inner)
 
 
-def _mode(folder: int, place: Place) -> int | None:
+def _mode(folder: int, place: WorkspacePath) -> int | None:
     """The file's mode, for the one that takes its place; None where there is none."""
     try:
         state = os.stat(place.path.name, dir_fd=folder, follow_symlinks=False)
@@ -315,11 +315,11 @@ def _mode(folder: int, place: Place) -> int | None:
     return stat.S_IMODE(state.st_mode)
 
 
-def _quoted(place: Place) -> str:
+def _quoted(place: WorkspacePath) -> str:
     return repr(place.path.relative_to(place.root).as_posix())
 
 
-def _unchangeable(place: Place, error: OSError) -> FileUnavailable:
+def _unchangeable(place: WorkspacePath, error: OSError) -> FileUnavailable:
     if isinstance(error, FileNotFoundError):
         return FileUnavailable(f"There is no {_quoted(place)}, or no folder for it.", hint="It may have been moved.")
     return FileUnavailable(f"{_quoted(place)} cannot be changed: {error.strerror or error}.")

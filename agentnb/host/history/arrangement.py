@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.host.conversation import Conversation
-    from agentnb.host.history.recorder import Recorder
+    from agentnb.host.history.recorder import SessionRecorder
     from agentnb.host.host import Host
     from agentnb.log.record import SessionRecord
 
@@ -31,7 +31,7 @@ COPY = " (copy)"
 
 async def arrange(
     host: Host,
-    find: Callable[[Recorder], SessionRecord],
+    find: Callable[[SessionRecorder], SessionRecord],
     *,
     title: str | None = None,
     pinned: bool | None = None,
@@ -50,7 +50,7 @@ async def arrange(
         await asyncio.to_thread(lambda: recorder.store.mark(record.uri, pinned=pinned, archived=archived))
 
 
-async def duplicate(host: Host, find: Callable[[Recorder], SessionRecord]) -> tuple[str, bool]:
+async def duplicate(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -> tuple[str, bool]:
     """Copy a session, so that it can go on in two ways.
 
     One that is open here, and whose agent can copy its session, is copied with the agent's memory, in a tab of its
@@ -67,7 +67,7 @@ async def duplicate(host: Host, find: Callable[[Recorder], SessionRecord]) -> tu
     return copy, False
 
 
-async def delete(host: Host, find: Callable[[Recorder], SessionRecord]) -> SessionRecord:
+async def delete(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -> SessionRecord:
     """Delete a session for good, on the host's thread. What the agent itself keeps of it stays.
 
     A tab that was closed, and that can still be brought back for a few seconds, is closed for good.
@@ -106,6 +106,6 @@ def _open_here(host: Host, record: SessionRecord) -> Conversation | None:
     return None if conversation is None or conversation.barred is not None else conversation
 
 
-def _found(host: Host, find: Callable[[Recorder], SessionRecord]) -> tuple[Recorder, SessionRecord]:
+def _found(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -> tuple[SessionRecorder, SessionRecord]:
     recorder = recorder_of(host)
     return recorder, find(recorder)

@@ -34,7 +34,7 @@ SNAPSHOT_EVERY = 2_000  # entries of a channel, so that a session is read back q
 MAX_WAITING = 20_000  # envelopes; beyond that whole states are smaller
 
 
-class Recorder:
+class SessionRecorder:
     """Keeps the log of one host's sessions. Except where said, call it on the host's thread."""
 
     def __init__(self, path: Path, host_id: str, loop: HostLoop, place: str = "") -> None:
@@ -214,22 +214,22 @@ class Recorder:
             self._entries.pop(channel, None)
 
     def _record(self, conversation: Conversation) -> SessionRecord:
-        summary = conversation.session.state.summary
-        is_archived = bool(summary.status & SessionStatus.IS_ARCHIVED)
+        session = conversation.session.state
+        is_archived = bool(session.status & SessionStatus.IS_ARCHIVED)
         return SessionRecord(
             uri=conversation.session.uri,
             agent=conversation.spec.name,
-            title=summary.title,
+            title=session.title,
             cwd=str(conversation.cwd),
             place=self.place,
             agent_session=conversation.session_id or conversation.previous_session,
             host_id=self._host_id,
-            open=not (summary.resource in self._closed or conversation.closed or is_archived),
-            created_at=summary.created_at,
+            open=not (conversation.session.uri in self._closed or conversation.closed or is_archived),
+            created_at=conversation.channels.created_at,
             modified_at=now_ms(),
             gap=conversation.chat.gap,
             status=int(conversation.chat.state.status) & ACTIVITY_MASK,
-            archived=summary.resource in self._archived,
+            archived=conversation.session.uri in self._archived,
         )
 
     def _ended_turns(self, conversation: Conversation) -> list[TurnText]:

@@ -23,18 +23,16 @@ from agentnb.host.files import client_files
 from agentnb.state import (
     AgentProcess,
     ChatError,
-    ChatResponsePart,
     ErrorInfo,
+    ErrorResponsePart,
     SessionIsArchivedChanged,
     SessionStatus,
-    SystemNotificationResponsePart,
     XAgentChanged,
-    XLate,
 )
 from agentnb.state.status import with_flag
 
 if TYPE_CHECKING:
-    from agentnb.host.history.recorder import Recorder
+    from agentnb.host.history.recorder import SessionRecorder
     from agentnb.host.host import Host
     from agentnb.host.session_options import SessionOptions
     from agentnb.log.record import SessionRecord, StoredSession
@@ -49,7 +47,7 @@ LOG_OFF = "The session log is off (AGENTNB_LOG=off): sessions are not kept."
 FLUSH_SECONDS = 5.0
 
 
-def recorder_of(host: Host) -> Recorder:
+def recorder_of(host: Host) -> SessionRecorder:
     """The host's recorder, with all that has happened so far in its file; not on the host's thread."""
     if host.recorder is None:
         raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG and restart the kernel.")
@@ -57,7 +55,7 @@ def recorder_of(host: Host) -> Recorder:
     return host.recorder
 
 
-def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
+def read_back(recorder: SessionRecorder, tab_id: str) -> StoredSession:
     """The session whose tab id begins so, from here on this kernel's; not on the host's thread.
 
     One that another kernel has open, or whose workspace is gone, is not taken: it is only to be read.
@@ -74,7 +72,7 @@ def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
         raise
 
 
-def named(recorder: Recorder, tab_id: str) -> SessionRecord:
+def named(recorder: SessionRecorder, tab_id: str) -> SessionRecord:
     """How the log lists the session whose tab id begins so."""
     return named_in(recorder.store, tab_id)
 
@@ -88,7 +86,7 @@ def named_in(store: LogStore, tab_id: str) -> SessionRecord:
     return those[0]
 
 
-def kept(recorder: Recorder, uri: str) -> SessionRecord:
+def kept(recorder: SessionRecorder, uri: str) -> SessionRecord:
     """How the log lists the session of just this channel; for a page, which has its whole name from a list."""
     record = next((each for each in recorder.store.named(uri.rpartition("/")[2]) if each.uri == uri), None)
     if record is None:
@@ -126,6 +124,7 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
     chat = replace(stored.chat, prompt_suggestions=None)  # the agent that made them is not running
     conversation.chat.restore(chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session, _why_not(stored))
+    conversation.channels.created_at, conversation.channels.modified_at = record.created_at, record.modified_at
     host.add(conversation)
     SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)
     _say_what_happened(conversation, stored.gap if stored.gap != record.gap else None, elsewhere=stored.elsewhere)
@@ -151,15 +150,15 @@ def _open_again(session: SessionState, options: SessionOptions, review: CellRevi
 
     Its agent may do no more with the kernel than the user had let it: one that had no access begins with none.
     """
-    shown = with_flag(session.summary.status, SessionStatus.IS_ARCHIVED, on=False)
+    shown = with_flag(session.status, SessionStatus.IS_ARCHIVED, on=False)
     access = setting_value(session.config, KERNEL) or options.kernel_access or "off"
     config = session_config(options.mode, has_kernel_tools=options.kernel_tools, access=access, review=review)
-    return replace(session, summary=replace(session.summary, status=shown), config=config)
+    return replace(session, status=shown, config=config)
 
 
 def is_archived(session: SessionState) -> bool:
     """Whether its tab was closed."""
-    return bool(session.summary.status & SessionStatus.IS_ARCHIVED)
+    return bool(session.status & SessionStatus.IS_ARCHIVED)
 
 
 def _why_not(stored: StoredSession) -> SessionError | None:
@@ -182,12 +181,10 @@ def _say_what_happened(conversation: Conversation, gap: str | None, *, elsewhere
     chat, now, barred = conversation.chat.state, now_ms(), conversation.barred
     if chat.active_turn is not None:
         kind, words = ("OpenElsewhere", RUNS_ELSEWHERE) if elsewhere else ("KernelEnded", KERNEL_ENDED)
-        ended = ErrorInfo(error_type=kind, message=words)
-        conversation.dispatch(ChatError(turn_id=chat.active_turn.id, error=ended, stop_reason="error", time=now))
+        ended = ErrorResponsePart(error=ErrorInfo(error_type=kind, message=words))
+        conversation.dispatch(ChatError(turn_id=chat.active_turn.id, part=ended, stop_reason="error", time=now))
     if gap is not None and (turns := conversation.chat.state.turns):
-        part = SystemNotificationResponsePart(content=f"Something is missing here. {gap}")
-        turn_id = turns[-1].id
-        conversation.dispatch(XLate(turn_id=turn_id, action=ChatResponsePart(turn_id=turn_id, part=part), time=now))
+        conversation.channels.say(turns[-1].id, f"Something is missing here. {gap}")
     if barred is None:
         conversation.changes.restored()
     message = "The agent restarts with your next message." if barred is None else f"Read only. {barred}"

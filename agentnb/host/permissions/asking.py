@@ -43,7 +43,7 @@ MOST_RESETS = 3
 """How often in a turn a mode that the agent leaves is set again."""
 
 
-class Asking:
+class AskMode:
     """Keeps one session's agent asking. Everything runs on the host's thread."""
 
     def __init__(self, channels: SessionChannels, spec: AgentSpec, env: Mapping[str, str]) -> None:

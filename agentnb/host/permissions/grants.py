@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ChosenOption:
     """One answer to a permission request."""
 
     option: ConfirmationOption
@@ -40,7 +40,7 @@ class Answer:
 
 
 @dataclass
-class Question:
+class PendingPermission:
     """One question, as it was put."""
 
     turn_id: str
@@ -49,15 +49,17 @@ class Question:
     verdict: Verdict
     options: tuple[ConfirmationOption, ...]
     offered: dict[str, Offer]
-    answer: asyncio.Future[Answer | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answer: asyncio.Future[ChosenOption | None] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
 
 
-class Grants:
+class SessionGrants:
     """The answers of one conversation that hold."""
 
     def __init__(self, keeps: Callable[[AccessRule], bool]) -> None:
         self._keeps = keeps
-        self._calls: dict[str, tuple[Question, bool]] = {}
+        self._calls: dict[str, tuple[PendingPermission, bool]] = {}
         self._kernel_calls: dict[str, PolicyRequest] = {}
         self._wider: list[tuple[Scope, AccessRule]] = []
 
@@ -79,7 +81,7 @@ class Grants:
         """End the answers whose rule reads *text*."""
         self._wider = [(scope, rule) for scope, rule in self._wider if rule.text != text]
 
-    def approve(self, question: Question, *, by_user: bool) -> None:
+    def approve(self, question: PendingPermission, *, by_user: bool) -> None:
         """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and said so."""
         self._calls[question.call_id] = (question, by_user)
 

@@ -21,7 +21,7 @@ from agentnb.state import (
 
 if TYPE_CHECKING:
     from agentnb.host.channels import SessionChannels
-    from agentnb.host.permissions.grants import Question
+    from agentnb.host.permissions.grants import PendingPermission
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import ActiveTurn, ChatToolCallReady, ToolCallRun, ToolCallState
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 class KernelCallCards:
     """The cards of one session."""
 
-    def __init__(self, channels: SessionChannels, waiting: dict[str, Question], cwd: str) -> None:
+    def __init__(self, channels: SessionChannels, waiting: dict[str, PendingPermission], cwd: str) -> None:
         self._channels = channels
         self._waiting = waiting
         self._cwd = cwd
         self._asked = 0
-        self._own: dict[str, Question] = {}
+        self._own: dict[str, PendingPermission] = {}
         self._running: dict[tuple[str, str], list[tuple[str, str]]] = {}
 
     # --- the question ---
@@ -53,12 +53,12 @@ class KernelCallCards:
             self._channels.dispatch(shown)
         return cards.question(turn.id, call.tool_call_id, request)
 
-    def waits(self, question: Question) -> None:
+    def waits(self, question: PendingPermission) -> None:
         """*question* is being asked; where it is about a kernel tool, the agent may still announce that."""
         if question.request.call is not None and question.call_id.startswith(cards.OWN):
             self._own[question.call_id] = question
 
-    def allowed(self, turn_id: str, question: Question) -> None:
+    def allowed(self, turn_id: str, question: PendingPermission) -> None:
         """*question* was answered with yes: a kernel tool runs now, anything else is done by who asked."""
         call = question.request.call
         if call is None:

@@ -29,7 +29,7 @@ Seen: TypeAlias = "dict[str, tuple[object, ...]]"
 """What the files looked like, by path."""
 
 
-class Look(NamedTuple):
+class FolderState(NamedTuple):
     """The files of a folder at one moment."""
 
     seen: Seen
@@ -44,7 +44,7 @@ class Ended(NamedTuple):
     variables: Collection[str] | None = None
 
 
-def look(folder: str, named: Iterable[str], is_own: Callable[[str], bool] = lambda _: False) -> Look:
+def look(folder: str, named: Iterable[str], is_own: Callable[[str], bool] = lambda _: False) -> FolderState:
     """What the files of *folder*, and those at the absolute paths *named*, look like now.
 
     Environments, caches and repositories' own data are left out, unless a file in them is named.
@@ -63,7 +63,7 @@ def look(folder: str, named: Iterable[str], is_own: Callable[[str], bool] = lamb
                 seen[path] = _signature(path, os.lstat(path), budget)
             except (OSError, ValueError):
                 continue
-    return Look(seen, is_whole)
+    return FolderState(seen, is_whole)
 
 
 def named_files(rehearsal: Rehearsal, folder: str) -> dict[str, str]:
@@ -75,7 +75,9 @@ def named_files(rehearsal: Rehearsal, folder: str) -> dict[str, str]:
     }
 
 
-def differences(rehearsal: Rehearsal, folder: str, before: Look, after: Look, ended: Ended) -> tuple[str, ...]:
+def differences(
+    rehearsal: Rehearsal, folder: str, before: FolderState, after: FolderState, ended: Ended
+) -> tuple[str, ...]:
     """What came out otherwise than *rehearsal* showed, a sentence each."""
     return (
         *_ended(rehearsal, ended),
@@ -96,7 +98,7 @@ def _ended(rehearsal: Rehearsal, ended: Ended) -> Iterator[str]:
         yield f"It did not fail; the preview showed: {rehearsal.error[:200]}"
 
 
-def _files_differ(rehearsal: Rehearsal, folder: str, before: Look, after: Look) -> Iterator[str]:
+def _files_differ(rehearsal: Rehearsal, folder: str, before: FolderState, after: FolderState) -> Iterator[str]:
     shown = named_files(rehearsal, folder)
     known = before.is_whole and after.is_whole and not rehearsal.more_files
     paths = {*before.seen, *after.seen} if known else {*shown}

@@ -17,7 +17,7 @@ from agentnb.errors import AgentnbError, PermissionDenied, PolicyError, SessionE
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host.permissions import cards
 from agentnb.host.permissions.asking import ran_unasked
-from agentnb.host.permissions.grants import Answer, Grants, Question, needs_user
+from agentnb.host.permissions.grants import ChosenOption, PendingPermission, SessionGrants, needs_user
 from agentnb.host.permissions.kernel_call_cards import KernelCallCards
 from agentnb.host.permissions.permission_request import asked_request, joined_request
 from agentnb.kernel.cell_plans import proposed_cell
@@ -87,12 +87,14 @@ class Permissions:
         self._spawn = spawn
         self._has_kernel_tools = has_kernel_tools
         self._cwd = cwd
-        self._waiting: dict[str, Question] = {}  # who waits for the answer; the state says which questions are open
+        self._waiting: dict[
+            str, PendingPermission
+        ] = {}  # who waits for the answer; the state says which questions are open
         self.callback: PermissionCallback | None = None
         self.ran_unasked: Callable[[str], object] = lambda _turn_id: None
         self.limit: Limit | None = None
         self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
-        self._grants = Grants(policy.keeps)
+        self._grants = SessionGrants(policy.keeps)
         self._warned: set[str] = set()
         self.kernel_calls = KernelCallCards(channels, self._waiting, cwd)
         self.rehearsals = rehearsals
@@ -203,7 +205,7 @@ class Permissions:
         outcome = "allow" if option.kind == "approve" else "deny"
         self._record(question.request, question.verdict, outcome=outcome, by=by, scope=scope, edited=edited)
         told = option if offer is None else cards.choose(question.options, allow=True)
-        question.answer.set_result(None if told is None else Answer(told, edited, by_user=True))
+        question.answer.set_result(None if told is None else ChosenOption(told, edited, by_user=True))
         if offer is not None:
             self._grant(offer)
 
@@ -248,7 +250,7 @@ class Permissions:
 
     # --- the question ---
 
-    def _withdraw(self, question: Question) -> None:
+    def _withdraw(self, question: PendingPermission) -> None:
         """Take *question* back: who asked has cancelled the call, or is gone."""
         if self._waiting.pop(question.call_id, None) is None:
             return
@@ -287,16 +289,16 @@ class Permissions:
         verdict = judge(request, replace(situation, cell_review=self._environment.cell_review()))
         return verdict if self.limit is None else self.limit.verdict(request, verdict)
 
-    def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> Question:
+    def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> PendingPermission:
         """Show the question, with the danger and our wider answers."""
         verdict = cards.warned(verdict, request, self._environment.unsaved)
         found = similar_rule(request, verdict, self._channels.agent)
         options = ready.options or ()
         shown, offered = cards.with_wider(options, self._policy.offers(found))
         self._channels.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
-        return Question(ready.turn_id, ready.tool_call_id, request, verdict, options, offered)
+        return PendingPermission(ready.turn_id, ready.tool_call_id, request, verdict, options, offered)
 
-    async def _settle(self, question: Question) -> Answer | None:
+    async def _settle(self, question: PendingPermission) -> ChosenOption | None:
         """Bring *question* to its answer: the policy's, or the user's."""
         verdict = question.verdict
         if verdict.outcome == "ask" and self.callback is None and not await self._environment.attended():
@@ -325,7 +327,7 @@ class Permissions:
             self._grants.approve(question, by_user=answer.by_user)
         return answer
 
-    async def _look_before(self, question: Question, edited: str | None) -> None:
+    async def _look_before(self, question: PendingPermission, edited: str | None) -> None:
         """Look at the files that *question* names, or that its preview showed to change: it was allowed."""
         request = question.request
         named = {*self.rehearsals.named(question, edited)}
@@ -335,16 +337,16 @@ class Permissions:
             await self.look(frozenset(named))
         await self.rehearsals.allowed(question, edited)
 
-    def _decided(self, question: Question, verdict: Verdict) -> Answer | None:
+    def _decided(self, question: PendingPermission, verdict: Verdict) -> ChosenOption | None:
         """Answer without asking."""
         chosen = cards.choose(question.options, allow=verdict.outcome == "allow")
         by = "answer" if verdict.source in {"session", "turn"} else _by(verdict)
         self._channels.dispatch(cards.answered(question.turn_id, question.call_id, chosen, verdict.reason, by))
         approved = chosen is not None and chosen.kind == "approve"
         self._record(question.request, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
-        return None if chosen is None else Answer(chosen)
+        return None if chosen is None else ChosenOption(chosen)
 
-    async def _ask_callback(self, callback: PermissionCallback, question: Question) -> None:
+    async def _ask_callback(self, callback: PermissionCallback, question: PendingPermission) -> None:
         """Let *callback* answer the open *question*, unless the user is quicker, or the turn ends."""
         asking = asyncio.ensure_future(callback.answer(self._channels, question.call_id))
         either: list[asyncio.Future[Any]] = [asking, question.answer]
@@ -363,7 +365,7 @@ class Permissions:
             self._waiting.pop(question.call_id, None)
             question.answer.set_result(self._decided(question, self._judge(question.request, attached=False)))
 
-    def _answer_for_callback(self, question: Question, option: ConfirmationOption | None, reason: str) -> None:
+    def _answer_for_callback(self, question: PendingPermission, option: ConfirmationOption | None, reason: str) -> None:
         action = cards.answered(question.turn_id, question.call_id, option, reason, "python")
         self._channels.dispatch(action)
         if option is not None:

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from agentnb.host.changes.own_files import OwnFiles
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
-    from agentnb.host.permissions.grants import Question
-    from agentnb.host.permissions.outcome import Look
+    from agentnb.host.permissions.grants import PendingPermission
+    from agentnb.host.permissions.outcome import FolderState
     from agentnb.host.permissions.session_policy import SessionPolicy
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, TerminalView
@@ -68,7 +68,7 @@ SHOWN_NAMES = 20
 _EXIT_CODES = ("exitCode", "exit_code", "exit", "returncode")
 
 
-class Subject(NamedTuple):
+class PreviewSubject(NamedTuple):
     """What can be previewed."""
 
     kind: str
@@ -81,8 +81,8 @@ class Subject(NamedTuple):
 class _Previewed:
     """A question's preview."""
 
-    question: Question
-    subject: Subject
+    question: PendingPermission
+    subject: PreviewSubject
     task: asyncio.Task[Rehearsal]
     found: Rehearsal | None = None
 
@@ -96,7 +96,7 @@ class _Allowed:
     request: PolicyRequest
     found: Rehearsal
     folder: str
-    before: Look
+    before: FolderState
     since: int
     terminal_id: str | None = None
 
@@ -134,7 +134,7 @@ class Rehearsals:
 
     # --- the preview ---
 
-    def begin(self, question: Question, edited: str | None = None) -> asyncio.Task[Rehearsal]:
+    def begin(self, question: PendingPermission, edited: str | None = None) -> asyncio.Task[Rehearsal]:
         """Begin to preview what *question* is about."""
         if self._setting == "off":
             message = "Previews are switched off in the settings."
@@ -147,13 +147,15 @@ class Rehearsals:
             return known.task
         return self._begin(question, subject, SECONDS, PATIENCE)
 
-    def _begin(self, question: Question, subject: Subject, seconds: float, patience: float) -> asyncio.Task[Rehearsal]:
+    def _begin(
+        self, question: PendingPermission, subject: PreviewSubject, seconds: float, patience: float
+    ) -> asyncio.Task[Rehearsal]:
         self._show(question, ToolCallRehearsal(status="running", input=_hidden(subject.text)))
         task = self._spawn(self._preview(question, subject, seconds, patience))
         self._previewed[id(question)] = _Previewed(question, subject, task)
         return task
 
-    def begin_by_itself(self, question: Question, *, others: bool) -> None:
+    def begin_by_itself(self, question: PendingPermission, *, others: bool) -> None:
         """Begin the preview of a new question where the settings want that, it is quick, and nothing else waits."""
         subject = subject_of(question.request)
         if subject is None or others or self._one.locked() or self._setting != "auto":
@@ -171,7 +173,9 @@ class Rehearsals:
     def _setting(self) -> str:
         return str(self._environment.sources().values["rehearse"].value)
 
-    async def _preview(self, question: Question, subject: Subject, seconds: float, patience: float) -> Rehearsal:
+    async def _preview(
+        self, question: PendingPermission, subject: PreviewSubject, seconds: float, patience: float
+    ) -> Rehearsal:
         async with self._one:
             try:
                 found = await self._rehearsed(subject, seconds, patience)
@@ -186,7 +190,7 @@ class Rehearsals:
         self._tell(question, subject, found)
         return found
 
-    async def _rehearsed(self, subject: Subject, seconds: float, patience: float) -> Rehearsal:
+    async def _rehearsed(self, subject: PreviewSubject, seconds: float, patience: float) -> Rehearsal:
         if subject.kind == "command":
             env = {**os.environ, **self._variables, **dict(subject.env)}
             folder = subject.folder or self._cwd
@@ -198,7 +202,7 @@ class Rehearsals:
         wait = await self._environment.job_queue.run(work, self._channels.tab_id, patience=patience, timeout=PATIENCE)
         return await asyncio.to_thread(wait)
 
-    def _tell(self, question: Question, subject: Subject, found: Rehearsal) -> None:
+    def _tell(self, question: PendingPermission, subject: PreviewSubject, found: Rehearsal) -> None:
         REHEARSAL_ENDED.tell(
             what=subject.kind,
             available=found.available,
@@ -210,7 +214,7 @@ class Rehearsals:
         )
         self._policy.record_rehearsal(question.request, question.verdict, found.summary)
 
-    def _show(self, question: Question, rehearsal: ToolCallRehearsal) -> None:
+    def _show(self, question: PendingPermission, rehearsal: ToolCallRehearsal) -> None:
         self._change(question.turn_id, question.call_id, ToolCallDetails(rehearsal=rehearsal))
 
     def _change(self, turn_id: str, call_id: str, details: ToolCallDetails) -> None:
@@ -219,7 +223,7 @@ class Rehearsals:
                 XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
             )
 
-    def _shown(self, subject: Subject, found: Rehearsal) -> ToolCallRehearsal:
+    def _shown(self, subject: PreviewSubject, found: Rehearsal) -> ToolCallRehearsal:
         hidden = Credentials({**os.environ, **self._variables, **dict(subject.env)}).hidden
         files, room = [], SHOWN_DIFFS
         patterns = self._policy.situation().patterns
@@ -260,7 +264,7 @@ class Rehearsals:
 
     # --- the comparison ---
 
-    def _known(self, question: Question, edited: str | None) -> tuple[Rehearsal, str] | None:
+    def _known(self, question: PendingPermission, edited: str | None) -> tuple[Rehearsal, str] | None:
         """The preview of *question* and its folder; None where what is allowed was not previewed."""
         known = self._previewed.get(id(question))
         if known is None or known.found is None or not known.found.available:
@@ -269,12 +273,12 @@ class Rehearsals:
             return None
         return known.found, _folder(known.subject, self._cwd)
 
-    def named(self, question: Question, edited: str | None) -> frozenset[str]:
+    def named(self, question: PendingPermission, edited: str | None) -> frozenset[str]:
         """The files, absolute, that *question* changes as its preview showed; none where it was not previewed."""
         known = self._known(question, edited)
         return frozenset() if known is None else frozenset(named_files(*known))
 
-    async def allowed(self, question: Question, edited: str | None) -> None:
+    async def allowed(self, question: PendingPermission, edited: str | None) -> None:
         """The user has allowed *question*: where it was previewed, look at the files before it runs."""
         known = self._known(question, edited)
         self._previewed.pop(id(question), None)
@@ -359,10 +363,10 @@ class Rehearsals:
         return next((raw[key] for key in _EXIT_CODES if type(raw.get(key)) is int), None)
 
 
-def subject_of(request: PolicyRequest, edited: str | None = None) -> Subject | None:
+def subject_of(request: PolicyRequest, edited: str | None = None) -> PreviewSubject | None:
     """What of *request* can be previewed; None for what runs neither code nor a command."""
     if request.tool == "kernel":
-        return None if request.command is None else Subject("code", request.command)
+        return None if request.command is None else PreviewSubject("code", request.command)
     if request.tool == "cell":
         return _cell_subject(request)
     if request.command is None:
@@ -373,19 +377,19 @@ def subject_of(request: PolicyRequest, edited: str | None = None) -> Subject | N
         env, text = (env, edited.removeprefix(request.prefix)) if kept else ((), edited)
         if edited == request.line:
             env, text = request.env, request.command
-    return Subject("command", text, request.path, env)
+    return PreviewSubject("command", text, request.path, env)
 
 
-def _cell_subject(request: PolicyRequest) -> Subject | None:
+def _cell_subject(request: PolicyRequest) -> PreviewSubject | None:
     """The code that a cell would have, where an agent inserts it or replaces its text: that is to run, as a rule."""
     name, arguments = request.call or ("", "{}")
     given = read_json(arguments) if name in {"insert_cell", "replace_cell"} else {}
     kind = request.cell.kind if request.cell is not None else given.get("cell_type", "code")
     source = given.get("source")
-    return Subject("code", source) if kind == "code" and isinstance(source, str) and source.strip() else None
+    return PreviewSubject("code", source) if kind == "code" and isinstance(source, str) and source.strip() else None
 
 
-def _folder(subject: Subject, cwd: str) -> str:
+def _folder(subject: PreviewSubject, cwd: str) -> str:
     """The folder that the paths of a preview begin in."""
     return os.path.realpath(subject.folder or (cwd if subject.kind == "command" else "."))
 

@@ -66,5 +66,5 @@ class Inactivity:
 
     def _show(self, words: str | None) -> None:
         self._shown = words is not None
-        if self._channels.session.state.summary.activity != words:
+        if self._channels.session.state.activity != words:
             self._channels.dispatch(SessionActivityChanged(activity=words, time=now_ms()))

@@ -26,6 +26,7 @@ from agentnb.state import (
     ChatInputSingleSelectQuestion,
     ChatInputSkipped,
     ChatInputTextQuestion,
+    waiting_requests,
 )
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class InputRequests:
             waiting.set_result(answer)
 
     def _request(self, request_id: str) -> ChatInputRequest | None:
-        requests = self._channels.chat.state.input_requests or ()
+        requests = waiting_requests(self._channels.chat.state)
         return next((request for request in requests if request.id == request_id), None)
 
     def next_id(self) -> str:

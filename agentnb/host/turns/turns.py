@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -27,13 +27,14 @@ from agentnb.state import (
     ChatTurnStarted,
     ChatUsage,
     ErrorInfo,
+    ErrorResponsePart,
     Parts,
     PendingMessageKind,
     SessionIsReadChanged,
     SessionStatus,
     UserMessageResponsePart,
-    XLate,
 )
+from agentnb.state.change import iso_time, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,8 +111,7 @@ class Turns:
     def complete(self, turn_id: str) -> None:
         """End turn *turn_id*, which :meth:`begin_unprompted` began, where it still runs."""
         if self._channels.is_active(turn_id):
-            now = now_ms()
-            self._end(ChatTurnComplete(turn_id=turn_id, stop_reason="end_turn", ended_at=now, time=now))
+            self._end(ChatTurnComplete(turn_id=turn_id, stop_reason="end_turn", time=now_ms()))
 
     def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
         """Change a message that waits; its mentions are resolved again."""
@@ -203,10 +203,9 @@ class Turns:
         chat = self._channels.chat.state
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
             self._permissions.cancel_all()
-            now = now_ms()
             queued = [each.id for each in chat.queued_messages or ()]
             held = True if hold and queued and not set(queued) & set(self.awaited) else None
-            ended = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, hold_queue=held, time=now)
+            ended = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, hold_queue=held, time=now_ms())
             self._end(ended, origin)
             self._stop_agent()
             self.pump()
@@ -214,9 +213,7 @@ class Turns:
         waiting = next((each for each in chat.queued_messages or () if each.id == turn_id), None)
         if waiting is not None and keep and chat.active_turn is None:
             self.mentions.take(turn_id)
-            self._channels.dispatch(
-                ChatTurnStarted(turn_id=turn_id, message=waiting.message, queued_message_id=turn_id, time=now_ms())
-            )
+            self._channels.dispatch(_started(turn_id, waiting.message, turn_id))
             return self.cancel(turn_id, origin, hold=hold)
         if waiting is not None:
             self.mentions.take(turn_id)
@@ -230,9 +227,8 @@ class Turns:
         """End turn *turn_id* with *error*, where it still runs."""
         if self._channels.is_active(turn_id):
             self._permissions.cancel_all()
-            info = ErrorInfo(error_type=type(error).__name__, message=str(error))
-            now = now_ms()
-            self._end(ChatError(turn_id=turn_id, error=info, stop_reason="error", ended_at=now, time=now))
+            part = ErrorResponsePart(error=ErrorInfo(error_type=type(error).__name__, message=str(error)))
+            self._end(ChatError(turn_id=turn_id, part=part, stop_reason="error", time=now_ms()))
             self._cancel_questions()
         self.pump()
 
@@ -240,15 +236,16 @@ class Turns:
         """The running turn is over."""
         active = self._channels.chat.state.active_turn
         began = active.started_at if active is not None else None
+        took = None if began is None else max(0, now_ms() - milliseconds(began))
         self._permissions.mark_unasked_at_end()
-        self._channels.dispatch(ended, origin)
+        self._channels.dispatch(replace(ended, duration=took), origin)
         TURN_ENDED.tell(
             tab=self._channels.tab_id,
             turn=ended.turn_id,
             state=_STATES[type(ended)],
             stop_reason=ended.stop_reason,
-            error=ended.error.message if isinstance(ended, ChatError) else None,
-            milliseconds=None if began is None or ended.ended_at is None else ended.ended_at - began,
+            error=ended.part.error.message if isinstance(ended, ChatError) else None,
+            milliseconds=took,
         )
         self.changes.ended(ended.turn_id)
 
@@ -262,15 +259,11 @@ class Turns:
         self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
     ) -> None:
         self._permissions.forget_grants()
-        now = now_ms()
-        started = ChatTurnStarted(
-            turn_id=turn_id, message=message, queued_message_id=queued_id, started_at=now, time=now
-        )
-        self._channels.dispatch(started, origin)
+        self._channels.dispatch(_started(turn_id, message, queued_id), origin)
         TURN_STARTED.tell(tab=self._channels.tab_id, turn=turn_id, _text=message.text)
         if note := self.mentions.take(turn_id):
             self._channels.say(turn_id, note)
-        if self._channels.session.state.summary.status & SessionStatus.IS_READ:
+        if self._channels.session.state.status & SessionStatus.IS_READ:
             self._channels.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
 
     async def _run(self, turn_id: str, message: Message, *, again: bool = False) -> None:
@@ -351,8 +344,7 @@ class Turns:
     def _complete(self, turn_id: str, stop_reason: str | None) -> None:
         if self._channels.is_active(turn_id):
             ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
-            now = now_ms()
-            self._end(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
+            self._end(ended(turn_id=turn_id, stop_reason=stop_reason, time=now_ms()))
         self.pump()
 
     def _steered(self, turn_id: str, message_id: str, message: Message, result: PromptResult) -> None:
@@ -376,11 +368,7 @@ class Turns:
         if usage is not None:
             before = counted_before(self._channels.chat.state, turn_id)
             usage = turn_tokens(usage, before, agent.spec.counts_tokens if agent is not None else None)
-            self._in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
-
-    def _in_turn(self, turn_id: str, action: Any) -> None:
-        late = not self._channels.is_active(turn_id)
-        self._channels.dispatch(XLate(turn_id=turn_id, action=action, time=now_ms()) if late else action)
+            self._channels.dispatch_in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
 
     def _stop_agent(self) -> None:
         agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
@@ -388,3 +376,9 @@ class Turns:
             agent.cancel(session_id)
         self._inactivity.end()
         self._cancel_questions()
+
+
+def _started(turn_id: str, message: Message, queued_id: str | None) -> ChatTurnStarted:
+    now = now_ms()
+    began = iso_time(now)
+    return ChatTurnStarted(turn_id=turn_id, message=message, queued_message_id=queued_id, started_at=began, time=now)

@@ -198,7 +198,7 @@ async def _close(session: Session, seconds: float) -> None:
     """Close it, and archive it: a batch has more conversations than a list of a person's own has room for."""
     host = current_host()
     if host.recorder is not None:
-        host.loop.post(host.recorder.archive, session.state.summary.resource)
+        host.loop.post(host.recorder.archive, session.chat.resource.removesuffix("/chat"))
     with contextlib.suppress(AgentnbError):
         await session.aclose(seconds)
 

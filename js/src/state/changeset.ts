@@ -1,14 +1,12 @@
 /** Reduces a changeset channel: the changes of a turn, or of a conversation. */
-import { changed, put, upsert, without } from "./change.ts";
+import { changed, put } from "./change.ts";
 import { byType } from "./reducers.ts";
 import type { ChangesetAction, ChangesetState } from "./types.gen.ts";
 
 /** A set of changes after an action; the very same object when nothing has changed. */
 export const reduceChangeset = byType<ChangesetState, ChangesetAction, "changeset">("changeset", {
-  "changeset/fileSet": (state, { file }) => changed(state, { files: upsert(state.files, file, "id") }),
-  "changeset/fileRemoved": (state, { fileId }) => changed(state, { files: without(state.files, "id", fileId) }),
-  "changeset/contentChanged": (state, { files, operations, error }) =>
-    changed(state, { files, operations: operations ?? state.operations, error }),
+  "changeset/contentChanged": (state, { files, operations }) =>
+    changed(state, { files, operations: operations ?? state.operations }),
   "changeset/operationStatusChanged": (state, { operationId, status, error }) => {
     const operations = state.operations ?? [];
     const at = operations.findIndex((operation) => operation.id === operationId);
@@ -17,5 +15,4 @@ export const reduceChangeset = byType<ChangesetState, ChangesetAction, "changese
     const operation = changed(old, { status, error });
     return operation === old ? state : changed(state, { operations: put(operations, at, operation) });
   },
-  "changeset/cleared": (state) => changed(state, { files: [] }),
 });

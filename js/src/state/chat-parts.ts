@@ -34,7 +34,7 @@ export function responsePart(state: ChatState, { turnId, part }: ChatResponsePar
   const turn = runningTurn(state, turnId);
   if (turn === undefined) return state;
   const next = withParts(state, turn, appended(turn.responseParts, part));
-  return part.kind === "toolCall" ? withDerivedStatus(next) : next;
+  return part.kind === "toolCall" || part.kind === "inputRequest" ? withDerivedStatus(next) : next;
 }
 
 /** A reducer that adds text to parts of one kind. */

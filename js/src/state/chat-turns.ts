@@ -3,6 +3,7 @@ import { changed, defined, filled, put, without } from "./change.ts";
 import { heldQueue } from "./chat-pending.ts";
 import { derivedStatus, modifiedAt, unread, withActivity, withDerivedStatus } from "./chat-status.ts";
 import { cancelled } from "./chat-tools.ts";
+import { appended } from "./parts.ts";
 import { SessionStatus } from "./tables.gen.ts";
 import type {
   ActiveTurn,
@@ -13,6 +14,7 @@ import type {
   ChatTurnComplete,
   ChatTurnStarted,
   ChatUsage,
+  ErrorInfo,
   ResponsePart,
   Turn,
   XPromptSuggestionsChanged,
@@ -42,13 +44,13 @@ export function ends(how: Turn["state"]) {
   return (state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatError): ChatState => {
     const active = state.activeTurn;
     if (active === undefined || active.id !== action.turnId) return state;
+    const parts = settled(active.responseParts);
     const turn: Turn = defined({
       ...active,
-      responseParts: settled(active.responseParts),
+      responseParts: action.type === "chat/error" ? appended(parts, action.part) : parts,
       state: how,
-      error: action.type === "chat/error" ? action.error : undefined,
       stopReason: action.stopReason,
-      endedAt: action.endedAt,
+      duration: action.duration,
     });
     const next = defined<ChatState>({
       ...state,
@@ -97,6 +99,12 @@ export function truncated(state: ChatState, action: ChatTruncated): ChatState {
       modifiedAt: modifiedAt(state, action),
     }),
   );
+}
+
+/** What went wrong, where the turn ended with an error. What came late stands behind it. */
+export function turnError(turn: Turn): ErrorInfo | undefined {
+  const part = turn.state === "error" ? turn.responseParts.findLast(({ kind }) => kind === "error") : undefined;
+  return part?.kind === "error" ? part.error : undefined;
 }
 
 /** What a finished turn changed. A turn that is not among the finished ones is left alone. */

@@ -76,7 +76,7 @@ export function isRootState(value: unknown): value is RootState {
 
 /** Whether this has the form of a session's state. */
 export function isSessionState(value: unknown): value is SessionState {
-  return isObject(value) && isObject(value.summary) && Array.isArray(value.chats);
+  return isObject(value) && typeof value.provider === "string" && Array.isArray(value.chats);
 }
 
 /** Whether this has the form of a chat's state. */

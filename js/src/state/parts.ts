@@ -30,7 +30,14 @@ export function findPart(parts: Parts, wanted: string): number {
   return parts.findLastIndex((each) => partId(each) === wanted);
 }
 
-/** How many tool calls wait for somebody to allow them or their result. */
+/** Where the question of this id that waits is; -1 when there is none. */
+export function findRequest(parts: Parts, id: string): number {
+  return parts.findLastIndex(
+    (part) => part.kind === "inputRequest" && part.request.id === id && part.response === undefined,
+  );
+}
+
+/** How many tool calls wait for somebody to allow them or their result, and questions for an answer. */
 export function waitingCalls(parts: Parts): number {
   return known(parts).waiting;
 }
@@ -73,6 +80,7 @@ function known(parts: Parts): Known {
 }
 
 function waits(part: ResponsePart): number {
+  if (part.kind === "inputRequest") return part.response === undefined ? 1 : 0;
   if (part.kind !== "toolCall") return 0;
   const { status } = part.toolCall;
   return status === "pending-confirmation" || status === "pending-result-confirmation" ? 1 : 0;

@@ -1,12 +1,13 @@
 /** Tables of reducers, one for each type of action. */
-import { changed } from "./change.ts";
-import { SETS } from "./tables.gen.ts";
+import { changed, upsert, without } from "./change.ts";
+import { ROWS } from "./tables.gen.ts";
 import type { Action } from "./types.gen.ts";
 
-type Channel = keyof typeof SETS;
+type Channel = keyof typeof ROWS;
+type Fields = Readonly<Record<string, unknown>>;
 type Table<S> = Map<string, (state: S, action: Action) => S>;
 
-/** A reducer for each action of a channel that does more than set fields: the compiler asks that none is missing. */
+/** A reducer for each action of a channel that no row reduces: the compiler asks that none is missing. */
 export type Reducers<S, A extends Action, Rows = never> = {
   readonly [T in Exclude<A["type"], Rows>]: (state: S, action: Extract<A, { type: T }>) => S;
 };
@@ -14,21 +15,40 @@ export type Reducers<S, A extends Action, Rows = never> = {
 /** Looks reducers up by the action's type. A type that neither they nor the channel's rows have changes nothing. */
 export function byType<S extends object, A extends Action, C extends Channel>(
   channel: C,
-  reducers: Reducers<S, A, keyof (typeof SETS)[C]>,
+  reducers: Reducers<S, A, keyof (typeof ROWS)[C]>,
 ): (state: S, action: Action) => S {
   const table = new Map(Object.entries(reducers)) as Table<S>;
-  for (const [type, fields] of Object.entries(SETS[channel])) table.set(type, sets(fields));
+  for (const [type, steps] of Object.entries(ROWS[channel])) table.set(type, reducedBy(steps));
   return (state, action) => {
     const reduce = table.get(action.type);
     return reduce === undefined ? state : reduce(state, action);
   };
 }
 
-/** The reducer of an action that only sets fields. */
-function sets<S extends object>(fields: Readonly<Record<string, string>>): (state: S, action: Action) => S {
-  const names = Object.entries(fields);
+type Step = readonly [verb: string, field: string, ...more: unknown[]];
+type Verb = (old: never, action: Fields, ...more: never[]) => unknown;
+type Items = readonly { readonly [key: string]: string }[];
+
+/** What each verb of the table makes of a field of the state, as in `agentnb/state/reducers.py`. */
+const VERBS: Readonly<Record<string, Verb>> = {
+  set: (_old, action, source: string) => action[source],
+  value: (_old, _action, value: unknown) => value,
+  flag: (old: number, action, source: string, bit: number) => (action[source] ? old | bit : old & ~bit),
+  upsert: (old: Items | undefined, action, source: string, key: string) =>
+    upsert(old, action[source] as Items[number], key),
+  remove: (old: Items | undefined, action, source: string, key: string) =>
+    old && without(old, key, action[source] as string),
+  merge: (old: { readonly values: object } | undefined, action) =>
+    old && changed(old, { values: { ...(action.replace ? {} : old.values), ...(action.config as object) } }),
+};
+
+/** The reducer of an action that has a row. */
+function reducedBy<S extends object>(steps: readonly Step[]): (state: S, action: Action) => S {
   return (state, action) => {
-    const values = action as unknown as Readonly<Record<string, unknown>>;
-    return changed(state, Object.fromEntries(names.map(([name, source]) => [name, values[source]])) as Partial<S>);
+    const fields = steps.map(([verb, field, ...more]) => {
+      const make = VERBS[verb] as (old: unknown, action: unknown, ...more: unknown[]) => unknown;
+      return [field, make((state as Fields)[field], action, ...more)];
+    });
+    return changed(state, Object.fromEntries(fields) as Partial<S>);
   };
 }

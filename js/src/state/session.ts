@@ -1,33 +1,13 @@
 /** Reduces a session channel. */
-import { changed, defined, put, upsert, without } from "./change.ts";
+import { changed, defined, put, without } from "./change.ts";
 import { byType } from "./reducers.ts";
-import { SessionStatus } from "./tables.gen.ts";
 import type {
   SessionAction,
   SessionChatRemoved,
   SessionChatUpdated,
-  SessionConfigChanged,
   SessionState,
-  SessionSummary,
   XConfigOptionChosen,
 } from "./types.gen.ts";
-
-/** With these fields of the summary; given an action with a time, modified then. */
-function summary(state: SessionState, fields: Partial<SessionSummary>, action?: SessionAction): SessionState {
-  const modified = action?.time === undefined ? fields : { ...fields, modifiedAt: action.time };
-  return changed(state, { summary: changed(state.summary, modified) });
-}
-
-function flag(state: SessionState, bit: number, on: boolean): SessionState {
-  const { status } = state.summary;
-  return summary(state, { status: on ? status | bit : status & ~bit });
-}
-
-function configChanged(state: SessionState, action: SessionConfigChanged): SessionState {
-  if (state.config === undefined) return state;
-  const values = action.replace ? action.config : { ...state.config.values, ...action.config };
-  return summary(changed(state, { config: changed(state.config, { values }) }), {}, action);
-}
 
 function chatRemoved(state: SessionState, { chat }: SessionChatRemoved): SessionState {
   const chats = without(state.chats, "resource", chat);
@@ -52,16 +32,6 @@ function configOptionChosen(state: SessionState, action: XConfigOptionChosen): S
 
 /** A session after an action; the very same object when nothing has changed. */
 export const reduceSession = byType<SessionState, SessionAction, "session">("session", {
-  "session/ready": (state) => changed(state, { lifecycle: "ready" }),
-  "session/creationFailed": (state, { error }) => changed(state, { lifecycle: "creationFailed", creationError: error }),
-  "session/titleChanged": (state, action) => summary(state, { title: action.title }, action),
-  "session/modelChanged": (state, action) => summary(state, { model: action.model }, action),
-  "session/agentChanged": (state, action) => summary(state, { agent: action.agent }, action),
-  "session/isReadChanged": (state, { isRead }) => flag(state, SessionStatus.IS_READ, isRead),
-  "session/isArchivedChanged": (state, { isArchived }) => flag(state, SessionStatus.IS_ARCHIVED, isArchived),
-  "session/activityChanged": (state, { activity }) => summary(state, { activity }),
-  "session/configChanged": configChanged,
-  "session/chatAdded": (state, action) => changed(state, { chats: upsert(state.chats, action.summary, "resource") }),
   "session/chatRemoved": chatRemoved,
   "session/chatUpdated": chatUpdated,
   "x-agentnb/modeChanged": (state, { modeId }) => {

@@ -1,5 +1,5 @@
 /** Reduces a terminal channel. No view shows one yet: nothing but the tests imports this, and the bundle has none of it. */
-import { changed, put } from "./change.ts";
+import { changed, defined, put } from "./change.ts";
 import { byType } from "./reducers.ts";
 import type { TerminalAction, TerminalContentPart, TerminalState } from "./types.gen.ts";
 
@@ -18,9 +18,7 @@ function printed(state: TerminalState, data: string): TerminalState {
 /** A terminal after an action; the very same object when nothing has changed. */
 export const reduceTerminal = byType<TerminalState, TerminalAction, "terminal">("terminal", {
   "terminal/data": (state, { data }) => printed(state, data),
-  "terminal/input": (state) => state,
-  "terminal/cleared": (state) => changed(state, { content: [] }),
-  "terminal/commandDetectionAvailable": (state) => changed(state, { supportsCommandDetection: true }),
+  "terminal/exited": (state, { exitCode }) => changed(state, { lifecycle: defined({ status: "exited", exitCode }) }),
   "terminal/commandExecuted": (state, { commandId, commandLine, timestamp }) => {
     const command = { type: "command", commandId, commandLine, output: "", timestamp, isComplete: false } as const;
     return changed(state, { content: [...state.content, command], supportsCommandDetection: true });

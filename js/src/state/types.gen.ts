@@ -16,10 +16,10 @@ export interface ActionOrigin {
 /** The running turn (AHP `ActiveTurn`). */
 export interface ActiveTurn {
   readonly id: string;
+  readonly startedAt?: string;
   readonly message: Message;
   readonly responseParts: readonly ResponsePart[];
   readonly usage?: UsageInfo;
-  readonly startedAt?: number;
 }
 
 /** Ours: a slash command (ACP `AvailableCommand`). */
@@ -115,7 +115,6 @@ export interface ChangesetContentChanged {
   readonly _meta?: JsonObject;
   readonly files: readonly ChangesetFile[];
   readonly operations?: readonly ChangesetOperation[];
-  readonly error?: ErrorInfo;
 }
 
 /** One changed file (AHP `ChangesetFile`). */
@@ -239,9 +238,9 @@ export interface ChatError {
   readonly time?: number;
   readonly _meta?: JsonObject;
   readonly turnId: string;
-  readonly error: ErrorInfo;
+  readonly part: ErrorResponsePart;
   readonly stopReason?: string;
-  readonly endedAt?: number;
+  readonly duration?: number;
 }
 
 export type ChatInputAnswer = ChatInputDraft | ChatInputSubmitted | ChatInputSkipped;
@@ -493,14 +492,14 @@ export interface ChatState {
   readonly agent?: AgentSelection;
   readonly origin?: ChatOrigin;
   readonly interactivity?: string;
-  readonly workingDirectory?: string;
+  readonly workingDirectories?: readonly string[];
   readonly turns: readonly Turn[];
   readonly activeTurn?: ActiveTurn;
   readonly steeringMessage?: PendingMessage;
   readonly queuedMessages?: readonly PendingMessage[];
-  readonly inputRequests?: readonly ChatInputRequest[];
   readonly _meta?: JsonObject;
   readonly terminals?: readonly TerminalView[];
+  readonly inputRequests?: readonly ChatInputRequest[];
   readonly promptSuggestions?: readonly string[];
 }
 
@@ -515,7 +514,7 @@ export interface ChatSummary {
   readonly agent?: AgentSelection;
   readonly origin?: ChatOrigin;
   readonly interactivity?: string;
-  readonly workingDirectory?: string;
+  readonly workingDirectories?: readonly string[];
 }
 
 /** The fields of a `ChatSummary` that have changed. */
@@ -528,7 +527,7 @@ export interface ChatSummaryChanges {
   readonly agent?: AgentSelection;
   readonly origin?: ChatOrigin;
   readonly interactivity?: string;
-  readonly workingDirectory?: string;
+  readonly workingDirectories?: readonly string[];
 }
 
 /** The tool has ended (AHP `chat/toolCallComplete`). */
@@ -635,7 +634,7 @@ export interface ChatTurnCancelled {
   readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly stopReason?: string;
-  readonly endedAt?: number;
+  readonly duration?: number;
   readonly holdQueue?: boolean;
 }
 
@@ -646,7 +645,7 @@ export interface ChatTurnComplete {
   readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly stopReason?: string;
-  readonly endedAt?: number;
+  readonly duration?: number;
 }
 
 /** A turn begins (AHP `chat/turnStarted`). Starting the same turn again changes nothing. */
@@ -657,7 +656,7 @@ export interface ChatTurnStarted {
   readonly turnId: string;
   readonly message: Message;
   readonly queuedMessageId?: string;
-  readonly startedAt?: number;
+  readonly startedAt?: string;
 }
 
 /** Tokens that the turn has used so far (AHP `chat/usage`). */
@@ -723,6 +722,19 @@ export interface ErrorInfo {
   readonly message: string;
   readonly stack?: string;
   readonly _meta?: JsonObject;
+}
+
+/** What went wrong (AHP `ErrorResponsePart`). */
+export interface ErrorResponsePart {
+  readonly kind: "error";
+  readonly error: ErrorInfo;
+}
+
+/** A question of the agent, where it was put (AHP `InputRequestResponsePart`). */
+export interface InputRequestResponsePart {
+  readonly kind: "inputRequest";
+  readonly request: ChatInputRequest;
+  readonly response?: "accept" | "cancel" | "decline";
 }
 
 /** Text to be read as Markdown. */
@@ -869,6 +881,8 @@ export type ResponsePart =
   | ToolCallResponsePart
   | SystemNotificationResponsePart
   | ContentRefResponsePart
+  | InputRequestResponsePart
+  | ErrorResponsePart
   | PlanResponsePart
   | ContentResponsePart
   | UserMessageResponsePart
@@ -935,8 +949,6 @@ export type SessionAction =
   | SessionReady
   | SessionCreationFailed
   | SessionTitleChanged
-  | SessionModelChanged
-  | SessionAgentChanged
   | SessionIsReadChanged
   | SessionIsArchivedChanged
   | SessionActivityChanged
@@ -977,14 +989,6 @@ export interface SessionActivityChanged {
   readonly time?: number;
   readonly _meta?: JsonObject;
   readonly activity?: string;
-}
-
-/** The custom agent to use; `None` for the provider's own (AHP `session/agentChanged`). */
-export interface SessionAgentChanged {
-  readonly type: "session/agentChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly agent?: AgentSelection;
 }
 
 /** The sets of changes on offer (AHP `session/changesetsChanged`). */
@@ -1134,14 +1138,6 @@ export interface SessionMode {
   readonly description?: string;
 }
 
-/** The model to use (AHP `session/modelChanged`). */
-export interface SessionModelChanged {
-  readonly type: "session/modelChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly model: ModelSelection;
-}
-
 /** A language model that an agent offers (AHP `SessionModelInfo`). */
 export interface SessionModelInfo {
   readonly id: string;
@@ -1179,8 +1175,14 @@ export interface SessionServerToolsChanged {
 
 /** Everything about one session (AHP `SessionState`). */
 export interface SessionState {
-  readonly summary: SessionSummary;
-  readonly lifecycle: "creating" | "creationFailed" | "ready";
+  readonly provider: string;
+  readonly title: string;
+  readonly status: number;
+  readonly activity?: string;
+  readonly project?: ProjectInfo;
+  readonly workingDirectories?: readonly string[];
+  readonly annotations?: JsonObject;
+  readonly lifecycle: "creating" | "failed" | "ready";
   readonly creationError?: ErrorInfo;
   readonly serverTools?: readonly JsonObject[];
   readonly activeClients?: readonly JsonObject[];
@@ -1204,12 +1206,10 @@ export interface SessionSummary {
   readonly title: string;
   readonly status: number;
   readonly activity?: string;
-  readonly createdAt: number;
-  readonly modifiedAt: number;
+  readonly createdAt: string;
+  readonly modifiedAt: string;
   readonly project?: ProjectInfo;
-  readonly model?: ModelSelection;
-  readonly agent?: AgentSelection;
-  readonly workingDirectory?: string;
+  readonly workingDirectories?: readonly string[];
   readonly changes?: ChangesSummary;
   readonly annotations?: JsonObject;
   readonly _meta?: JsonObject;
@@ -1339,7 +1339,7 @@ export interface TerminalInfo {
   readonly resource: string;
   readonly title: string;
   readonly claim: JsonObject;
-  readonly exitCode?: number;
+  readonly lifecycle: JsonObject;
 }
 
 /** Something was typed; what comes of it is printed (AHP `terminal/input`). */
@@ -1366,7 +1366,7 @@ export interface TerminalState {
   readonly cols?: number;
   readonly rows?: number;
   readonly content: readonly TerminalContentPart[];
-  readonly exitCode?: number;
+  readonly lifecycle: JsonObject;
   readonly claim: JsonObject;
   readonly supportsCommandDetection?: boolean;
 }
@@ -1740,14 +1740,13 @@ export interface ToolTextContent {
 /** A finished turn (AHP `Turn`). */
 export interface Turn {
   readonly id: string;
+  readonly startedAt?: string;
+  readonly duration?: number;
   readonly message: Message;
   readonly responseParts: readonly ResponsePart[];
   readonly usage?: UsageInfo;
   readonly state: "cancelled" | "complete" | "error";
-  readonly error?: ErrorInfo;
   readonly stopReason?: string;
-  readonly startedAt?: number;
-  readonly endedAt?: number;
   readonly changes?: TurnChanges;
 }
 

@@ -1,6 +1,7 @@
 /** What a screen reader hears of a chat: that a turn ended, that a permission is asked. Never the stream. */
 
 import { useEffect, useRef } from "preact/hooks";
+import { waitingRequests } from "../state/chat-inputs";
 import { table } from "../state/object";
 import type { ChatState, Turn } from "../state/types.gen";
 import { useView } from "./context";
@@ -23,7 +24,7 @@ export function useAnnouncements(chat: ChatState | undefined, agent: string): vo
     const ended = chat?.turns.at(-1);
     if (running.current && ended?.id === running.current) announce(`${agent} ${ENDED[ended.state]}.`);
     running.current = chat?.activeTurn?.id;
-    const forms = (chat?.inputRequests ?? []).map(({ id, message }) => [
+    const forms = waitingRequests(chat).map(({ id, message }) => [
       id,
       `asks: ${line(message, 200) || "see the form above the message box"}`,
     ]);

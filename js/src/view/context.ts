@@ -60,5 +60,5 @@ export function usePlace(): Place {
 /** The folder that the conversation's agent works in, as a `file:` address. */
 export function useWorkspace(): string | undefined {
   const { store } = useView();
-  return store.session(usePlace().session).peek()?.summary.workingDirectory;
+  return store.session(usePlace().session).peek()?.workingDirectories?.[0];
 }

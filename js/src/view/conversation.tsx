@@ -1,5 +1,6 @@
 /** One conversation: its transcript, what is asked of the reader, what waits, and the box to write in. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { waitingRequests } from "../state/chat-inputs";
 import type { AgentInfo, ChatState, SessionState, SessionSummary } from "../state/types.gen";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, useView } from "./context";
@@ -50,8 +51,8 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   const [jump, setJump] = useState<Jump>();
   const [started, setStarted] = useState(0);
   const onStart = useCallback(() => setStarted((times) => times + 1), []);
-  const title = line(summary?.title ?? session?.summary.title ?? "", 200);
-  const agent = agentName(agents, session?.summary.provider ?? provider(resource), title);
+  const title = line(summary?.title ?? session?.title ?? "", 200);
+  const agent = agentName(agents, session?.provider ?? provider(resource), title);
   useAnnouncements(chat, agent);
   useOnScreen(resource);
   useMarkRead(resource, session, chat);
@@ -67,8 +68,8 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   if (!session || !chat) return gap ? null : <Waiting text={`Opening ${agent}…`} />;
   const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
   const process = session.agentProcess;
-  const failed = session.lifecycle === "creationFailed";
-  const inTerminal = isInTerminal(session.summary.provider);
+  const failed = session.lifecycle === "failed";
+  const inTerminal = isInTerminal(session.provider);
   const asleep = isEmpty && session.lifecycle === "creating" && process === undefined;
   return (
     <PlaceContext.Provider value={place}>
@@ -92,7 +93,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
       <SessionTrouble agent={agent} session={session} />
       <AgentWarning session={session} />
       <div class="column foot">
-        <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
+        <InputRequests requests={waitingRequests(chat)} agent={agent} />
         <Refusals here={(one) => sessionChannel(one) === resource} />
         <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />
         <FollowUps chat={chat} disabled={dead || failed} />
@@ -127,7 +128,7 @@ function useMarkRead(resource: string, session: SessionState | undefined, chat: 
   const told = useRef<number | undefined>(undefined);
   const seen = visible.value;
   const turns = chat?.turns.length ?? 0;
-  const status = session?.summary.status;
+  const status = session?.status;
   useEffect(() => {
     if (status === undefined || isRead(status) || !isIdle(status) || chat?.activeTurn) return;
     if (told.current === turns || !seen) return;

@@ -14,7 +14,9 @@ export function useElapsed(turn: ActiveTurn): number {
   const { memory, store } = useView();
   const key = `start ${turn.id}`;
   if (!memory.has(key)) memory.set(key, Date.now());
-  return useSince(turn.startedAt === undefined ? (memory.get(key) as number) : turn.startedAt - store.ahead.value);
+  return useSince(
+    turn.startedAt === undefined ? (memory.get(key) as number) : Date.parse(turn.startedAt) - store.ahead.value,
+  );
 }
 
 /** Milliseconds since `began`, by the page's clock; counts on while it is `running`. */
@@ -37,11 +39,11 @@ export function RunTime({ run: { startedAt, endedAt } }: { run: ToolCallRun }) {
 }
 
 /** How long a turn took, where that is known and worth a word. */
-export function Took({ turn: { startedAt, endedAt } }: { turn: Turn }) {
-  if (startedAt === undefined || endedAt === undefined || endedAt - startedAt < SHORTEST) return null;
+export function Took({ turn: { startedAt, duration: took } }: { turn: Turn }) {
+  if (startedAt === undefined || took === undefined || took < SHORTEST) return null;
   return (
     <span class="dim elapsed" title={`Started ${new Date(startedAt).toLocaleString()}`}>
-      {duration(endedAt - startedAt)}
+      {duration(took)}
     </span>
   );
 }

@@ -1,4 +1,5 @@
 /** A turn or a conversation as Markdown, to copy or to keep. */
+import { turnError } from "../state/chat-turns";
 import type {
   ChatState,
   Message,
@@ -40,7 +41,8 @@ export function chatMarkdown(chat: ChatState, title: string, older: readonly Tur
 export function turnMarkdown(turn: AnyTurn, chat?: ChatState): string {
   const parts = turn.responseParts.map((part) => partMarkdown(part, chat)).filter(Boolean);
   if ("state" in turn) {
-    if (turn.error) parts.push(quoted(`**Error:** ${plain(turn.error.message)}`));
+    const error = turnError(turn);
+    if (error) parts.push(quoted(`**Error:** ${plain(error.message)}`));
     else if (turn.state === "cancelled") parts.push("*Stopped.*");
   }
   return [quoted(messageText(turn.message)), ...parts].join("\n\n");

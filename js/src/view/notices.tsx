@@ -112,7 +112,7 @@ export function Start({ id, agents, onNew, disabled, all }: StartProps) {
 export function SessionTrouble({ agent, session }: { agent: string; session: SessionState }) {
   const process = session.agentProcess;
   const reason = "The agent gave no reason.";
-  if (session.lifecycle === "creationFailed") {
+  if (session.lifecycle === "failed") {
     const message = session.creationError?.message ?? reason;
     return <ErrorCard title={`${agent} couldn't start`} message={message} action={<Restart again />} />;
   }
@@ -124,7 +124,7 @@ export function SessionTrouble({ agent, session }: { agent: string; session: Ses
     return (
       <div class="row wraps note stopped">
         <span>{plain(process.message) || `${agent} stopped. It restarts with your next message.`}</span>
-        {!isInTerminal(session.summary.provider) && <Restart />}
+        {!isInTerminal(session.provider) && <Restart />}
       </div>
     );
   }

@@ -69,7 +69,7 @@ function without(option: Option, hidden: ReadonlySet<unknown>): Option {
 export function Selectors({ session, disabled }: { session: SessionState; disabled: boolean }) {
   const { store } = useView();
   const place = usePlace();
-  const hidden = hiddenModels(store.root.value?.config?.values.look, session.summary.provider);
+  const hidden = hiddenModels(store.root.value?.config?.values.look, session.provider);
   const options = readOptions(session.configOptions).map((one) =>
     one.category === "model" ? without(one, hidden) : one,
   );

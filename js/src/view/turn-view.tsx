@@ -1,5 +1,7 @@
 /** One turn below the cell that asked: the answer while it comes, and how it ended. The prompt is in the cell. */
 import { useEffect, useMemo } from "preact/hooks";
+import { waitingRequests } from "../state/chat-inputs";
+import { turnError } from "../state/chat-turns";
 import type { ActiveTurn, ChatState, Turn } from "../state/types.gen";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, usePlace, useView } from "./context";
@@ -26,8 +28,9 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
   const session = cadence.paced(store.session(place.session)).value;
   const chat = cadence.paced(store.chat(place.chat)).value;
   const agents = cadence.paced(store.root).value?.agents ?? [];
-  const agent = agentName(agents, session?.summary.provider ?? provider(channel));
+  const agent = agentName(agents, session?.provider ?? provider(channel));
   const active = chat?.activeTurn?.id === turnId ? chat.activeTurn : undefined;
+  const requests = waitingRequests(chat);
   const older = store.older(place.chat).value;
   const ended = active ? undefined : [...older.turns, ...(chat?.turns ?? [])].find((turn) => turn.id === turnId);
   const isOlder = chat !== undefined && !active && !ended && older.left > 0;
@@ -42,8 +45,8 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
       <section class="turn-view" aria-label={`Answer of ${agent}`}>
         <ConnectionBanner session={place.session} />
         <Refusals here={(one) => sessionChannel(one) === place.session} />
-        {active && <Running turn={active} agent={agent} asked={(chat?.inputRequests ?? []).length > 0} />}
-        {active && <InputRequests requests={chat?.inputRequests ?? []} agent={agent} />}
+        {active && <Running turn={active} agent={agent} asked={requests.length > 0} />}
+        {active && <InputRequests requests={requests} agent={agent} />}
         {ended && <Ended turn={ended} agent={agent} />}
         {!active && !ended && !gap && (
           <Before chat={chat} turnId={turnId} agent={agent} starting={session?.lifecycle === "creating"} />
@@ -74,7 +77,7 @@ function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; aske
 }
 
 function Ended({ turn, agent }: { turn: Turn; agent: string }) {
-  const isBare = turn.responseParts.length === 0 && !turn.error && !endNote(turn);
+  const isBare = turn.responseParts.every(({ kind }) => kind === "inputRequest") && !turnError(turn) && !endNote(turn);
   return (
     <>
       <Answer turn={turn} />

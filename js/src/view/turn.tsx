@@ -2,6 +2,8 @@
 
 import { useComputed } from "@preact/signals";
 import { useState } from "preact/hooks";
+import { waitingRequests } from "../state/chat-inputs";
+import { turnError } from "../state/chat-turns";
 import { table } from "../state/object";
 import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
 import { ErrorCard } from "./cards";
@@ -45,7 +47,7 @@ export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
   const [, redraw] = useState(0);
   const parts = turn.responseParts;
   const active = isActive(turn);
-  const shown = [...parts.keys()].filter((at) => !isSuperseded(turn, parts[at] as ResponsePart, at));
+  const shown = [...parts.keys()].filter((at) => isShown(turn, parts[at] as ResponsePart, at));
   const draw = (at: number, inRun = false) => {
     const part = parts[at] as ResponsePart;
     const live = active && at === parts.length - 1;
@@ -100,11 +102,15 @@ function RunHead({ calls, isOpen, onToggle }: RunProps) {
   );
 }
 
-/** A written plan is sent whole with each change: the last one counts. */
-function isSuperseded(turn: AnyTurn, part: ResponsePart, at: number): boolean {
+/**
+ * Whether a part is drawn in the answer. A question waits in a form below it, an error stands at its end; a written plan
+ * is sent whole with each change: the last one counts.
+ */
+function isShown(turn: AnyTurn, part: ResponsePart, at: number): boolean {
+  if (part.kind === "inputRequest" || part.kind === "error") return false;
   const plan = writtenPlan(part);
-  if (plan === undefined) return false;
-  return turn.responseParts.some((other, index) => index > at && writtenPlan(other)?.planId === plan.planId);
+  if (plan === undefined) return true;
+  return !turn.responseParts.some((other, index) => index > at && writtenPlan(other)?.planId === plan.planId);
 }
 
 /** The line below a running answer; it keeps quiet while a question waits for the reader. */
@@ -113,7 +119,7 @@ function Working({ turn }: { turn: ActiveTurn }) {
   const { store } = useView();
   const { chat } = usePlace();
   const silence = useSilence();
-  if (pendingCalls(turn).length > 0 || store.chat(chat).peek()?.inputRequests?.length) return null;
+  if (pendingCalls(turn).length > 0 || waitingRequests(store.chat(chat).peek()).length > 0) return null;
   return (
     <div class="row working">
       <span class="dots" aria-hidden="true">
@@ -130,7 +136,7 @@ function Working({ turn }: { turn: ActiveTurn }) {
 /** For how long the agent has said nothing, in words, where it is long. */
 export function useSilence(): string {
   const { store } = useView();
-  return line(store.session(usePlace().session).value?.summary.activity, 60);
+  return line(store.session(usePlace().session).value?.activity, 60);
 }
 
 export function TurnEnd({ turn }: { turn: Turn }) {
@@ -139,9 +145,10 @@ export function TurnEnd({ turn }: { turn: Turn }) {
   const said = endNote(turn);
   const usage = usageText(turn.usage);
   const text = answerText(turn);
+  const error = turnError(turn);
   return (
     <>
-      {turn.error && <ErrorCard title="The turn failed" message={turn.error.message} action={<Again turn={turn} />} />}
+      {error && <ErrorCard title="The turn failed" message={error.message} action={<Again turn={turn} />} />}
       <div class="row wraps turn-end">
         {text && <CopyButton text={text} label="Copy answer" words="Copy answer" />}
         <CopyButton

@@ -344,7 +344,7 @@ describe("a gap", () => {
 });
 
 describe("a session that is closed", () => {
-  const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: 1, modifiedAt: 1 };
+  const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: "", modifiedAt: "" };
 
   test("is followed anew once it is open again, and is no gap meanwhile", async () => {
     const { kernel, client } = await live();
@@ -419,7 +419,7 @@ describe("views", () => {
     ["is older and does not say what it sends", undefined, 1],
   ])("a page in sight says anew what it follows where the kernel %s", async (_how, indexes, times) => {
     const { kernel, client } = await live();
-    const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: 1, modifiedAt: 1 };
+    const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: "", modifiedAt: "" };
     kernel.flush(1, [{ channel: ROOT, index: 2, action: { type: "x-agentnb/sessionSet", summary } }]);
     const initialized = () => kernel.said.filter(({ method }) => /^(initialize|reconnect)$/.test(method)).length;
     kernel.tell({ method: "pong", params: { hostId: "h1", indexes: { [ROOT]: 1 } } });

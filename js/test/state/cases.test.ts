@@ -1,9 +1,9 @@
 /**
- * The reducer cases that pytest runs too: our own, those of the folder in AGENTNB_CASES, and AHP's where `shared` is there.
+ * The reducer cases that pytest runs too: our own, and those of the folder in AGENTNB_CASES.
  * `null` means absent; an action without a time gets 9,999 ms.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { reduceChangeset } from "../../src/state/changeset.ts";
@@ -22,8 +22,6 @@ interface Case {
 type Reduce = (state: never, action: { type: string }) => unknown;
 
 const REPOSITORY = resolve(import.meta.dirname, "../../..");
-const SHARED = process.env.AGENTNB_SHARED ?? join(REPOSITORY, "../shared");
-const AHP = join(SHARED, "cases/ahp/reducers");
 const CASE_TIME = 9999;
 const REDUCERS: Record<string, Reduce> = {
   root: reduceRoot,
@@ -67,14 +65,9 @@ function load(folder: string): [string, Case][] {
 const folders: [string, string][] = [
   ["our cases", join(REPOSITORY, "tests/cases/reducer")],
   ...(process.env.AGENTNB_CASES ? [["AGENTNB_CASES", process.env.AGENTNB_CASES] as [string, string]] : []),
-  ["AHP's cases", AHP],
 ];
 
 for (const [title, folder] of folders) {
-  if (folder === AHP && !existsSync(folder)) {
-    test.skip(`${title}: there is no folder ${relative(REPOSITORY, folder)}`, () => {});
-    continue;
-  }
   describe(title, () => {
     for (const [name, one] of load(folder)) {
       const reason = skipReason(one);

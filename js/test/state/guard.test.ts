@@ -69,8 +69,8 @@ describe("an envelope", () => {
 
 test("a state has the form of its channel", () => {
   const chat = { resource: "c", title: "", status: 1, modifiedAt: "", turns: [] };
-  const summary = { resource: "s", provider: "p", title: "", status: 1, createdAt: 0, modifiedAt: 0 };
+  const session = { provider: "p", title: "", status: 1, lifecycle: "ready", chats: [] };
   expect([isRootState({ agents: [] }), isRootState({}), isRootState(null)]).toEqual([true, false, false]);
-  expect([isSessionState({ summary, lifecycle: "ready", chats: [] }), isSessionState(chat)]).toEqual([true, false]);
+  expect([isSessionState(session), isSessionState(chat)]).toEqual([true, false]);
   expect([isChatState(chat), isChatState({ ...chat, activeTurn: {} })]).toEqual([true, false]);
 });

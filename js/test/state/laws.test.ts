@@ -1,6 +1,7 @@
 /** Laws of the reducers that no single case can show. */
 import { describe, expect, test } from "vitest";
 import { changed, same } from "../../src/state/change.ts";
+import { waitingRequests } from "../../src/state/chat-inputs.ts";
 import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce.ts";
 import type { Action, ChatState, ResponsePart } from "../../src/state/types.gen.ts";
 
@@ -42,18 +43,17 @@ test("an action that is named like a method of objects changes nothing", () => {
   const action = { type: "constructor" } as unknown as Action;
   const chat = running([]);
   const root = { agents: [] };
-  const summary = { resource: "s", provider: "p", title: "", status: 1, createdAt: 0, modifiedAt: 0 };
-  const session = { summary, lifecycle: "ready", chats: [] } as const;
+  const session = { provider: "p", title: "", status: 1, lifecycle: "ready", chats: [] } as const;
   expect(reduceChat(chat, action)).toBe(chat);
   expect(reduceRoot(root, action)).toBe(root);
   expect(reduceSession(session, action)).toBe(session);
 });
 
 test("a question's id may be any text, even __proto__", () => {
-  const chat: ChatState = { ...running([]), inputRequests: [{ id: "i" }] };
+  const chat = running([{ kind: "inputRequest", request: { id: "i" } }]);
   const answer = { state: "skipped" } as const;
   const next = reduceChat(chat, { type: "chat/inputAnswerChanged", requestId: "i", questionId: "__proto__", answer });
-  expect(Object.keys(next.inputRequests?.[0]?.answers ?? {})).toEqual(["__proto__"]);
+  expect(Object.keys(waitingRequests(next)[0]?.answers ?? {})).toEqual(["__proto__"]);
 });
 
 describe("same", () => {

@@ -1,6 +1,16 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { eventually } from "../eventually";
-import { AGENT, addSession, CHAT, MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
+import {
+  AGENT,
+  addSession,
+  CHAT,
+  MemoryStore,
+  readyStore,
+  SESSION,
+  sessionState,
+  startTurn,
+  summary,
+} from "./memory-store";
 import { fetchModule } from "./modules";
 import { open, press, type } from "./page";
 
@@ -72,8 +82,7 @@ describe("the chat without a conversation", () => {
   test("says that the agent is starting", () => {
     const store = readyStore();
     const agentProcess = { state: "starting" } as const;
-    const more = { lifecycle: "creating", activeClients: [], chats: [], agentProcess } as const;
-    store.session(SESSION).value = { summary: summary(SESSION), ...more };
+    store.session(SESSION).value = { ...sessionState(SESSION), lifecycle: "creating", agentProcess };
     expect(open(store, { kind: "chat" }).text()).toContain("Starting Eliza");
   });
 
@@ -317,12 +326,7 @@ describe("a conversation", () => {
 
   test("a conversation on screen is marked as read, once", async () => {
     const store = readyStore();
-    store.session(SESSION).value = {
-      summary: summary(SESSION, "", 1),
-      lifecycle: "ready",
-      activeClients: [],
-      chats: [],
-    };
+    store.session(SESSION).value = sessionState(SESSION, 1);
     const page = open(store, { kind: "chat" });
     await page.until(() =>
       expect(store.dispatched).toEqual([{ channel: SESSION, action: { type: "session/isReadChanged", isRead: true } }]),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CHAT, type MemoryStore, readyStore, SESSION, summary } from "./memory-store";
+import { CHAT, type MemoryStore, readyStore, SESSION, sessionState } from "./memory-store";
 import { open } from "./page";
 
 const kept = (uri: string, more: object = {}) => ({
@@ -92,12 +92,7 @@ describe("earlier conversations", () => {
 
   test("are offered in a conversation that has none of its own yet", async () => {
     const store = readyStore();
-    store.session(SESSION).value = {
-      summary: summary(SESSION, "", 1),
-      lifecycle: "ready",
-      activeClients: [],
-      chats: [],
-    };
+    store.session(SESSION).value = sessionState(SESSION, 1);
     store.chat(CHAT).value = { resource: CHAT, title: "", status: 1, modifiedAt: "", turns: [] };
     store.answer = () => Promise.resolve({ sessions: [kept("eliza:/old")] });
     const page = open(store, { kind: "chat" });

@@ -828,7 +828,7 @@ describe("trouble with the agent", () => {
   test.each([
     [{ agentProcess: { state: "failed", message: "exit code 1" } }, "Restart agent"],
     [{ agentProcess: { state: "stopped", message: "" } }, "Restart agent"],
-    [{ lifecycle: "creationFailed", creationError: { errorType: "X", message: "no" } }, "Try again"],
+    [{ lifecycle: "failed", creationError: { errorType: "X", message: "no" } }, "Try again"],
   ] as const)("is mended by a button", async (more, name) => {
     const { store, page } = trouble(more as Partial<SessionState>);
     store.answer = () => Promise.reject(new Error("it does not want to"));

@@ -55,7 +55,7 @@ test("a change whose text was too large to come along is named without counts", 
 function ended(...calls: Call[]): MemoryStore {
   const store = readyStore();
   const state = store.session(SESSION).value;
-  if (state) store.session(SESSION).value = { ...state, summary: { ...state.summary, workingDirectory: "file:///w" } };
+  if (state) store.session(SESSION).value = { ...state, workingDirectories: ["file:///w"] };
   startTurn(store, "t1", "Hi");
   for (const [number, call] of calls.entries())
     store.apply(CHAT, { type: "chat/responsePart", turnId: "t1", part: part(call, number) } as Action);

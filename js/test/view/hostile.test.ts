@@ -1,6 +1,7 @@
 /** Nothing an agent says can run, or load anything from outside, in whatever field it says it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { waitingRequests } from "../../src/state/chat-inputs";
 import type { Action, ResponsePart } from "../../src/state/types.gen";
 import { shortest } from "../growth";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
@@ -173,7 +174,7 @@ const FIELDS: Record<string, Field> = {
     store.apply(CHAT, {
       type: "chat/error",
       turnId: running(store),
-      error: { errorType: text, message: text, stack: text },
+      part: { kind: "error", error: { errorType: text, message: text, stack: text } },
     }),
   "stop reason": (store, text) =>
     store.apply(CHAT, { type: "chat/turnComplete", turnId: running(store), stopReason: text }),
@@ -216,7 +217,7 @@ const FIELDS: Record<string, Field> = {
     store.apply(CHAT, {
       type: "chat/inputRequested",
       request: {
-        id: `request ${store.chat(CHAT).peek()?.inputRequests?.length ?? 0}`,
+        id: `request ${waitingRequests(store.chat(CHAT).peek()).length}`,
         message: text,
         url: text,
         questions: [

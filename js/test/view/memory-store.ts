@@ -167,9 +167,17 @@ function update<T>(state: Signal<T | undefined>, reduce: (state: T) => T): void 
   if (state.peek() !== undefined) state.value = reduce(state.peek() as T);
 }
 
+const EPOCH = "1970-01-01T00:00:00.000Z";
+
 export function summary(resource: string, title = "", status = 33): SessionSummary {
   const provider = resource.split(":")[0] as string;
-  return { resource, provider, title, status, createdAt: 1, modifiedAt: 1 };
+  return { resource, provider, title, status, createdAt: EPOCH, modifiedAt: EPOCH };
+}
+
+/** The state of a ready session without chats of its own. */
+export function sessionState(resource: string, status = 33): SessionState {
+  const { provider, title } = summary(resource);
+  return { provider, title, status, lifecycle: "ready", activeClients: [], chats: [] };
 }
 
 /** A store with one ready session of Eliza and its empty chat. */
@@ -181,12 +189,12 @@ export function readyStore(): MemoryStore {
 }
 
 export function addSession(store: MemoryStore, resource: string): void {
-  store.session(resource).value = { summary: summary(resource), lifecycle: "ready", activeClients: [], chats: [] };
+  store.session(resource).value = sessionState(resource);
   store.chat(`${resource}/chat`).value = {
     resource: `${resource}/chat`,
     title: "",
     status: 1,
-    modifiedAt: "1970-01-01T00:00:00.000Z",
+    modifiedAt: EPOCH,
     turns: [],
   };
 }

@@ -168,7 +168,7 @@ describe("the agent of a tab that was never prompted", () => {
     ["runs", { lifecycle: "ready" }],
     ["starts", { agentProcess: { state: "starting" } }],
     ["ended", { agentProcess: { state: "stopped" } }],
-    ["failed", { lifecycle: "creationFailed" }],
+    ["failed", { lifecycle: "failed" }],
   ] as const)("is not asked for where it %s", (_, more) => {
     const { store, box } = asleep(more as Partial<SessionState>);
     type(box, "H");

@@ -95,7 +95,7 @@ describe("one turn below its cell", () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     const error = { errorType: "AgentDied", message: "Eliza ended (exit code 3).\nType %agents restart" };
-    store.apply(CHAT, { type: "chat/error", turnId: "t1", error });
+    store.apply(CHAT, { type: "chat/error", turnId: "t1", part: { kind: "error", error } });
     const page = open(store, WHAT);
     expect(page.find(".error-card").textContent).toContain("Type %agents restart");
   });
@@ -118,10 +118,15 @@ describe("one turn below its cell", () => {
     const store = readyStore();
     const message = { text: "Hi", origin: { kind: "user" } } as const;
     const startedAt = Date.now() - 125_000;
-    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t1", message, startedAt });
+    store.apply(CHAT, {
+      type: "chat/turnStarted",
+      turnId: "t1",
+      message,
+      startedAt: new Date(startedAt).toISOString(),
+    });
     const page = open(store, WHAT);
     expect(page.find(".status-line .elapsed").textContent).toMatch(/^2 min \d+ s$/);
-    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1", endedAt: startedAt + 3_725_000 });
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1", duration: 3_725_000 });
     await page.until(() => expect(page.find(".turn-end .elapsed").textContent).toEqual("1 h 2 min"));
     expect(open(store, { kind: "chat" }).find(".turn-end .elapsed").textContent).toEqual("1 h 2 min");
   });
@@ -133,7 +138,7 @@ describe("one turn below its cell", () => {
     const store = readyStore();
     store.ahead.value = ahead;
     const message = { text: "Hi", origin: { kind: "user" } } as const;
-    const startedAt = Date.now() + ahead - 125_000;
+    const startedAt = new Date(Date.now() + ahead - 125_000).toISOString();
     store.apply(CHAT, { type: "chat/turnStarted", turnId: "t1", message, startedAt });
     expect(open(store, WHAT).find(".status-line .elapsed").textContent).toMatch(/^2 min \d+ s$/);
     expect(open(store, { kind: "chat" }).find(".working .dim").textContent).toMatch(/^2 min \d+ s$/);
@@ -142,10 +147,11 @@ describe("one turn below its cell", () => {
   test("does not say how long it took where nobody saw it end, or it took no time", () => {
     const store = readyStore();
     const message = { text: "Hi", origin: { kind: "user" } } as const;
-    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t1", message, startedAt: 1000 });
-    store.apply(CHAT, { type: "chat/error", turnId: "t1", error: { errorType: "KernelEnded", message: "It ended." } });
-    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t2", message, startedAt: 2000 });
-    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t2", endedAt: 2900 });
+    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t1", message, startedAt: "1970-01-01T00:00:01.000Z" });
+    const error = { errorType: "KernelEnded", message: "It ended." };
+    store.apply(CHAT, { type: "chat/error", turnId: "t1", part: { kind: "error", error } });
+    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t2", message, startedAt: "1970-01-01T00:00:02.000Z" });
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t2", duration: 900 });
     expect(open(store, { kind: "chat" }).all(".elapsed")).toEqual([]);
   });
 });

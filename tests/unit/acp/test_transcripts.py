@@ -19,7 +19,6 @@ from agentnb.state import (
     MessageOrigin,
     RawResponsePart,
     SessionState,
-    SessionSummary,
     ToolCallResponsePart,
     decode,
     encode,
@@ -37,8 +36,7 @@ class Replay:
 
     def __init__(self) -> None:
         self.chat = empty_chat()
-        summary = SessionSummary(resource="x:/1", provider="x", title="", status=1, created_at=0, modified_at=0)
-        self.session = SessionState(summary=summary, lifecycle="ready", active_clients=(), chats=())
+        self.session = SessionState(provider="x", title="", status=1, lifecycle="ready", chats=())
         self.said = ""
         self.user: list[str] = []
         self.dropped: list[Any] = []

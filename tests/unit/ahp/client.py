@@ -12,8 +12,10 @@ from agentnb.ahp.uris import to_ahp
 from agentnb.api.session import Session
 
 PATIENCE = 60.0
-VERSIONS = ("0.5.0", "0.4.0")
+VERSIONS = ("1.0.0", "0.9.0")
 USER = {"kind": "user"}
+BEGAN = "2001-01-01T00:00:00.000Z"
+"""When a turn began, by a client's clock, which does not count."""
 
 
 class Failed(Exception):
@@ -99,7 +101,8 @@ class Client:
 
     def prompt(self, session: Session, text: str, turn_id: str) -> int:
         """Prompt the session."""
-        action = {"type": "chat/turnStarted", "turnId": turn_id, "message": {"text": text, "origin": USER}}
+        message = {"text": text, "origin": USER}
+        action = {"type": "chat/turnStarted", "turnId": turn_id, "startedAt": BEGAN, "message": message}
         return self.dispatch(chat_of(session), action)
 
     def hear(self, wanted: Any) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def test_a_token_in_the_address_is_as_good_as_one_in_a_header(server: Server) ->
     behind_proxy = f"{server.address}?token=of-jupyter&agentnb_token={server.token}"
     for url in (server.url, behind_proxy):
         client = Client(url, "wrong", headers={"Authorization": ""})
-        assert client.initialize("me")["protocolVersion"] == "0.5.0"
+        assert client.initialize("me")["protocolVersion"] == "1.0.0"
         client.close()
     with agentnb.connect(behind_proxy) as remote:
         assert remote.state == "connected"

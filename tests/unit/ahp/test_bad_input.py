@@ -339,7 +339,7 @@ def test_messages_made_at_random_break_nothing(
             name = str(number)
             chatty = connect(server.add_client(name, rights=["drive"]), "b", versions=newest)
     assert chatty.ask("ping", {}) == {}
-    assert good.snapshot(session_of(session))["summary"]["resource"] == session_of(session)
+    assert good.snapshot(session_of(session))["provider"] == "eliza"
     assert [record.getMessage() for record in caplog.records if record.name.startswith("agentnb.ahp")] == []
     for each in good.ask("listSessions", {})["items"][opened:]:
         good.ask("disposeSession", {"channel": each["resource"]})

@@ -17,7 +17,7 @@ from agentnb.host.channels import ROOT
 from agentnb.plugins.connect.remote.connecting import connect_host
 from agentnb.plugins.connect.remote.mirrored_host import REMOTE_HOST
 from agentnb.plugins.connect.remote.page_service import RemotePageService
-from agentnb.state import ChatState
+from agentnb.state import ChatState, waiting_requests
 from tests.unit.ahp.attached_page import AttachedPage
 from tests.unit.ahp.stranger import Stranger
 from tests.unit.ahp.test_connect import is_over, names, prompt, truth, waiting_call
@@ -48,21 +48,21 @@ def attach(server: Server) -> Iterator[Attach]:
         yield begin
 
 
-def told(chat: ChatState, version: str) -> str:
-    """What a version has of a chat, from 0.6 on with the times of its turns; not the time of its last change."""
-    value = state_to_ahp(chat, version)
+def told(chat: ChatState) -> str:
+    """What AHP has of a chat; not the time of its last change."""
+    value = state_to_ahp(chat)
     return json.dumps({name: item for name, item in value.items() if name != "modifiedAt"}, sort_keys=True)
 
 
-def is_the_truth(session: Session, version: str) -> Callable[[Any], bool]:
-    """Whether a chat is as the other host has it, as far as the version has that."""
-    return lambda state: told(state, version) == told(truth(session), version)
+def is_the_truth(session: Session) -> Callable[[Any], bool]:
+    """Whether a chat is as the other host has it, as far as AHP has that."""
+    return lambda state: told(state) == told(truth(session))
 
 
 @pytest.mark.parametrize("version", SPOKEN)
 def test_a_page_drives_a_conversation_of_another_host(session: Session, attach: Attach, version: str) -> None:
     """Text, an approval, a question, a cancelled turn, an error and a cut."""
-    (page, stranger), (uri, chat) = attach(version), names(session)
+    (page, stranger), (uri, chat) = attach("1.0.0"), names(session)
     page.follow(uri, chat)
     first = prompt(page, chat, "/say well met")
     page.until(chat, is_over(first))
@@ -75,7 +75,7 @@ def test_a_page_drives_a_conversation_of_another_host(session: Session, attach: 
     page.until(chat, is_over(second))
 
     third = prompt(page, chat, "/form")
-    (request,) = page.until(chat, lambda state: state.input_requests).input_requests
+    (request,) = waiting_requests(page.until(chat, waiting_requests))
     page.dispatch(chat, {"type": "chat/inputCompleted", "requestId": request.id, "response": "decline"})
     page.until(chat, is_over(third))
 
@@ -92,7 +92,7 @@ def test_a_page_drives_a_conversation_of_another_host(session: Session, attach: 
         ["complete", "cancelled", "error"],
         False,
     )
-    page.until(chat, is_the_truth(session, version))
+    page.until(chat, is_the_truth(session))
     assert page.refusals == []
 
 
@@ -106,12 +106,11 @@ def test_an_action_that_cannot_be_read_ends_the_mirror_with_the_reason(session: 
     assert link["message"] == "The other host sent an action without 'serverSeq'."
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "0.5.0"])
-def test_older_turns_of_another_host_are_mirrored(session: Session, attach: Attach, version: str) -> None:
-    """By a cursor, or by the turn that they come before."""
+def test_older_turns_of_another_host_are_mirrored(session: Session, attach: Attach) -> None:
+    """By a cursor, also after a cut."""
     for number in range(33):
         session.prompt(f"/say {number}").wait()
-    (page, stranger), (uri, chat) = attach(version), names(session)
+    (page, stranger), (uri, chat) = attach("1.0.0"), names(session)
     page.follow(uri, chat)
     first = page.until(chat, lambda state: state.turns).turns[0].id
     older = page.ask("fetchTurns", channel=chat, before=first, limit=50)["turns"]

@@ -9,15 +9,11 @@ from typing import Any
 import pytest
 
 from agentnb import Server, Session
-from agentnb.ahp.version_forms import CHANGES, Context, Question, read, tell
-from agentnb.ahp.versions import OWN_FORM, is_known_in
-from agentnb.errors import ProtocolError
-from tests.unit.ahp.client import USER, Client, Failed, chat_of, session_of
+from tests.unit.ahp.client import BEGAN, USER, Client, Failed, chat_of, session_of
 from tests.unit.ahp.later_mirror import is_time, reduce
 
 LATER = ("1.0.0", "0.9.0")
 ROOT_URI = "ahp-root://"
-QUESTION = {"id": "q", "message": "Which?", "questions": []}
 
 
 class Mirror(Client):
@@ -74,7 +70,7 @@ class Mirror(Client):
         """Prompt as a later version does, with a time of its own."""
         turn_id = str(uuid.uuid4())
         message = {"text": text, "origin": USER}
-        said = {"turnId": turn_id, "startedAt": "2001-01-01T00:00:00.000Z", "message": message}
+        said = {"turnId": turn_id, "startedAt": BEGAN, "message": message}
         self.dispatch(chat_of(session), {"type": "chat/turnStarted", **said})
         return turn_id
 
@@ -186,7 +182,7 @@ def test_a_replay_is_in_the_form_of_the_version_that_was_negotiated(server: Serv
     assert replay["type"] == "replay"
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "0.4.0"])
+@pytest.mark.parametrize("version", LATER)
 def test_who_comes_back_to_a_kernel_that_does_not_know_its_version_says_it_again(server: Server, version: str) -> None:
     """The kernel was restarted, say; on the same connection, as the protocol's own client does then."""
     client = Mirror(server.address, server.token)
@@ -273,116 +269,3 @@ def test_a_name_of_another_form_names_no_session(mirror: Mirror, uri: str) -> No
             mirror.ask(method, {"channel": uri, "provider": "eliza"})
         codes.append(failed.value.code)
     assert codes == [-32602, -32001]
-
-
-ERROR = {"errorType": "agent-died", "message": "It ended."}
-MESSAGE = {"text": "hi", "origin": USER}
-CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    (
-        "turn",
-        {
-            "id": "t",
-            "message": MESSAGE,
-            "responseParts": [],
-            "state": "error",
-            "error": ERROR,
-            "startedAt": 1000,
-            "endedAt": 3500,
-        },
-        {
-            "id": "t",
-            "message": MESSAGE,
-            "responseParts": [{"kind": "error", "error": ERROR}],
-            "state": "error",
-            "startedAt": "1970-01-01T00:00:01.000Z",
-            "duration": 2500,
-        },
-    ),
-    (
-        "chat/error",
-        {"turnId": "t", "error": ERROR, "endedAt": 1250},
-        {"turnId": "t", "part": {"kind": "error", "error": ERROR}, "duration": 250},
-    ),
-    ("chat/turnComplete", {"turnId": "t", "endedAt": 1000}, {"turnId": "t", "duration": 0}),
-    ("chat/turnStarted", {"turnId": "t", "startedAt": 9999}, {"turnId": "t", "startedAt": "1970-01-01T00:00:09.999Z"}),
-    (
-        "customization",
-        {"type": "plugin", "enabled": False},
-        {"type": "plugin", "enablement": [{"kind": "session", "enabled": False}]},
-    ),
-    ("customization", {"type": "mcpServer", "enabled": True}, {"type": "mcpServer"}),
-    ("customization", {"type": "directory", "enabled": False}, {"type": "directory", "enabled": False}),
-    ("terminal", {"exitCode": 0}, {"lifecycle": {"status": "exited", "exitCode": 0}}),
-    ("terminal", {}, {"lifecycle": {"status": "running"}}),
-    ("chat", {"turns": [], "workingDirectory": "file:///a"}, {"turns": [], "workingDirectories": ["file:///a"]}),
-    (
-        "session",
-        {
-            "summary": {
-                "resource": "x:/1",
-                "provider": "x",
-                "title": "Fit",
-                "status": 1,
-                "createdAt": 0,
-                "modifiedAt": 0,
-            },
-            "lifecycle": "creationFailed",
-        },
-        {"provider": "x", "title": "Fit", "status": 1, "lifecycle": "failed"},
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("kind", "ours", "theirs"), CASES, ids=[f"{kind} {at}" for at, (kind, _, _) in enumerate(CASES)]
-)
-def test_each_form_is_told_and_read_again(kind: str, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
-    """Nothing is lost on the way; up to 0.5 it stays as it is."""
-    context = Context(began=lambda _turn_id: 1000, resource="x:/1")
-    told = tell(kind, json.loads(json.dumps(ours)), "1.0.0", context)
-    assert told == theirs
-    assert read(kind, told, "1.0.0", context) == ours
-    assert tell(kind, json.loads(json.dumps(ours)), OWN_FORM, context) == ours
-
-
-@pytest.mark.parametrize(("ended", "lifecycle"), [(None, {"status": "running"}), ({}, {"status": "exited"})])
-def test_a_terminal_that_was_killed_has_ended_without_a_code(ended: Any, lifecycle: dict[str, Any]) -> None:
-    """Its state has neither a code nor a word for that."""
-    assert tell("terminal", {}, "1.0.0", Context(exit_of=lambda _uri: ended)) == {"lifecycle": lifecycle}
-
-
-def test_a_question_stands_where_it_was_asked_and_is_read_while_it_waits() -> None:
-    """One that is answered is in the answer only."""
-    done, open_ = (
-        {"kind": "inputRequest", "request": QUESTION, "response": "decline"},
-        {"kind": "inputRequest", "request": {**QUESTION, "id": "r"}},
-    )
-    context = Context(questions=lambda _turn_id: (Question(0, done), Question(1, open_)))
-    text = {"kind": "markdown", "id": "p1", "content": "a"}
-    chat = {
-        "turns": [],
-        "activeTurn": {"id": "t", "startedAt": 0, "responseParts": [text]},
-        "inputRequests": [open_["request"]],
-    }
-    told = tell("chat", json.loads(json.dumps(chat)), "1.0.0", context)
-    assert [told["activeTurn"]["responseParts"], "inputRequests" in told] == [[done, text, open_], False]
-    assert read("chat", told, "1.0.0", context) == chat
-
-
-@pytest.mark.parametrize(
-    "told", [{}, {"turns": [{"responseParts": 1}]}, {"activeTurn": {"startedAt": "soon"}, "turns": []}]
-)
-def test_what_a_host_sends_in_another_form_is_an_error_that_says_so(told: dict[str, Any]) -> None:
-    """Never one of Python's own."""
-    kind = "session" if not told else "chat"
-    if kind == "session":
-        told = {"lifecycle": "ready", "customizations": [1, {"type": "plugin", "enablement": 3}]}
-    with pytest.raises(ProtocolError):
-        read(kind, told, "1.0.0")
-
-
-def test_no_version_is_told_of_actions_that_it_does_not_have() -> None:
-    """Neither of later ones nor of those that are gone."""
-    known = [is_known_in(name, "1.0.0") for name in ("session/modelChanged", "chat/turnsLoaded", "canvas/stateChanged")]
-    assert known == [False, True, True]
-    assert [change.since for change in CHANGES] == sorted(change.since for change in CHANGES)

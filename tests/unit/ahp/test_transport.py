@@ -55,7 +55,7 @@ def test_with_a_certificate_it_serves_over_tls_to_those_who_trust_it(certificate
     with agentnb.serve(certificate=cert, key=key) as server:
         assert server.address.startswith("wss://127.0.0.1:")
         trusting = ssl.create_default_context(cafile=cert)
-        assert asyncio.run(initialized(server.address, server.token, trusting))["protocolVersion"] == "0.5.0"
+        assert asyncio.run(initialized(server.address, server.token, trusting))["protocolVersion"] == "1.0.0"
         with agentnb.connect(server.url, certificate=cert) as remote:
             assert remote.state == "connected"
         with pytest.raises(HostUnavailable, match="certificate"):

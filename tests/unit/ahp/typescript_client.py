@@ -97,22 +97,26 @@ def run_node(*command: Path) -> None:
     assert made.returncode == 0, made.stderr
 
 
-def settled(value: Any) -> str:
+def settled(value: Any, *without: str) -> str:
     """JSON without what a client's own clock says, and without what is absent."""
 
     def keep(value: Any) -> Any:
         if isinstance(value, dict):
-            return {name: keep(item) for name, item in value.items() if name not in TIMES and item is not None}
+            return {
+                name: keep(item) for name, item in value.items() if name not in {*TIMES, *without} and item is not None
+            }
         return [keep(item) for item in value] if isinstance(value, list) else value
 
     return json.dumps(keep(value), sort_keys=True, ensure_ascii=False)
 
 
-def states(peer: Peer, host: Client, *uris: str) -> tuple[dict[str, str], dict[str, str]]:
+def states(
+    peer: Peer, host: Client, *uris: str, without: tuple[str, ...] = ()
+) -> tuple[dict[str, str], dict[str, str]]:
     """What the client's mirror has, and what the host has, both as text, once nothing more happens."""
     truth: dict[str, str] = {}
     mirrored: dict[str, str] = {}
-    while truth != (truth := {uri: settled(host.snapshot(uri)) for uri in uris}):
+    while truth != (truth := {uri: settled(host.snapshot(uri), *without) for uri in uris}):
         peer.do("request", method="ping", params={"channel": "ahp-root://"})  # answered after all that happened before
-        mirrored = {uri: settled(peer.do("state", uri=uri)) for uri in uris}
+        mirrored = {uri: settled(peer.do("state", uri=uri), *without) for uri in uris}
     return mirrored, truth

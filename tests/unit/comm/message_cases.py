@@ -14,7 +14,7 @@ from agentnb.agent.catalog import find
 from agentnb.comm.service import Service
 from agentnb.errors import AgentStartFailed
 from agentnb.host import Host
-from agentnb.host.changes.records import Item, TurnRecord
+from agentnb.host.changes.records import Item, TurnChangeRecord
 from agentnb.host.host import ROOT
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin, SimpleMessageAttachment
 from agentnb.state.versions import WINDOW
@@ -84,7 +84,7 @@ class Kernel:
         conversation = self.host.open(find("eliza"), cwd=Path.cwd(), tab_id=TAB)
         if changed:
             cell = Item(id="cell:c1", kind="cell", name="In [3]", status="changed", before="1 + 1", after="1 + 2")
-            record = conversation.changes.record.with_turn(TurnRecord(turn_id="t", items=(cell,)))
+            record = conversation.changes.record.with_turn(TurnChangeRecord(turn_id="t", items=(cell,)))
             run(conversation.changes.save(record))
         if log is not None or large or changed:
             message = replace(HELLO, attachments=(LARGE,)) if large else HELLO

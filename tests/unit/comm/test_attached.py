@@ -190,7 +190,7 @@ def test_an_action_that_comes_twice_is_done_once_and_not_refused() -> None:
         (False, None),
         (True, True),
     ]
-    assert conversation.session.state.summary.title == "another's"
+    assert conversation.session.state.title == "another's"
 
 
 def test_a_refused_action_that_comes_twice_is_refused_twice() -> None:

@@ -133,7 +133,7 @@ def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page,
     spec = replace(custom(["no-such-agent"], name="missing"), install="npm install missing")
     missing = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
     assert page.ask("openSession", {"channel": missing.session.uri})["result"] == {}
-    until(page.host, Session(missing), lambda: missing.session.state.lifecycle == "creationFailed")
+    until(page.host, Session(missing), lambda: missing.session.state.lifecycle == "failed")
     error = missing.session.state.creation_error
     assert error is not None
     assert "npm install missing" in error.message
@@ -149,7 +149,7 @@ def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conver
     assert process.fork is True
     result = page.ask("forkSession", {"channel": conversation.chat.uri})["result"]
     copy = page.host.find(result["channel"])
-    assert (result["chat"], copy.session.state.summary.title) == (copy.chat.uri, "/say my cat (copy)")
+    assert (result["chat"], copy.session.state.title) == (copy.chat.uri, "/say my cat (copy)")
     assert copy.chat.state.turns == conversation.chat.state.turns
     assert copy.session_id not in (None, conversation.session_id)
 

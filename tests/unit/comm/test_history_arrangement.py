@@ -10,7 +10,7 @@ import pytest
 from agentnb.api.history import change_kept, list_sessions
 from agentnb.api.this_log import shell_log
 from agentnb.host.host import Host
-from agentnb.state import ChatError, ChatTurnStarted, ErrorInfo, Message
+from agentnb.state import ChatError, ChatTurnStarted, ErrorInfo, ErrorResponsePart, Message
 from tests.unit.comm.test_history_requests import USER, MakeHost, kernel, page_of, talk, uris
 from tests.unit.comm.test_service import Page
 
@@ -50,9 +50,9 @@ def test_a_renamed_session_has_its_title_wherever_it_is_opened(kernel: MakeHost,
     assert (titles(page), titles(page, search="resid")) == (["Residuals"], ["Residuals"])
     page.ask("resumeSession", {"channel": uri})
     conversation = host.conversations[uri]
-    assert conversation.session.state.summary.title == "Residuals"
+    assert conversation.session.state.title == "Residuals"
     page.ask("updateSession", {"channel": uri, "title": "Fit"})
-    assert (conversation.session.state.summary.title, titles(page)) == ("Fit", ["Fit"])
+    assert (conversation.session.state.title, titles(page)) == ("Fit", ["Fit"])
 
 
 def test_a_session_of_another_kernel_is_pinned_and_archived_but_not_renamed(kernel: MakeHost, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_the_list_is_narrowed_by_what_sessions_do(kernel: MakeHost, tmp_path: Pa
     for conversation in (running, failed):
         host.loop.call(conversation.dispatch, started)
     error = ErrorInfo(error_type="AgentDied", message="It stopped.")
-    host.loop.call(failed.dispatch, ChatError(turn_id="t1", error=error, stop_reason="error"))
+    host.loop.call(failed.dispatch, ChatError(turn_id="t1", part=ErrorResponsePart(error=error), stop_reason="error"))
     page = page_of(host)
     states = ("running", "failed", "needs-you")
     assert [titles(page, state=state) for state in states] == [["runs"], ["failed"], []]
@@ -128,7 +128,7 @@ def test_a_duplicate_has_what_was_said_and_goes_its_own_way(kernel: MakeHost, tm
     page.ask("resumeSession", {"channel": copy})
     opened = host.conversations[copy]
     assert [turn.message.text for turn in opened.chat.state.turns] == [prompt for prompt, _ in turns]
-    assert (opened.chat.state.resource, opened.session.state.summary.resource) == (f"{copy}/chat", copy)
+    assert (opened.chat.state.resource, opened.session.uri) == (f"{copy}/chat", copy)
     host.loop.call(opened.dispatch, ChatTurnStarted(turn_id="t9", message=Message(text="c", origin=USER)))
     assert host.conversations[uri].chat.state.active_turn is None
     host.close()

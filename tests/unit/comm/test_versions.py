@@ -81,7 +81,7 @@ def test_an_older_page_gets_the_state_instead_of_an_action_that_it_does_not_know
     host.loop.call(lambda: conversation.dispatch(SessionTitleChanged(title="Newer", time=1)))
     flush = talk.hear()["params"]
     (snapshot,) = (each for each in flush["snapshots"] if each["resource"] == uri)
-    assert (flush["envelopes"], snapshot["resource"], snapshot["state"]["summary"]["title"]) == ([], uri, "Newer")
+    assert (flush["envelopes"], snapshot["resource"], snapshot["state"]["title"]) == ([], uri, "Newer")
     assert snapshot["fromSeq"] == conversation.session.index
 
 

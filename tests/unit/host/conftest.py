@@ -87,6 +87,11 @@ def hosted(host: Host, session: Session) -> Conversation:
     return host.loop.call(host.find, session.chat.resource)
 
 
+def uri_of(session: Session) -> str:
+    """The channel of *session*, as the host calls it."""
+    return session.chat.resource.removesuffix("/chat")
+
+
 def agent_idle(session: Session) -> bool:
     """Whether the agent owes no answer, also to a prompt that was cancelled."""
     return session.health().silent is None

@@ -24,7 +24,7 @@ from agentnb.state import (
 )
 from agentnb.testing import Events
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import CLIENT, SOON, Open, agent_idle, hosted, inputs, until
+from tests.unit.host.conftest import CLIENT, SOON, Open, agent_idle, hosted, inputs, until, uri_of
 
 
 @pytest.fixture(autouse=True)
@@ -164,7 +164,7 @@ def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
     host.loop.call(
         host.listen, lambda _, envelope: refused.put(envelope.rejection_reason) if envelope.rejection_reason else None
     )
-    host.loop.call(carry_out, host, session.state.summary.resource, CHOICES[step], CLIENT)
+    host.loop.call(carry_out, host, uri_of(session), CHOICES[step], CLIENT)
     assert said.format(step) in refused.get(timeout=PATIENCE)
     assert session.state.modes is not None
     assert session.state.modes.current_mode_id == "a"

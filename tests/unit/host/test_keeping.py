@@ -19,7 +19,7 @@ from agentnb.host.kept_sessions import deleted, forked, listed, logged_out, open
 from agentnb.host.session_options import Configuration
 from agentnb.log.store import LogStore
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open, configuration, hosted
+from tests.unit.host.conftest import Open, configuration, hosted, uri_of
 
 Kept = Callable[..., Configuration]
 
@@ -126,7 +126,7 @@ def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
     host.close()
     store = LogStore(tmp_path / "log.db", "another")
     assert {(record.title, record.turns) for record in store.sessions()} == {("/say one", 1), ("The other", 2)}
-    stored = store.load(second.state.summary.resource)
+    stored = store.load(uri_of(second))
     assert [turn.message.text for turn in stored.chat.turns] == ["/say one", "/say two"]
     store.close()
 
@@ -156,7 +156,7 @@ def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
     session = open_session("keeps", *able)
     with pytest.raises(error, match=said):
         session.fork()
-    assert list(host.conversations) == [session.state.summary.resource]
+    assert list(host.conversations) == [uri_of(session)]
     assert session.prompt("tell").wait(PATIENCE, check=False).stop_reason == "end_turn"
     assert session.health().tabs == 1
 
@@ -220,7 +220,7 @@ def test_an_agent_that_dies_at_one_of_these_is_told_with_its_last_words(
     }[step]
     with pytest.raises(AgentError, match=f"stopped unexpectedly \\(exit code 9\\)(.|\n)*could not go on at {step}"):
         run(host, work())
-    assert list(host.conversations) == [session.state.summary.resource]
+    assert list(host.conversations) == [uri_of(session)]
 
 
 def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path: Path) -> None:

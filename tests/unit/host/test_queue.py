@@ -22,7 +22,7 @@ from agentnb.state import (
     XModeChanged,
 )
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import CLIENT, Open, agent_idle, hosted, until
+from tests.unit.host.conftest import CLIENT, Open, agent_idle, hosted, until, uri_of
 from tests.unit.running import run
 
 USER = MessageOrigin(kind="user")
@@ -138,7 +138,7 @@ def test_silence_is_said_and_ends_with_the_next_word_or_turn(host: Host, open_se
 
 
 def activity(session: Session) -> str | None:
-    return session.state.summary.activity
+    return session.state.activity
 
 
 def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_session: Open) -> None:
@@ -163,7 +163,7 @@ def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_se
     session.prompt("go").wait(PATIENCE)
     session.set_mode("code")
     session.set_option("brave", value=True)
-    uri = session.state.summary.resource
+    uri = uri_of(session)
     host.loop.call(carry_out, host, uri, XConfigOptionChosen(config_id="effort", value="high"), CLIENT)
 
     def chosen() -> list[object]:
@@ -176,7 +176,7 @@ def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_se
     state = session.state
     assert state.modes is not None
     assert state.modes.current_mode_id == "code"
-    assert ([command.name for command in state.commands or ()], state.summary.title) == (["web"], "A name")
+    assert ([command.name for command in state.commands or ()], state.title) == (["web"], "A name")
     assert state.context_usage is not None
     assert state.context_usage.cost is not None
     assert (state.context_usage.used, state.context_usage.cost.amount) == (53000, 0.045)

@@ -33,7 +33,7 @@ from agentnb.state import (
 )
 from tests.conftest import ROOT
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import CLIENT
+from tests.unit.host.conftest import CLIENT, uri_of
 
 OTHER_KERNEL = """
 import sys
@@ -175,7 +175,7 @@ def test_a_flush_waits_for_what_came_while_a_batch_was_being_written(
         host.loop.call(rename, "three")
         other.execute("ROLLBACK")
         assert flushed.result(PATIENCE)
-    assert LogStore(log, "another").load(uri).session.summary.title in {"two", "three"}
+    assert LogStore(log, "another").load(uri).session.title in {"two", "three"}
 
 
 def test_it_is_prompted_on_and_the_next_kernel_finds_both(kernel: Callable[[], Host], tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_closed_session_can_be_opened_again(kernel: Callable[[], Host], tmp_pa
 
 def close_tab(host: Host, session: Session) -> None:
     """Close the tab as the chat does: at first it can be undone."""
-    host.loop.call(carry_out, host, session.state.summary.resource, SessionIsArchivedChanged(is_archived=True), CLIENT)
+    host.loop.call(carry_out, host, uri_of(session), SessionIsArchivedChanged(is_archived=True), CLIENT)
 
 
 def test_session_closed_in_the_chat_when_opened_again_is_shown(kernel: Callable[[], Host], tmp_path: Path) -> None:
@@ -281,10 +281,10 @@ def test_session_closed_in_the_chat_when_opened_again_is_shown(kernel: Callable[
     close_tab(host, session)
     session.close()
     again = take_up(host, session.tab_id)
-    assert again.state.summary.status & SessionStatus.IS_ARCHIVED == 0
+    assert again.state.status & SessionStatus.IS_ARCHIVED == 0
     close_tab(host, again)
     host.close()
-    assert take_up(kernel(), session.tab_id).state.summary.status & SessionStatus.IS_ARCHIVED == 0
+    assert take_up(kernel(), session.tab_id).state.status & SessionStatus.IS_ARCHIVED == 0
 
 
 def test_session_opened_again_before_its_tab_has_closed_stays_open(kernel: Callable[[], Host], tmp_path: Path) -> None:
@@ -294,9 +294,9 @@ def test_session_opened_again_before_its_tab_has_closed_stays_open(kernel: Calla
     session.prompt("/say x").wait(PATIENCE)
     close_tab(host, session)
     again = take_up(host, session.tab_id)
-    assert (again.state is session.state, again.state.summary.status & SessionStatus.IS_ARCHIVED) == (True, 0)
+    assert (again.state is session.state, again.state.status & SessionStatus.IS_ARCHIVED) == (True, 0)
     close_tab(host, again)  # closes it anew, and not twice
-    host.loop.call(carry_out, host, again.state.summary.resource, SessionIsArchivedChanged(is_archived=False), CLIENT)
+    host.loop.call(carry_out, host, uri_of(again), SessionIsArchivedChanged(is_archived=False), CLIENT)
     assert again.prompt("/say y").wait(PATIENCE).text == "y"
 
 
@@ -308,7 +308,7 @@ def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(
     session = begin(first, tmp_path / "work")
     session.prompt("/say x").wait(PATIENCE)
     first.close()
-    before = LogStore(log, "x").load(session.state.summary.resource)
+    before = LogStore(log, "x").load(uri_of(session))
     (tmp_path / "work").rename(tmp_path / "elsewhere")
     host = kernel()
     reading = take_up(host, session.tab_id)
@@ -321,7 +321,7 @@ def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(
         with pytest.raises(SessionError, match="is gone"):
             go_on()
     recorder_of(host)
-    assert LogStore(log, "x").load(session.state.summary.resource) == before
+    assert LogStore(log, "x").load(uri_of(session)) == before
     (tmp_path / "elsewhere").rename(tmp_path / "work")
     again = take_up(host, session.tab_id)
     assert (again.read_only, reading.closed) == (None, True)
@@ -397,7 +397,7 @@ def test_a_claim_that_cannot_be_opened_is_given_back(log: Path, kernel: Callable
         take_up(host, session.tab_id)
     store = LogStore(log, "another")
     assert not store.held(store.sessions())
-    assert store.claim(session.state.summary.resource)
+    assert store.claim(uri_of(session))
 
 
 def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(

@@ -13,6 +13,7 @@ from agentnb.api.session import Session
 from agentnb.clock import now_ms
 from agentnb.host import Host
 from agentnb.policy.situation import Mode
+from agentnb.state.change import milliseconds
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import SOON
 
@@ -56,8 +57,9 @@ def test_a_turn_says_when_it_began_and_when_it_ended(host: Host, tmp_path: Path,
         next(iter(turn))
         running = session.chat.active_turn
         assert running is not None
-        assert before <= (running.started_at or 0) <= now_ms()
+        assert before <= milliseconds(running.started_at or "") <= now_ms()
         turn.cancel()
     turn.wait(PATIENCE, check=False)
     ended = session.chat.turns[-1]
-    assert before <= (ended.started_at or 0) <= (ended.ended_at or 0) <= now_ms()
+    began = milliseconds(ended.started_at or "")
+    assert before <= began <= began + (ended.duration or 0) <= now_ms()

@@ -11,6 +11,7 @@ from agentnb.ipython.markdown import harmless, harmless_line
 from agentnb.ipython.transcript import transcript
 from agentnb.state import (
     ErrorInfo,
+    ErrorResponsePart,
     Message,
     MessageOrigin,
     PlanEntry,
@@ -56,8 +57,8 @@ def turn(attack: str) -> tuple[Turn, tuple[TerminalView, ...]]:
         PlanResponsePart(id="p3", entries=(PlanEntry(content=attack, status=attack, priority=attack),)),
     )
     message = Message(text=attack, origin=MessageOrigin(kind="user"))
-    error = ErrorInfo(error_type=attack, message=attack)
-    ended = Turn(id="t", message=message, response_parts=parts, state="error", stop_reason=attack, error=error)
+    error = ErrorResponsePart(error=ErrorInfo(error_type=attack, message=attack))
+    ended = Turn(id="t", message=message, response_parts=(*parts, error), state="error", stop_reason=attack)
     return ended, (TerminalView(id="x", command=attack, output=attack, exited=True),)
 
 

@@ -16,6 +16,7 @@ from agentnb.state import (
     ConfirmationOption,
     ContentResponsePart,
     ErrorInfo,
+    ErrorResponsePart,
     MarkdownResponsePart,
     Message,
     MessageOrigin,
@@ -49,9 +50,13 @@ PIXEL = "iVBORw0KGgo="
 
 def turn(*parts: Any, **more: Any) -> Turn:
     """A finished turn of *parts*."""
-    return Turn(
-        id="t", message=MESSAGE, response_parts=Parts(parts), **{"state": "complete", "stop_reason": "end_turn", **more}
-    )
+    fields = {"response_parts": Parts(parts), "state": "complete", "stop_reason": "end_turn", **more}
+    return Turn(id="t", message=MESSAGE, **fields)
+
+
+def failure(message: str) -> ErrorResponsePart:
+    """The last part of a turn that failed."""
+    return ErrorResponsePart(error=ErrorInfo(error_type="x", message=message))
 
 
 def text(content: str) -> MarkdownResponsePart:
@@ -160,7 +165,7 @@ def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
         ({"stop_reason": "refusal"}, "**The agent refused to continue.**"),
         ({"stop_reason": "new<b>"}, "**The turn ended: newb.**"),
         (
-            {"state": "error", "error": ErrorInfo(error_type="x", message="It <b>died</b>.")},
+            {"state": "error", "response_parts": Parts([failure("It <b>died</b>.")])},
             "**Error.** It &lt;b>died&lt;/b>.",
         ),
         ({"usage": UsageInfo(input_tokens=1200, output_tokens=3)}, "*Tokens: 1,200 in, 3 out*"),
@@ -213,9 +218,9 @@ def test_whatever_an_agent_writes_anywhere_its_record_is_harmless(one: str, two:
         PlanResponsePart(id="p3", entries=(PlanEntry(content=one, status=two),)),
         RawResponsePart(id="p4", name=two, payload={one: two}),
         text(two),
+        failure(two),
         state="error",
         stop_reason=one,
-        error=ErrorInfo(error_type="x", message=two),
     )
     terminal = TerminalView(id="x", command=one, output=two, signal=one)
     check(transcript(made, terminals=[terminal]))

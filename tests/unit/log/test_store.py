@@ -33,7 +33,6 @@ from agentnb.state import (
     Message,
     MessageOrigin,
     SessionState,
-    SessionSummary,
     SessionTitleChanged,
     encode,
     reduce_chat,
@@ -45,7 +44,9 @@ from tests.unit.log.streaming_kernel import TAB
 URI = f"eliza:/{TAB}"
 CHAT = f"{URI}/chat"
 SESSION = SessionState(
-    summary=SessionSummary(resource=URI, provider="eliza", title="T", status=1, created_at=1, modified_at=1),
+    provider="eliza",
+    title="T",
+    status=1,
     lifecycle="ready",
     active_clients=(),
     chats=(),

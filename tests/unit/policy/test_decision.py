@@ -7,7 +7,7 @@ import pytest
 from agentnb.comm.notebook import Notebook
 from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.host.permissions.cards import belongs, warned
-from agentnb.host.permissions.grants import Grants, Question
+from agentnb.host.permissions.grants import PendingPermission, SessionGrants
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
@@ -108,9 +108,9 @@ def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
 
 async def test_what_an_agent_asked_for_itself_covers_code_once() -> None:
     """The same code again adds up, and asks again."""
-    grants, held = Grants(lambda _rule: False), Situation(agent="a")
+    grants, held = SessionGrants(lambda _rule: False), Situation(agent="a")
     asked = asked_request(call(raw_input={"code": "x += 1"}), "run_code", "/w", kernel=True)
-    grants.approve(Question("t", "c", asked, judge(asked, held), (), {}), by_user=True)
+    grants.approve(PendingPermission("t", "c", asked, judge(asked, held), (), {}), by_user=True)
     request = PolicyRequest(kind="kernel", title="Run code", command="x += 1")
     assert [grants.cover(request, judge(request, held)) for _ in range(2)] == [True, False]
 

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentnb.state import decode_action, to_json
-from agentnb.testing import CASE_TIME
+from agentnb.testing import CASE_TIME, run_reducer_case, skip_reason
+from tests.unit.state.ahp_cases import ahp_cases
 from tests.unit.state.strategies import actions
 from tests.unit.state.test_laws import CHANNELS, kinds
 from tests.vitest import needs_node, run_vitest
@@ -48,4 +49,7 @@ def test_typescript_comes_to_the_same_states(tmp_path: Path) -> None:
     for channel in CHANNELS:
         write_cases(tmp_path, channel)
     assert len(list(tmp_path.iterdir())) > EXAMPLES
+    for name, case in ahp_cases().items():
+        if skip_reason(case) is None:
+            (tmp_path / f"ahp-{name}.json").write_text(json.dumps({**case, "expected": run_reducer_case(case)}))
     run_vitest("test/state/cases.test.ts", AGENTNB_CASES=str(tmp_path))

@@ -22,7 +22,6 @@ from agentnb.state import (
     ReasoningResponsePart,
     RootState,
     SessionState,
-    SessionSummary,
     TerminalState,
     UserMessageResponsePart,
     XTerminalData,
@@ -54,13 +53,12 @@ RUNNING = ChatState(
     turns=(),
     active_turn=ActiveTurn(id="1", message=HELLO, response_parts=()),
 )
-SUMMARY = SessionSummary(resource="1", provider="eliza", title="", status=1, created_at=0, modified_at=0)
 CHANNELS: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
     "root": (reduce_root, RootState(agents=())),
-    "session": (reduce_session, SessionState(summary=SUMMARY, lifecycle="creating", chats=())),
+    "session": (reduce_session, SessionState(provider="eliza", title="", status=1, lifecycle="creating", chats=())),
     "chat": (reduce_chat, CHAT),
     "running chat": (reduce_chat, RUNNING),
-    "terminal": (reduce_terminal, TerminalState(title="", content=(), claim={})),
+    "terminal": (reduce_terminal, TerminalState(title="", content=(), lifecycle={}, claim={})),
     "changeset": (reduce_changeset, ChangesetState(status="computing", files=())),
 }
 channels = pytest.mark.parametrize("channel", CHANNELS)

@@ -50,7 +50,6 @@ def customizations(chain: Sequence[Any], folder: Path) -> Iterator[dict[str, Any
             "id": f"component:{number}",
             "uri": f"agentnb-component:/{number}",
             "name": each.name,
-            "enabled": True,
             "load": {"kind": "loaded"},
             "children": [],
             "_meta": {"agentnb": about},

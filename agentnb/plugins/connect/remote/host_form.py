@@ -1,23 +1,22 @@
-"""The form that another host speaks: what it sends is read into ours, and what pages want is told in its own.
+"""What another host sends, made ready for our states, and what pages want, as the host is to be told it.
 
-Another kernel of ours sends our own states and actions; any other host those of the version that was negotiated.
+Another kernel of ours sends our own states and actions; any other host what the Agent Host Protocol has.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from agentnb.ahp import commands as c
 from agentnb.ahp.projection import action_to_ahp
-from agentnb.ahp.version_forms import Context, read
-from agentnb.ahp.versions import OWN_FORM, SPOKEN, is_since
+from agentnb.ahp.versions import SPOKEN
 from agentnb.clock import now_ms
 from agentnb.errors import ProtocolError
 from agentnb.host.intents import Rejected
 from agentnb.state import ChatToolCallConfirmed, ChatTurnCancelled, ChatTurnStarted, to_json
+from agentnb.state.change import iso_time, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,15 +27,10 @@ if TYPE_CHECKING:
 class HostForm:
     """What another host speaks. Ours, until it has said more."""
 
-    def __init__(self, began: Callable[[str], int | None]) -> None:
+    def __init__(self, began: Callable[[str], str | None]) -> None:
         self.is_ours = True
-        self.version = OWN_FORM
+        self.version = SPOKEN[0]
         self._began = began
-
-    @property
-    def has_cursors(self) -> bool:
-        """Whether older turns come as an action, by a cursor that stands in the chat's state."""
-        return not self.is_ours and is_since(self.version, "0.5.1")
 
     def take(self, introduction: dict[str, Any]) -> None:
         """Take in the answer to ``initialize``; that to ``reconnect`` changes nothing."""
@@ -47,35 +41,49 @@ class HostForm:
             raise ProtocolError(f"The other host chose version {version[:100]!r}, which was not offered.")
         about = introduction.get("_meta")
         self.is_ours = isinstance(about, dict) and about.get(c.OURS) == c.IS_OURS[c.OURS]
-        self.version = OWN_FORM if self.is_ours else version
+        self.version = version
 
-    def read(self, kind: str, told: Any, resource: str = "") -> Any:
-        """What the host sent, in our form; see `version_forms.NESTED` for the kinds."""
-        if self.is_ours or not isinstance(told, dict):
-            return told
-        copy = msgspec.json.decode(msgspec.json.encode(told))
-        return read(kind, copy, self.version, Context(began=self._began, resource=resource))
+    def read(self, value: Any) -> Any:
+        """A state, an action or a list of turns that the host sent."""
+        return value if self.is_ours else _readable(value)
 
     def tell(self, action: Action) -> dict[str, Any]:
         """An action of a page, as the host is to be told it."""
         if self.is_ours:
-            told: dict[str, Any] = to_json(action)
-            return told
-        found = action_to_ahp(_complete(action), self.version, Context(began=self._began))
-        if found is None:
+            own: dict[str, Any] = to_json(action)
+            return own
+        known = action_to_ahp(self._complete(action))
+        if known is None:
             raise Rejected("The other host does not know that: it belongs to conversations of agentnb.")
-        return dict(found)
+        return dict(known)
+
+    def _complete(self, action: Action) -> Action:
+        """*action* with what AHP requires and our pages leave to the host."""
+        match action:
+            case ChatTurnStarted():
+                return replace(action, started_at=iso_time(now_ms()))
+            case ChatTurnCancelled(turn_id=turn_id):
+                began = self._began(turn_id)
+                return replace(action, duration=0 if began is None else max(0, now_ms() - milliseconds(began)))
+            case ChatToolCallConfirmed(approved=True, confirmed=None):
+                return replace(action, confirmed="user-action")
+            case ChatToolCallConfirmed(approved=False, reason=None):
+                return replace(action, reason="denied")
+        return action
 
 
-def _complete(action: Action) -> Action:
-    """*action* with what AHP requires and our pages leave to the host."""
-    match action:
-        case ChatTurnStarted():
-            return replace(action, started_at=now_ms())
-        case ChatTurnCancelled():
-            return replace(action, ended_at=now_ms())
-        case ChatToolCallConfirmed(approved=True, confirmed=None):
-            return replace(action, confirmed="user-action")
-        case ChatToolCallConfirmed(approved=False, reason=None):
-            return replace(action, reason="denied")
-    return action
+def _readable(value: Any) -> Any:
+    """The value with its tool calls as our states have them: one that waits for a login runs, and input is text."""
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    value = {name: _readable(item) for name, item in value.items()}
+    if "toolCallId" in value:
+        if value.get("status") == "auth-required":
+            value["status"] = "running"
+        if isinstance(value.get("toolInput"), dict):
+            value["toolInput"] = value["toolInput"].get("uri")
+        if value.get("type") == "chat/toolCallDelta":
+            value.setdefault("content", "")
+    return value

@@ -154,10 +154,10 @@ class MirroredHost:
     async def _mirror(self, session: str) -> None:
         theirs = self.names.theirs(session)
         told = await self.client.request("subscribe", {"channel": theirs})
-        state = decode(SessionState, self.form.read("session", told["snapshot"]["state"], theirs))
+        state = decode(SessionState, self.form.read(told["snapshot"]["state"]))
         chat_uri = state.default_chat or (state.chats[0].resource if state.chats else None)
         if chat_uri is None:
-            raise UnknownSession(f"The conversation {state.summary.title!r} has no chat.")
+            raise UnknownSession(f"The conversation {state.title!r} has no chat.")
         self._changesets[session] = {each.change_kind: each.uri_template for each in state.changesets or ()}
 
         def take(told: Any) -> None:
@@ -191,18 +191,18 @@ class MirroredHost:
             conversation = self.conversations.get(session)
             if conversation is not None:
                 self.names.keep(uri, theirs)
-                state = decode(ChangesetState, self.form.read("changeset", told["snapshot"]["state"]))
+                state = decode(ChangesetState, self.form.read(told["snapshot"]["state"]))
                 conversation.changesets[uri] = Channel(uri, state, reduce_changeset, self.listeners)
 
         await self.client.request("subscribe", {"channel": theirs}, take)
 
-    def _began(self, turn_id: str) -> int | None:
+    def _began(self, turn_id: str) -> str | None:
         found = (find_turn(conversation.chat.state, turn_id) for conversation in self.conversations.values())
         return next((turn.started_at for turn in found if turn is not None), None)
 
     def _chat(self, told: dict[str, Any], uri: str) -> ChatState:
         self._older.keep_cursor(uri, told)
-        return replace(decode(ChatState, self.form.read("chat", told)), resource=uri)
+        return replace(decode(ChatState, self.form.read(told)), resource=uri)
 
     # --- what the other host says (Listener) ---
 
@@ -241,7 +241,7 @@ class MirroredHost:
             case "action":
                 self._take(params)
             case "root/sessionAdded":
-                self.sessions.set(decode(SessionSummary, self.form.read("summary", params.get("summary"))))
+                self.sessions.set(decode(SessionSummary, self.form.read(params.get("summary"))))
             case "root/sessionSummaryChanged":
                 self.sessions.change(params.get("session"), params.get("changes"))
             case "root/sessionRemoved":
@@ -270,10 +270,10 @@ class MirroredHost:
         channel = None if uri is None else self.channel_or_none(uri)
         if channel is None or kind in _LEFT_OUT:
             return
-        if kind == LOADED and self.form.has_cursors:
+        if kind == LOADED and not self.form.is_ours:
             self._older.take(channel, told["action"])
             return
-        action = decode_action(self.form.read(kind, told["action"]))
+        action = decode_action(self.form.read(told["action"]))
         if channel is self.root and not isinstance(action, (RootAgentsChanged, RootActiveSessionsChanged)):
             return
         channel.accept(action, _said_by(told.get("origin")) if mine is None else mine)
@@ -298,15 +298,15 @@ class MirroredHost:
     def _snapshot(self, channel: Channel[Any], uri: str, told: Any) -> Any:
         match channel.state:
             case RootState() as root:
-                state = decode(RootState, self.form.read("root", told))
+                state = decode(RootState, self.form.read(told))
                 return replace(root, agents=state.agents, active_sessions=state.active_sessions)
             case SessionState():
-                return _session(decode(SessionState, self.form.read("session", told)), uri)
+                return _session(decode(SessionState, self.form.read(told)), uri)
             case ChatState() as before:
                 cursor = self._older.cursors.get(uri)
                 return self._older.merge(before, self._chat(told, uri), cursor)
             case _:
-                return decode(ChangesetState, self.form.read("changeset", told))
+                return decode(ChangesetState, self.form.read(told))
 
     def _forget(self, uri: str | None) -> None:
         """A channel of the other host is no more."""
@@ -346,7 +346,6 @@ def _session(state: SessionState, uri: str) -> SessionState:
     """A session's state with our names of its channels."""
     return replace(
         state,
-        summary=replace(state.summary, resource=uri),
         chats=(),
         default_chat=None,
         changesets=changesets_of(uri) if state.changesets else None,

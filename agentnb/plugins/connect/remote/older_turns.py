@@ -1,6 +1,6 @@
 """The turns of another host's chats that its snapshots leave out: all of them are fetched, up to a bound.
 
-Up to version 0.5.0 they are the answer to `fetchTurns`. From 0.5.1 on a state of a chat says a cursor, and they come as
+Another kernel of ours answers `fetchTurns` with them. In any other host a chat's state says a cursor, and they come as
 the action `chat/turnsLoaded` before an answer that is empty.
 """
 
@@ -33,7 +33,7 @@ class OlderTurns:
     def keep_cursor(self, chat: str, told: dict[str, Any]) -> None:
         """Keep the cursor that a chat's state, or `chat/turnsLoaded`, says."""
         self.cursors.pop(chat, None)
-        if self._mirror.form.has_cursors and told.get("turnsNextCursor") is not None:
+        if not self._mirror.form.is_ours and told.get("turnsNextCursor") is not None:
             self.cursors[chat] = str(told["turnsNextCursor"])
 
     def merge(self, before: ChatState, now: ChatState, cursor: str | None) -> ChatState:
@@ -50,15 +50,15 @@ class OlderTurns:
         """The action that brings some."""
         self.keep_cursor(chat.uri, told)
         known = {turn.id for turn in chat.state.turns}
-        turns = [decode(Turn, each) for each in self._mirror.form.read(LOADED, told)["turns"]]
+        turns = [decode(Turn, each) for each in self._mirror.form.read(told)["turns"]]
         self._put(chat, tuple(turn for turn in turns if turn.id not in known))
 
     async def fetch(self, chat: Channel[ChatState]) -> None:
         """Fetch those that are not here."""
-        if self._mirror.form.has_cursors:
-            await self._fetch_by_cursor(chat)
-        else:
+        if self._mirror.form.is_ours:
             await self._fetch_by_turn(chat)
+        else:
+            await self._fetch_by_cursor(chat)
 
     async def _fetch_by_cursor(self, chat: Channel[ChatState]) -> None:
         while (cursor := self.cursors.get(chat.uri)) is not None and len(chat.state.turns) < MOST_TURNS:

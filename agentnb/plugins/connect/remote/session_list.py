@@ -11,6 +11,7 @@ from agentnb.errors import ProtocolError
 from agentnb.host.channels import ROOT
 from agentnb.plugins.connect.remote.channel_names import our_name, session_of
 from agentnb.state import SessionState, SessionSummary, XSessionRemoved, XSessionSet, decode, to_json
+from agentnb.state.change import iso_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +47,7 @@ class MirroredSessions:
         cursor: dict[str, Any] = {}
 
         def take(told: Any) -> str | None:
-            listed.extend(decode(SessionSummary, self._form.read("summary", each)) for each in told["items"])
+            listed.extend(decode(SessionSummary, self._form.read(each)) for each in told["items"])
             more = told.get("nextCursor") if len(listed) < MOST_SESSIONS else None
             if more is None:
                 self._take(listed)
@@ -62,10 +63,20 @@ class MirroredSessions:
         if self._names.find(theirs) is not None:
             return
         told = await self._client().request("subscribe", {"channel": theirs})
-        state = decode(SessionState, self._form.read("session", told["snapshot"]["state"], theirs))
+        state = decode(SessionState, self._form.read(told["snapshot"]["state"]))
         self._unlisted.add(theirs)
-        now = now_ms()
-        self.set(replace(state.summary, resource=theirs, created_at=now, modified_at=now))
+        now = iso_time(now_ms())
+        self.set(
+            SessionSummary(
+                resource=theirs,
+                provider=state.provider,
+                title=state.title,
+                status=state.status,
+                created_at=now,
+                modified_at=now,
+                working_directories=state.working_directories,
+            )
+        )
 
     def set(self, summary: SessionSummary) -> None:
         """A session is new, or has changed; named as the other host names it."""
@@ -84,7 +95,7 @@ class MirroredSessions:
         ours = self._names.find(str(theirs))
         known = next((each for each in self._root.state.sessions or () if each.resource == ours), None)
         if known is not None and isinstance(changes, dict):
-            changed = decode(SessionSummary, {**to_json(known), **self._form.read("summary", changes)})
+            changed = decode(SessionSummary, {**to_json(known), **changes})
             self.set(replace(changed, resource=str(theirs)))
 
     def remove(self, ours: str, theirs: str) -> None:

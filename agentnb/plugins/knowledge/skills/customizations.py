@@ -47,7 +47,6 @@ def _packages(skills: list[FoundSkill]) -> Iterable[dict[str, Any]]:
             "id": f"package:{own[0].package}",
             "uri": _uri(own[0].folder.parent),
             "name": name,
-            "enabled": True,
             "load": {"kind": "loaded"},
             "children": [
                 {
@@ -75,7 +74,7 @@ def _offer(offer: SkillOffer) -> dict[str, Any]:
         "id": f"offer:{offer.package}",
         "uri": _uri(Path(offer.skills[0].folder).parent),
         "name": f"{offer.package} {offer.version}".strip(),
-        "enabled": False,
+        "enablement": [{"kind": "session", "enabled": False}],
         "load": {"kind": "loaded"},
         "children": [
             {

@@ -141,7 +141,7 @@ function useComparing(channel: string, title: string, changes: readonly Change[]
   const notebook = store.notebook;
   if (!notebook?.compare) return undefined;
   return (first: string) => {
-    const workspace = store.session(session).peek()?.summary.workingDirectory;
+    const workspace = store.session(session).peek()?.workingDirectories?.[0];
     const all = changes.filter(isComparable).map(
       (change): Comparison => ({
         id: change.id,
@@ -271,7 +271,7 @@ function Actions({ change, operations, disabled }: ActionsProps) {
         <IconButton
           name={`Open ${name}`}
           icon="link"
-          onClick={() => openFile(path, store.session(session).peek()?.summary.workingDirectory)}
+          onClick={() => openFile(path, store.session(session).peek()?.workingDirectories?.[0])}
         />
       )}
       {isThere && <Download path={path} />}
