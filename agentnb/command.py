@@ -14,15 +14,7 @@ OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 
 class Option(NamedTuple):
-    """A flag or an argument of a command.
-
-    Args:
-        flag: As written: a flag with its dashes, an argument without; of several words the last names it.
-        help: What it does, a sentence.
-        value: What stands behind a flag; a flag without is on or off. For an argument ``...`` takes all the rest.
-        choices: What the value can be.
-        kind: What reads the value.
-    """
+    """A flag or an argument of a command."""
 
     flag: str
     help: str
@@ -57,17 +49,6 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One command.
-
-    Args:
-        name: As typed.
-        summary: What it does, a sentence.
-        details: More about it, in markdown, paragraphs separated by empty lines.
-        run: Does it; gets the parsed arguments and returns the exit code.
-        options: Its flags.
-        words: What may be typed behind it, any number, and what that is; empty for nothing.
-    """
-
     name: str
     summary: str
     details: str

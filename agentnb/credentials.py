@@ -1,11 +1,8 @@
 """Credentials: how they look, and how they are removed from whatever is written down or shown.
 
-Used for the audit log, an agent's stderr, errors, the package's own log, cassettes and exports. Three searches, each
-for what the others miss: the values of environment variables that are named like secrets, the shapes that services give
-their keys, and the fields and assignments that are named like secrets. Command lines get a fourth, stricter one.
-
-The text comes from agents, so every search takes time in proportion to the text's length. Two rules keep it so: a
-repetition that something must follow starts only where a run of its characters starts, and a name is read from the
+Three searches, each for what the others miss: the values of environment variables that are named like secrets, the
+shapes that services give their keys, and the fields and assignments that are named like secrets. Two rules keep it so:
+a repetition that something must follow starts only where a run of its characters starts, and a name is read from the
 keyword in it, once per run.
 """
 
@@ -111,10 +108,7 @@ _FURTHEST = 80  # characters that the word of `_NAMING` stands at most after its
 
 
 def any_case(*words: str) -> str:
-    """An expression for *words* in any case that is tried only where a first letter of theirs stands.
-
-    ``re.IGNORECASE`` tries every word at every character, which takes twenty times as long.
-    """
+    """An expression for *words* in any case that is tried only where a first letter of theirs stands."""
     folded = {"k": "\u212a", "s": "\u017f"}  # what re.IGNORECASE takes for these letters too
     spellings = {word[0]: word[0] + word[0].upper() + folded.get(word[0], "") for word in words}
     branches = (
@@ -189,10 +183,7 @@ class Credentials:
         return replaced(text, [(start, end, HIDDEN) for start, end, _ in self.spans(text)])
 
     def hidden_in_command(self, text: str) -> str:
-        """As :meth:`hidden` for command lines and messages of programs, where a false alarm costs nothing.
-
-        What stands behind ``--password``, ``-p``, ``user:``, ``KEY=`` or *Bearer* goes, whatever it looks like.
-        """
+        """As :meth:`hidden` for command lines and messages of programs, where a false alarm costs nothing."""
         text = _SCHEME.sub(r"\1 ***", self.hidden(text))
         text = replaced(text, _named_values(text))
         for pattern, replacement in _IN_COMMANDS:
@@ -200,11 +191,7 @@ class Credentials:
         return text
 
     def beginning_of_command(self, text: str, length: int) -> str:
-        """The first *length* characters of :meth:`hidden_in_command`, without looking through all of a long *text*.
-
-        Where *text* is cut, the last 4,096 characters of what is looked through are left out: they may hold the first
-        part of a credential, which would not be recognized as one.
-        """
+        """The first *length* characters of :meth:`hidden_in_command`, without looking through all of a long *text*."""
         window = text[: length + _WINDOW]
         hidden = self.hidden_in_command(window)
         whole = len(window) == len(text)
@@ -270,8 +257,8 @@ def assignments(text: str) -> Iterator[re.Match[str]]:
 def _named_values(text: str) -> Iterator[Span]:
     """The values in a command line that are named like secrets: ``KEY=…``, ``"token": …``, ``--password …``.
 
-    A name is a run of letters, digits, ``_``, ``.`` and ``-`` with a keyword in it. The search goes from keyword to
-    keyword and leaves a run behind when its first keyword has been looked at, so that no character is read twice.
+    The search goes from keyword to keyword and leaves a run behind when its first keyword has been looked at, so that
+    no character is read twice.
     """
     run_end = 0
     for keyword in _KEYWORD.finditer(text):
@@ -288,7 +275,7 @@ def _named_values(text: str) -> Iterator[Span]:
 
 
 def _is_option(text: str, before: int, keyword: re.Match[str], end: int) -> bool:
-    """Whether a dash stands before a keyword of the run that goes on to *end*; the run starts at *before* or later."""
+    """True if a dash stands before a keyword of the run that goes on to *end*; the run starts at *before* or later."""
     dash = text.rfind("-", before, keyword.start())
     if dash >= 0 and _RUN.fullmatch(text, dash, keyword.start()):
         return True
@@ -321,17 +308,17 @@ def replaced(text: str, spans: Iterable[Span]) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a field of that name holds a secret."""
+    """True if a field of that name holds a secret."""
     return bool(_FIELD.search(name[-_NAME_END:])) or (name.isupper() and bool(_VARIABLE.search(name)))
 
 
 def _is_known(value: str) -> bool:
-    """Whether a variable's value is no secret, whatever its name says: a folder, a word."""
+    """True if a variable's value is no secret, whatever its name says: a folder, a word."""
     return value.lower() in _HARMLESS or _OPEN in value or _FOLDER.match(value) is not None
 
 
 def is_ordinary(value: str) -> bool:
-    """Whether *value* is no secret: empty, a mark, a reference to a variable, a path."""
+    """True if *value* is no secret: empty, a mark, a reference to a variable, a path."""
     return (
         value.lower() in _HARMLESS
         or _OPEN in value

@@ -1,8 +1,4 @@
-"""The distribution: this project's name on the package index, which is not its import name, and what it requires.
-
-The index has another project called ``agentnb``, with the same import name and the same command. Where both are
-installed, one overwrites files of the other.
-"""
+"""The distribution: this project's name on the package index, which is not its import name, and what it requires."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ OTHER = "agentnb"
 
 
 def requirements() -> list[str]:
-    """What agentnb requires, as its metadata say; empty where it runs from a folder and is not installed."""
+    """Returns what agentnb requires, as its metadata say; empty where it runs from a folder and is not installed."""
     try:
         return metadata.requires(NAME) or []
     except metadata.PackageNotFoundError:
@@ -45,7 +41,7 @@ def remove_other(version: str, python: str | None = None, *, dependencies: bool 
 
 
 def overwritten() -> ImportError | SystemExit:
-    """The error of a package whose files the other project has overwritten; of the command `agentnb` its whole answer.
+    """The error of a package whose files the other project has overwritten.
 
     Only the standard library is used: nothing else of this package can be relied on.
     """

@@ -1,7 +1,4 @@
-"""The user's folders: where settings and what agentnb keeps lie, beside Jupyter's own.
-
-The rules are those of ``jupyter --paths``; Jupyter itself need not be there. Nothing is made here.
-"""
+"""The user's folders: where settings and what agentnb keeps lie, beside Jupyter's own."""
 
 from __future__ import annotations
 
@@ -17,10 +14,7 @@ NAME = "agentnb"
 
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:
-    """The user's home folder; the root folder where neither the environment nor the system knows one.
-
-    Containers that run under a user id of their own have none: nothing is found there then, and nothing written.
-    """
+    """The user's home folder; the root folder where neither the environment nor the system knows one."""
     if sys.platform != "win32" and (said := environ.get("HOME")):
         return Path(said)
     try:

@@ -1,7 +1,4 @@
-"""Characters that nobody sees, and marks that change the order of what stands beside them.
-
-With them a command, a path or a name looks like another one. `js/src/view/plain.ts` writes the same ones out.
-"""
+"""Characters that nobody sees, and marks that change the order of what stands beside them."""
 
 from __future__ import annotations
 

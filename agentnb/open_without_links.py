@@ -1,9 +1,4 @@
-"""Opens files below a folder without following any link on the way.
-
-A path that was looked at can lead elsewhere a moment later: somebody swaps a folder for a link. So the way is gone
-component by component, each opened relative to the one before and with ``O_NOFOLLOW``; what was decided about is what
-is opened, or nothing is.
-"""
+"""Opens files below a folder without following any link on the way."""
 
 from __future__ import annotations
 

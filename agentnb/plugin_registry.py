@@ -52,7 +52,7 @@ class Plugins:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Why plug-ins are not loaded, or failed in a port."""
+        """Returns why plug-ins are not loaded, or failed in a port."""
         self.loaded  # noqa: B018 - loads them
         return tuple(self._problems.values())
 
@@ -128,7 +128,7 @@ def plugins() -> Plugins:
 
 
 def _is_off() -> Callable[[str], bool]:
-    """Which plug-ins `AGENTNB_PLUGINS` and the user's setting ``plugins_off`` switch off."""
+    """Returns which plug-ins `AGENTNB_PLUGINS` and the user's setting ``plugins_off`` switch off."""
     only, off = os.environ.get(VARIABLE), _setting()
     names = None if only is None else {each.strip() for each in only.split(",")}
     return lambda name: name in off or (names is not None and name not in names)

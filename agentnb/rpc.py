@@ -1,10 +1,4 @@
-"""JSON-RPC 2.0: one end of a connection, for every protocol that is spoken here (ACP, MCP, AHP, LSP).
-
-Bytes that were read go in at :meth:`Connection.feed`, a whole message at :meth:`Connection.receive`. Messages are
-handled strictly in their order: notifications that follow each other in one read are handed over as one list, and the
-answer to a :meth:`Connection.call` is handled between them. A request is answered at once, or by a task where its
-handler returns an awaitable.
-"""
+"""JSON-RPC 2.0: one end of a connection, for every protocol that is spoken here (ACP, MCP, AHP, LSP)."""
 
 from __future__ import annotations
 
@@ -49,15 +43,7 @@ _LONGEST_ID = 20  # digits; ours count from 1
 
 
 class Dialect(NamedTuple):
-    """How a protocol uses JSON-RPC.
-
-    Attributes:
-        framing: How messages stand in a stream.
-        cancel: The notification that takes a request back (``requestId``).
-        answers_cancelled: Whether a request that was taken back is answered, with an error.
-        repairs: Whether messages are repaired, and what is none is passed over, not answered.
-        batches: Whether an array of messages is answered with an array.
-    """
+    """How a protocol uses JSON-RPC."""
 
     framing: type[Lines | Headers] = Lines
     cancel: str = ""
@@ -84,20 +70,7 @@ def answer_nothing(method: str, _params: Any) -> NoReturn:
 
 
 class Connection:
-    """One end of a connection. Everything happens on one event loop.
-
-    Args:
-        write: Writes bytes, framed.
-        dialect: The protocol's.
-        on_request: Takes the method and the parameters of a request as they came; returns the result or an awaitable of
-            it, or raises.
-        on_notifications: Takes notifications, each its method and its parameters.
-        on_invalid: Takes what is wrong with a message that cannot be read; by default that is answered.
-        on_closed: Takes the reason given to :meth:`close`, once.
-        to_error: The error to answer where *on_request* has raised.
-        longest: The longest message, in bytes, that is waited for.
-        start: Starts a coroutine as a task, where that is not the running loop's own way.
-    """
+    """One end of a connection."""
 
     def __init__(
         self,
@@ -134,7 +107,7 @@ class Connection:
         self._send(notification(method, params))
 
     def call(self, method: str, params: Any, done: Done) -> int:
-        """Send a request; *done* gets ``(result, error)`` in the order of the wire. Returns the request's id."""
+        """Send a request; *done* gets ``(result, error)`` in the order of the wire."""
         self._last_id += 1
         request = self._last_id
         if self.closed:

@@ -1,8 +1,4 @@
-"""JSON-RPC 2.0 messages: how they stand in a stream, how they are read and written, and their errors.
-
-Others write badly: text around messages, halves of emoji (JavaScript), ``NaN`` (Python), nesting without end.
-:func:`read_message` raises the error to answer; :func:`repair_message` saves what can be saved.
-"""
+"""JSON-RPC 2.0 messages: how they stand in a stream, how they are read and written, and their errors."""
 
 from __future__ import annotations
 
@@ -191,7 +187,7 @@ class Lines:
         self._pieces: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Add *data*; return the messages that are whole now. Raises ProtocolError where there is no going on."""
+        """Add *data*; return the messages that are whole now."""
         *lines, rest = data.split(b"\n")
         if lines and self._pieces:
             lines[0] = b"".join((*self._pieces, lines[0]))

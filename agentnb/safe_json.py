@@ -1,8 +1,4 @@
-"""Reads JSON that others wrote: whatever is wrong with it is a ``ValueError``, and nothing worse.
-
-Python's own reader also raises ``RecursionError`` (deep nesting), and what it does read can break the code behind it:
-half a surrogate pair fits into no UTF-8, and deep values overflow the stack of every function that walks them.
-"""
+"""Reads JSON that others wrote: whatever is wrong with it is a ``ValueError``, and nothing worse."""
 
 from __future__ import annotations
 
@@ -63,7 +59,7 @@ def read_json_at(text: str, begin: int) -> tuple[Any, int]:
 
 
 def is_too_deep(data: bytes, limit: int = NESTING_LIMIT) -> bool:
-    """Whether the JSON in *data* is nested deeper than *limit*. Takes time in proportion to its length."""
+    """True if the JSON in *data* is nested deeper than *limit*."""
     if data.count(b"[") + data.count(b"{") <= limit:
         return False
     brackets = _STRINGS.sub(b"", data).translate(None, _NOT_BRACKETS)

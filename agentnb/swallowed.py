@@ -12,11 +12,7 @@ _CALLERS = ("/_weakrefset.py", "/weakref.py", "/IPython/core/events.py")
 
 
 def is_swallowed(frame: FrameType | None) -> bool:
-    """Whether an exception raised in *frame* would only be printed.
-
-    So it is in ``__del__``, in the garbage collector's callbacks, and in what weak references and IPython's events
-    call.
-    """
+    """True if an exception raised in *frame* would only be printed."""
     callbacks = {getattr(each, "__code__", None) for each in gc.callbacks}
     while frame is not None:
         code = frame.f_code

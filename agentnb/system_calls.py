@@ -28,39 +28,19 @@ def machine() -> str:
 
 
 def call(number: int, *arguments: Any) -> int:
-    """Make a system call.
-
-    Raises:
-        OSError: If it fails.
-    """
+    """Make a system call."""
     if _LIBC is None:
         raise OSError("This system has no such calls: it is not Linux.")
     return _checked(_LIBC.syscall(ctypes.c_long(number), *arguments))
 
 
 def prctl(option: int, value: int, more: int = 0) -> None:
-    """Set an attribute of this process (``prctl(2)``).
-
-    Raises:
-        OSError: If that fails.
-    """
+    """Set an attribute of this process (``prctl(2)``)."""
     _checked(_LIBC.prctl(option, ctypes.c_ulong(value), ctypes.c_ulong(more), ctypes.c_ulong(0), ctypes.c_ulong(0)))
 
 
 def set_filter(program: bytes, number: int, *, listens: bool = False) -> int:
-    """Install a seccomp filter for this process and its children.
-
-    Args:
-        program: Instructions of 8 bytes each.
-        number: The number of the system call ``seccomp``.
-        listens: Whether a descriptor is wanted on which the calls are told that the filter hands on.
-
-    Returns:
-        That descriptor; 0 where none is wanted.
-
-    Raises:
-        OSError: If that fails.
-    """
+    """Install a seccomp filter for this process and its children."""
 
     class Filter(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
@@ -72,11 +52,7 @@ def set_filter(program: bytes, number: int, *, listens: bool = False) -> int:
 
 
 def take_descriptor(pid: int, number: int) -> int:
-    """A copy of the descriptor *number* of process *pid* (``pidfd_getfd(2)``).
-
-    Raises:
-        OSError: If the system does not allow it, or there is none.
-    """
+    """A copy of the descriptor *number* of process *pid* (``pidfd_getfd(2)``)."""
     handle = call(434, pid, 0)
     try:
         return call(438, handle, number, 0)
@@ -85,20 +61,12 @@ def take_descriptor(pid: int, number: int) -> int:
 
 
 def unshare(flags: int) -> None:
-    """Leave namespaces (``unshare(2)``).
-
-    Raises:
-        OSError: If the system does not allow it.
-    """
+    """Leave namespaces (``unshare(2)``)."""
     _checked(_LIBC.unshare(flags))
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    """Mount something (``mount(2)``).
-
-    Raises:
-        OSError: If the system does not allow it.
-    """
+    """Mount something (``mount(2)``)."""
     names = [os.fsencode(each) if each is not None else None for each in (source, target, kind, data)]
     _checked(_LIBC.mount(names[0], names[1], names[2], ctypes.c_ulong(flags), names[3]))
 
@@ -110,11 +78,7 @@ def protect(address: int, size: int, protection: int) -> bool:
 
 
 def remap_privately(address: int, size: int, descriptor: int, offset: int) -> None:
-    """Replace mapped memory by a private mapping of a file; of anonymous memory where *descriptor* is -1.
-
-    Raises:
-        OSError: If that fails.
-    """
+    """Replace mapped memory by a private mapping of a file; of anonymous memory where *descriptor* is -1."""
     _LIBC.mmap.restype = ctypes.c_void_p
     private, fixed, anonymous = 2, 16, 32
     flags = private | fixed | (anonymous if descriptor < 0 else 0)
@@ -125,14 +89,7 @@ def remap_privately(address: int, size: int, descriptor: int, offset: int) -> No
 
 
 def drop_capabilities(keep: int = 0) -> None:
-    """Give up capabilities, also those that a program run by root would get.
-
-    Args:
-        keep: Those that are kept, as bits.
-
-    Raises:
-        OSError: If that fails.
-    """
+    """Give up capabilities, also those that a program run by root would get."""
     header, held = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     _checked(_LIBC.capget(header, held))
     if not any(held):

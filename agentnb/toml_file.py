@@ -133,10 +133,7 @@ def without_entry(text: str, table: str, number: int) -> str:
 
 
 def change_file(path: Path, change: Callable[[str], str], *, head: str = "") -> bool:
-    """Change the file *path*, whole or not at all; one writer at a time, of all kernels.
-
-    An edit that somebody makes meanwhile is not lost: it is read again then, and changed.
-    """
+    """Change the file *path*, whole or not at all; one writer at a time, of all kernels."""
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(path):

@@ -1,8 +1,4 @@
-"""The agent: one process that speaks ACP, launched, initialized and shared by sessions.
-
-Everything here runs on one loop. What the agent says goes to the :class:`agentnb.acp.listener.SessionListener` of its
-session; what it wants of us is answered by the services (:mod:`agentnb.acp.services`).
-"""
+"""The agent: one process that speaks ACP, launched, initialized and shared by sessions."""
 
 from __future__ import annotations
 
@@ -168,10 +164,7 @@ class Agent(Peer):
     async def open_session(
         self, request: OpenRequest, listener: SessionListener, timeout: float | None = None
     ) -> SessionOpened:
-        """Open a session (ACP ``session/new``, ``session/load``, ``session/resume``, ``session/fork``).
-
-        Updates that come before the answer are kept, and delivered right after the caller got it.
-        """
+        """Open a session (ACP ``session/new``, ``session/load``, ``session/resume``, ``session/fork``)."""
         if request.way == "fork":
             self.demand("fork")
         able = self._mcp_capabilities

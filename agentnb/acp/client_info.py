@@ -6,5 +6,5 @@ from agentnb import __version__
 
 
 def own_info() -> dict[str, str]:
-    """Who we are (ACP ``clientInfo``)."""
+    """Returns who we are (ACP ``clientInfo``)."""
     return {"name": "agentnb", "title": "agentnb", "version": __version__}

@@ -1,4 +1,4 @@
-"""The doctor: is an agent installed, new enough, logged in? Found out by starting it, and told with what to type."""
+"""The doctor: is an agent installed, new enough, logged in?"""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
 
 
 def _missing(spec: AgentSpec, path: str | None) -> str:
-    """What is said of an agent that is not installed. What npx or uvx runs is not started: that may be a download."""
+    """Returns what is said of an agent that is not installed."""
     runner = run_by(spec, path)
     if runner is not None:
         return f"It is not installed; a conversation starts it with {runner.kind}, which downloads {runner.package}."
@@ -198,7 +198,6 @@ class _Nobody:
         """Nobody is there."""
 
     async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
-        """Nobody is there."""
         del question
         return ElicitationAnswer("decline")
 
@@ -212,7 +211,6 @@ class _Nobody:
         return False
 
     async def extended(self, method: str, params: dict[str, Any]) -> Any:
-        """Nobody is there."""
         del params
         raise PermissionDenied(f"{method}: not in a check-up.")
 

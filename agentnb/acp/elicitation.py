@@ -1,7 +1,7 @@
 """Elicitation: what an agent asks the user (ACP ``elicitation/create``), read.
 
-A form's properties become questions. A property of a type that we do not know is never shown as one that we do: it is
-left out, and a form that requires it cannot be filled in.
+A property of a type that we do not know is never shown as one that we do: it is left out, and a form that requires it
+cannot be filled in.
 """
 
 from __future__ import annotations

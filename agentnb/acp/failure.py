@@ -115,7 +115,7 @@ class AgentFailures:
         return self._hint(f"Run `{' '.join(self.spec.command)}` in a terminal to see why.")
 
     def _opening_hint(self) -> str:
-        """What to do where it runs and opens no session: often it has started another program, which ended."""
+        """Returns what to do where it runs and opens no session: often it has started another program, which ended."""
         known = self.spec.origin != "command"
         doctor = f"`agentnb doctor {self.spec.name}` tries it alone." if known else ""
         return self._hint(doctor, 'components=["log"] writes all its messages into a file.')

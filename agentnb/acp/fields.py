@@ -1,4 +1,4 @@
-"""Fields: reading what an agent sent when nothing about it can be relied on. None of these raises."""
+"""Fields: reading what an agent sent when nothing about it can be relied on."""
 
 from __future__ import annotations
 

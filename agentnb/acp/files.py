@@ -1,8 +1,4 @@
-"""The files service: what agents read and write through us, confined to the workspace.
-
-ACP ``fs/read_text_file`` and ``fs/write_text_file``. Bytes are touched as little as possible: newlines and modes stay,
-and a write happens whole or not at all.
-"""
+"""The files service: what agents read and write through us, confined to the workspace."""
 
 from __future__ import annotations
 
@@ -38,10 +34,7 @@ class Files:
         self._listener = listener
 
     async def read(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer ``fs/read_text_file``: all lines, or *limit* of them beginning with *line* (counted from one).
-
-        What an editor holds and has not saved counts, where the listener knows of it.
-        """
+        """Answer ``fs/read_text_file``: all lines, or *limit* of them beginning with *line* (counted from one)."""
         root, path = self._locate(_text(params, "path"), "read")
         await self._listener.authorize(PolicyRequest(kind="read", title=f"Read {path.name}", path=str(path)))
         unsaved = self._listener.unsaved(str(path))
@@ -51,10 +44,7 @@ class Files:
         return {"content": _lines(text, _count(params.get("line")), _count(params.get("limit")))}
 
     async def write(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer ``fs/write_text_file``: the whole file, made with its folders if it is not there.
-
-        What is written is what was shown: where the file changes while the user is asked, they are asked again.
-        """
+        """Answer ``fs/write_text_file``: the whole file, made with its folders if it is not there."""
         named, content = _text(params, "path"), _text(params, "content")
         root, path = self._locate(named, "edit")
         await asyncio.to_thread(_check_writable, path)
@@ -69,11 +59,7 @@ class Files:
         raise RpcError(INVALID_PARAMS, message)
 
     def _locate(self, named: str, tool: str) -> tuple[Path, Path]:
-        """The file that *named* means, and the folder below which it is opened.
-
-        That is the folder of the workspace that holds it, or ``/`` where a rule of the user's allows this file
-        outside the workspace.
-        """
+        """The file that *named* means, and the folder below which it is opened."""
         kind: RequestKind = "read" if tool == "read" else "write"
         place = named
         try:
@@ -135,7 +121,7 @@ def _bytes(root: Path, path: Path) -> tuple[bytes, int]:
 
 
 def _current(root: Path, path: Path) -> bytes | None:
-    """What the file holds now, for the question; None where there is none, or none that can be read."""
+    """Returns what the file holds now, for the question; None where there is none, or none that can be read."""
     try:
         return _bytes(root, path)[0]
     except (RpcError, OutsideWorkspace):

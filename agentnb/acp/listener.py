@@ -59,7 +59,7 @@ class SessionListener(Protocol):
         """True if a rule of the user's allows *path*, an absolute one outside the workspace, to *tool*."""
 
     def unsaved(self, path: str) -> Unsaved | None:
-        """What an editor holds of the file *path*, absolute and resolved, and has not saved; None: nothing known."""
+        """Returns what an editor holds of the file *path*, absolute and resolved, and has not saved."""
 
     def lost(self, error: AgentnbError) -> None:
         """The agent went away; nothing more comes."""
@@ -70,7 +70,7 @@ class Unsaved(Protocol):
 
     @property
     def editor(self) -> str:
-        """What the editor is called."""
+        """Returns what the editor is called."""
         ...
 
     def over(self, saved: str) -> str:

@@ -11,21 +11,12 @@ from agentnb.acp.fields import objects, text
 
 
 class AgentSession(NamedTuple):
-    """One session that an agent keeps (ACP ``SessionInfo``); listed by :func:`agentnb.agent_sessions`.
-
-    Attributes:
-        id: The agent's id of it.
-        title: Its title; empty where it has none.
-        cwd: Its folder; empty where the agent does not say.
-        updated: When something last happened in it, in UTC; None where the agent does not say.
-        agent: The agent's name.
-        raw: All that the agent says of it.
-    """
+    """One session that an agent keeps (ACP ``SessionInfo``); listed by :func:`agentnb.agent_sessions`."""
 
     id: str
-    title: str
-    cwd: str
-    updated: datetime | None
+    title: str  # its title; empty where it has none
+    cwd: str  # its folder; empty where the agent does not say
+    updated: datetime | None  # when something last happened in it, in UTC; None where the agent does not say
     agent: str
     raw: dict[str, Any]
 

@@ -25,7 +25,7 @@ class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def what_to_do(self) -> str:
-        """What the user has to do, a few words; empty where the agent does it all."""
+        """Returns what the user has to do, a few words; empty where the agent does it all."""
         if self.command:
             return f"type `{self.command}` in a terminal"
         return f"set {', '.join(self.variables)}" if self.variables else ""

@@ -1,7 +1,6 @@
-"""The mapper: what an agent says, as actions. Pure, and never surprised.
+"""The mapper: what an agent says, as actions.
 
-ACP's words end here. Whatever an agent sends is either understood or kept raw as a part that is shown generically;
-nothing is dropped, and no malformed field raises.
+Pure, and never surprised.
 """
 
 from __future__ import annotations
@@ -255,10 +254,7 @@ def _part(place: UpdateTarget, part: Any) -> tuple[Action, ...]:
 
 
 def merge(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join neighbours that are plain text of the same message; leave everything else as it is.
-
-    An agent can send a hundred thousand chunks a second; everything behind this is paid per read, not per chunk.
-    """
+    """Join neighbours that are plain text of the same message; leave everything else as it is."""
     if len(updates) == 1:
         return updates
     merged: list[dict[str, Any]] = []
@@ -283,7 +279,7 @@ def _join(merged: list[dict[str, Any]], texts: list[str]) -> None:
 
 
 def _mergeable(update: dict[str, Any]) -> tuple[Any, Any] | None:
-    """What two updates must share to be one; None when an update stands for itself."""
+    """Returns what two updates must share to be one; None when an update stands for itself."""
     content = update.get("content")
     message = update.get("messageId")
     if (
@@ -316,7 +312,6 @@ def begun_call(
 
 
 def ended_call(chat: ChatState, turn_id: str, call_id: str, result: dict[str, Any], time: int) -> tuple[Action, ...]:
-    """The actions for a call that has ended."""
     update = {
         "sessionUpdate": "tool_call_update",
         "toolCallId": call_id,

@@ -1,8 +1,4 @@
-"""MCP servers in ACP's words, and those that we serve ourselves on the agent's own wire (MCP over ACP).
-
-``mcp/connect`` and ``mcp/message`` name no session: a server's id, which the agent gets when a session is opened, leads
-to the server, then the connection's id.
-"""
+"""MCP servers in ACP's words, and those that we serve ourselves on the agent's own wire (MCP over ACP)."""
 
 from __future__ import annotations
 
@@ -47,7 +43,7 @@ def described(
     *,
     on_stdio: bool = True,
 ) -> Described:
-    """What an agent is told of *servers*."""
+    """Returns what an agent is told of *servers*."""
     told: list[dict[str, Any]] = []
     unreachable: list[str] = []
     missing: list[tuple[str, str]] = []
@@ -95,10 +91,7 @@ class Served:
         self._connections = {name: held for name, held in self._connections.items() if held[0] != server_id}
 
     async def serve(self, method: str, params: dict[str, Any]) -> Any:
-        """Answer one of :data:`METHODS`.
-
-        An ``mcp/message`` that names a server (``serverId``) and no connection gets one; only replays send that.
-        """
+        """Answer one of :data:`METHODS`."""
         if method == METHODS[0]:
             return self._connect(params.get("serverId"))
         connection = params.get("connectionId")

@@ -36,8 +36,6 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionOpened(msgspec.Struct, frozen=True, kw_only=True):
-    """An open session."""
-
     session_id: str
     actions: tuple[Action, ...]
     unreachable: tuple[str, ...] = ()

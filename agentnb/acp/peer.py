@@ -1,4 +1,4 @@
-"""An agent's process together with its ACP connection. Every failure of either becomes one of agentnb's exceptions."""
+"""An agent's process together with its ACP connection."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Peer:
 
     @property
     def confined(self) -> str:
-        """What it is confined to, in a line; empty where it is not."""
+        """Returns what it is confined to, in a line; empty where it is not."""
         return self.process.confined if self.process is not None else ""
 
     @property

@@ -27,5 +27,5 @@ class AcpPermissionRequest:
         self._params = params
 
     def actions(self, chat: ChatState, turn_id: str) -> tuple[str, tuple[Action, ...]]:
-        """How the question is put into *chat*, as it is now."""
+        """Returns how the question is put into *chat*, as it is now."""
         return map_permission(self._params, chat, turn_id, now_ms())

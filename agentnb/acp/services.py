@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def client_capabilities(offered: Capabilities) -> dict[str, Any]:
-    """What the agent is told that it may ask for (ACP ``ClientCapabilities``)."""
+    """Returns what the agent is told that it may ask for (ACP ``ClientCapabilities``)."""
     files = {"readTextFile": offered.read_text_file, "writeTextFile": offered.write_text_file}
     capabilities: dict[str, Any] = {"fs": files, "terminal": offered.terminal}
     if offered.terminal:  # what an agent runs in a terminal of its own: some show it only to who can show it

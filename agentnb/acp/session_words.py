@@ -84,10 +84,7 @@ def usage(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None
 
 
 def prompt_suggestions(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
-    """ACP ``prompt_suggestions_update``: the first three that can be written into a box; None when it cannot be read.
-
-    One that is empty, too long, or has more than text and links is left out whole: a part of it is another prompt.
-    """
+    """ACP ``prompt_suggestions_update``: the first three that can be written into a box."""
     listed = update.get("suggestions")
     if not isinstance(listed, list):
         return None
@@ -133,10 +130,7 @@ def _mention(path: str) -> str | None:
 
 
 def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, ...]:
-    """The actions for a new session's answer (ACP ``session/new``): its modes and its config options.
-
-    The ``models`` of older agents become a config option ``model``.
-    """
+    """The actions for a new session's answer (ACP ``session/new``): its modes and its config options."""
     actions: list[Action] = []
     modes = mapping(new.get("modes"))
     if current := text(modes.get("currentModeId")):

@@ -1,7 +1,4 @@
-"""The sessions of one agent: whom each update and each request concerns.
-
-Updates are routed by session id at any time: some agents send them before they have answered ``session/new``.
-"""
+"""The sessions of one agent: whom each update and each request concerns."""
 
 from __future__ import annotations
 
@@ -145,7 +142,7 @@ class Sessions:
         self._change()
 
     def forget(self, session: str, listener: SessionListener | None = None) -> Route | None:
-        """The session is closed: nothing more is delivered. With *listener*, only where it is that listener's."""
+        """The session is closed: nothing more is delivered."""
         if listener is not None and not self.holds(session, listener):
             return None
         self.with_models.discard(session)
@@ -183,7 +180,7 @@ class Sessions:
         return found
 
     async def extender(self, method: str, params: dict[str, Any]) -> SessionListener:
-        """Who answers the extension *method*: its session's listener, or the first that knows it."""
+        """Returns who answers the extension *method*: its session's listener, or the first that knows it."""
         there = [(await self.route(params)).listener] if "sessionId" in params else self.listeners()
         found = next((listener for listener in there if listener.answers(method)), None)
         if found is None:
@@ -191,7 +188,7 @@ class Sessions:
         return found
 
     async def route(self, params: dict[str, Any]) -> Route:
-        """Where the request with *params* leads; one that is early waits for its session."""
+        """Returns where the request with *params* leads; one that is early waits for its session."""
         session = params.get("sessionId")
         while True:
             route = self._routes.get(session) if isinstance(session, str) else None

@@ -1,8 +1,4 @@
-"""The terminals service: commands that agents run through us (ACP ``terminal/*``).
-
-Each runs in a process group of its own inside the workspace, and ends with its session at the latest. Output goes to
-the listener as it comes, and is kept for ``terminal/output`` up to the agent's byte limit.
-"""
+"""The terminals service: commands that agents run through us (ACP ``terminal/*``)."""
 
 from __future__ import annotations
 
@@ -73,7 +69,7 @@ class Terminal:
 
     @property
     def output(self) -> str:
-        """What is kept, cut at a character."""
+        """Returns what is kept, cut at a character."""
         kept = bytes(self._kept)
         while self.truncated and kept and kept[0] & 0xC0 == 0x80:  # noqa: PLR2004 - a UTF-8 continuation byte
             kept = kept[1:]
@@ -248,7 +244,7 @@ def _shown(words: list[str], command: list[str]) -> str:
 
 
 def _command(words: list[str], cwd: Path, env: dict[str, str]) -> list[str]:
-    """What is executed: the program, or the shell where the agent put a whole line into ``command``."""
+    """Returns what is executed: the program, or the shell where the agent put a whole line into ``command``."""
     name = words[0]
     where = str(cwd / name) if "/" in name and not Path(name).is_absolute() else name
     found = shutil.which(where, path=env.get("PATH"))

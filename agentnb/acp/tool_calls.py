@@ -1,7 +1,6 @@
 """Tool calls: what ACP says about them, as actions.
 
-ACP merges updates into one object; AHP knows a lifecycle. So the status drives the lifecycle, and everything else goes
-to ``details``. A call that is being asked about stays so whatever the agent says of its status, until it ends.
+So the status drives the lifecycle, and everything else goes to ``details``.
 """
 
 from __future__ import annotations
@@ -55,11 +54,7 @@ def tool_call_actions(
     place: UpdateTarget,
     terminals: Sequence[TerminalView] = (),
 ) -> list[Action]:
-    """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`UpdateTarget.act`.
-
-    The status follows the outcome: a call whose command ended with an exit code other than 0, or by a signal, has
-    failed, also where the agent calls it completed.
-    """
+    """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`UpdateTarget.act`."""
     said = details_of(update)
     actions: list[Action] = [*known(update, call_id, call, place, said)]
     details = merged(call, said)
@@ -107,7 +102,7 @@ def known(
 
 
 def merged(call: ToolCallState | None, new: ToolCallDetails) -> ToolCallDetails:
-    """What is known of *call* once *new* is known too: what *new* says wins."""
+    """Returns what is known of *call* once *new* is known too: what *new* says wins."""
     if call is None or call.details is None:
         return new
     said = {name: value for name in _FIELDS if (value := getattr(new, name)) is not None}
@@ -115,7 +110,7 @@ def merged(call: ToolCallState | None, new: ToolCallDetails) -> ToolCallDetails:
 
 
 def details_of(update: dict[str, Any]) -> ToolCallDetails:
-    """What ACP says beyond AHP; what cannot be read is kept raw or left out."""
+    """Returns what ACP says beyond AHP; what cannot be read is kept raw or left out."""
     return ToolCallDetails(
         kind=text(update.get("kind")),
         locations=_locations(update.get("locations")),
@@ -136,7 +131,7 @@ def tool_name(update: dict[str, Any]) -> str:
 
 
 def tool_input(details: ToolCallDetails) -> str | None:
-    """What people see as its input: the command, or its raw input as JSON."""
+    """Returns what people see as its input: the command, or its raw input as JSON."""
     raw = details.raw_input
     if details.kind == "execute" and isinstance(raw, dict):
         command = raw.get("command") or raw.get("cmd")
@@ -195,7 +190,7 @@ def _end(
 
 
 def _failed_command(details: ToolCallDetails, terminals: Sequence[TerminalView]) -> str | None:
-    """Why the command of a call failed, by how its terminals ended, or by the exit code in its raw output."""
+    """Returns why the command of a call failed, by how its terminals ended, or by the exit code in its raw output."""
     shown = {item.terminal_id for item in details.content or () if isinstance(item, ToolTerminalContent)}
     for terminal in terminals:
         if terminal.id in shown and terminal.exited and (terminal.signal or terminal.exit_code):

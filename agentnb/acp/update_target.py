@@ -52,11 +52,7 @@ class UpdateTarget:
 
 
 def find(chat: ChatState, turn_id: str | None, time: int) -> UpdateTarget:
-    """The place of what the agent says about turn *turn_id*.
-
-    Falls back to the running turn, to the last one, and at last to a turn of the agent's own (id ``agent-1``): some
-    agents talk before anyone asked them something.
-    """
+    """The place of what the agent says about turn *turn_id*."""
     turn = _turn(chat, turn_id)
     if turn is not None:
         return UpdateTarget(turn, time)

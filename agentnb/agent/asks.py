@@ -13,7 +13,7 @@ MODE = "mode"
 
 
 class Asks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What makes an agent ask before it edits files or runs commands. Empty: it asks without being told."""
+    """What makes an agent ask before it edits files or runs commands."""
 
     mode: str | None = None
     modes: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class Asks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def settings(self) -> dict[str, tuple[str | bool, ...]]:
-        """The values with which it asks, by setting; the first one is set. The mode is called ``"mode"``."""
+        """The values with which it asks, by setting; the first one is set."""
         mode = {} if self.mode is None else {MODE: (self.mode, *self.modes)}
         return {**mode, **{option: (value,) for option, value in self.options.items()}}
 

@@ -1,8 +1,4 @@
-"""The catalogue: every agent known by name, one TOML file each, plus what installed packages add.
-
-A package adds agents with the entry point group ``agentnb.agents``; the object it names is an :class:`AgentSpec`, or is
-called without arguments to get one.
-"""
+"""The catalogue: every agent known by name, one TOML file each, plus what installed packages add."""
 
 from __future__ import annotations
 
@@ -43,19 +39,7 @@ REGISTRY_RANK = 50
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The capabilities that agentnb offers at ``initialize`` (ACP ``clientCapabilities``).
-
-    All are offered unless an agent is known to behave worse with them.
-
-    Args:
-        read_text_file: Whether ``fs/read_text_file`` is offered.
-        write_text_file: Whether ``fs/write_text_file`` is offered.
-        terminal: Whether the ``terminal/*`` methods are offered.
-        elicitation: Whether questions to the user (``elicitation/create``, form and url) are offered.
-        boolean_options: Whether config options that are on or off are understood.
-        terminal_login: Whether logins that are a command to type are understood.
-        prompt_suggestions: Whether prompts that the agent suggests are shown (``prompt_suggestions_update``).
-    """
+    """The capabilities that agentnb offers at ``initialize`` (ACP ``clientCapabilities``)."""
 
     read_text_file: bool = True
     write_text_file: bool = True
@@ -67,54 +51,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one agent is started, installed and logged in to.
-
-    Args:
-        name: What the user types, lower case.
-        title: What the user reads.
-        about: What it is, in a line, where its name does not say it.
-        command: Program and arguments that speak ACP on stdio.
-        env: Environment variables added to the user's own.
-        install: The line to type to install it, if there is one.
-        requires: What the install line needs to be there, a few words: ``Node 22 or newer``.
-        upgrade: The line to type to get a newer version; by default that to install it.
-        login: The line to type to log in, if there is one.
-        logout: The line to type to log out, if there is one.
-        icon: An SVG document or a ``data:`` URI, if there is one.
-        homepage: Where to read about it.
-        rank: Its place in lists, after what is installed: lower numbers first, then by name. What is built in goes by
-            how many people use it, from 1; your own agents come first unless they say otherwise.
-        capabilities: What it is offered.
-        steering: Whether a prompt sent while another runs goes into that turn.
-        initialize_timeout: How long its start may take, in seconds; Python agents have been seen to need 37.
-        root_env: Environment variables that the agent wants where it runs as root, and that the user decides about.
-        min_version: The oldest version that works with us, where one is known.
-        seen: A version that was seen to work.
-        mcp_servers: MCP servers that every session with it gets, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
-        takes_mcp: Whether it takes MCP servers at all.
-        mcp_transport: How it is given the tools of agentnb and of components where it does not take them over ACP:
-            ``"stdio"``, or ``"http"`` where it passes over servers on stdio.
-        counts_tokens: What the tokens are that it says at the end of a turn: those of the ``"turn"``, or of the
-            ``"session"`` so far, as ACP words it; None: found out by what it says.
-        components: Components that stand in a chain between you and it, the first one next to you: names of shipped
-            ones, or commands; see ``docs/how-to/components.md``.
-        reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
-            where something is missing, their values never.
-        registry: Its ids in the public ACP registry, the newest first; the name itself counts, too.
-        python: The Python that ``uvx`` runs it with, where it needs a certain one.
-        confinement: What it needs where it is confined, besides the system, its install and the workspace; None where
-            that is not known.
-        confine: Whether it is confined where nothing else says so: ``true``, ``false``, ``"no network"``, or the only
-            hosts that it reaches; see :mod:`agentnb.agent.confinement_choice`.
-        asks: How it is made to ask before it acts; None where that is not known.
-        runner: How it is run from a package index where it is not installed; by default as the registry says.
-        origin: Where the description comes from: ``"built in"``, ``"registry"``, ``"package"``, ``"user"``,
-            ``"project"`` or ``"command"``; set here, not in the file.
-
-    Example:
-        >>> AgentSpec(name="mine", title="Mine", command=("my-agent", "--acp")).initialize_timeout
-        60.0
-    """
+    """How one agent is started, installed and logged in to."""
 
     name: str
     title: str
@@ -185,12 +122,12 @@ def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_
 
 
 def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> PackageRunner | None:
-    """How *spec* is run from a package index where it is not installed; None where the program for that is missing."""
+    """Returns how *spec* is run from a package index where it is not installed."""
     return spec.runner if spec.runner is not None and find(spec.runner.kind, path) else None
 
 
 def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | None:
-    """What to set where this process runs as root and the agent wants to be told; None where nothing is to be set."""
+    """Returns what to set where this process runs as root and the agent wants to be told."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     whole = {**os.environ, **spec.env, **(env or {})}
@@ -238,7 +175,7 @@ def _specs() -> dict[str, AgentSpec]:
 
 
 def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
-    """What is shipped, each with its runner, and the registry's other agents that npx or uvx runs."""
+    """Returns what is shipped, each with its runner, and the registry's other agents that npx or uvx runs."""
     listed = registry.current()[0]
     specs: dict[str, AgentSpec] = {}
     ours: set[str] = set()
@@ -267,7 +204,7 @@ def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
 
 
 def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> PackageRunner | None:
-    """How the registry runs *spec*; None where that is a version that does not work here."""
+    """Returns how the registry runs *spec*; None where that is a version that does not work here."""
     if spec.min_version is not None and older(agent.version, spec.min_version):
         return None
     return runner_of(agent, spec.python)
@@ -317,10 +254,7 @@ def _is_toml(name: str) -> bool:
 
 
 def read(text: str, bases: Bases | None = None) -> AgentSpec:
-    r"""Read one catalogue file.
-
-    A command word ``{python}`` stands for the running interpreter.
-    """
+    """Read one catalogue file."""
     key = ""
     try:
         data = parsed(text)
@@ -389,7 +323,7 @@ _TYPE = re.compile(rf"`({'|'.join(_WORDS)})`")
 
 
 def problem(text: str, error: Exception, key: str = "") -> str:
-    r"""What *error* says of the TOML *text*, behind the line and the key."""
+    """Returns what *error* says of the TOML *text*, behind the line and the key."""
     said = str(error).removesuffix(".")
     if (syntax := _LINE.search(said)) is not None:
         lines = text.splitlines() or [""]

@@ -1,11 +1,4 @@
-"""A child: one program in a process group of its own, its output handed over as it comes, its end certain.
-
-On Linux it runs below a subreaper (:mod:`agentnb.agent.subreaper`), which knows everything that the program started,
-also what forked twice and left its group. Elsewhere the group is what is ended. Behind both, processes that still carry
-the child's mark in their environment are ended.
-
-Agents and the terminals they ask for are children. Everything here happens on the loop that spawned the child.
-"""
+"""A child: one program in a process group of its own, its output handed over as it comes, its end certain."""
 
 from __future__ import annotations
 
@@ -141,7 +134,7 @@ class Child(asyncio.SubprocessProtocol):
 
     @property
     def returncode(self) -> int | None:
-        """How the program ended (negative: the signal's number), or None while it runs."""
+        """Returns how the program ended (negative: the signal's number), or None while it runs."""
         if BELOW_SUBREAPER:
             return self._status
         return None if self._transport is None else self._transport.get_returncode()
@@ -168,7 +161,7 @@ class Child(asyncio.SubprocessProtocol):
 
     @property
     def unwritten(self) -> int:
-        """How many bytes for its stdin the program has not read."""
+        """Returns how many bytes for its stdin the program has not read."""
         stdin = self._pipe(0)
         return 0 if stdin is None else cast("asyncio.WriteTransport", stdin).get_write_buffer_size()
 
@@ -310,17 +303,13 @@ async def output_of(command: Sequence[str], cwd: Path, env: Mapping[str, str], s
 
 
 def inherited(extra: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The user's environment (keys and proxies are in it) with *extra* on top, without access to Jupyter servers.
-
-    A Jupyter server or hub gives its kernels tokens. Whoever has one starts kernels and writes files through the
-    server, which no confinement reaches. Only *extra* can hold such a variable.
-    """
+    """The user's environment (keys and proxies are in it) with *extra* on top, without access to Jupyter servers."""
     kept = {name: value for name, value in environ.items() if not _OF_JUPYTER_SERVER.fullmatch(name)}
     return {**kept, **extra}
 
 
 async def _unbroken(work: Coroutine[Any, Any, T]) -> T:
-    """What *work* gives; being cancelled waits until it is done."""
+    """Returns what *work* gives; being cancelled waits until it is done."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

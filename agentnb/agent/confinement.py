@@ -1,9 +1,4 @@
-"""Confinement: an agent and all that it starts can read and change only what they need.
-
-A plug-in does it (:class:`agentnb.ports.Confiner`); without one, an agent that is to be confined does not start. It
-limits what an agent does without asking, and the commands that it runs through agentnb; files that it asks agentnb to
-write follow the policy alone.
-"""
+"""Confinement: an agent and all that it starts can read and change only what they need."""
 
 from __future__ import annotations
 
@@ -31,12 +26,7 @@ _NO_PLUGIN = "no plug-in that confines agents is loaded (`agentnb plugins` says 
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an agent needs besides the system, its install and the workspace; in the catalogue.
-
-    In paths, ``~`` is the home folder, ``{config}`` and ``{data}`` are agentnb's settings folder and data folder.
-    ``~/.cache``, ``~/.config``, ``~/.local/share`` and ``~/.local/state`` are where ``XDG_CACHE_HOME`` and its like
-    say.
-    """
+    """What an agent needs besides the system, its install and the workspace; in the catalogue."""
 
     writes: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
@@ -46,7 +36,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unless_asked: str = ""
 
     def objection(self, env: Mapping[str, str] = os.environ) -> str:
-        """Why it is not confined here where nobody asks for that, in a sentence; empty: it is."""
+        """Returns why it is not confined here where nobody asks for that, in a sentence; empty: it is."""
         bus = Path(env.get("XDG_RUNTIME_DIR") or os.devnull) / "bus"
         if self.keyring and (env.get("DBUS_SESSION_BUS_ADDRESS") or os.path.lexists(bus)):
             return "Its login may be in the system's keyring, which it could not reach."
@@ -63,23 +53,19 @@ class Confine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def way_here() -> tuple[str | None, str]:
-    """What can confine an agent here; None and why nothing can."""
+    """Returns what can confine an agent here; None and why nothing can."""
     found: Confiner | None = plugins().first("confiners")
     return (None, _NO_PLUGIN) if found is None else found.way()
 
 
 def unchecked_here() -> str:
-    """What confinement does not look at here but does elsewhere, in words; empty: nothing."""
+    """Returns what confinement does not look at here but does elsewhere, in words; empty: nothing."""
     found: Confiner | None = plugins().first("confiners")
     return "" if found is None else found.unchecked()
 
 
 def demand_confiner() -> Confiner:
-    """The plug-in that confines agents.
-
-    Raises:
-        AgentStartFailed: If none is loaded.
-    """
+    """The plug-in that confines agents."""
     found: Confiner | None = plugins().first("confiners")
     if found is None:
         message = f"The agent cannot be confined: {_NO_PLUGIN}."

@@ -1,10 +1,4 @@
-"""Decides if an agent is confined: which of the places that say something about it counts.
-
-The argument of ``agentnb.start`` counts first, then ``[agents.NAME]`` of the user's policy file, then the setting where
-it is on or off, then the key ``confine`` of the agent's description. Where none of them says anything (the setting is
-``"where possible"``), an agent is confined if that can be done here and the catalogue knows what the agent needs. A
-project's policy file can only narrow what comes after the argument.
-"""
+"""Decides if an agent is confined: which of the places that say something about it counts."""
 
 from __future__ import annotations
 
@@ -51,7 +45,7 @@ def checked_confining(said: object) -> Confining:
 
 
 def network_left(said: Iterable[Confining | None], project: Confining | None = None) -> Network | None:
-    """What an agent gets of the network; None: it is not confined."""
+    """Returns what an agent gets of the network; None: it is not confined."""
     chosen = next((each for each in said if each is not None), False)
     return narrower(_network(chosen), _network(project or False))
 

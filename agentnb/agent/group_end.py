@@ -66,7 +66,7 @@ class GroupEnd:
 
 
 async def _aside(function: Callable[..., T], *args: Any) -> T:
-    """What *function* returns, run on another thread; on this one where an ending interpreter makes no more threads."""
+    """Returns what *function* returns, run on another thread."""
     try:
         return await asyncio.to_thread(function, *args)
     except RuntimeError:

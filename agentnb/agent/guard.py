@@ -1,8 +1,7 @@
 """The guard: the kernel's end of the watchdog, so that nothing an agent started outlives the kernel.
 
 ``prctl(PR_SET_PDEATHSIG)`` would do for the agent alone, but fires when the *thread* that spawned it ends, needs code
-between fork and exec in a threaded process, and says nothing about the agent's children. So one watchdog process per
-kernel waits at a pipe (:mod:`agentnb.agent.watchdog`), and is told every process group that begins or ends.
+between fork and exec in a threaded process, and says nothing about the agent's children.
 """
 
 from __future__ import annotations
@@ -26,11 +25,7 @@ _FAREWELL = 3.0
 
 
 class Guard:
-    """Ends the process groups of one kernel when the kernel ends; safe to use from any thread.
-
-    The watchdog is started with the first group, and again should it have been killed. A forked copy of the kernel
-    (``multiprocessing``) guards nothing and keeps no pipe open.
-    """
+    """Ends the process groups of one kernel when the kernel ends; safe to use from any thread."""
 
     def __init__(self) -> None:
         self.owner = uuid.uuid4().hex

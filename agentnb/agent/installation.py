@@ -1,8 +1,4 @@
-"""Installs an agent with npm or uv, as they are configured on this machine. No shell reads the command.
-
-Only lines that are plainly ``npm install …`` or ``uv tool install …`` are run; others, such as ``curl … | bash``, stay
-lines to type. The installer's stdin is closed, so whatever it asks ends it, or is noticed.
-"""
+"""Installs an agent with npm or uv, as they are configured on this machine."""
 
 from __future__ import annotations
 
@@ -43,8 +39,6 @@ _FORMS = (("npm", "install"), ("uv", "tool", "install"))
 
 
 class InstallEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How an install ended."""
-
     state: Literal["done", "failed", "stopped"]
     message: str = ""
     exit_code: int | None = None
@@ -66,8 +60,6 @@ def _words(install: str) -> tuple[str, ...] | None:
 
 
 class Installation:
-    """One install."""
-
     def __init__(
         self,
         spec: AgentSpec,

@@ -1,7 +1,4 @@
-"""MCP servers that an agent may use: read from what people write.
-
-Their environment and headers hold keys: only names and addresses are ever shown.
-"""
+"""MCP servers that an agent may use: read from what people write."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The hosts that a confined agent may reach: how they are written, and which of them a request is for.
-
-A host is a name (``pypi.org``), all names below one (``*.example.org``, not ``example.org`` itself), or an address
-(``192.0.2.1``, ``[::1]``), each with a port where only that is meant (``localhost:11434``).
-"""
+"""The hosts that a confined agent may reach: how they are written, and which of them a request is for."""
 
 from __future__ import annotations
 
@@ -77,11 +73,7 @@ def servers_here(hosts: Iterable[str]) -> dict[tuple[str, int], str]:
 
 
 def leads_astray(host: str, address: Address) -> bool:
-    """True if *host* is a name, not meant for this machine, and leads to it or to its link.
-
-    Whoever owns a name decides where it leads: to a server on the user's own machine, too, or to the address from
-    which a cloud's machine gets its keys.
-    """
+    """True if *host* is a name, not meant for this machine, and leads to it or to its link."""
     if address_of(host) is not None:
         return False
     real = getattr(address, "ipv4_mapped", None) or address

@@ -1,8 +1,4 @@
-"""npm's settings for agents that npx starts, and for confined ones: the user's mirror and certificates count, too.
-
-``npx --prefix=FOLDER``, which keeps the workspace's packages out, would also move the file of the machine's settings
-below that folder. A confined agent does not read ``~/.npmrc``, which holds logins: it gets a copy without them.
-"""
+"""npm's settings for agents that npx starts, and for confined ones: the user's mirror and certificates count, too."""
 
 from __future__ import annotations
 

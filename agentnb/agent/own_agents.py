@@ -1,4 +1,4 @@
-"""The user's own descriptions of agents, each a file: listed, added, changed and removed. No project's file is touched.
+"""The user's own descriptions of agents, each a file: listed, added, changed and removed.
 
 What an agent's variables hold may be secret: it is written, and never given back.
 """
@@ -48,10 +48,7 @@ class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def own_agents() -> list[OwnAgent]:
-    """The descriptions in the user's folder, by file name.
-
-    Of two with one name only the last counts, and only that one is listed.
-    """
+    """The descriptions in the user's folder, by file name."""
     found = [_read(path) for path in _files()]
     return list({each.name: each for each in found}.values())
 

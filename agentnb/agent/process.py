@@ -66,14 +66,11 @@ class Ring:
             self._cut = True
 
     def text(self) -> str:
-        """What is kept, as text; bad UTF-8 becomes U+FFFD."""
+        """Returns what is kept, as text; bad UTF-8 becomes U+FFFD."""
         return b"".join(self._chunks)[-self._size :].decode("utf-8", "replace")
 
     def lines(self) -> str:
-        """What is kept, from a line's beginning on if something before it was forgotten.
-
-        The text could begin within a credential, which would not be recognized as one.
-        """
+        """Returns what is kept, from a line's beginning on if something before it was forgotten."""
         text = self.text()
         if not self._cut and self._held <= self._size:
             return text
@@ -85,13 +82,11 @@ class RunningProcess(Protocol):
     """What runs for a client: an agent's process (:class:`SpawnedAgent`), or a chain that looks like one."""
 
     @property
-    def agent(self) -> SpawnedAgent:
-        """The agent's own process."""
-        ...
+    def agent(self) -> SpawnedAgent: ...
 
     @property
     def failure(self) -> str | None:
-        """Which component ended it, and how; None where none did."""
+        """Returns which component ended it, and how; None where none did."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -172,14 +167,13 @@ class SpawnedAgent:
 
     @property
     def child(self) -> Child:
-        """Its process."""
         if self._child is None:
             raise RuntimeError("spawn() makes a SpawnedAgent")
         return self._child
 
     @property
     def confined(self) -> str:
-        """What it is confined to, in a line; empty where it is not."""
+        """Returns what it is confined to, in a line; empty where it is not."""
         return "" if self._confined is None else self._confined.summary
 
     @property
@@ -189,7 +183,7 @@ class SpawnedAgent:
 
     @property
     def node_problem(self) -> str:
-        """What Node it needs and which is here, where that one is too old; runs `node`: only for a failed start."""
+        """Returns what Node it needs and which is here, where that one is too old."""
         return node_problem(self.spec, self._environment)
 
     def confined_command(self, command: Sequence[str]) -> list[str]:
@@ -200,7 +194,7 @@ class SpawnedAgent:
         return ["/usr/bin/env", *variables, *self._confined.command(command)]
 
     def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
-        """What its confinement refused, as *text*, which it or a command of it has printed, tells; and the hosts."""
+        """Returns what its confinement refused, as *text*, which it or a command of it has printed, tells."""
         return () if self._confined is None else self._confined.refused(text)
 
     @property
@@ -233,7 +227,6 @@ class SpawnedAgent:
 
 
 def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
-    """Where the agent's program is."""
     if not cwd.is_dir():
         raise AgentStartFailed(f"The folder {str(cwd)!r} does not exist.", hint=f"Give {spec.title} one that does.")
     name = spec.command[0]
@@ -266,7 +259,7 @@ def startable(spec: AgentSpec, cwd: Path, path: str | None) -> AgentSpec:
 
 
 def missing_installer(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
-    """How to get npm or uv, where *spec* needs one of them and it is missing; None where nothing is missing."""
+    """Returns how to get npm or uv, where *spec* needs one of them and it is missing; None where nothing is missing."""
     by_runner = {"npx": "npm", "uvx": "uv"}[spec.runner.kind] if spec.runner is not None else ""
     program = by_runner or (spec.install or "").partition(" ")[0]
     if program not in INSTALLERS or find(program, path) is not None:
@@ -279,7 +272,7 @@ _SECONDS = 5.0
 
 
 def node_problem(spec: AgentSpec, env: Mapping[str, str]) -> str:
-    """What Node *spec* needs and which is here, in a sentence; empty where that is not why it fails."""
+    """Returns what Node *spec* needs and which is here, in a sentence; empty where that is not why it fails."""
     needed = _NEEDED.match(spec.requires or "")
     program = find_on_path("node", env.get("PATH")) if needed else None
     if needed is None or program is None:

@@ -23,17 +23,13 @@ Find: TypeAlias = "Callable[[str, str | None], str | None]"
 
 
 def search_path(path: str | None = None) -> str:
-    """*path* and, behind it, the folders where pip, npm and uv put programs that are not on it.
-
-    ``pip install uv`` puts uv beside this Python, which is on the PATH only where its environment is active.
-    """
+    """*path* and, behind it, the folders where pip, npm and uv put programs that are not on it."""
     given = os.environ.get("PATH", os.defpath) if path is None else path
     folders = [each for each in given.split(os.pathsep) if each]
     return os.pathsep.join(dict.fromkeys([*folders, _scripts_folder(), *install_folders()]))
 
 
 def find_on_path(name: str, path: str | None = None) -> str | None:
-    """Where the program *name* is, or None."""
     return shutil.which(name, path=search_path(path))
 
 

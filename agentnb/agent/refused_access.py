@@ -1,8 +1,4 @@
-"""Accesses that a confined agent was refused, as its programs tell of them.
-
-The system refuses without telling agentnb, so this reads what the agent and its commands print: a line with *Permission
-denied*, or the like, and a path that the confinement does not allow. Not seen: a refusal that nobody prints.
-"""
+"""Accesses that a confined agent was refused, as its programs tell of them."""
 
 from __future__ import annotations
 
@@ -56,12 +52,12 @@ class FileLimits(Protocol):
 
     @property
     def read(self) -> tuple[str, ...]:
-        """What it may read."""
+        """Returns what it may read."""
         ...
 
     @property
     def write(self) -> tuple[str, ...]:
-        """What it may change."""
+        """Returns what it may change."""
         ...
 
 
@@ -72,13 +68,13 @@ def refused_accesses(text: str, limits: FileLimits, home: str) -> tuple[RefusedA
 
 
 def remedy_of(refused: Iterable[str]) -> str:
-    """What to do where a confined agent needs what was refused."""
+    """Returns what to do where a confined agent needs what was refused."""
     is_host = {each.startswith("connecting to ") for each in refused}
     return " ".join(text for of_hosts, text in ((False, _REMEDY), (True, _HOST_REMEDY)) if of_hosts in is_host)
 
 
 def kept_from(refused: Iterable[RefusedAccess]) -> str:
-    """What was refused to an agent that could not start, and what to do; empty where nothing was."""
+    """Returns what was refused to an agent that could not start, and what to do; empty where nothing was."""
     told = [f"{what} {path}" for path, what in refused][:MOST_REFUSED]
     return f"It was kept from {', '.join(told)}: it is confined. {remedy_of(told)}" if told else ""
 

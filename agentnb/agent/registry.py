@@ -1,13 +1,4 @@
-"""The public ACP registry's format: which agents there are, and how each is run from a package index.
-
-The format is that of https://github.com/agentclientprotocol/registry (``registry.json``, which the registry builds from
-its ``agent.json`` files). A small snapshot in that format ships with agentnb; ``agentnb agents --update`` puts a newer
-file in its place (:mod:`agentnb.agent.registry_update`).
-
-A registry file comes from outside. It is read as a whole or refused as a whole. What it says of a package becomes words
-of a command, which no shell reads; shell syntax, options in the place of a package, paths and variables that choose
-another program are refused all the same. Icons are checked and not shown: a page loads nothing from outside.
-"""
+"""The public ACP registry's format: which agents there are, and how each is run from a package index."""
 
 from __future__ import annotations
 
@@ -108,11 +99,7 @@ class PackageRunner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     python: str | None = None
 
     def command_in(self, folder: Path) -> tuple[str, ...]:
-        """The command, with *folder* in the place of the workspace for what npx looks up.
-
-        Else npx would run a package of that name from the workspace's ``node_modules``, and get others from the server
-        that the workspace's ``.npmrc`` names. uvx reads no settings of the workspace.
-        """
+        """The command, with *folder* in the place of the workspace for what npx looks up."""
         if self.kind == "uvx":
             return self.words
         return (*self.words[:2], f"{PREFIX_OPTION}{folder}", *self.words[2:])
@@ -162,7 +149,7 @@ def read_registry(data: bytes) -> Registry:
 
 
 def runner_of(agent: RegistryAgent, python: str | None = None) -> PackageRunner | None:
-    """How *agent* is run from a package index, with its version; None where it is a program to download."""
+    """Returns how *agent* is run from a package index, with its version; None where it is a program to download."""
     said = agent.distribution
     if said.npx is not None:
         found = _NPM.match(said.npx.package)
@@ -184,7 +171,7 @@ def snapshot() -> Registry:
 
 
 def registry_file() -> Path:
-    """Where the user's newer registry is kept."""
+    """Returns where the user's newer registry is kept."""
     return config_folder() / "registry.json"
 
 

@@ -106,7 +106,6 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
-        """The request for *newurl*."""
         _check_address(newurl)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 

@@ -1,18 +1,7 @@
 """The subreaper: a small program that starts one other program and ends everything which that started (Linux).
 
-A process can leave its group, its session and its environment (fork twice, ``setsid``, clear the variables): it is then
-a child of process 1, and nothing tells whose it was. Below a subreaper (``prctl(PR_SET_CHILD_SUBREAPER)``) such a
-process becomes the subreaper's child instead. So the kernel starts every agent and terminal below one of these.
-
-It has one socket to the kernel. It writes ``pid N`` when the program runs, or ``error N`` (an errno) when it cannot be
-executed, and ``status N`` when it has ended. It reads ``t`` (ask all descendants to end) and ``k`` (kill them). When
-the kernel is gone it does both. It ends when nothing is left below it.
-
-Only descendants are signalled, each through a pidfd that is checked after it is opened, so a process id that was given
-to another process meanwhile is left alone. Not promised: a descendant that runs as another user (setuid, sudo) may
-refuse the signal, and one that is moved below another subreaper by a container runtime's daemon is not a descendant.
-
-Only the standard library, and as little of it as possible: it runs under ``python -I -S``.
+It writes ``pid N`` when the program runs, or ``error N`` (an errno) when it cannot be executed, and ``status N`` when
+it has ended.
 """
 
 from __future__ import annotations
@@ -130,7 +119,7 @@ class Subreaper:
         return handle
 
     def _asked(self) -> bytes:
-        """What the kernel wrote; nothing where its end of the socket is closed."""
+        """Returns what the kernel wrote; nothing where its end of the socket is closed."""
         try:
             return os.read(self._link, 4096)
         except OSError:

@@ -1,13 +1,4 @@
-"""The watchdog: a small program that outlives the kernel by a moment and ends what the kernel's agents left running.
-
-It is started once per kernel, in a session of its own (no interrupt and no group kill meant for the kernel reaches it),
-and is told process groups on its stdin: ``+123`` begins to guard group 123, ``-123`` stops to;
-``/2f74`` names a folder (its path in hex) that is to be removed, ``.2f74`` one that no longer is. When the kernel is
-gone (its end of the pipe closes, or its pidfd says so) the watchdog ends every group still guarded, and every process
-that carries the kernel's mark in its environment, which also finds those that moved to a group of their own.
-
-Only the standard library, and as little of it as possible: it runs under ``python -I -S``.
-"""
+"""The watchdog: a small program that outlives the kernel by a moment and ends what the kernel's agents left running."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Who may connect, and what each client may do: one token for each, with a name and rights.
-
-Only the hash of a token is kept. A token is for one client: a second client that comes with it while the first is
-connected is refused.
-"""
+"""Who may connect, and what each client may do: one token for each, with a name and rights."""
 
 from __future__ import annotations
 
@@ -50,7 +46,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.ends_at is None else max(0.0, self.ends_at - time.monotonic())
 
     def sees(self, tab_id: str) -> bool:
-        """Whether it may see that conversation."""
+        """True if it may see that conversation."""
         return self.tabs is None or tab_id in self.tabs
 
 
@@ -105,5 +101,5 @@ class ClientGrants:
 
 
 def digest(token: str) -> bytes:
-    """What is kept of a token."""
+    """Returns what is kept of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -1,8 +1,6 @@
 """One remote client, as delivery sees it: what it follows, and how far in the feed it has been sent.
 
-A WebSocket loses nothing and keeps the order, so nothing is acknowledged and nothing sent again. As for pages there is
-no queue: while an earlier message waits to be written, nothing is added, and what comes meanwhile is merged. A client
-that falls out of the feed must connect again, and is given snapshots then.
+A client that falls out of the feed must connect again, and is given snapshots then.
 """
 
 from __future__ import annotations
@@ -30,8 +28,6 @@ ACTIONS, BEHIND = "x-agentnb/actions", "x-agentnb/behind"
 
 
 class RemoteClient(DeliveryClient):
-    """One remote client."""
-
     stays = True
 
     def __init__(
@@ -71,7 +67,7 @@ class RemoteClient(DeliveryClient):
         self._followed.pop(uri, None)
 
     def blocked(self, now: float, last_message_at: float) -> bool:  # noqa: ARG002 - a socket says so itself
-        """Whether what it was sent last is still being written."""
+        """True if what it was sent last is still being written."""
         return self._is_writing()
 
     def answered(self, envelope: Envelope, client_seq: int) -> None:  # noqa: ARG002 - it stands in the origin
@@ -80,7 +76,7 @@ class RemoteClient(DeliveryClient):
             self._refused.append(envelope)
 
     def next_message(self, channels: Iterable[Channel[Any]], now: float) -> dict[str, Any] | None:  # noqa: ARG002
-        """What to send now, over all that it follows; None where nothing is new."""
+        """Returns what to send now, over all that it follows; None where nothing is new."""
         if not self._feed.reaches(self.sent):
             return {"method": BEHIND, "params": {}}
         envelopes = self.unseen()
@@ -89,7 +85,7 @@ class RemoteClient(DeliveryClient):
         return {"method": ACTIONS, "params": {"envelopes": envelopes}} if envelopes else None
 
     def unseen(self) -> list[dict[str, Any]]:
-        """What happened since it was last sent something, in AHP's words, text deltas joined."""
+        """Returns what happened since it was last sent something, in AHP's words, text deltas joined."""
         fresh = [
             each
             for each in self._feed.log.after(self.sent)
@@ -116,7 +112,7 @@ class RemoteClient(DeliveryClient):
         return action
 
     def sees(self, uri: str) -> bool:
-        """Whether it may see the channel that the host calls *uri*."""
+        """True if it may see the channel that the host calls *uri*."""
         if uri == ROOT:
             return True
         place = place_of(to_ahp(uri))

@@ -1,8 +1,7 @@
 """Every change of the host in one numbered sequence, as AHP counts them (``serverSeq``).
 
 The host counts each channel by itself; AHP counts all of them together, so that a client that lost its connection says
-one number. The feed also has the changes that follow from the host's and that AHP has actions for: a chat's entry in
-its session, and the terminals that agents open, which are channels of their own there.
+one number.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ class Feed:
             self.versions.pop(next(iter(self.versions)))
 
     def reaches(self, seq: int) -> bool:
-        """Whether everything after *seq* can be replayed; not where *seq* has not been reached yet."""
+        """True if everything after *seq* can be replayed; not where *seq* has not been reached yet."""
         return 0 <= seq <= self.seq and self.log.reaches(seq)
 
     def count(self) -> int:
@@ -183,7 +182,7 @@ def chat_summary(state: ChatState) -> ChatSummary:
 
 
 def claim_of(session: str) -> dict[str, str]:
-    """Who owns a terminal that an agent opened (AHP ``TerminalClaim``)."""
+    """Returns who owns a terminal that an agent opened (AHP ``TerminalClaim``)."""
     return {"kind": "session", "session": to_ahp(session), "chat": to_ahp(f"{session}/chat")}
 
 

@@ -1,10 +1,4 @@
-"""The host's states and actions in the words of the Agent Host Protocol, for clients that know nothing else.
-
-Our states are AHP's with fields of ours beside them, and some actions are ours (``x-agentnb/…``). A client reduces what
-it is sent with AHP's own reducers, so it is given states without what those could not keep up to date. One table
-says which fields are ours; a test compares it with the docstrings. Another kernel of ours (`agentnb.connect`) has our
-reducers: where it says so, it is given everything (``own=True``), and long content whole.
-"""
+"""The host's states and actions in the words of the Agent Host Protocol, for clients that know nothing else."""
 
 from __future__ import annotations
 
@@ -106,7 +100,7 @@ def summary_to_ahp(summary: SessionSummary) -> Any:
 
 
 def action_to_ahp(action: Action, *, own: bool = False) -> Any:
-    """An action as AHP has it, as JSON; None where AHP has no such action. See :func:`state_to_ahp`."""
+    """An action as AHP has it, as JSON; None where AHP has no such action."""
     if own:
         return None if isinstance(action, _LISTS) else to_json(_plain(action, _EVERYTHING))
     if isinstance(action, UnknownAction) or action_type(action).startswith(OWN):
@@ -117,7 +111,7 @@ def action_to_ahp(action: Action, *, own: bool = False) -> Any:
 
 
 def is_told(part: Any) -> bool:
-    """Whether AHP knows that part of an answer."""
+    """True if AHP knows that part of an answer."""
     if isinstance(part, UnknownResponsePart):
         return False
     return not str(part.__struct_config__.tag).startswith(OWN)

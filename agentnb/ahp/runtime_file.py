@@ -1,8 +1,4 @@
-"""The files of served kernels in Jupyter's runtime folder: how programs of the same user find them.
-
-One file a kernel (mode 0600), with the address and the token, removed when serving ends; one of a process that is gone
-is removed when the list is read.
-"""
+"""The files of served kernels in Jupyter's runtime folder: how programs of the same user find them."""
 
 from __future__ import annotations
 
@@ -47,7 +43,7 @@ class ServedKernel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_here(self) -> bool:
-        """Whether its process runs on this machine."""
+        """True if its process runs on this machine."""
         if self.machine != socket.gethostname() or self.pid <= 0:
             return False
         try:

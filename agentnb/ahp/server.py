@@ -1,10 +1,6 @@
 """The WebSocket server: who may connect, how much a client may send, and how it is written to.
 
-Runs on the host's loop. Everything that can be refused before a connection is open is refused by the HTTP answer: the
-wrong host or origin, a missing or wrong token, too many connections. A client sends a limited number of messages and
-bytes, none of them compressed; one that does not read is disconnected.
-
-Not checked: who sits behind a token. Whoever has it is the client, so the token stays out of every log.
+Not checked: who sits behind a token.
 """
 
 from __future__ import annotations
@@ -76,8 +72,6 @@ class Budget:
 
 
 class ConnectedClient(NamedTuple):
-    """A client that is connected."""
-
     name: str
     rights: tuple[str, ...]
     client_id: str
@@ -168,7 +162,7 @@ class WebSocketListener:
 
     @property
     def clients(self) -> tuple[ConnectedClient, ...]:
-        """Who is connected and has introduced itself."""
+        """Returns who is connected and has introduced itself."""
         return tuple(
             ConnectedClient(each.connection.grant.name, tuple(sorted(each.connection.grant.rights)), own, each.since)
             for each in self._sockets.values()

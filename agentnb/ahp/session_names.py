@@ -1,8 +1,4 @@
-"""The names that a client gives to sessions: it chooses that of a new one, VS Code's window ``<agent>:/<id>``.
-
-What comes in is brought to AHP's own scheme (``ahp-session:/<id>``) before anything looks at it, and what goes out to
-that client has its own names again.
-"""
+"""The names that a client gives to sessions: it chooses that of a new one, VS Code's window ``<agent>:/<id>``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The URIs of channels: AHP's names for them and the host's own.
-
-The host names a session after its agent (``eliza:/<tab>``); AHP has one scheme for each kind of channel. Whatever a
-client sends that does not have exactly that form names nothing: no path is made of it.
-"""
+"""The URIs of channels: AHP's names for them and the host's own."""
 
 from __future__ import annotations
 
@@ -42,7 +38,7 @@ def to_ahp(uri: str) -> str:
 
 
 def place_of(uri: str) -> AhpChannel | None:
-    """What the AHP *uri* names; None where it has not the form of one."""
+    """Returns what the AHP *uri* names; None where it has not the form of one."""
     found = _AHP.fullmatch(uri)
     if found is None:
         return None

@@ -1,8 +1,4 @@
-"""The files that a turn changed, as a cassette holds them: cleaned like everything else in it.
-
-Contents are texts with marks, or base64. What is not stored is noted with the reason: large files, sensitive ones,
-links that lead out of the workspace, and binary files in which something looks like a credential.
-"""
+"""The files that a turn changed, as a cassette holds them: cleaned like everything else in it."""
 
 from __future__ import annotations
 
@@ -44,7 +40,7 @@ SWITCHES = ("on", "off")
 
 
 def keeps_files(environment: Mapping[str, str]) -> bool:
-    """Whether the files that agents write by themselves are recorded and written again."""
+    """True if the files that agents write by themselves are recorded and written again."""
     chosen = environment.get(FILES, "") or "on"
     if chosen not in SWITCHES:
         raise UsageError(f"{FILES}={chosen!r} is none of {', '.join(SWITCHES)}.", hint="Unset it.")
@@ -52,7 +48,7 @@ def keeps_files(environment: Mapping[str, str]) -> bool:
 
 
 def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]) -> list[RecordedFile]:
-    """What a turn changed, by path, not cleaned yet."""
+    """Returns what a turn changed, by path, not cleaned yet."""
     room = MOST_TURN_BYTES
     rows: list[RecordedFile] = []
     for each in sorted(changed, key=lambda each: path_to_json(each.change.path)):
@@ -94,7 +90,7 @@ def written_by_requests(exchange: RecordedExchange) -> Written:
 
 
 def runs_again(exchange: RecordedExchange) -> bool:
-    """Whether *exchange* ran commands or code through the client, which run again in a replay and may write files."""
+    """True if *exchange* ran commands or code through the client, which run again in a replay and may write files."""
     return any(
         event.kind == "asked" and event.method in ("terminal/create", "mcp/message") for event in exchange.before
     )
@@ -137,14 +133,14 @@ def content_of(state: FileState, fill: Callable[[str], str]) -> bytes:
 
 
 def digest_of(content: bytes, marks: SessionMarks) -> str:
-    """What names *content*: of a text as it is cleaned, so that it is the same in every workspace."""
+    """Returns what names *content*: of a text as it is cleaned, so that it is the same in every workspace."""
     text = text_of(content) if len(content) <= MOST_BYTES else None
     data = content if text is None else marks.clean_text(escaped(text)).encode("utf-8")
     return hashlib.sha256(data).hexdigest()
 
 
 def leads_outside(path: str, target: str, workspace: str) -> bool:
-    """Whether a link at *path*, relative to *workspace*, leads out of it."""
+    """True if a link at *path*, relative to *workspace*, leads out of it."""
     absolute = posixpath.normpath(posixpath.join(workspace, posixpath.dirname(path), target))
     return not absolute.startswith(workspace.rstrip("/") + "/")
 

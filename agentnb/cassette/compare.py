@@ -34,13 +34,7 @@ def mismatch(what: str) -> CassetteMismatch:
 
 
 def ruled(rules: Iterable[ComparisonRule]) -> Callable[[Any], Any]:
-    """What makes JSON comparable: everything that a rule matches becomes the rule's mark.
-
-    Example:
-        >>> from agentnb.cassette.recording import DEFAULT_RULES
-        >>> ruled(DEFAULT_RULES)("Since 2026-11-21")
-        'Since ⟦date⟧'
-    """
+    """Returns what makes JSON comparable: everything that a rule matches becomes the rule's mark."""
     compiled = [(re.compile(rule.pattern), mark(rule.name)) for rule in rules]
 
     def text(value: str) -> str:
@@ -52,12 +46,7 @@ def ruled(rules: Iterable[ComparisonRule]) -> Callable[[Any], Any]:
 
 
 def described(prompt: Any) -> list[str]:
-    """A prompt's blocks (ACP ``ContentBlock``) as lines: its words, then what is attached, each behind its name.
-
-    Example:
-        >>> described([{"type": "text", "text": "Look."}, {"type": "resource_link", "name": "a.csv", "uri": "file:///a.csv"}])
-        ['Look.', '@ a.csv (file:///a.csv)']
-    """
+    """A prompt's blocks (ACP ``ContentBlock``) as lines: its words, then what is attached, each behind its name."""
     lines: list[str] = []
     for block in prompt if isinstance(prompt, list) else [prompt]:
         match block:
@@ -99,14 +88,14 @@ def hash_of(text: str) -> str:
 
 
 def diff(recorded: list[str], today: list[str]) -> str:
-    """What differs, as a unified diff."""
+    """Returns what differs, as a unified diff."""
     lines = list(difflib.unified_diff(recorded, today, "recorded", "today", n=2, lineterm=""))
     more = [f"… {len(lines) - _LONGEST_DIFF} more lines"] if len(lines) > _LONGEST_DIFF else []
     return "\n".join([*lines[:_LONGEST_DIFF], *more])
 
 
 def same_request(recorded: Any, today: Any) -> bool:
-    """Whether the parameters of two requests other than prompts say the same."""
+    """True if the parameters of two requests other than prompts say the same."""
     return bool(_named(recorded) == _named(today))
 
 
@@ -122,7 +111,7 @@ def _named(params: Any) -> Any:
 def difference(
     ask: WireEvent, recorded: WireEvent, result: Any, error: Any, *, header: Header, written: Collection[str] = ()
 ) -> str | None:
-    """How today's answer to the agent's request differs from the recorded one in a way that matters; else None."""
+    """Returns how today's answer to the agent's request differs from the recorded one in a way that matters."""
     if ask.method == "fs/read_text_file" and error is None and _content(result) in written:
         return None
     then, now = _outcome(ask, recorded.result, recorded.error), _outcome(ask, result, error)
@@ -192,17 +181,14 @@ def _what(ask: WireEvent) -> str:
 
 
 def mcp_title(params: dict[str, Any]) -> str:
-    """What an ``mcp/message`` is about, for people."""
+    """Returns what an ``mcp/message`` is about, for people."""
     inner = params.get("params")
     about = (inner.get("name") or inner.get("uri")) if isinstance(inner, dict) else None
     return f"MCP {params.get('method')} ({about})" if about else f"MCP {params.get('method')}"
 
 
 def _ran(result: Any) -> list[str] | None:
-    """What code in the kernel gave and changed, as lines: text, pictures by their hash, and the variables.
-
-    None for answers of other tools, and for those that agentnb 0.1 and 0.2 recorded, which do not name the variables.
-    """
+    """Returns what code in the kernel gave and changed, as lines: text, pictures by their hash, and the variables."""
     meta = result.get("_meta") if isinstance(result, dict) else None
     changed = meta.get(mcp.CHANGED) if isinstance(meta, dict) else None
     if not isinstance(changed, list):

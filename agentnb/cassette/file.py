@@ -1,7 +1,4 @@
-"""The file: JSON lines, one message of the wire each, grouped by session so that timing does not change it.
-
-`write` and `read` are the two directions; what is wrong with a file is told with its line.
-"""
+"""The file: JSON lines, one message of the wire each, grouped by session so that timing does not change it."""
 
 from __future__ import annotations
 
@@ -49,7 +46,6 @@ def write(path: Path, cassette: Cassette, *, checked: Iterable[RecordedExchange]
 
 
 def read(path: Path) -> Cassette:
-    """Read the cassette at *path*."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -66,10 +62,7 @@ def read_header(path: Path) -> Header:
 
 
 def read_agents(path: Path) -> dict[str, dict[str, Any] | None]:
-    """The agents in the cassette at *path*, by name, each with its description if there is one.
-
-    Only the lines that name agents are read: a cassette that is broken elsewhere is told of by whoever plays it.
-    """
+    """The agents in the cassette at *path*, by name, each with its description if there is one."""
     found: dict[str, dict[str, Any] | None] = {}
     with contextlib.suppress(OSError), path.open("rb") as lines:
         for line in lines:
@@ -131,7 +124,6 @@ class Reader:
         self._sections: list[Section] = []
 
     def cassette(self) -> Cassette:
-        """All of it."""
         if not self._data.strip():
             raise self._broken("the cassette is empty.", AGAIN)
         rows = self._rows()

@@ -17,12 +17,12 @@ _FILE, _AS_IS = "$file", "$json"
 
 
 def folder_of(path: Path) -> Path:
-    """Where the large content of the cassette at *path* is."""
+    """Returns where the large content of the cassette at *path* is."""
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.files")
 
 
 def belongs_to(path: Path, cassette: Path) -> bool:
-    """Whether *path*, absolute, is the file *cassette*, its backup, or a file beside it that belongs to it."""
+    """True if *path*, absolute, is the file *cassette*, its backup, or a file beside it that belongs to it."""
     beside = cassette.parent.resolve()
     if beside not in path.parents:
         return False

@@ -1,9 +1,9 @@
 """The marks that stand in a cassette for what differs from run to run, such as ``⟦workspace⟧`` and ``⟦session⟧``.
 
-A text that holds the opening sign itself keeps it as ``⟦sign⟧``, so that every text comes back exactly as it was. Each
-credential becomes a mark that says what it was. Marked in a session are these and nothing else: the workspace (the
-session's ``cwd``, as named and as it really is, as a path and in a URL), the home folder, the session's id, the ids of
-its terminals, of its MCP servers and of the connections to them, and secrets.
+A text that holds the opening sign itself keeps it as ``⟦sign⟧``, so that every text comes back exactly as it was.
+Marked in a session are these and nothing else: the workspace (the session's ``cwd``, as named and as it really is, as a
+path and in a URL), the home folder, the session's id, the ids of its terminals, of its MCP servers and of the
+connections to them, and secrets.
 """
 
 from __future__ import annotations
@@ -131,8 +131,6 @@ _BEHIND = r"(?![\w-]|\.\w)"
 
 
 class SessionMarks:
-    """The marks of one session."""
-
     def __init__(
         self,
         cwd: str | None,
@@ -181,7 +179,7 @@ class SessionMarks:
         return apart(found)
 
     def holds_secret(self, text: str) -> bool:
-        """Whether a credential is in *text*."""
+        """True if a credential is in *text*."""
         return bool(self._secrets.spans(text))
 
     def fill(self, value: Any) -> Any:

@@ -1,9 +1,4 @@
-"""MCP over ACP: tools that the client serves to the agent on the same wire (``mcp/connect``, ``mcp/message``).
-
-These messages name no session. A server's id is chosen by the client and a connection's by the answer to
-``mcp/connect``: both differ in each run, so a cassette has marks in their place. Servers that an agent reaches
-by itself (stdio, http, sse) are not on this wire at all.
-"""
+"""MCP over ACP: tools that the client serves to the agent on the same wire (``mcp/connect``, ``mcp/message``)."""
 
 from __future__ import annotations
 
@@ -28,12 +23,12 @@ def served(params: Any) -> dict[str, str]:
 
 
 def names(params: Any) -> list[str]:
-    """What the servers of a session are called, whatever they are."""
+    """Returns what the servers of a session are called, whatever they are."""
     return sorted(str(server.get("name")) for server in _servers(params))
 
 
 def addressed(method: Any, params: Any) -> tuple[str | None, str | None]:
-    """Which server and which connection a message is about; each None where it is about none."""
+    """Returns which server and which connection a message is about; each None where it is about none."""
     if method not in (CONNECT, MESSAGE, DISCONNECT) or not isinstance(params, dict):
         return None, None
     server, connection = (params.get(field) for field in FIELDS)
@@ -61,6 +56,6 @@ def with_plain_bridge(params: Any) -> Any:
 
 
 def _is_bridge(server: Any) -> bool:
-    """Whether an entry of ``mcpServers`` is the program that connects an agent with the kernel's tools."""
+    """True if an entry of ``mcpServers`` is the program that connects an agent with the kernel's tools."""
     env = server.get("env") if isinstance(server, dict) else None
     return isinstance(env, list) and any(isinstance(each, dict) and each.get("name") == BRIDGE_VARIABLE for each in env)

@@ -1,9 +1,4 @@
-"""`agentnb record [PATH] -- COMMAND`: an agent that passes everything on to another, unchanged, and writes it down.
-
-Files that turns change are found by snapshots of the workspace: the first is taken before the prompt is passed on, the
-last before its answer is. What others do to the workspace meanwhile is in between, too: a proxy does not know who saved
-a file. Where turns of several sessions run in one workspace, a change belongs to the turn that ends first after it.
-"""
+"""`agentnb record [PATH] -- COMMAND`: an agent that passes everything on to another, unchanged, and writes it down."""
 
 from __future__ import annotations
 
@@ -200,7 +195,6 @@ def _changed_file(store: ChangeStore, change: FileChange) -> ChangedFile:
 
 
 def _content(store: ChangeStore, version: FileVersion | None) -> bytes | None:
-    """The content of *version*; None where it is not stored."""
     try:
         return None if version is None or version.blob is None else store.content(version)
     except ChangesError:

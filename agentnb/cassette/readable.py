@@ -1,6 +1,5 @@
 """A cassette as text for people: for a review, and for ``git diff`` (as its ``textconv``).
 
-Every message is there, in the file's order, without the pace and the session's own id. The pieces of a text are joined.
 A file that is broken, or in conflict, is shown as far as it can be read, since git must be able to compare it.
 """
 
@@ -44,7 +43,7 @@ class _Reader:
         self._asked: dict[tuple[str, str], str] = {}
 
     def lines(self, data: bytes) -> Iterator[str]:
-        """What a line of the file says."""
+        """Returns what a line of the file says."""
         if not data.strip():
             return
         try:
@@ -112,7 +111,7 @@ class _Reader:
 
 
 def _spoken(row: dict[str, Any]) -> tuple[str, str] | None:
-    """Who speaks, and the piece of text, where *row* is one."""
+    """Returns who speaks, and the piece of text, where *row* is one."""
     match row.get("params"):
         case {"update": {"sessionUpdate": str(kind), "content": {"type": "text", "text": str(text)}}} if (
             kind in _SPEAKERS

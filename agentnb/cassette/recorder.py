@@ -1,7 +1,4 @@
-"""Gathers what the taps hear into one cassette, and writes it whenever a turn has ended.
-
-While a cassette is recorded again, the old one is kept as a backup until the new one has as many turns.
-"""
+"""Gathers what the taps hear into one cassette, and writes it whenever a turn has ended."""
 
 from __future__ import annotations
 
@@ -71,7 +68,7 @@ class CassetteRecorder:
             return tap
 
     def cassette(self) -> Cassette:
-        """What has been recorded so far."""
+        """Returns what has been recorded so far."""
         with self._lock:
             sections: list[Section] = []
             for tap in sorted(self._taps, key=lambda tap: (tap.agent, tap.launch)):

@@ -54,7 +54,7 @@ class FileState(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
 
     @property
     def stored(self) -> bool:
-        """Whether the cassette has its content."""
+        """True if the cassette has its content."""
         return self.text is not None or self.base64 is not None
 
 
@@ -68,7 +68,7 @@ class RecordedFile(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
 
     @property
     def left(self) -> FileState | None:
-        """What is there then; of a file that was moved as it was the content is that of *before*, the mode its own."""
+        """Returns what is there then."""
         if self.after is None or self.after.missing != "moved" or self.before is None:
             return self.after
         return msgspec.structs.replace(self.before, mode=self.after.mode)
@@ -146,5 +146,5 @@ class Cassette(msgspec.Struct, kw_only=True):
 
     @property
     def turns(self) -> int:
-        """How many prompts it holds."""
+        """Returns how many prompts it holds."""
         return sum(len(section.turns) for section in self.sections)

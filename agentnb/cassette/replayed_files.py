@@ -1,9 +1,7 @@
 """Brings files to the state that the recorded turn left, in the place of the agent that wrote them by itself.
 
 When the turn begins, each file must be as it was when the turn was recorded, or as the recording leaves it somewhere:
-an earlier replay in the same folder may have been there. When the turn ends, files are written, all or none, inside the
-workspace and through no link. What the turn's own requests to the client wrote again, and what commands and code that
-ran again changed, is left alone.
+an earlier replay in the same folder may have been there.
 """
 
 from __future__ import annotations
@@ -155,7 +153,7 @@ class ReplayedFiles:
         steps.append(Step(path=path_from_json(row.path), base=self._version(row.path, there), target=target))
 
     def _may_change(self, path: str, entry: PathState | None, before: FileState | None) -> bool:
-        """Whether what is at *path* is known to the recording, so that nothing of anybody else is lost."""
+        """True if what is at *path* is known to the recording, so that nothing of anybody else is lost."""
         if not self._has_changed(path, entry):
             return self._is_expected(path, entry, before)
         written = (self._marks.fill(text) for name, text in self._written.items() if self._names(name, path))
@@ -172,7 +170,7 @@ class ReplayedFiles:
         return self._planner.version(path, entry) != self._seen.get(path)
 
     def _is_at(self, entry: PathState | None, state: FileState | None) -> bool:
-        """Whether *state* is what was found."""
+        """True if *state* is what was found."""
         if state is None or entry is None:
             return state is None and (entry is None or entry.has_entries)
         if state.mode != entry.mode:
@@ -232,7 +230,7 @@ class ReplayedFiles:
             raise self._mismatch([f"{path} cannot be read: {error.strerror}."]) from error
 
     def _other(self, path: str, before: FileState | None, entry: PathState | None, when: str) -> str:
-        """What is at *path* in the place of *before*, with a difference where both are texts."""
+        """Returns what is at *path* in the place of *before*, with a difference where both are texts."""
         if before is not None and before.missing and entry is not None:
             return f"{path} cannot be changed as in the recorded turn: {_WHY[before.missing]}."
         if entry is None:
@@ -254,7 +252,7 @@ class ReplayedFiles:
         return mismatch("\n".join([*wrong[:_MOST_SHOWN], *more, advice]))
 
     def _blocked(self, path: str) -> str | None:
-        """What stands in the place of one of the folders of *path*."""
+        """Returns what stands in the place of one of the folders of *path*."""
         parts = path_from_json(path).split("/")[:-1]
         folders = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
         going = {row.path for row in self._rows if row.after is None} | {row.was for row in self._rows}
@@ -265,7 +263,7 @@ class ReplayedFiles:
         return None
 
     def _names(self, name: str, path: str) -> bool:
-        """Whether a request's path *name*, with marks, is *path*."""
+        """True if a request's path *name*, with marks, is *path*."""
         real, filled = path_from_json(path), self._marks.fill(name)
         return filled in {real, f"{self._marks.cwd}/{real}", f"{self._workspace}/{real}"}
 
@@ -276,6 +274,6 @@ class ReplayedFiles:
 
 
 def _is_elsewhere(row: RecordedFile) -> bool:
-    """Whether the turn left a content that the cassette does not have: whatever is there then is fine."""
+    """True if the turn left a content that the cassette does not have: whatever is there then is fine."""
     after = row.after
     return after is not None and not after.stored and after.mode != "folder" and after.missing != "moved"

@@ -1,10 +1,4 @@
-"""An ACP agent over stdio that says what was recorded, and asks the client again for what was asked.
-
-Files, terminals, permissions and questions are real requests to today's client: what they do happens again, under
-today's policy. Files that the recorded agent wrote by itself are written here
-(:mod:`agentnb.cassette.replayed_files`). Where the answer is another than the recorded one, what the recorded agent did
-next does not follow from it; the turn then fails and says so.
-"""
+"""An ACP agent over stdio that says what was recorded, and asks the client again for what was asked."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Reports to whoever started the replayer which turns were replayed, and which deviated.
-
-The pytest plugin reads the reports. Where nobody does (a kernel that nbconvert or papermill runs), the process says on
-stderr at its end what deviated, and which turns nobody asked for.
-"""
+"""Reports to whoever started the replayer which turns were replayed, and which deviated."""
 
 from __future__ import annotations
 
@@ -96,7 +92,7 @@ class ExitReport:
         atexit.register(self._tell)
 
     def lines(self) -> list[str]:
-        """What was not as recorded, and which turns nobody asked for."""
+        """Returns what was not as recorded, and which turns nobody asked for."""
         found = reports(Path(self.folder))
         differs = [text for report in found for text in report["mismatches"]]
         said = [f"not as recorded in {self._cassette}: {text}" for text in dict.fromkeys(differs)]

@@ -1,8 +1,7 @@
 """A conversation that is recorded again: what differs by chance only stays as it is in the cassette.
 
-An agent that says the same gives other ids, times and temporary folders each time, cuts its text into other pieces and
-takes another time for them. A second recording must differ where the conversation does, and nowhere else: so an
-exchange that says the same as the former one is replaced by that, byte for byte.
+A second recording must differ where the conversation does, and nowhere else: so an exchange that says the same as the
+former one is replaced by that, byte for byte.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class FormerExchanges:
         return today
 
     def _content(self, exchange: RecordedExchange) -> str:
-        """What *exchange* says, without what differs by chance."""
+        """Returns what *exchange* says, without what differs by chance."""
         known = self._contents.get(id(exchange))
         if known is not None:
             return known[1]

@@ -1,8 +1,4 @@
-"""One session as it is written: marks for what differs from run to run, no secrets, counted ids.
-
-A cassette is written whenever a turn has ended. Earlier turns do not change any more: each is cleaned
-once, however long the session becomes. A path or a credential can be cut anywhere in a text that comes in pieces.
-"""
+"""One session as it is written: marks for what differs from run to run, no secrets, counted ids."""
 
 from __future__ import annotations
 
@@ -43,7 +39,6 @@ class SessionCleaner:
         self._sizes: list[tuple[int, int, int]] = []
 
     def section(self, session: int, cwd: str | None, secrets: Secrets) -> Section:
-        """All of it."""
         raw, known = self._raw, (secrets, cwd, self._raw.session_id)
         said = raw.section.exchanges
         if known != self._known or self._sizes != [_size(exchange) for exchange in said[: len(self._sizes)]]:
@@ -70,7 +65,7 @@ class SessionCleaner:
         self._ids, self._past, self._sizes, self._files = _Ids(), [], [], {}
 
     def _ended(self) -> int:
-        """How many exchanges at the beginning are over: answered, and followed by another."""
+        """Returns how many exchanges at the beginning are over: answered, and followed by another."""
         number = len(self._past)
         for exchange in self._raw.section.exchanges[number:-1]:
             if not exchange.answered or exchange is self._raw.prompt:
@@ -166,7 +161,6 @@ class StreamPiece(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text."""
         return str(self.holder[self.name])
 
 
@@ -209,7 +203,7 @@ def rewrite(pieces: list[StreamPiece], spans: Spans) -> None:
 
 
 def _part(text: str, offset: int, spans: list[tuple[int, int, str]]) -> str:
-    """What is left of *text*, which begins at *offset* of its stream."""
+    """Returns what is left of *text*, which begins at *offset* of its stream."""
     out, at = [], 0
     for start, end, word in spans:
         first, last = start - offset, end - offset

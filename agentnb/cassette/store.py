@@ -79,7 +79,7 @@ class RecordedSessions:
         self.connection = [ReplayedSession(section, SessionMarks(None)) for section in sections if not section.session]
 
     def outside(self, method: str, params: Any) -> Answering:
-        """What answers a request that belongs to no session: an exchange, or a ready answer."""
+        """Returns what answers a request that belongs to no session: an exchange, or a ready answer."""
         for playing in self.connection:
             exchange = playing.following(method)
             if exchange is not None:
@@ -114,7 +114,7 @@ class RecordedSessions:
         return playing, opener
 
     def request(self, playing: ReplayedSession, method: str, params: dict[str, Any]) -> Answering:
-        """What answers a request within a session."""
+        """Returns what answers a request within a session."""
         if method == PROMPT:
             return self._prompt(playing, params)
         today = self._today(playing, params)
@@ -136,7 +136,7 @@ class RecordedSessions:
         )
 
     def written(self, path: str) -> set[str]:
-        """What the recorded agent writes to *path* (as recorded), comparable."""
+        """Returns what the recorded agent writes to *path* (as recorded), comparable."""
         return {self.ruled(content) for content in self._written.get(path, ())}
 
     def unused(self) -> list[tuple[Section, int]]:
@@ -223,7 +223,7 @@ class RecordedSessions:
 
 
 def _written(sections: list[Section]) -> dict[str, list[str]]:
-    """What agents write through the client, by path."""
+    """Returns what agents write through the client, by path."""
     found: dict[str, list[str]] = {}
     for section in sections:
         for exchange in section.exchanges:

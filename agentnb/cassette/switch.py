@@ -2,8 +2,7 @@
 
 ``AGENTNB_CASSETTE`` names the file; ``AGENTNB_CASSETTE_MODE`` says what to do with it: ``auto`` (the default) replays
 it if it is there and else records it, ``record`` records it anew, ``replay`` demands that it is there, ``off`` leaves
-it alone. ``builtin`` needs no cassette: only the built-in agent can be started (the pytest plugin sets it for notebooks
-that have no cassette).
+it alone.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class CassetteSwitch:
         self._exit_reports: dict[Path, ExitReport] = {}
 
     def state(self) -> tuple[State, Path | None]:
-        """What is to be done, and with which cassette."""
+        """Returns what is to be done, and with which cassette."""
         if self._recorder is not None:
             return "record", self._recorder.path
         name, mode = self._environment.get(PATH, ""), self._environment.get(MODE, "") or "auto"
@@ -82,7 +81,7 @@ class CassetteSwitch:
         return {name: _recorded_spec(name, about) if about else None for name, about in recorded.items()}
 
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
-        """What is checked for in the place of *spec*: the replayer, where a cassette is replayed."""
+        """Returns what is checked for in the place of *spec*: the replayer, where a cassette is replayed."""
         state, path = self.state()
         if self._environment.get(MODE) == BUILTIN and not (spec.name == "eliza" and spec.origin == "built in"):
             hint = (
@@ -113,17 +112,17 @@ class CassetteSwitch:
         return None
 
     def owns(self, path: Path) -> bool:
-        """Whether *path* is the cassette, or a file beside it that belongs to it: no agent wrote that."""
+        """True if *path* is the cassette, or a file beside it that belongs to it: no agent wrote that."""
         cassette = self.path()
         return cassette is not None and belongs_to(path, cassette)
 
     def is_notebook(self, path: Path) -> bool:
-        """Whether *path* is the notebook beside the cassette, which the user and Jupyter write, too."""
+        """True if *path* is the notebook beside the cassette, which the user and Jupyter write, too."""
         cassette = self.path()
         return cassette is not None and path == notebook_of(cassette)
 
     def matched_prompts(self) -> int | None:
-        """How many prompts the replay has found in the cassette so far; None where nothing is replayed."""
+        """Returns how many prompts the replay has found in the cassette so far; None where nothing is replayed."""
         if (path := self._replayed()) is None:
             return None
         folder = self._environment.get(REPORTS) or (path in self._exit_reports and self._exit_reports[path].folder)
@@ -134,7 +133,7 @@ class CassetteSwitch:
         return {TURNED: str(self.turned)} if self.turned else {}
 
     def launching(self, spec: AgentSpec, env: Mapping[str, str]) -> tuple[AgentSpec, Tap | None]:
-        """What to launch in the place of *spec*, and who listens."""
+        """Returns what to launch in the place of *spec*, and who listens."""
         with self._lock:
             state, path = self.state()
             if state == "off" or path is None or env.get(MODE) == "off":  # a batch records its answers itself
@@ -211,7 +210,7 @@ class CassetteSwitch:
         return recorder
 
     def _settle(self, path: Path, mode: str) -> State:
-        """What *mode* means for *path*; decided once, since recording makes the file."""
+        """Returns what *mode* means for *path*; decided once, since recording makes the file."""
         key = f"{mode}:{path}"
         if key not in self._settled:
             there = path.exists()
@@ -223,7 +222,7 @@ class CassetteSwitch:
         return self._settled[key]
 
     def _reports(self, path: Path) -> dict[str, str]:
-        """What tells the replayers of the cassette at *path* where to report; nothing where they know."""
+        """Returns what tells the replayers of the cassette at *path* where to report; nothing where they know."""
         if self._environment.get(REPORTS):
             return {}
         if path not in self._exit_reports:
@@ -238,10 +237,7 @@ class CassetteSwitch:
 
 
 def _begun_in() -> Path:
-    """Where this process began: a relative path means the same however often a cell goes elsewhere.
-
-    IPython knows where its shell began, which may be before agentnb was loaded.
-    """
+    """Returns where this process began: a relative path means the same however often a cell goes elsewhere."""
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get() if get is not None else None
     with contextlib.suppress(FileNotFoundError):

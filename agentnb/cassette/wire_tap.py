@@ -58,12 +58,7 @@ class RawSection:
         return exchange
 
     def _settled(self, event: WireEvent) -> RecordedExchange | None:
-        """Where an announcement belongs that can come a little earlier or later; None: where it comes.
-
-        An agent names its commands when it has opened the session, its usage and its suggestions when it has answered.
-        They can cross the client's next prompt on the way. Until the first turn has ended the commands belong to the
-        opening; later, and the others, to the turn before, unless the agent has said something in this one.
-        """
+        """Returns where an announcement belongs that can come a little earlier or later; None: where it comes."""
         kind = event.update.get("sessionUpdate") if event.kind == "said" else None
         said = [each for each in self.section.exchanges if each.method != mcp.MESSAGE]
         first = next((each for each in said if each.method == PROMPT), None)
@@ -238,7 +233,7 @@ class WireTap:
 
 
 def _withdraws(event: WireEvent) -> bool:
-    """Whether an agent takes its suggestions back: that is said at the begin of a turn, and belongs there."""
+    """True if an agent takes its suggestions back: that is said at the begin of a turn, and belongs there."""
     return bool(event.update.get("suggestions") == [])
 
 

@@ -114,7 +114,7 @@ class Planner:
         return self._operations(wishes, folders)
 
     def entry(self, path: str) -> PathState | None:
-        """What is at *path* now; None where nothing is, or where a link or file stands for one of its folders."""
+        """Returns what is at *path* now."""
         try:
             *above, name = path.split("/")
             with open_folder(self._workspace, above) as folder:
@@ -145,7 +145,6 @@ class Planner:
         return FileVersion(blob=blob, digest=blob, mode=entry.mode, size=len(entry.content))
 
     def is_at(self, version: FileVersion | None, path: str, entry: PathState | None) -> bool:
-        """True if *version* is what is there."""
         if version is None or entry is None:
             return version is None and entry is None
         if version.digest == UNKNOWN or version.mode != entry.mode:
@@ -167,10 +166,7 @@ class Planner:
         return entry is None or (entry.mode == "folder") != (step.base == FOLDER)
 
     def _decide(self, step: Step, entry: PathState | None) -> Wish | Conflict | None:
-        """What one step does: a wish, a conflict, or nothing since it is done.
-
-        A folder holds no content, so it is as good a base as nothing: what lies in it decides (:meth:`_in_the_way`).
-        """
+        """Returns what one step does: a wish, a conflict, or nothing since it is done."""
         if self._is_done(step, entry) or (step.is_implied and entry is not None and entry.mode != "folder"):
             return None
         if self.is_at(step.target, step.path, entry) or self.is_at(step.base, step.path, entry):
@@ -360,7 +356,7 @@ def followed_by(first: Step, second: Step) -> Step:
 
 
 def conflict(conflicts: list[Conflict]) -> FilesConflict:
-    """What to raise for *conflicts*."""
+    """Returns what to raise for *conflicts*."""
     names = ", ".join(each.path for each in conflicts[:3])
     more = f" and {len(conflicts) - 3} more" if len(conflicts) > 3 else ""  # noqa: PLR2004 - as shown
     changed = "changed" if len(conflicts) == 1 else "have changed"

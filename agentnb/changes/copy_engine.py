@@ -1,8 +1,4 @@
-"""Snapshots without git: every file that changed is copied, compressed, under the name of its content.
-
-It reads every file's state in Python, so it is for smaller workspaces: :data:`MOST_FILES`. Contents have git's
-names, so a version means the same in either engine.
-"""
+"""Snapshots without git: every file that changed is copied, compressed, under the name of its content."""
 
 from __future__ import annotations
 
@@ -62,7 +58,7 @@ class CopyEngine:
 
     @property
     def files(self) -> int:
-        """How many files the last tree has."""
+        """Returns how many files the last tree has."""
         return len(self._known)
 
     def refresh(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool = False) -> str:
@@ -109,7 +105,7 @@ class CopyEngine:
         return {path: version for path, version in found if path in wanted or wanted.intersection(folders_above(path))}
 
     def folders(self, tree: str, paths: Iterable[str]) -> frozenset[str]:
-        """Which of *paths* are folders with files in *tree*."""
+        """Returns which of *paths* are folders with files in *tree*."""
         return frozenset(paths).intersection(above for path in self._tree(tree) for above in folders_above(path))
 
     def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:

@@ -22,7 +22,6 @@ class FileOperations:
         self._sync = sync
 
     def write_new(self, folder: int, name: str, content: bytes, mode: int) -> None:
-        """Write a new file."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         with open(os.open(name, flags, mode, dir_fd=folder), "wb") as file:  # noqa: PTH123 - a descriptor
             file.write(content)
@@ -64,7 +63,6 @@ class FileOperations:
         os.link(name, other_name, src_dir_fd=folder, dst_dir_fd=other_folder, follow_symlinks=False)
 
     def make_folder(self, folder: int, name: str, mode: int = 0o777) -> None:
-        """Make a folder."""
         os.mkdir(name, mode, dir_fd=folder)
 
     def remove_folder(self, folder: int, name: str) -> None:

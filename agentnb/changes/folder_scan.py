@@ -1,8 +1,4 @@
-"""Walks the workspace's folders: finds empty folders, what is no file, environments, and how much there is.
-
-A folder's time changes when something in it comes or goes, so an unchanged one is not listed again; its files may still
-have other contents, which is for the engine to find out.
-"""
+"""Walks the workspace's folders: finds empty folders, what is no file, environments, and how much there is."""
 
 from __future__ import annotations
 
@@ -131,7 +127,7 @@ class FolderScan:
             waiting += [(f"{path}/{name}" if path else name, rules) for name in reversed(listed.kept)]
 
     def _list(self, path: str, known: Listed | None, look: WorkspaceLook, device: int) -> Listed | None:
-        """What a folder has; None where it is not covered."""
+        """Returns what a folder has; None where it is not covered."""
         full = f"{self._root}/{path}" if path else self._root
         try:
             state = os.lstat(full)

@@ -58,7 +58,7 @@ class GitEngine:
 
     @property
     def files(self) -> int:
-        """How many files the last tree has, from the head of the index (gitformat-index)."""
+        """Returns how many files the last tree has, from the head of the index (gitformat-index)."""
         try:
             head = read_file(os.fspath(self._git.folder / "index"), 12)
         except OSError:
@@ -97,11 +97,8 @@ class GitEngine:
     def _doubt_files_since(self, time_ns: int) -> None:
         """Let git compare the contents of files with a later time when it looks next.
 
-        Git compares times in whole seconds, and trusts the state of a file that is older than its index. A file that
-        was written again after git read it, in the same second and of the same size, would never be seen as changed.
-
-        Each look sets the time anew, also where nothing changed: what was written just before the last look has been
-        compared again in this one, and need not be in all that come.
+        A file that was written again after git read it, in the same second and of the same size, would never be seen as
+        changed.
         """
         index = self._git.folder / "index"
         with contextlib.suppress(FileNotFoundError):
@@ -141,7 +138,7 @@ class GitEngine:
         return found
 
     def folders(self, tree: str, paths: Iterable[str]) -> frozenset[str]:
-        """Which of *paths* are folders with files in *tree*."""
+        """Returns which of *paths* are folders with files in *tree*."""
         wanted = frozenset(paths)  # git leaves out one that another leads through, but for -r
         return wanted.intersection(map(os.fsdecode, self._listed_in(tree, wanted, "-r", "-d", "--name-only")))
 
@@ -182,7 +179,7 @@ class GitEngine:
         return [each for each, first in seeds.items() if first]
 
     def _listed(self, most: int, *, tracked_only: bool) -> tuple[list[str], bool]:
-        """What git finds to be changed, gone or new, with a letter in front; and whether there is more."""
+        """Returns what git finds to be changed, gone or new, with a letter in front; and whether there is more."""
         if not self.files and _is_empty(self._workspace):
             return [], False
         tracked = ("ls-files", "-t", "-z", "--modified", "--deleted")
@@ -198,7 +195,7 @@ class GitEngine:
         return old + new, more_new or more_old
 
     def _forced(self, look: WorkspaceLook, others: set[str]) -> list[str]:
-        """Named files that git would not list: they are ignored. They stay in the index, so later changes are seen."""
+        """Named files that git would not list: they are ignored."""
         fresh = sorted(path for path in look.named - self._named - others if look.verdict(path) == "store")
         if not fresh:
             return []
@@ -233,11 +230,7 @@ class GitEngine:
             self._young.update(path for path in some if self._is_young(path))
 
     def _is_young(self, path: str) -> bool:
-        """True if a file may change again without git seeing it.
-
-        Git reads a file again that was modified lately. A program may set that time back (``cp -p``, archives,
-        ``touch -r``); then only its ``ctime`` shows that it was written, and git compares that in whole seconds.
-        """
+        """True if a file may change again without git seeing it."""
         try:
             state = os.lstat(self._workspace / path)
         except OSError:

@@ -90,10 +90,7 @@ class InstalledGit(NamedTuple):
 
 
 def find_git(workspace: Path) -> InstalledGit | None:
-    """The git program, of version 2.30 or later; None where there is none.
-
-    One that lies in the workspace is not used: an agent may have written it.
-    """
+    """The git program, of version 2.30 or later; None where there is none."""
     folders = [each for each in os.get_exec_path() if os.path.isabs(each)]  # noqa: PTH117 - a Path takes longer
     trusted = [each for each in folders if not Path(each).resolve().is_relative_to(workspace)]
     found = shutil.which("git", path=os.pathsep.join(trusted))
@@ -152,10 +149,7 @@ class GitProgram:
         self._environment = clean(folder)
 
     def prepare(self) -> None:
-        """Make the repository if there is none, and write its settings, which are always ours.
-
-        What makes a folder a repository (gitrepository-layout) is little, and written without running git.
-        """
+        """Make the repository if there is none, and write its settings, which are always ours."""
         head = self.folder / "HEAD"
         if not head.is_file():
             for each in ("", "refs", "objects", "objects/info", "objects/pack"):
@@ -251,7 +245,7 @@ def killed_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[t
 
 
 def _failure(command: str, code: int, said: str) -> ChangesError:
-    """What to raise where git ended with an error; one that a signal ended says nothing of the store."""
+    """Returns what to raise where git ended with an error; one that a signal ended says nothing of the store."""
     if code < 0:
         message = f"git {command} was ended by signal {-code}."
         return ChangesUnavailable(message, hint="The next snapshot tries again.")
@@ -276,10 +270,7 @@ def _has_developer_tools() -> bool:
 
 
 class PackedContents:
-    """Contents that are no files of their own, by name.
-
-    Several threads may read; they take turns.
-    """
+    """Contents that are no files of their own, by name."""
 
     def __init__(self, git: GitProgram, *, seconds: float) -> None:
         self._git = git

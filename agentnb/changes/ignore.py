@@ -33,7 +33,7 @@ def read_rules(text: str) -> tuple[IgnoreRule, ...]:
 
 
 def decide(rules: tuple[IgnoreRule, ...], path: str, *, is_folder: bool) -> bool | None:
-    r"""What an ignore file says of *path*, which is relative to its folder; None where it says nothing."""
+    """Returns what an ignore file says of *path*, which is relative to its folder; None where it says nothing."""
     parts = path.split("/")
     for rule in reversed(rules):
         if rule.only_folders and not is_folder:

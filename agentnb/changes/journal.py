@@ -303,7 +303,7 @@ def is_same_file(state: os.stat_result, seen: os.stat_result) -> bool:
 
 
 def _is_placed(folder: int, name: str, other_folder: int, other_name: str) -> bool:
-    """True if two names are of one file. Some network file systems give each name an inode of its own."""
+    """True if two names are of one file."""
     state, other = os.lstat(name, dir_fd=folder), os.lstat(other_name, dir_fd=other_folder)
     if os.path.samestat(state, other):
         return True

@@ -1,8 +1,4 @@
-"""What a snapshot, a change and a step are: frozen structs that go into logs and messages as JSON.
-
-Paths are relative to the workspace, with slashes. A byte of a name that is no UTF-8 is a lone surrogate, as in
-:func:`os.fsdecode`; JSON has none of these, so :func:`path_to_json` and :func:`path_from_json` stand between.
-"""
+"""What a snapshot, a change and a step are: frozen structs that go into logs and messages as JSON."""
 
 from __future__ import annotations
 
@@ -31,15 +27,7 @@ UNKNOWN = "unknown"
 
 
 class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A path's content and kind at one moment.
-
-    Args:
-        blob: The name of the stored content; None where the content is not stored, and for folders.
-        digest: Names the content, also where it is not stored: equal digests are equal contents. Of a sensitive file it
-            is keyed with a secret of the store, so that it says nothing to others. ``"unknown"`` equals nothing.
-        mode: What the path is. A link's content is the path that it leads to.
-        size: In bytes.
-    """
+    """A path's content and kind at one moment."""
 
     blob: str | None = None
     digest: str = ""
@@ -74,7 +62,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def status(self) -> Status:
-        """How it differs, in one word."""
+        """Returns how it differs, in one word."""
         if self.was is not None:
             return "moved"
         if self.before is None:
@@ -88,7 +76,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def reason(self) -> str | None:
-        """Why it cannot be undone, a sentence; None where it can."""
+        """Returns why it cannot be undone, a sentence; None where it can."""
         if self.before is not None and self.before.digest == UNKNOWN:
             return "The contents before this turn are not known: the file was not covered then."
         if any(each is not None and not each.is_stored for each in (self.before, self.after)):
@@ -132,14 +120,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Brings one path from one version to another.
-
-    Attributes:
-        path: The path.
-        base: The version that it has now.
-        target: The version that it gets.
-        is_implied: It makes or removes a folder for what is in it: whatever else stands there by now, stays.
-    """
+    """Brings one path from one version to another."""
 
     path: str
     base: FileVersion | None = None
@@ -148,15 +129,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A step that found neither its base nor its target at the path.
-
-    Args:
-        path: Relative to the workspace.
-        base: What the step expected.
-        target: What it wants.
-        current: What is there.
-        merged: The three texts merged, with conflict marks; None where one of them is no text.
-    """
+    """A step that found neither its base nor its target at the path."""
 
     path: str
     base: FileVersion | None = None

@@ -1,10 +1,4 @@
-r"""Finds the network file system that a folder is on: its times are those of another machine's clock.
-
-Linux names them in ``/proc/self/mountinfo`` (https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html),
-Windows by their paths. Not known: mounts of macOS and other systems, drive letters of Windows, and what a FUSE program
-of another name has behind it. Folders that a virtual machine shares with its own host (9p, virtiofs, vboxsf) count as
-local: both have one clock.
-"""
+"""Finds the network file system that a folder is on: its times are those of another machine's clock."""
 
 from __future__ import annotations
 

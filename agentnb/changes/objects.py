@@ -1,7 +1,4 @@
-"""Stored contents: one compressed file each, named by git's hash of the content (SHA-1 of a header and the content).
-
-The form is that of git's loose objects (gitformat-loose), so git and Python read and write the same folder.
-"""
+"""Stored contents: one compressed file each, named by git's hash of the content (SHA-1 of a header and the content)."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class ObjectFolder:
         self._elsewhere = elsewhere
 
     def write(self, content: bytes) -> str:
-        """Store *content*; give its name. One that is stored already is left alone."""
+        """Store *content*; give its name."""
         return self._write(b"blob", content)
 
     def write_empty_tree(self) -> str:
@@ -78,7 +75,7 @@ class ObjectFolder:
         return content
 
     def size(self, name: str) -> int | None:
-        """How many bytes the content *name* has, by its header; None where no file of this folder tells."""
+        """Returns how many bytes the content *name* has, by its header; None where no file of this folder tells."""
         try:
             with open(self._path(name), "rb") as file:  # noqa: PTH123 - as above
                 head = zlib.decompressobj().decompress(file.read(2 * _LONGEST_HEADER), _LONGEST_HEADER)

@@ -44,11 +44,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 class SnapshotRecords:
-    """The records in a store's folder; whoever calls holds its lock, except for :meth:`read`.
-
-    Args:
-        folder: The store's.
-    """
+    """The records in a store's folder; whoever calls holds its lock, except for :meth:`read`."""
 
     def __init__(self, folder: Path) -> None:
         self._snapshots = folder / "snapshots"
@@ -103,11 +99,6 @@ class SnapshotRecords:
         return written
 
     def read(self, name: str) -> Manifest:
-        """A snapshot.
-
-        Raises:
-            ChangesError: If it is stored no longer, or damaged.
-        """
         path = self._snapshots / f"{name}.json"
         found = _decoded(path, Manifest) if path.parent == self._snapshots else None
         if found is None:
@@ -188,7 +179,7 @@ class SnapshotRecords:
 
 
 def _decoded(path: Path, kind: type[_Record]) -> _Record | None:
-    """What a file says; None where there is none, or a damaged one."""
+    """Returns what a file says; None where there is none, or a damaged one."""
     try:
         return read_record(path.read_bytes(), kind)
     except (FileNotFoundError, ValueError):

@@ -12,11 +12,7 @@ _HIGHEST = 40  # folders above the workspace
 
 
 def outer_excludes(workspace: Path) -> str:
-    """The ignore rules that hold in the whole workspace and lie outside of it, as an ignore file of the workspace.
-
-    They are those of ``info/exclude``, and of the ``.gitignore`` files above, where the workspace is a folder in a
-    repository.
-    """
+    """The ignore rules that hold in the whole workspace and lie outside of it, as an ignore file of the workspace."""
     top = _top(workspace)
     if top is None:
         return ""
@@ -45,7 +41,7 @@ def _top(workspace: Path) -> Path | None:
 
 
 def _common_folder(git: Path) -> Path:
-    """Where a repository's data are; a worktree and a submodule have a file that says so (gitrepository-layout)."""
+    """Returns where a repository's data are."""
     if git.is_dir():
         return git
     said = _text(git).strip()

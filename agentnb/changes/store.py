@@ -1,7 +1,6 @@
 """The store of one workspace's snapshots: takes them, compares them, and brings files back to what they were.
 
-It lies outside the workspace, and touches nothing in it but the files of :meth:`ChangeStore.apply`. Synchronous: the
-host calls it in a worker thread. Two kernels may use one store at the same time.
+Synchronous: the host calls it in a worker thread.
 """
 
 from __future__ import annotations
@@ -77,11 +76,10 @@ class ChangeStore:
 
     @property
     def engine(self) -> str:
-        """What stores the contents: ``git`` or ``copy``."""
+        """Returns what stores the contents: ``git`` or ``copy``."""
         return self._folder.engine.name
 
     def take(self, named: Iterable[str] = ()) -> Snapshot:
-        """Take a snapshot."""
         with self._folder.explained(), self._folder.held():
             self._recover()
             taken_at = now_ms()
@@ -112,7 +110,7 @@ class ChangeStore:
             return self._folder.records.write(manifest).snapshot
 
     def changes(self, before: Snapshot, after: Snapshot, between: Iterable[Snapshot] = ()) -> tuple[FileChange, ...]:
-        """What is other in *after* than in *before*, by path."""
+        """Returns what is other in *after* than in *before*, by path."""
         with self._folder.explained():
             old, new = self._folder.records.read(before.id), self._folder.records.read(after.id)
             try:
@@ -125,22 +123,14 @@ class ChangeStore:
                 raise ChangesError(message, hint="The store of changes may be damaged.") from error
 
     def lacks(self, snapshot: Snapshot, paths: Iterable[str]) -> frozenset[str]:
-        """Which of *paths* are not in *snapshot*: they did not exist, or it does not cover them."""
+        """Returns which of *paths* are not in *snapshot*: they did not exist, or it does not cover them."""
         with self._folder.explained():
             wanted, manifest = frozenset(paths), self._folder.records.read(snapshot.id)
             left = wanted - manifest.others.keys() - {path_from_json(path) for path in manifest.named}
             return left - self._folder.engine.find(manifest.tree, left).keys() if manifest.tree and left else left
 
     def folders(self, snapshot: Snapshot, paths: Iterable[str]) -> frozenset[str]:
-        """Which of *paths* are folders in *snapshot*, empty or not.
-
-        Args:
-            snapshot: One of this store.
-            paths: Relative to the workspace.
-
-        Raises:
-            ChangesError: If it is stored no longer.
-        """
+        """Returns which of *paths* are folders in *snapshot*, empty or not."""
         with self._folder.explained():
             wanted, manifest = frozenset(paths), self._folder.records.read(snapshot.id)
             found = self._folder.engine.folders(manifest.tree, wanted) if manifest.tree and wanted else frozenset[str]()
@@ -163,7 +153,7 @@ class ChangeStore:
         return self._folder.engine.reading()
 
     def lines(self, change: FileChange) -> tuple[int | None, int | None]:
-        """How many lines *change* added and removed; None for what is no text, or is not stored."""
+        """Returns how many lines *change* added and removed; None for what is no text, or is not stored."""
         try:
             return count_lines(*self._sides(change))
         except ContentNotStored:
@@ -191,12 +181,7 @@ class ChangeStore:
         """Bring paths from one version to another, all or none; gives all that changed, and folders that were empty.
 
         A path that is at a step's base gets its target; one that is at its target is left alone; otherwise texts are
-        merged (base, what is there, target). Nothing outside of the workspace is written, and nothing through a link.
-
-        Args:
-            steps: What is to be done. A folder goes only if it gets empty.
-            choices: Which side of a conflict to take, by path.
-            absent: Which of the folders above the steps go when nothing is in them; None: those that get empty.
+        merged (base, what is there, target).
         """
         above = {folder for step in steps for folder in folders_above(step.path)}
         steps = [step for step in steps if step.base is not None or step.target is not None]
@@ -233,11 +218,7 @@ class ChangeStore:
             return self._transaction.recover()
 
     def prune(self, keep: Iterable[str]) -> None:
-        """Forget all snapshots but those with the ids *keep*, and content that only they have.
-
-        What another kernel that is still running took is kept, too. Where the store is larger than its limit, the
-        oldest snapshots go, although they count.
-        """
+        """Forget all snapshots but those with the ids *keep*, and content that only they have."""
         with self._folder.explained(), self._folder.held():
             self._folder.prune(set(keep), self._limits.store_bytes)
 

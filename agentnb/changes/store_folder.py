@@ -156,7 +156,7 @@ _GITS_OWN_WORDS = "Out of diskspace"
 
 
 def too_wide(workspace: Path) -> str:
-    """Why the workspace is not looked at as a whole; empty where it is."""
+    """Returns why the workspace is not looked at as a whole; empty where it is."""
     own = home().resolve()
     if workspace.parent == workspace:
         return "The workspace is the root folder, so only files that were named are covered."
@@ -168,7 +168,7 @@ def too_wide(workspace: Path) -> str:
 
 
 def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavailable:
-    """What to raise where the file system refuses."""
+    """Returns what to raise where the file system refuses."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         message = "The disk is full: nothing was written."
         return ChangesUnavailable(message, hint=f"Make room for {folder} and {workspace}.")

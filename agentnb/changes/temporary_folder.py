@@ -1,7 +1,4 @@
-"""A folder for stores that go with their host; where that is killed, the next one that needs a folder removes it.
-
-A host holds a lock on the folder's file ``owner`` as long as it lives. A folder whose lock is free is nobody's.
-"""
+"""A folder for stores that go with their host; where that is killed, the next one that needs a folder removes it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-r"""Differences of texts, line by line, and three-way merges, in time that grows with the texts' length.
-
-Lines that stand once in either text are anchors, as in the patience diff; what lies between two anchors is compared
-fully where it is short, and taken as replaced where it is long. Lines end with ``\n``; a ``\r`` before it, and no end
-of line at the end, belong to the line, so bytes come back as they were.
-"""
+"""Differences of texts, line by line, and three-way merges, in time that grows with the texts' length."""
 
 from __future__ import annotations
 
@@ -39,10 +34,7 @@ def text_of(content: bytes) -> str | None:
 
 
 def begins_as_text(content: bytes) -> bool:
-    r"""True if *content*, which may be cut within a character, begins as a text in UTF-8.
-
-    As git does, only the first 8,000 bytes are looked at.
-    """
+    """True if *content*, which may be cut within a character, begins as a text in UTF-8."""
     start = content[:_HEAD]
     try:
         getincrementaldecoder("utf-8")().decode(start)
@@ -65,7 +57,7 @@ def text_lines(content: bytes) -> list[bytes] | None:
 
 
 def count_lines(before: bytes, after: bytes) -> tuple[int, int] | tuple[None, None]:
-    r"""How many lines were added and removed; None for what is no text."""
+    """Returns how many lines were added and removed; None for what is no text."""
     old, new = text_lines(before), text_lines(after)
     if old is None or new is None:
         return None, None
@@ -212,10 +204,7 @@ def _span(low: int, high: int) -> str:
 def _regions(
     base: Sequence[bytes], left: Sequence[bytes], right: Sequence[bytes]
 ) -> Iterator[tuple[Sequence[bytes], Sequence[bytes], Sequence[bytes]]]:
-    """Parts of the three texts that belong together, in order: mine, theirs, base (diff3).
-
-    Edits that touch are in one part: who changed two neighbouring lines may have meant them together.
-    """
+    """Parts of the three texts that belong together, in order: mine, theirs, base (diff3)."""
     at = mine = theirs = 0
     for begin, mine_begin, theirs_begin, size in [*_common(base, left, right), (len(base), len(left), len(right), 0)]:
         yield left[mine:mine_begin], right[theirs:theirs_begin], base[at:begin]

@@ -20,7 +20,6 @@ WELL = ("ready", "absent")
 
 
 async def examine(names: Sequence[str] = ()) -> list[Checkup]:
-    """Examine what is named."""
     specs = [find(name) for name in names if name != JUPYTER] if names else known()
     if names and JUPYTER not in names:
         return await examine_all(specs)
@@ -38,5 +37,5 @@ async def jupyter() -> list[Checkup]:
 
 
 def is_well(found: Checkup, *, named: bool) -> bool:
-    """Whether *found* is no reason to fail."""
+    """True if *found* is no reason to fail."""
     return found.state in WELL or (found.kind == "agent" and not named)

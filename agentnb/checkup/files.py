@@ -41,7 +41,7 @@ def examine() -> list[Checkup]:
 
 
 def kept() -> Checkup:
-    """What is kept of sessions: the log, and where that is well what their turns changed."""
+    """Returns what is kept of sessions: the log, and where that is well what their turns changed."""
     sessions = log(log_location())
     if sessions.state != "ready":
         return sessions
@@ -117,7 +117,7 @@ def policy(files: PolicyFiles) -> Checkup:
 
 
 def confinement(chosen: str, way: str | None, why: str, unchecked: str = "") -> Checkup:
-    """Whether agents are confined: what is chosen, what can do it here, and what is not checked."""
+    """True if agents are confined: what is chosen, what can do it here, and what is not checked."""
     if chosen in ("on", "no network") and way is None:
         message = f"Agents do not start: they are to be confined ({chosen}), and cannot be: {why}."
         return checkup("confinement", "broken", None, message, todo="agentnb settings confine off")

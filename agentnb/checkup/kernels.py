@@ -1,4 +1,4 @@
-"""The kernels that Jupyter knows here: can each import agentnb? Found out by trying, for a bounded time."""
+"""The kernels that Jupyter knows here: can each import agentnb?"""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
 
 
 def interpreter(command: list[str], folder: Path) -> list[str] | None:
-    """How the Python of a kernel is started, without the module that it runs; None where that cannot be told."""
+    """Returns how the Python of a kernel is started, without the module that it runs."""
     at = next((at for at, word in enumerate(command) if word == "-m"), len(command))
     if at == 0 or at + 1 >= len(command) or not _LAUNCHER.match(command[at + 1]):
         return None
@@ -111,7 +111,7 @@ def interpreter(command: list[str], folder: Path) -> list[str] | None:
 
 
 async def _ran(command: list[str], env: dict[str, Any], seconds: float) -> Tried:
-    """How *command* ends, and what it says."""
+    """Returns how *command* ends, and what it says."""
     outputs = {1: bytearray(), 2: bytearray()}
 
     def received(descriptor: int, data: bytes) -> None:

@@ -40,7 +40,7 @@ _AT_LEAST, _BELOW = re.compile(r">=\s*([\w.]+)"), re.compile(r"<\s*([\w.]+)")
 
 
 def examine() -> list[Checkup]:
-    """What is there, and whether it is in the range that works here."""
+    """Returns what is there, and whether it is in the range that works here."""
     python = checkup("python", "ready", platform.python_version(), f"{sys.executable}.")
     own = _own()
     versions = {name: version_of(name) for name in (*NEEDED, *PAGES)}
@@ -92,16 +92,13 @@ def ranges() -> dict[str, str]:
 
 
 def outside(version: str, said: str) -> bool:
-    """Whether *version* is not in the range *said*."""
+    """True if *version* is not in the range *said*."""
     least, end = _AT_LEAST.search(said), _BELOW.search(said)
     return (least is not None and older(version, least[1])) or (end is not None and not older(version, end[1]))
 
 
 def problems() -> list[str]:
-    """What is wrong with the packages of this environment, a line each: too old, too new, missing, shadowed.
-
-    The doctor runs this in the Python of each kernel.
-    """
+    """Returns what is wrong with the packages of this environment, a line each: too old, too new, missing, shadowed."""
     wrong = [_own(), *(_needed(name, version_of(name)) for name in NEEDED)]
     return [_line(found) for found in wrong if found.state != "ready"]
 

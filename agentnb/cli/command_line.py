@@ -1,7 +1,7 @@
 """The command line: `agentnb COMMAND`.
 
-Every command is an entry in `COMMANDS`; from the entries come the parser, its help and `docs/reference/cli.md`. What a
-command needs is imported when it runs, so `agentnb --version` stays quick and `agentnb eliza` pays for nothing else.
+What a command needs is imported when it runs, so `agentnb --version` stays quick and `agentnb eliza` pays for nothing
+else.
 """
 
 from __future__ import annotations

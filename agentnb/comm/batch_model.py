@@ -12,13 +12,7 @@ from agentnb.comm.model import STATIC, reference
 
 
 class BatchModel(anywidget.AnyWidget):
-    """The rows of a batch in a notebook; a click asks for the conversation of one.
-
-    Attributes:
-        host: The host model, as a widget reference.
-        batch: The batch's id.
-        groups: ``{"title": …, "rows": [{"number", "label", "state", "text", "opens"}]}`` for each group.
-    """
+    """The rows of a batch in a notebook; a click asks for the conversation of one."""
 
     _esm = STATIC / "batch.js"
     host = t.Unicode().tag(sync=True)

@@ -1,7 +1,4 @@
-"""How long a cell has blocked the loop on which messages of pages come in.
-
-A page that sends nothing in such a time may well be there (decision 20).
-"""
+"""How long a cell has blocked the loop on which messages of pages come in."""
 
 from __future__ import annotations
 
@@ -16,11 +13,7 @@ PROMPT_SECONDS = 1.0  # an answer that takes no longer than this is at once
 
 
 class BlockedTime:
-    """Measures how long the loop that receives messages was blocked: every few seconds it posts a callback to it.
-
-    Args:
-        host_loop: Whose clock and timers it uses.
-    """
+    """Measures how long the loop that receives messages was blocked: every few seconds it posts a callback to it."""
 
     def __init__(self, host_loop: HostLoop) -> None:
         self._host_loop = host_loop

@@ -27,7 +27,7 @@ class ChannelOwner(Protocol):
 
     @property
     def loop(self) -> HostLoop:
-        """Where it lives."""
+        """Returns where it lives."""
 
     def listen(self, listener: Listener) -> None:
         """Call *listener* with every envelope."""

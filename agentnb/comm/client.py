@@ -1,8 +1,4 @@
-"""One client: a page's copy of the widget model, and how far it has got.
-
-A client has no queue. It has a cursor per channel, and what it is sent next is read from the channel's log: merged,
-from the cursor on, or a snapshot where that is smaller or the log no longer reaches back.
-"""
+"""One client: a page's copy of the widget model, and how far it has got."""
 
 from __future__ import annotations
 
@@ -40,70 +36,37 @@ SNAPSHOT_FROM = 64  # merged envelopes from which on a snapshot may be the small
 
 
 class Cursor(msgspec.Struct):
-    """How far one client is on one channel.
-
-    Attributes:
-        sent: The last index sent.
-        acked: The last index that the client says it has applied.
-        stops: The indexes beyond that where flushes to it ended, in order: the client is at one of them.
-        earlier: How many of a chat's first turns it was not given; None where it was given none yet.
-        state_bytes: How large its snapshot was when that was last looked at; states mostly grow.
-    """
+    """How far one client is on one channel."""
 
     sent: int = UNSEEN
     acked: int = UNSEEN
     stops: tuple[int, ...] = ()
-    earlier: int | None = None
+    earlier: int | None = None  # how many of a chat's first turns it was not given; None where it was given none yet
     state_bytes: int = 0
 
 
 class Flight(msgspec.Struct, frozen=True):
-    """A flush on its way.
+    """A flush on its way."""
 
-    Attributes:
-        at: When it was sent, in seconds.
-        reaches: The index that a client has once it has applied it and all before it, by channel.
-        is_text: Whether it only continues a text: the client takes its time to acknowledge it.
-    """
-
-    at: float
+    at: float  # when it was sent, in seconds
     reaches: dict[str, int]
     is_text: bool = False
 
     @property
     def due(self) -> float:
-        """When it should be acknowledged: a page heard only before that need not have had it yet."""
+        """Returns when it should be acknowledged: a page heard only before that need not have had it yet."""
         return self.at + (TEXT_ACK_SECONDS if self.is_text else ACK_SECONDS)
 
 
 class Rejection(msgspec.Struct):
-    """A "no" to one of the client's actions; it moves no index, so it is kept until the flush with it is acknowledged.
-
-    Attributes:
-        envelope: The rejected action, with the reason.
-        flush: The flush that carries it; 0 where it is still to be sent.
-    """
+    """A "no" to one of the client's actions."""
 
     envelope: Envelope
-    flush: int = 0
+    flush: int = 0  # the flush that carries it; 0 where it is still to be sent
 
 
 class DeliveryClient:
-    """One page's copy of the widget model.
-
-    Args:
-        client_id: Its id, a UUID.
-        visible: Whether one of its views can be seen.
-        seen_at: When it was last heard of, on the host loop's clock, in seconds.
-        flush: The number of the last flush that it was sent before it introduced itself (again).
-        turns: How many of a chat's turns it is given at first; the others it fetches.
-        version: The version of the protocol that it speaks.
-        accepts_text: Whether it reads flushes in the short form (`ContinuedText`).
-
-    Attributes:
-        stays: Whether it is there until its transport says otherwise; a page is gone when it is not heard for long.
-        answers: Whether its user can answer permission requests.
-    """
+    """One page's copy of the widget model."""
 
     stays = False
     answers = True
@@ -136,28 +99,21 @@ class DeliveryClient:
 
     @property
     def unacknowledged(self) -> int:
-        """How many flushes it has still to acknowledge."""
+        """Returns how many flushes it has still to acknowledge."""
         return len(self._flights)
 
     @property
     def unacknowledged_whole(self) -> int:
-        """How many of them do more than continue a text."""
+        """Returns how many of them do more than continue a text."""
         return sum(not flight.is_text for flight in self._flights.values())
 
     @property
     def is_full(self) -> bool:
-        """Whether it must acknowledge something before it is sent more."""
+        """True if it must acknowledge something before it is sent more."""
         return self.unacknowledged_whole >= MAX_UNACKNOWLEDGED or self.unacknowledged >= MAX_TEXTS
 
     def blocked(self, now: float, last_message_at: float) -> bool:
-        """Whether it must first acknowledge what it was sent.
-
-        Args:
-            now: On the host loop's clock, in seconds.
-            last_message_at: When the kernel last received a message from any page. While it receives some, a client
-                that does not acknowledge is slow or gone, and the kernel waits for it. While it receives none, a cell
-                may block it although the page reads on: the client is sent more, but seldom.
-        """
+        """True if it must first acknowledge what it was sent."""
         if not self.is_full:
             return False
         flights = self._flights.values()
@@ -165,11 +121,11 @@ class DeliveryClient:
         return is_heard or now - max(flight.at for flight in flights) < UNHEARD_SECONDS
 
     def waiting_since(self) -> float | None:
-        """When the oldest flush that it has not acknowledged was sent."""
+        """Returns when the oldest flush that it has not acknowledged was sent."""
         return min((flight.at for flight in self._flights.values()), default=None)
 
     def due(self) -> float | None:
-        """When the first acknowledgement that has not come was due."""
+        """Returns when the first acknowledgement that has not come was due."""
         return min((flight.due for flight in self._flights.values()), default=None)
 
     def answered(self, envelope: Envelope, client_seq: int) -> None:
@@ -235,7 +191,7 @@ class DeliveryClient:
         return None if flush is None else notification(ACTIONS, flush)
 
     def next_flush(self, channels: Iterable[Channel[Any]], now: float) -> dict[str, Any] | None:
-        """What to send now, whole: the parameters of ``actions``, or None where nothing is new."""
+        """Returns what to send now, whole: the parameters of ``actions``, or None where nothing is new."""
         envelopes: list[Envelope] = []
         snapshots: list[dict[str, Any]] = []
         reaches: dict[str, int] = {}
@@ -283,7 +239,7 @@ class DeliveryClient:
         return bool(lost)
 
     def _better_whole(self, fresh: list[Envelope], channel: Channel[Any]) -> bool:
-        """Whether the state serves better than *fresh*: it is smaller, or the page cannot come to it by *fresh*.
+        """True if the state serves better than *fresh*: it is smaller, or the page cannot come to it by *fresh*.
 
         It cannot where it does not know an action, or does not have the turns that a truncated chat ends with.
         """
@@ -300,7 +256,7 @@ class DeliveryClient:
         return snapshot | _filled(earlier=cursor.earlier, answered=answered, gap=channel.gap)
 
     def _outweighs(self, fresh: list[Envelope], channel: Channel[Any]) -> bool:
-        """Whether a snapshot is the smaller thing."""
+        """True if a snapshot is the smaller thing."""
         if len(fresh) < SNAPSHOT_FROM:
             return False
         cursor, size = self.cursors[channel.uri], sum(len(encode(envelope)) for envelope in fresh)
@@ -310,10 +266,9 @@ class DeliveryClient:
 
 
 def _unseen(channel: Channel[Any], cursor: Cursor) -> list[Envelope] | None:
-    """What *channel* has after the last index sent; None where only a snapshot helps.
+    """Returns what *channel* has after the last index sent; None where only a snapshot helps.
 
-    What is sent once more may have been applied by a client that cannot be heard, up to any of its stops. A text
-    merged across a stop could not be applied from there on: it is cut there.
+    What is sent once more may have been applied by a client that cannot be heard, up to any of its stops.
     """
     forgot_stops = len(cursor.stops) == MOST_STOPS and cursor.sent < cursor.stops[0]
     if forgot_stops or not channel.log.reaches(cursor.sent):

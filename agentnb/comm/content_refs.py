@@ -2,8 +2,7 @@
 
 States and actions keep content whole; on its way to a page a long field is cut to its beginning and gets a reference
 beside it (``text`` and ``textRef``) or in its place, by one rule for states and for actions, so that what a page
-reduces is what it would have been given. A reference names the turn and the content's hash: it is found in the state as
-long as that holds it, needs no memory, and outlives the kernel with the log.
+reduces is what it would have been given.
 """
 
 from __future__ import annotations
@@ -40,11 +39,7 @@ APPENDED = frozenset({"markdown", "reasoning", "chat/delta", "chat/reasoning", "
 
 
 def with_references(value: Any) -> Any:
-    """A state, an envelope or a turn as JSON for a page, long fields cut and referred to.
-
-    Args:
-        value: Any struct of ``agentnb.state``.
-    """
+    """A state, an envelope or a turn as JSON for a page, long fields cut and referred to."""
     data = encode(value)
     if len(data) < LIMIT:
         return msgspec.json.decode(data)
@@ -52,15 +47,7 @@ def with_references(value: Any) -> Any:
 
 
 def content_of(chat: ChatState, uri: str) -> bytes:
-    """The content that a reference names, in UTF-8.
-
-    Args:
-        chat: The chat whose turns, running turn and queue are searched.
-        uri: The reference's URI.
-
-    Raises:
-        UsageError: If the chat does not hold it (any more).
-    """
+    """The content that a reference names, in UTF-8."""
     wanted = uri.rpartition("/")[2]
     for holder in _holders(chat, uri):
         for value in _long_values(to_json(holder)):
@@ -72,10 +59,7 @@ def content_of(chat: ChatState, uri: str) -> bytes:
 
 
 class Contents:
-    """Gives content range by range, and looks for it once, not once a range.
-
-    It keeps what was asked for last, up to its end, for as long as the turn that it is in does not change.
-    """
+    """Gives content range by range, and looks for it once, not once a range."""
 
     def __init__(self) -> None:
         self._uri = ""
@@ -83,17 +67,7 @@ class Contents:
         self._content = b""
 
     def part(self, chat: ChatState, uri: str, offset: int, length: int) -> tuple[bytes, int]:
-        """A range of the content that a reference names, and the size of all of it in bytes.
-
-        Args:
-            chat: As for :func:`content_of`.
-            uri: The reference's URI.
-            offset: Where the range begins, in bytes.
-            length: How long it is; never more than `RANGE`.
-
-        Raises:
-            UsageError: If the chat does not hold it (any more).
-        """
+        """A range of the content that a reference names, and the size of all of it in bytes."""
         holders = _holders(chat, uri)
         known = uri == self._uri and len(holders) == len(self._holders)
         if not known or any(now is not then for now, then in zip(holders, self._holders, strict=True)):

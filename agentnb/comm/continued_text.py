@@ -1,10 +1,4 @@
-"""The short form of a flush that does nothing but continue a text: without the names that the page knows already.
-
-A whole envelope names channel, turn and part, about 330 bytes, and a text that streams is cut into hundreds of them.
-Kernel and page both remember the last whole flush (``actions``) that ended with a delta, by its number. A later delta
-of the same text gives only that number (``text``). A page that does not have that flush asks again (``resync``), and
-the next flush is a whole one; so this is safe whatever is lost, and nothing waits for an acknowledgement.
-"""
+"""The short form of a flush that does nothing but continue a text: without the names that the page knows already."""
 
 from __future__ import annotations
 
@@ -30,11 +24,7 @@ class ContinuedText:
         self._key = None
 
     def shorten(self, flush: dict[str, Any]) -> list[Any] | None:
-        """The parameters of ``text`` that say the same as *flush*; None where there are none, and it goes as it is.
-
-        Args:
-            flush: The parameters of ``actions``.
-        """
+        """The parameters of ``text`` that say the same as *flush*; None where there are none, and it goes as it is."""
         envelopes = flush["envelopes"]
         key = _key_of(envelopes[-1]) if envelopes else None
         if key is None:
@@ -50,7 +40,7 @@ class ContinuedText:
 
 
 def _key_of(envelope: dict[str, Any]) -> Key | None:
-    """What a delta continues; None for any other envelope, and for one with fields that the short form has not."""
+    """Returns what a delta continues."""
     action = envelope["action"]
     if action.get("type") not in DELTAS or not (envelope.keys() <= ENVELOPE and action.keys() <= ACTION):
         return None

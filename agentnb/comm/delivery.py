@@ -2,9 +2,7 @@
 
 One message per flush carries everything of all channels, at most every :data:`FLUSH_SECONDS`, at once when nothing was
 sent lately; a few characters of text wait a little longer for more, so that what goes over the wire stays in
-proportion. A client with two flushes to acknowledge (more where they only continue a text: those are acknowledged
-together) waits, and what comes meanwhile is merged. A hidden client gets the root channel only. Runs on the host's
-thread.
+proportion. Runs on the host's thread.
 """
 
 from __future__ import annotations
@@ -30,12 +28,7 @@ if TYPE_CHECKING:
 
 
 class Pace(NamedTuple):
-    """When text is sent.
-
-    Attributes:
-        characters: So many are worth a flush: about a quarter of what its message weighs.
-        seconds: So long fewer of them wait at most, from the last flush on.
-    """
+    """When text is sent."""
 
     characters: int
     seconds: float
@@ -72,13 +65,7 @@ class AcceptedActions:
 
 
 class Delivery:
-    """Sends every client what it has not seen.
-
-    Args:
-        host: Whose channels.
-        send: Sends one message to one client: ``send(client_id, message)``.
-        turns: How many of a chat's turns a client is given at first.
-    """
+    """Sends every client what it has not seen."""
 
     def __init__(self, host: ChannelOwner, send: Callable[[str, dict[str, Any]], None], *, turns: int = TURNS) -> None:
         self.clients: dict[str, DeliveryClient] = {}
@@ -97,7 +84,10 @@ class Delivery:
 
     @property
     def attached(self) -> bool:
-        """Whether a page is there, as far as can be known (decision 20). From any thread."""
+        """True if a page is there, as far as can be known (decision 20).
+
+        From any thread.
+        """
         clients = tuple(self.clients.values())
         return any(client.answers and not self._is_gone(client) for client in clients)
 
@@ -173,7 +163,7 @@ class Delivery:
         self.kick(urgent=waited or lost)
 
     def indexes(self, client: DeliveryClient) -> dict[str, int]:
-        """How far the channels are that *client* is sent."""
+        """Returns how far the channels are that *client* is sent."""
         return {channel.uri: channel.index for channel in self._channels(client)}
 
     def kick(self, *, urgent: bool = True) -> None:

@@ -6,17 +6,7 @@ from typing import Any
 
 
 def skip_execution_events(comm: Any) -> None:
-    """Keep what a page says on *comm* from IPython's ``pre_execute`` and ``post_execute`` events.
-
-    The ``comm`` package wraps every message in them, as if a cell had run. With matplotlib's inline back end that shows
-    and closes all figures, also the one that a running cell is still drawing: the chat talks all the time.
-
-    Args:
-        comm: A comm of the ``comm`` package; nothing is done to any other.
-
-    Example:
-        >>> skip_execution_events(model.comm)
-    """
+    """Keep what a page says on *comm* from IPython's ``pre_execute`` and ``post_execute`` events."""
 
     def handle_msg(message: dict[str, Any]) -> None:
         callback = getattr(comm, "_msg_callback", None)

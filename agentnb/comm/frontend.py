@@ -1,7 +1,6 @@
 """The front end, seen from the kernel: is anybody there, and what is shown to them.
 
-The one host model is made at first use. Its messages come in on whatever thread Jupyter chooses and are handed to the
-host's thread at once.
+Its messages come in on whatever thread Jupyter chooses and are handed to the host's thread at once.
 """
 
 from __future__ import annotations
@@ -36,11 +35,7 @@ ARRIVAL_SECONDS = 10.0
 
 
 class Frontend:
-    """The host model of one kernel and the service behind it.
-
-    Args:
-        host: What the pages talk to.
-    """
+    """The host model of one kernel and the service behind it."""
 
     def __init__(self, host: Host) -> None:
         self.model = HostModel()
@@ -61,7 +56,10 @@ class Frontend:
         listen(self.model, self.speak_from_here)
 
     def attached(self) -> bool:
-        """Whether a page is there: one has said that it is ready, and is not gone. From any thread."""
+        """True if a page is there: one has said that it is ready, and is not gone.
+
+        From any thread.
+        """
         return self.service.delivery.attached
 
     def blocked_seconds(self) -> float:
@@ -87,11 +85,7 @@ class Frontend:
         return self.attached()
 
     def speak_from_here(self) -> None:
-        """From now on speak as from the running request: pages answer to the shell that it came in on.
-
-        ipykernel hands what a page says on a comm to the shell that spoke last on it. From a subshell of its own
-        (``boot``) the chat then hears pages while a cell blocks the main one.
-        """
+        """From now on speak as from the running request: pages answer to the shell that it came in on."""
         self._context = contextvars.copy_context()
         self._send("", {})  # to nobody: it moves the comm here
 
@@ -105,14 +99,7 @@ class Frontend:
         context.run(send_to, model, client_id, message, buffers)
 
     def connect(self, make: Callable[[Send], PageService]) -> tuple[HostModel, PageService]:
-        """A second host model, with another service behind it: the chat of another host.
-
-        Args:
-            make: Makes the service, from what sends a message to one of its clients.
-
-        Returns:
-            The model, and the service.
-        """
+        """A second host model, with another service behind it: the chat of another host."""
         model = HostModel()
         skip_execution_events(model.comm)
         service = make(partial(self._send_on, model))
@@ -164,7 +151,7 @@ def current_frontend() -> Frontend:
 
 
 def attached() -> bool:
-    """Whether a page is there that shows something of ours."""
+    """True if a page is there that shows something of ours."""
     return any(frontend.attached() for frontend in tuple(_frontends.values()))
 
 
@@ -174,20 +161,11 @@ async def wait_attached(timeout: float) -> bool:
 
 
 def turn_view(channel: str, turn_id: str) -> PanelModel:
-    """A small widget that shows one turn, live.
-
-    Args:
-        channel: The URI of the turn's chat.
-        turn_id: The turn.
-    """
+    """A small widget that shows one turn, live."""
     return current_frontend().panel({"kind": "turn", "channel": channel, "turnId": turn_id})
 
 
 def chat_view(tab: str | None = None) -> PanelModel:
-    """A small widget that shows the chat with every tab.
-
-    Args:
-        tab: The id of the tab that is shown first; by default the page chooses.
-    """
+    """A small widget that shows the chat with every tab."""
     what: dict[str, Any] = {"kind": "chat"}
     return current_frontend().panel(what if tab is None else {**what, "tab": tab})

@@ -75,7 +75,7 @@ class Lab:
 
     @property
     def told(self) -> list[tuple[Notebook, float]]:
-        """What every page spoke of, who spoke last first; and since when it is so (seconds since 1970)."""
+        """Returns what every page spoke of, who spoke last first; and since when it is so (seconds since 1970)."""
         with self._lock:
             return [(page.notebook, page.since) for page in reversed(self._pages.values()) if page.notebook]
 
@@ -140,16 +140,7 @@ class Lab:
     async def edit(
         self, edit: m.EditParams, timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
     ) -> m.EditedParams:
-        """Let the page that spoke last change or run a cell of its notebook.
-
-        Args:
-            edit: What; its id is given here.
-            timeout: Seconds to wait for the answer.
-            notebook: How well a page's notebook fits the one that is meant; 0 where it is another.
-
-        Raises:
-            UsageError: If no page is there, or it does not answer in time.
-        """
+        """Let the page that spoke last change or run a cell of its notebook."""
         asked = msgspec.structs.replace(edit, id=new_id())
         answer: Future[m.EditedParams] = Future()
         with self._lock:
@@ -168,7 +159,7 @@ class Lab:
                 self._asked.pop(asked.id, None)
 
     def _fitting(self, notebook: Callable[[Notebook], int]) -> _Page | None:
-        """The page whose notebook fits best; of equals, who spoke last. With the lock held."""
+        """The page whose notebook fits best; of equals, who spoke last."""
         fits = [(notebook(page.notebook), page) for page in reversed(self._pages.values()) if page.notebook]
         fit, page = max(fits, key=lambda each: each[0], default=(0, None))
         return page if fit else None
@@ -185,11 +176,6 @@ class Lab:
         """The outputs of cells, as the page that spoke last shows them; nothing where no page tells them in time.
 
         Blocks: not to be called on a thread that the answer comes on.
-
-        Args:
-            cell_ids: The cells; none: the cell with the latest figure.
-            timeout: Seconds to wait.
-            notebook: As for :meth:`edit`.
         """
         asked = m.OutputsParams(id=new_id(), cell_ids=tuple(cell_ids))
         answer: Future[m.CellsOutputsParams] = Future()
@@ -230,7 +216,7 @@ class Lab:
 
 
 def _is_as_it_was(before: Notebook | None, now: Notebook) -> bool:
-    """Whether at most the path, the place and the selection have changed."""
+    """True if at most the path, the place and the selection have changed."""
     return before is not None and (before.cells, before.unsaved) == (now.cells, now.unsaved)
 
 
@@ -248,14 +234,7 @@ def current_notebook() -> Notebook | None:
 
 
 def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
-    """Ask every page to show its sidebar.
-
-    Args:
-        answered: Called with True for each page that does, with False for each that cannot, on any thread.
-
-    Returns:
-        The comm, to be closed when no answer is waited for any longer.
-    """
+    """Ask every page to show its sidebar."""
     asked = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": VERSION})
     skip_execution_events(asked)
     asked.on_msg(lambda _: answered(True))

@@ -24,18 +24,13 @@ if not (STATIC / "widget.js").exists():
 
 
 class HostModel(anywidget.AnyWidget):
-    """The one model that messages travel on. It has no synced state of its own: state travels as messages."""
+    """The one model that messages travel on."""
 
     _esm = STATIC / "widget.js"
 
 
 class PanelModel(anywidget.AnyWidget):
-    """The model of one display.
-
-    Attributes:
-        host: The host model, as a widget reference.
-        what: ``{"kind": "chat", "tab"?: …}`` or ``{"kind": "turn", "channel": …, "turnId": …}``.
-    """
+    """The model of one display."""
 
     _esm = STATIC / "panel.js"
     host = t.Unicode().tag(sync=True)
@@ -48,7 +43,7 @@ class PanelModel(anywidget.AnyWidget):
 
 
 def reference(model: HostModel) -> str:
-    """How one widget model names another (the ipywidgets convention)."""
+    """Returns how one widget model names another (the ipywidgets convention)."""
     return f"IPY_MODEL_{model.model_id}"
 
 
@@ -62,8 +57,7 @@ def send_to(model: HostModel, client_id: str, message: dict[str, Any], buffers: 
 def _send_bare(comm: Any, data: dict[str, Any]) -> bool:
     """Send *data* without the parent header, a third of a short message; False where that cannot be done here.
 
-    A comm of ipykernel writes the header of the request that runs into each message. A page routes comm messages by the
-    comm's id and never reads it. Which shell a page answers to stays as it was (`Frontend.speak_from_here`).
+    A page routes comm messages by the comm's id and never reads it.
     """
     kernel = getattr(comm, "kernel", None)
     session, socket = getattr(kernel, "session", None), getattr(kernel, "iopub_socket", None)

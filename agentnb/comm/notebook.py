@@ -1,7 +1,4 @@
-"""The notebook as a page last told of it: its real cells, the active one and what is selected.
-
-The kernel itself knows only what was run. Pure: what comes in is a message, what comes out is the new notebook.
-"""
+"""The notebook as a page last told of it: its real cells, the active one and what is selected."""
 
 from __future__ import annotations
 
@@ -20,21 +17,6 @@ MOST_PATHS = 20
 
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook.
-
-    Attributes:
-        path: Its path on the Jupyter server.
-        active: The active cell's id.
-        active_at: The active cell's place among *cells*, where another one has the same id.
-        selection: The text selected in it; empty for none.
-        selected: The ids of the selected cells, where they are several.
-        unsaved: Whether it has changes that are not in its file.
-        read_only: Whether its file can't be written.
-        first: How many cells come before those.
-        cells: The cells, in their order.
-        earlier_paths: The paths that it had before it was renamed in the page.
-    """
-
     path: str
     active: str | None = None
     active_at: int | None = None
@@ -47,7 +29,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
     earlier_paths: tuple[str, ...] = ()
 
     def is_at(self, path: str) -> bool:
-        """Whether *path* is this notebook's, or was before it was renamed."""
+        """True if *path* is this notebook's, or was before it was renamed."""
         return path == self.path or path in self.earlier_paths
 
     @property
@@ -79,15 +61,7 @@ class Unfollowable(Exception):
 
 
 def follow(before: Notebook | None, params: NotebookParams) -> Notebook:
-    """The notebook after a page's message.
-
-    Args:
-        before: What the same page said before.
-        params: What it says now; what is absent has not changed.
-
-    Raises:
-        Unfollowable: If something is absent that is not known.
-    """
+    """The notebook after a page's message."""
     if params.cells is None:
         if before is None:
             raise Unfollowable

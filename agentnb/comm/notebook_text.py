@@ -1,7 +1,4 @@
-"""A notebook's file with the cells in it as a page has them: text in, text out (nbformat 4).
-
-Outputs and metadata stay as they are saved; a page tells of sources only.
-"""
+"""A notebook's file with the cells in it as a page has them: text in, text out (nbformat 4)."""
 
 from __future__ import annotations
 
@@ -23,14 +20,7 @@ CUT = "# [agentnb: the rest of this cell is not saved, and is in the notebook's 
 
 
 def over(saved: str, cells: Sequence[NotebookCell]) -> str:
-    """The notebook *saved*, with its sources as *cells* have them, new cells put in and removed ones left out.
-
-    Cells are known by their ids (nbformat 4.5), without those by their places where there are as many. A cell that is
-    told of in part stays as it is saved. Where a page has more cells than it tells of, none is put in or left out.
-
-    Returns:
-        JSON as Jupyter writes it; *saved* itself where nothing has changed, or it is no notebook that can be matched.
-    """
+    """The notebook *saved*, with its sources as *cells* have them, new cells put in and removed ones left out."""
     try:
         notebook = read_json(saved, repair=False)
     except ValueError:
@@ -87,12 +77,7 @@ def _new(cell: NotebookCell) -> Cell:
 
 
 def joined(text: Any) -> str:
-    """A text of a notebook's file, which may be a list of its lines.
-
-    Example:
-        >>> joined(["x = ", "1"])
-        'x = 1'
-    """
+    """A text of a notebook's file, which may be a list of its lines."""
     return "".join(map(str, text)) if isinstance(text, list) else str(text)
 
 

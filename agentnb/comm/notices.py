@@ -28,12 +28,9 @@ MOST_NAMED = 200
 
 
 class Notices:
-    """Pages that want to hear of changes. Runs on the host's thread.
+    """Pages that want to hear of changes.
 
-    Args:
-        host: Whose history or settings.
-        delivery: The pages.
-        send: Sends one message to one page.
+    Runs on the host's thread.
     """
 
     def __init__(self, host: Host, delivery: Delivery, send: Callable[[str, dict[str, Any]], None]) -> None:
@@ -53,7 +50,7 @@ class Notices:
         return begins
 
     def _has_pages(self) -> bool:
-        """Whether a page that wants to hear is still there."""
+        """True if a page that wants to hear is still there."""
         self._pages &= self._delivery.clients.keys()
         return bool(self._pages)
 

@@ -27,12 +27,7 @@ _OF_FOLDERS = frozenset({"rename", "delete"})
 
 
 class UnsavedNotebook:
-    """A notebook with changes that are not in its file.
-
-    Args:
-        notebook: What its page says.
-        overtaken: Whether its file was written after that, by somebody else.
-    """
+    """A notebook with changes that are not in its file."""
 
     editor = EDITOR
 
@@ -41,21 +36,12 @@ class UnsavedNotebook:
         self._overtaken = overtaken
 
     def over(self, saved: str) -> str:
-        """The file's text with the page's cells in it (:func:`agentnb.comm.notebook_text.over`).
-
-        Where the file was written after the page's last change, it is the file's: who wrote it reads what they wrote.
-        """
+        """The file's text with the page's cells in it (:func:`agentnb.comm.notebook_text.over`)."""
         return saved if self._overtaken else over(saved, self._notebook.cells)
 
 
 class OpenNotebooks:
-    """Those of one kernel.
-
-    Args:
-        lab: What pages have said.
-        attached: Whether any page is there still: one that was closed says no goodbye.
-        environment: Where the kernel's session is named; by default this process's.
-    """
+    """Those of one kernel."""
 
     def __init__(self, lab: Lab, *, attached: Callable[[], bool], environment: Mapping[str, str] = os.environ) -> None:
         self._lab = lab
@@ -75,24 +61,16 @@ class OpenNotebooks:
         return None
 
     def was_saved(self, path: str, since: int, until: int) -> bool:
-        """Whether a user saved, made, renamed or deleted the file *path* through Jupyter between two moments.
-
-        What is in a folder that was renamed or deleted counts, too.
-
-        Args:
-            path: The file, absolute.
-            since: The first moment, in milliseconds since 1970.
-            until: The last one.
-        """
+        """True if a user saved, made, renamed or deleted the file *path* through Jupyter between two moments."""
         return bool(self._saved(path, since, until))
 
     def was_autosaved(self, path: str, since: int, until: int) -> bool:
-        """Whether JupyterLab saved the file *path* by itself between two moments, and the user did nothing to it."""
+        """True if JupyterLab saved the file *path* by itself between two moments, and the user did nothing to it."""
         saved = self._saved(path, since, until)
         return bool(saved) and all(each.is_automatic for each in saved)
 
     def _saved(self, path: str, since: int, until: int) -> list[SavedParams]:
-        """What was done to the file *path*, or to a folder that it is in."""
+        """Returns what was done to the file *path*, or to a folder that it is in."""
         root = self._server_root()
         places = [path, *map(str, PurePosixPath(path).parents)]
 
@@ -114,16 +92,7 @@ class OpenNotebooks:
 
 
 def notebook_file(session: str, told: str) -> Path | None:
-    """Where the notebook is that a page calls *told*; None where that is not known.
-
-    Args:
-        session: The kernel's session, ``JPY_SESSION_NAME``: the file that it was started for.
-        told: A path on the Jupyter server, with ``/``.
-
-    Example:
-        >>> notebook_file("work/fit.ipynb", "work/fit.ipynb") is None  # on the server: nobody knows where that is
-        True
-    """
+    """Returns where the notebook is that a page calls *told*; None where that is not known."""
     started, named = Path(session), PurePosixPath(told)
     if not started.is_absolute() or not named.name or ".." in named.parts:
         return None
@@ -140,20 +109,7 @@ def open_notebooks(lab: Lab) -> list[Notebook]:
 
 
 def named_notebook(named: str, notebooks: Sequence[Notebook]) -> Notebook:
-    """The one of *notebooks* that is meant by a path, or by a name that no other has.
-
-    Args:
-        named: Its path on the Jupyter server or the end of it, with or without ``.ipynb``.
-        notebooks: Those that are open.
-
-    Raises:
-        UsageError: If it is none of them, or more than one; names those that are.
-
-    Example:
-        >>> from agentnb.comm.notebook import Notebook
-        >>> named_notebook("fit", [Notebook(path="work/fit.ipynb"), Notebook(path="plot.ipynb")]).path
-        'work/fit.ipynb'
-    """
+    """The one of *notebooks* that is meant by a path, or by a name that no other has."""
     wanted = PurePosixPath(named.strip().strip("/"))
     found = [each for each in notebooks if each.path == str(wanted)]
     found = found or [each for each in notebooks if _is_called(PurePosixPath(each.path), wanted)]
@@ -173,13 +129,7 @@ def _is_called(path: PurePosixPath, wanted: PurePosixPath) -> bool:
 
 
 def file_of(session: str, notebook: Notebook, notebooks: Iterable[Notebook]) -> Path | None:
-    """Where an open notebook is; None where that is not known.
-
-    Args:
-        session: The kernel's session: the file that it was started for.
-        notebook: The notebook.
-        notebooks: All that are open: the kernel's own says where the server's folder is.
-    """
+    """Returns where an open notebook is; None where that is not known."""
     if (file := notebook_file(session, notebook.path)) is not None:
         return file
     named = PurePosixPath(notebook.path)
@@ -195,7 +145,7 @@ def _ends(parts: tuple[str, ...], tail: tuple[str, ...]) -> bool:
 
 
 def _names(path: str, told: str, root: Path | None) -> bool:
-    """Whether *told*, a path on the server, is the file *path*; by its end where nobody knows the server's folder."""
+    """True if *told*, a path on the server, is the file *path*; by its end where nobody knows the server's folder."""
     if root is not None:
         return os.path.realpath(root / told) == os.path.realpath(path)
     return _ends(PurePosixPath(path).parts, PurePosixPath(told).parts)

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 def listen(model: HostModel, speak_from_here: Callable[[], None]) -> None:
-    """Let pages ask for *model*.
-
-    Args:
-        model: The host model.
-        speak_from_here: Called where a page asks on a subshell: what it says later is heard there.
-    """
+    """Let pages ask for *model*."""
 
     def opened(asked: Any, message: dict[str, Any]) -> None:
         if message.get("header", {}).get("subshell_id"):
@@ -36,6 +31,6 @@ def listen(model: HostModel, speak_from_here: Callable[[], None]) -> None:
 
 
 def answer(model: HostModel) -> dict[str, Any]:
-    """What a page needs to have the model: it and its layout, that first."""
+    """Returns what a page needs to have the model: it and its layout, that first."""
     models = [{"id": widget.model_id, "state": widget.get_state()} for widget in (model.layout, model)]
     return {"modelId": model.model_id, "version": __version__, "models": models}

@@ -1,7 +1,4 @@
-"""Older turns on demand: a snapshot of a long chat has its latest turns, the rest is fetched.
-
-A page that was given the turns from number *n* on is always given those: what it shows does not shrink again.
-"""
+"""Older turns on demand: a snapshot of a long chat has its latest turns, the rest is fetched."""
 
 from __future__ import annotations
 
@@ -23,16 +20,7 @@ MAX_FETCHED = 100
 
 
 def latest(state: Any, earlier: int | None = None, *, turns: int = TURNS) -> tuple[Any, int]:
-    """A channel's state with a chat's latest turns only.
-
-    Args:
-        state: Any channel's state; one that is no chat's stays as it is.
-        earlier: How many of the first turns the page was not given before; None where it has none.
-        turns: How many of the last ones it is given at first.
-
-    Returns:
-        The state, and how many of the first turns it leaves out.
-    """
+    """A channel's state with a chat's latest turns only."""
     if not isinstance(state, ChatState):
         return state, 0
     if earlier is None or earlier > len(state.turns):
@@ -41,19 +29,7 @@ def latest(state: Any, earlier: int | None = None, *, turns: int = TURNS) -> tup
 
 
 def before(state: ChatState, turn_id: str | None, limit: int) -> tuple[tuple[Turn, ...], int]:
-    """The turns right before one.
-
-    Args:
-        state: The chat.
-        turn_id: The turn; None for its end.
-        limit: How many, at most.
-
-    Returns:
-        The turns, oldest first, and how many there are before them.
-
-    Raises:
-        UsageError: If the chat has no such turn.
-    """
+    """The turns right before one."""
     end = len(state.turns) if turn_id is None else _place(state, turn_id)
     found = _fitting(state.turns[:end], min(max(limit, 1), MAX_FETCHED))
     return found, end - len(found)

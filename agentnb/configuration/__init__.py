@@ -1,5 +1,5 @@
 """The settings: one table of them, where each value comes from, and how it is changed.
 
 Everything else is made from the table: the traits of ``%config Agentnb``, the settings page, ``agentnb settings``, the
-reference and JupyterLab's schema. To add a setting, declare it in :mod:`agentnb.configuration.table`.
+reference and JupyterLab's schema.
 """

@@ -39,21 +39,13 @@ def missing_things(sources: Sources) -> list[str]:
 
 
 def check_components(components: Any, *, are_installed: bool) -> None:
-    """Check that *components* make sense, and where *are_installed* that their programs are here.
-
-    Raises:
-        UsageError: If not, or if no plug-in can start an agent behind them.
-    """
+    """Check that *components* make sense, and where *are_installed* that their programs are here."""
     if not isinstance(components, (list, tuple)) or components:
         demand_launcher().check(components, are_installed=are_installed)
 
 
 def demand_launcher() -> Launcher:
-    """The plug-in that starts agents behind components.
-
-    Raises:
-        UsageError: If none is loaded.
-    """
+    """The plug-in that starts agents behind components."""
     launcher: Launcher | None = plugins().first("launchers")
     if launcher is not None:
         return launcher

@@ -1,8 +1,4 @@
-"""The values that hold now, and where each comes from.
-
-The first of these that says something counts: ``%config`` in this kernel, ``ipython_config.py``, an environment
-variable, the project's file (which can only choose a narrower value), the user's file, the default.
-"""
+"""The values that hold now, and where each comes from."""
 
 from __future__ import annotations
 
@@ -58,7 +54,6 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self.setting.name
 
     @property
@@ -68,7 +63,7 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        """What it does."""
+        """Returns what it does."""
         return self.setting.about
 
     @property
@@ -78,7 +73,7 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def source(self) -> Source:
-        """Where that comes from."""
+        """Returns where that comes from."""
         return self.layers[0].source
 
     @property
@@ -106,7 +101,7 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def in_file(self) -> Any:
-        """What the user's file says; None where it says nothing."""
+        """Returns what the user's file says; None where it says nothing."""
         return next((layer.value for layer in self.layers if layer.source == "user"), None)
 
     @property
@@ -246,7 +241,7 @@ class _Reader:
             self.layers.insert(0, Layer(source, checked, str(file.path), _line_of(file, key)))
 
     def variable(self, environ: Mapping[str, str]) -> Layer | None:
-        """What the environment variable says, where the setting takes it."""
+        """Returns what the environment variable says, where the setting takes it."""
         name = self.which.variable
         text = environ.get(name, "") if name else ""
         if not text.strip():

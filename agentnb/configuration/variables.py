@@ -48,7 +48,7 @@ def _of_settings(environ: Mapping[str, str]) -> list[str]:
 
 
 def _wanted(name: str, value: str) -> str:
-    """What the variable takes, where it is not *value*; else empty."""
+    """Returns what the variable takes, where it is not *value*; else empty."""
     if name in _WORDS:
         return "" if value in _WORDS[name] else f"It is {' or '.join(_WORDS[name])}."
     if name == "AGENTNB_PROGRESS_SECONDS":

@@ -51,7 +51,7 @@ def what_if(
 
 
 def in_words(verdict: Verdict) -> str:
-    """What would happen, why, and how risky it is, in sentences."""
+    """Returns what would happen, why, and how risky it is, in sentences."""
     said, reason = _SAID[verdict.outcome], verdict.reason
     why = reason.removeprefix(said) if reason.startswith((f"{said}: ", f"{said} by ")) else f": {reason}"
     if reason in ("", "the user decides"):

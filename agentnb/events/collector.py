@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened.
-
-    Args:
-        name: What: the category, a dot, what happened.
-        category: Of what it tells.
-        level: As in :mod:`logging`.
-        data: What there is to say of it, plain JSON.
-        time: When, in seconds since 1970.
-    """
+    """Something that happened."""
 
     name: str
     category: str
@@ -36,12 +28,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Events(logging.Handler):
-    """The events of this process since it began to listen; safe from any thread.
-
-    Args:
-        category: Keep those of this category only.
-        name: Keep those of this name only.
-    """
+    """The events of this process since it began to listen; safe from any thread."""
 
     def __init__(self, category: str | None = None, name: str | None = None) -> None:
         super().__init__()
@@ -78,14 +65,7 @@ class Events(logging.Handler):
         return [event.name for event in self.of()]
 
     def of(self, name: str | None = None, *, category: str | None = None, **data: Any) -> list[Event]:
-        """Those of a name or category whose data says what *data* says, in the order in which they happened.
-
-        Example:
-            ``heard.of("turn.ended", state="error")``
-
-        Raises:
-            UsageError: If there is no such kind of event.
-        """
+        """Those of a name or category whose data says what *data* says, in the order in which they happened."""
         _known(name, category)
         with self._more:
             return [event for event in self._kept if _fits(event, name, category, data)]
@@ -94,19 +74,6 @@ class Events(logging.Handler):
         """Wait until it has happened, and return it; at once where it has happened already.
 
         It blocks this thread: in a coroutine, ``await asyncio.to_thread(heard.wait_for, "turn.ended")``.
-
-        Args:
-            name: The event's name.
-            count: How many of them it takes; the last of these is returned.
-            timeout: Seconds after which it is given up.
-            data: What their data says.
-
-        Raises:
-            UsageError: If there is no such kind of event.
-            TimeoutError: If it has not happened; the message has what has.
-
-        Example:
-            ``heard.wait_for("turn.ended", stop_reason="end_turn")``
         """
         _known(name, None)
         with self._more:
@@ -119,22 +86,7 @@ class Events(logging.Handler):
 
 @contextlib.contextmanager
 def events(category: str | None = None, name: str | None = None, *, text: bool = False) -> Iterator[Events]:
-    """Collect the events that happen inside.
-
-    Args:
-        category: Those of this category only, such as ``"turn"``.
-        name: Those of this name only, such as ``"turn.ended"``.
-        text: Whether they hold what was said as well: prompts, and what an agent wants to do.
-
-    Raises:
-        UsageError: If there is no such kind of event.
-
-    Example:
-        >>> with events("turn") as heard:
-        ...     pass
-        >>> heard.names
-        []
-    """
+    """Collect the events that happen inside."""
     _known(name, category)
     heard = Events(category, name)
     with listening(heard, text=text):

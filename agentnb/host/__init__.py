@@ -1,8 +1,4 @@
-"""The host: owns every session, its agent and its state, on one private thread.
-
-`Host` and `current_host` are loaded at their first use: what surrounds the host (`agentnb.host.environment`) can be
-connected before that.
-"""
+"""The host: owns every session, its agent and its state, on one private thread."""
 
 from __future__ import annotations
 

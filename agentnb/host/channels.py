@@ -183,13 +183,13 @@ class SessionChannels:
 
     @property
     def mode(self) -> Mode:
-        """What answers permission requests: ``"ask"``, ``"allow"`` or ``"deny"``."""
+        """Returns what answers permission requests: ``"ask"``, ``"allow"`` or ``"deny"``."""
         mode: Mode = setting_value(self.session.state.config, PERMISSIONS) or "ask"
         return mode
 
     @property
     def kernel_access(self) -> KernelAccess:
-        """What the agent may do with the kernel tools, where it has them."""
+        """Returns what the agent may do with the kernel tools, where it has them."""
         access: KernelAccess = setting_value(self.session.state.config, KERNEL) or "off"
         return access
 
@@ -201,21 +201,20 @@ class SessionChannels:
 
     @property
     def waits_for_user(self) -> bool:
-        """Whether the agent waits for the user's answer."""
+        """True if the agent waits for the user's answer."""
         return bool(self.chat.state.status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED)
 
     def is_active(self, turn_id: str) -> bool:
-        """Whether turn *turn_id* runs."""
+        """True if turn *turn_id* runs."""
         active = self.chat.state.active_turn
         return active is not None and active.id == turn_id
 
     def queued(self, message_id: str) -> Message | None:
-        """The message *message_id* of the queue."""
         queue = self.chat.state.queued_messages or ()
         return next((each.message for each in queue if each.id == message_id), None)
 
     def knows_turn(self, turn_id: str) -> bool:
-        """Whether there is a turn *turn_id*: ended, running or in the queue."""
+        """True if there is a turn *turn_id*: ended, running or in the queue."""
         return find_turn(self.chat.state, turn_id) is not None or self.queued(turn_id) is not None
 
     def tool_call(self, call_id: str) -> ToolCallState | None:
@@ -225,7 +224,7 @@ class SessionChannels:
 
     @property
     def summary(self) -> SessionSummary:
-        """What the root channel says of this session."""
+        """Returns what the root channel says of this session."""
         session, activity = self.session.state, self.chat.state.status & ACTIVITY_MASK
         if session.lifecycle == "failed" and activity == SessionStatus.IDLE:
             activity = SessionStatus.ERROR
@@ -260,7 +259,6 @@ def wanted_setting(action: SessionConfigChanged) -> tuple[str, Any]:
 
 
 def setting_value(config: SessionConfigState | None, name: str) -> Any:
-    """The value of a session's setting; None where it has none, or one that there is not."""
     value = config.values.get(name) if config is not None else None
     return value if value in CHOICES[name] else None
 

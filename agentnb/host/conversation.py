@@ -79,19 +79,7 @@ NAMING = 20_000  # characters of a prompt that are looked at for a title: what i
 
 
 class SessionOwner(Protocol):
-    """The part of the host that a conversation needs.
-
-    Attributes:
-        loop: The thread that everything runs on.
-        agents: The agents' processes.
-        policy: The policy files and the log of decisions.
-        environment: The surroundings of the host.
-        root: The root channel.
-        conversations: The open conversations.
-        stores: The stores of changes, by workspace.
-        plugin_memory: The values that plug-ins keep for this host; a name begins with the plug-in's.
-        listeners: The listeners to every envelope.
-    """
+    """The part of the host that a conversation needs."""
 
     loop: HostLoop
     agents: AgentPool
@@ -130,30 +118,9 @@ class SessionOwner(Protocol):
 
 
 class Conversation:
-    """The host's side of one session. Everything here runs on the host's thread.
+    """The host's side of one session.
 
-    Args:
-        host: Who owns it.
-        configuration: The agent to talk to, its components (MCP servers), its folders and its environment.
-        tab_id: The tab's id (UUID v4), the last part of the session channel's URI.
-        mode: What answers a permission request at first: ``"ask"``, ``"allow"`` or ``"deny"``; see :meth:`permit`.
-        title: The tab's title; the first prompt's words where none is given.
-        tools: Serves its agent tools in the place of the kernel's.
-        is_hidden: Whether it begins without a tab in any page; what its turns change is not followed then.
-
-    Attributes:
-        channels: Its state.
-        turns: Its turns and its queue.
-        permissions: What the agent wants to do.
-        inputs: What the agent asks the user.
-        lifecycle: Its agent.
-        extensions: The user's functions that the agent can call.
-        kernel: What its agent gets of the kernel; None for nothing.
-        customizations: Tells clients of the skills, components, tools and MCP servers that its agent is given.
-        events: Listens to its agent.
-        changes: Follows what its turns change.
-        changesets: The change sets that clients can subscribe to.
-        undo: Undoes, redoes and keeps what they changed.
+    Everything here runs on the host's thread.
     """
 
     Events: ClassVar[type[AgentEvents]] = AgentEvents
@@ -283,37 +250,34 @@ class Conversation:
 
     @property
     def session(self) -> Channel[SessionState]:
-        """The session channel."""
         return self.channels.session
 
     @property
     def chat(self) -> Channel[ChatState]:
-        """The chat channel."""
         return self.channels.chat
 
     @property
     def summary(self) -> SessionSummary:
-        """What the root channel says of this session."""
+        """Returns what the root channel says of this session."""
         return self.channels.summary
 
     @property
     def mode(self) -> Mode:
-        """What answers permission requests."""
+        """Returns what answers permission requests."""
         return self.channels.mode
 
     @property
     def is_hidden(self) -> bool:
-        """Whether no page shows a tab of it now."""
+        """True if no page shows a tab of it now."""
         return bool(self.session.state.status & SessionStatus.IS_ARCHIVED)
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
         return self.lifecycle.closed
 
     @property
     def barred(self) -> SessionError | None:
-        """Why it is only to be read; None where it can go on."""
+        """Returns why it is only to be read; None where it can go on."""
         return self.lifecycle.barred
 
     def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
@@ -356,10 +320,7 @@ class Conversation:
     # --- what the user does ---
 
     def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> bool:
-        """Start or queue a turn; False for one that is already known, which is left as it is (AHP: idempotent).
-
-        With *look* what the message mentions with ``@`` is attached before it is sent.
-        """
+        """Start or queue a turn; False for one that is already known, which is left as it is (AHP: idempotent)."""
         if self.closed:
             message_ = f"The session {self.channels.title!r} is closed."
             raise SessionClosed(message_, hint="Start another with agentnb.start().")
@@ -375,11 +336,7 @@ class Conversation:
         return True
 
     def give_kernel_tools(self) -> None:
-        """Give the agent of a conversation that began without them the kernel tools; the transcript stays.
-
-        Agents take MCP servers with a session only. So the agent is started again, and resumes or loads its session;
-        where it can do neither, the next turn says that it has forgotten.
-        """
+        """Give the agent of a conversation that began without them the kernel tools; the transcript stays."""
         self.configuration = replace(self.configuration, kernel=new_id())
         self.kernel = self._kernel_tools()
         self.customizations.configuration = self._tool_session.configuration = self.configuration

@@ -152,7 +152,6 @@ class Host:
         return self.conversations[uri]
 
     def channel(self, uri: str) -> Channel[Any]:
-        """The channel with *uri*."""
         if uri == ROOT:
             return self.root
         conversation = self.find(uri)
@@ -166,7 +165,6 @@ class Host:
         return changeset
 
     def channel_or_none(self, uri: str) -> Channel[Any] | None:
-        """The channel with *uri*, or None."""
         try:
             return self.channel(uri)
         except UnknownSession:

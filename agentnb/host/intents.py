@@ -1,8 +1,6 @@
-"""The one entry for what pages and Python code want to do. Each intent is checked, then carried out.
+"""The one entry for what pages and Python code want to do.
 
-A page dispatches actions (:func:`carry_out`); Python calls the same functions. Who it is stands in the origin. Anything
-else is rejected with a reason. The host's clock and the host's own facts win over what the client claims:
-whether an answer means yes is read from the option, not from the client's word.
+Anything else is rejected with a reason.
 """
 
 from __future__ import annotations
@@ -82,10 +80,7 @@ def carry_out(host: SessionOwner, channel: str, action: Action, origin: ActionOr
 
 
 def prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
-    """Start a turn, or queue it behind the running one.
-
-    What a page's message mentions with ``@`` is attached first; Python says itself what goes with a prompt.
-    """
+    """Start a turn, or queue it behind the running one."""
     if not conversation.prompt(turn_id, message, origin, look=origin.client_id != PYTHON):
         _reject(f"The turn {turn_id!r} was started before.")
 

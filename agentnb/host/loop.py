@@ -35,7 +35,7 @@ class HostLoop:
 
     @property
     def inside(self) -> bool:
-        """Whether the caller is on the host's thread."""
+        """True if the caller is on the host's thread."""
         return threading.current_thread() is self._thread
 
     def time(self) -> float:
@@ -85,7 +85,7 @@ class HostLoop:
 
     @property
     def forked(self) -> bool:
-        """Whether this is a copy in a forked process (``multiprocessing``): threads are not copied, nothing runs it."""
+        """True if this is a copy in a forked process (``multiprocessing``): threads are not copied, nothing runs it."""
         return os.getpid() != self._pid
 
     def see_that_it_runs_here(self) -> None:

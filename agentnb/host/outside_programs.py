@@ -1,7 +1,4 @@
-"""Programs that connect from elsewhere, treated as agents: each has a conversation, a name and a log like one.
-
-They take no prompts. What a program does in one go is one turn, which can be undone as one.
-"""
+"""Programs that connect from elsewhere, treated as agents: each has a conversation, a name and a log like one."""
 
 from __future__ import annotations
 

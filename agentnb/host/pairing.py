@@ -1,12 +1,4 @@
-"""Pairing: whether programs in a terminal may use this kernel, and which of them are connected (``agentnb mcp``).
-
-A kernel is reachable only while it is paired. Then it listens on a Unix socket that only its user can open
-(:mod:`agentnb.kernel.socket_server`), and a file tells that user's programs where
-(:mod:`agentnb.kernel.paired_kernels`).
-
-Each program gets a conversation of its own, named after it. Its calls are the tool calls of turns: a turn begins with
-the first call and ends when no call came for a while, so what a terminal agent did in one go is undone in one go.
-"""
+"""Pairing: whether programs in a terminal may use this kernel, and which of them are connected (``agentnb mcp``)."""
 
 from __future__ import annotations
 
@@ -103,12 +95,12 @@ class PairedClient:
 
     @property
     def progress_seconds(self) -> float:
-        """How often the program is told what its call waits for."""
+        """Returns how often the program is told what its call waits for."""
         return self._owner.progress_seconds
 
     @property
     def waits_for(self) -> str:
-        """What its calls wait for, for people."""
+        """Returns what its calls wait for, for people."""
         if self.conversation is not None and self.conversation.channels.waits_for_user:
             return "Waiting for your answer in the notebook's chat."
         if self._owner.is_kernel_busy:
@@ -116,7 +108,7 @@ class PairedClient:
         return "Running."
 
     async def describe(self) -> dict[str, Any]:
-        """What a program is told of the kernel before it chooses it."""
+        """Returns what a program is told of the kernel before it chooses it."""
         return await self._owner.describe()
 
     def introduce(self, info: ClientInfo) -> None:
@@ -196,7 +188,7 @@ def spec_of_client(info: ClientInfo) -> AgentSpec:
 
 
 def read_only(title: str) -> SessionError:
-    """Why the conversation of the program *title* takes no prompts."""
+    """Returns why the conversation of the program *title* takes no prompts."""
     return SessionError(f"{title} is used in its terminal.", hint="Type there; its calls are shown here.")
 
 
@@ -219,7 +211,6 @@ class KernelPairing:
 
     @property
     def on(self) -> bool:
-        """Whether this kernel is paired."""
         return self._server is not None
 
     @property
@@ -229,7 +220,7 @@ class KernelPairing:
 
     @property
     def is_kernel_busy(self) -> bool:
-        """Whether the main thread runs a cell that does not wait for a turn."""
+        """True if the main thread runs a cell that does not wait for a turn."""
         job_queue = self._host.environment.job_queue
         return job_queue.is_main_thread_busy() and not job_queue.has_waiter
 
@@ -288,7 +279,7 @@ class KernelPairing:
         self._host.root.accept(RootConfigChanged(config=values), origin)
 
     async def describe(self) -> dict[str, Any]:
-        """What a program is told of this kernel before it chooses it."""
+        """Returns what a program is told of this kernel before it chooses it."""
         return {
             "notebook": await self._notebook(),
             "folder": str(Path.cwd()),

@@ -1,7 +1,4 @@
-"""The options of a new session, and the configuration of its agent's process.
-
-Tabs of equal configuration share one process.
-"""
+"""The options of a new session, and the configuration of its agent's process."""
 
 from __future__ import annotations
 
@@ -22,13 +19,7 @@ if TYPE_CHECKING:
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent, its components, its folders and its environment.
-
-    All of them belong to the key. A process gets its command, its folder and its environment when it starts, so these
-    can be no session's alone. Components (MCP servers) and further folders are told with each session, yet agents
-    have been seen to keep the servers of all their sessions in one list by name: a server given to one tab would serve
-    another.
-    """
+    """An agent, its components, its folders and its environment."""
 
     spec: AgentSpec
     cwd: Path
@@ -50,7 +41,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def confine(self) -> Confine | None:
-        """How the agent is confined; None where it is not."""
+        """Returns how the agent is confined; None where it is not."""
         if self.network is None:
             return None
         return Confine(
@@ -90,7 +81,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_unasked: bool = False
 
     def configuration(self, cassette: Mapping[str, str]) -> Configuration:
-        """What the agent is started with."""
+        """Returns what the agent is started with."""
         return Configuration(
             spec=self.spec,
             cwd=self.cwd,

@@ -1,8 +1,4 @@
-"""The words of ``%agent``: options first, then the prompt, which is taken as it is.
-
-A prompt is prose: it may hold quotes, apostrophes, ``?``, braces, dollars and dashes. So no shell rules apply to it;
-only the options before it are read word by word, and ``--`` ends them.
-"""
+"""The words of ``%agent``: options first, then the prompt, which is taken as it is."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Audience(Enum):
 
 
 def audience_of(shell: Any) -> Audience:
-    """Who sees the outputs of the cell that *shell* runs."""
+    """Returns who sees the outputs of the cell that *shell* runs."""
     if getattr(shell, "kernel", None) is None:
         return Audience.TERMINAL
     return Audience.PAGE if is_watched(shell) else Audience.NOBODY
@@ -34,11 +34,7 @@ def is_unattended(shell: Any) -> bool:
 
 
 def in_notebook(shell: Any) -> bool:
-    """True if the cell that *shell* runs is a notebook's, whose outputs can be replaced in place.
-
-    JupyterLab, Notebook and VS Code name the cell in the request's metadata. Consoles (``jupyter console``, qtconsole)
-    do not, and pass over what replaces an output: there text is what everybody can read.
-    """
+    """True if the cell that *shell* runs is a notebook's, whose outputs can be replaced in place."""
     kernel = getattr(shell, "kernel", None)
     metadata = ((kernel.get_parent() or {}).get("metadata") or {}) if kernel is not None else {}
     return "cellId" in metadata or "google.colab" in sys.modules

@@ -1,8 +1,4 @@
-"""A turn as blocks: what it shows, in order, whatever the form is. `transcript` and `plain` write them.
-
-Made from the turn's state alone: no ids, no times, so the same each time. The texts are the agent's, cut where they are
-too long; a writer makes them safe for its form.
-"""
+"""A turn as blocks: what it shows, in order, whatever the form is."""
 
 from __future__ import annotations
 
@@ -162,7 +158,6 @@ Block: TypeAlias = (
 def turn_blocks(
     turn: Turn | ActiveTurn, terminals: Mapping[str, TerminalView] | None = None, cwd: Path = Path()
 ) -> Iterator[Block]:
-    """The blocks of *turn*."""
     for part in turn.response_parts:
         yield from part_blocks(part, terminals or {}, cwd)
     yield from ending_blocks(turn)
@@ -197,7 +192,7 @@ def part_blocks(  # noqa: C901, PLR0911 - one match over every kind of part
 
 
 def ending_blocks(turn: Turn | ActiveTurn) -> tuple[Block, ...]:
-    """How *turn* ended and what it used; nothing where it ended as it should (ACP ``end_turn``) or still runs."""
+    """Returns how *turn* ended and what it used."""
     words, used = _ending(turn), usage_words(turn.usage)
     is_error = isinstance(turn, Turn) and turn.state == "error"
     return (*((EndingBlock(words, is_error),) if words else ()), *((UsageBlock(used),) if used else ()))
@@ -239,7 +234,7 @@ def tool_line(call: ToolCallState) -> str:
 
 
 def _took(call: ToolCallState) -> str:
-    """How long code ran in the kernel, where that is known and worth a word."""
+    """Returns how long code ran in the kernel, where that is known and worth a word."""
     run = call.details.run if call.details is not None else None
     if run is None or run.ended_at is None or run.ended_at - run.started_at < SHORTEST_RUN:
         return ""
@@ -248,7 +243,7 @@ def _took(call: ToolCallState) -> str:
 
 
 def _outcome(call: ToolCallState) -> str:
-    """How *call* went, in words: state, and who allowed or denied it."""
+    """Returns how *call* went, in words: state, and who allowed or denied it."""
     match call:
         case ToolCallCompletedState(success=success, selected_option=option):
             return ("completed" if success else "failed") + (f" · allowed: {option.label}" if option else "")
@@ -270,7 +265,7 @@ def _tool(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd: Path)
 
 
 def _denial(call: ToolCallState) -> str | None:
-    """Why *call* was denied, where somebody or something said no."""
+    """Returns why *call* was denied, where somebody or something said no."""
     if isinstance(call, ToolCallCancelledState) and call.reason == "denied":
         why = _words(call.reason_message).removeprefix("denied: ") or "no reason was given"
         return why[0].upper() + why[1:]
@@ -395,10 +390,7 @@ def _content(block: Mapping[str, Any]) -> tuple[Block, ...]:
 
 
 def picture(block: Mapping[str, Any]) -> PictureBlock | NoteBlock:
-    """An ACP image block, or a note that says why it is not shown.
-
-    Only raster types: an SVG can hold script.
-    """
+    """An ACP image block, or a note that says why it is not shown."""
     kind = str(block.get("mimeType", "")).lower().replace("image/jpg", "image/jpeg")
     data = "".join(str(block.get("data", "")).split())
     if kind.removeprefix("image/") not in PICTURE_TYPES or not kind.startswith("image/"):

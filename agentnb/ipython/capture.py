@@ -1,7 +1,4 @@
-"""Capturing what code gives, and only that code: a cell that runs between its steps keeps its own output.
-
-What is replaced (stdout, the display hook, the publisher, the traceback) asks the context whose code it serves.
-"""
+"""Capturing what code gives, and only that code: a cell that runs between its steps keeps its own output."""
 
 from __future__ import annotations
 
@@ -97,10 +94,7 @@ class _Echo:
 
 @contextlib.contextmanager
 def copied(write: Callable[[str], object]) -> Iterator[None]:
-    """Hand *write*, on any thread, what is printed while the body runs; it goes to the page all the same.
-
-    Only where the streams are ipykernel's, which can echo: they are left in place, and so is who holds one (a logger).
-    """
+    """Hand *write*, on any thread, what is printed while the body runs; it goes to the page all the same."""
     streams = [each for each in (sys.stdout, sys.stderr) if hasattr(each, "echo")]
     with contextlib.ExitStack() as stack:
         for stream in streams:

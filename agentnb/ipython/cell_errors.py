@@ -1,8 +1,4 @@
-"""The errors of one shell's cells: what ``@error`` attaches, and what ``%agent fix`` and ``%agent explain`` send.
-
-An error is told when its cell ends, as text: the values are those of that moment, and no frame of the user's is kept
-alive. What a page says of an output with an error stands in for one that this kernel has not seen.
-"""
+"""The errors of one shell's cells: what ``@error`` attaches, and what ``%agent fix`` and ``%agent explain`` send."""
 
 from __future__ import annotations
 
@@ -73,10 +69,7 @@ class CellErrors:
             return next((each for each in reversed(self._errors) if each.place.count == count), None)
 
     def remember(self, error: BaseException, count: int | None = None, cell_id: str | None = None) -> None:
-        """Note that a cell has failed.
-
-        An interrupt is no failure, and agentnb's own errors say themselves what to do.
-        """
+        """Note that a cell has failed."""
         if issubclass(type(error), _NO_FAILURES):
             return
         failed = ErrorPlace(count, cell_id)
@@ -142,13 +135,12 @@ def _cell_of(error: ErrorSummary) -> NotebookCell | None:
 
 
 def errors_of(shell: Any) -> CellErrors:
-    """The errors of *shell*'s cells."""
     errors: CellErrors = shell.__dict__.setdefault(_ATTRIBUTE, CellErrors(shell))
     return errors
 
 
 def _is_of(error: ErrorSummary, params: FailedParams) -> bool:
-    """True if *error* is the one that a page shows. Until the kernel's reply comes, the page has no execution count."""
+    """True if *error* is the one that a page shows."""
     is_same_run = params.count is None or error.place.count == params.count
     return is_same_run and (error.place.cell_id, error.name) == (params.cell_id, params.name)
 

@@ -1,8 +1,4 @@
-"""The outputs of one shell's cells, as far as the kernel sees them: for mentions where no page tells of them.
-
-What is displayed is noted when it is published (ipykernel calls hooks for it). IPython 9 itself keeps what a cell
-printed and its last value; before it the value is known only as text. What threads display is not seen.
-"""
+"""The outputs of one shell's cells, as far as the kernel sees them: for mentions where no page tells of them."""
 
 from __future__ import annotations
 
@@ -134,9 +130,9 @@ def has_live_figure() -> bool:
 
 
 def live_figure() -> bytes | None:
-    """The figure of matplotlib that was made last and is still open, as PNG. On the main thread only.
+    """The figure of matplotlib that was made last and is still open, as PNG.
 
-    matplotlib is not loaded for it. A notebook's own backend closes a figure when it has shown it.
+    On the main thread only.
     """
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     manager = None if helpers is None else helpers.Gcf.get_active()
@@ -148,7 +144,6 @@ def live_figure() -> bytes | None:
 
 
 def outputs_of(shell: Any) -> CellOutputs:
-    """The outputs of *shell*'s cells."""
     outputs: CellOutputs = shell.__dict__.setdefault(_ATTRIBUTE, CellOutputs(shell))
     return outputs
 

@@ -1,10 +1,4 @@
-"""The request that a cell answers, held from its start to its end.
-
-ipykernel 7 handles a page's comm message while a cell awaits, and afterwards sets the shell's request back to the one
-that it found before. If the next cell has begun meanwhile, that one then ends in the name of the cell before it, and
-the page shows it as running for ever. So what the shell was asked when a cell began is set again when the cell has
-ended.
-"""
+"""The request that a cell answers, held from its start to its end."""
 
 from __future__ import annotations
 
@@ -20,7 +14,7 @@ class CellRequest:
         self._asked: dict[int, list[tuple[Any, Any]]] = {}
 
     def follow(self) -> None:
-        """From now on each cell ends as itself. Nothing to do without a kernel, or with one before ipykernel 7."""
+        """From now on each cell ends as itself."""
         if hasattr(getattr(self._shell, "kernel", None), "_shell_context"):
             self._shell.events.register("pre_run_cell", self._begins)
             self._shell.events.register("post_run_cell", self._ends)

@@ -1,7 +1,4 @@
-"""The notebook's real cells as text for the agent: what ``@cell``, ``@cell:3`` and ``@cells`` attach of them.
-
-Selected code that the user has added to a message is kept as it was, under a number, for ``@selection:2``.
-"""
+"""The notebook's real cells as text for the agent: what ``@cell``, ``@cell:3`` and ``@cells`` attach of them."""
 
 from __future__ import annotations
 
@@ -110,6 +107,5 @@ class Quotes:
 
 
 def quotes_of(shell: Any) -> Quotes:
-    """The quotes of *shell*."""
     quotes: Quotes = shell.__dict__.setdefault(_ATTRIBUTE, Quotes())
     return quotes

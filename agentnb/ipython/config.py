@@ -123,10 +123,7 @@ class Agentnb(Configurable):
 
 
 def settings_of(shell: Any) -> Agentnb:
-    """The settings that *shell*'s configuration has; one that makes no sense is left out, and said.
-
-    IPython keeps what ``%config`` refused among its own settings: it would be refused again at every load.
-    """
+    """The settings that *shell*'s configuration has; one that makes no sense is left out, and said."""
     section = shell.config.get(Agentnb.__name__, {})
     for name, value in list(section.items()):
         try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ConnectedShell:
-    """One shell (:class:`agentnb.host.environment.Shell`). What its parts need is loaded when they are first used."""
+    """One shell (:class:`agentnb.host.environment.Shell`)."""
 
     def __init__(self, ip: Any, job_queue: JobQueue) -> None:
         self.ip = ip
@@ -37,7 +37,7 @@ class ConnectedShell:
         return ShellMentions(self.ip, self._connected_queue)
 
     def cell_ended(self, result: Any) -> None:
-        """IPython's ``post_run_cell``. Code without a number, as an agent's, is none of the user's cells."""
+        """IPython's ``post_run_cell``."""
         error = result and (result.error_before_exec or result.error_in_exec)
         if error is not None and result.execution_count is not None:
             self.remember(error, result.execution_count, getattr(result.info, "cell_id", None))

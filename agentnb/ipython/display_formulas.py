@@ -1,10 +1,4 @@
-r"""Display formulas of several lines in an agent's Markdown, put on one line each.
-
-Markdown takes a line of a formula that begins with ``- ``, ``+ ``, ``# `` or ``1. `` for a list or a heading, and one
-of ``=`` or ``-`` alone for the underline of a heading: the formula falls apart, and its source is shown. TeX reads the
-end of a line as a space, so the same formula on one line is whole for every renderer. The chat reads such formulas
-itself (``js/src/view/markdown/mathematics.ts``).
-"""
+"""Display formulas of several lines in an agent's Markdown, put on one line each."""
 
 from __future__ import annotations
 
@@ -32,12 +26,7 @@ class MarkdownLines(NamedTuple):
 
 
 def on_one_line(lines: Sequence[str], pieces: Iterable[MarkdownLines]) -> list[str]:
-    r"""*lines* with each display formula of several lines on one line, where it is not a paragraph of its own.
-
-    A formula begins a line, an entry of a list or a quote with ``$$`` or ``\[`` and ends a line with ``$$`` or ``\]``.
-    One with an empty line, a comment, a backtick or another dollar sign stays as it is; so does one of more than 100
-    lines or 5,000 characters.
-    """
+    """*lines* with each display formula of several lines on one line, where it is not a paragraph of its own."""
     owners = [piece for piece in pieces for _ in range(piece.start, piece.end)]
     closings = {sign: [at for at, line in enumerate(lines) if _closed(line, sign)] for sign in _CLOSINGS.values()}
     done: list[str] = []

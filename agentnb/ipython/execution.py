@@ -1,7 +1,4 @@
-"""Execution: a piece of an agent's code, run on the main thread as a cell is, without being one.
-
-History, prompt number, ``_`` and the outputs of the user's cells stay as they are.
-"""
+"""Execution: a piece of an agent's code, run on the main thread as a cell is, without being one."""
 
 from __future__ import annotations
 
@@ -149,7 +146,7 @@ class ObjectLook:
 
     @property
     def stopped_by(self) -> Stop | None:
-        """Who interrupted it; None where nobody did."""
+        """Returns who interrupted it; None where nobody did."""
         return self._signals.why
 
     def begin(self, done: Callable[[Any], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - it never awaits
@@ -251,11 +248,7 @@ class _Stepped:
 
 
 class _Signals:
-    """SIGINT while code runs: the user's interrupt, or ours from another thread (:meth:`send`).
-
-    It is raised in the code where that runs, and ends its waiting where that waits. The handler from before is put
-    back, and gets what was the user's.
-    """
+    """SIGINT while code runs: the user's interrupt, or ours from another thread (:meth:`send`)."""
 
     def __init__(self) -> None:
         self.why: Stop | None = None
@@ -310,11 +303,7 @@ class _Signals:
             self._raises = False
 
     def send(self, why: Stop) -> None:
-        """Interrupt the main thread, if the code is still at it; from another thread.
-
-        Sent again it counts anew: one that comes just before a call of the system's is noticed when that returns, and
-        one in a finalizer goes no further. One that was raised is given time.
-        """
+        """Interrupt the main thread, if the code is still at it; from another thread."""
         with self._lock:
             now = time.monotonic()
             pause = CLEANUP_SECONDS if self._come and self._raised else AGAIN_SECONDS

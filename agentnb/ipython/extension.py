@@ -157,11 +157,7 @@ def _forget_display(shell: Any) -> None:
 
 
 def _can_await(shell: Any) -> bool:
-    """True if a cell that *shell* is about to run may be rewritten to await.
-
-    Only in a kernel, where the cell's own code is what is transformed (not a cell inside a cell, as under ``%%time``),
-    and where IPython runs asynchronous cells on asyncio.
-    """
+    """True if a cell that *shell* is about to run may be rewritten to await."""
     return (
         getattr(shell, "kernel", None) is not None
         and shell.autoawait

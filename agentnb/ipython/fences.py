@@ -1,8 +1,4 @@
-"""Code blocks that nothing inside or before them can break.
-
-One `Fences` serves a whole document: its fences are longer than any run of the same sign in anything the agent wrote.
-So no renderer, however it reads the text around them, can take agent text for the end of a block.
-"""
+"""Code blocks that nothing inside or before them can break."""
 
 from __future__ import annotations
 
@@ -49,10 +45,7 @@ def _longest(sign: str, text: str) -> int:
 
 
 def html_text(text: str) -> str:
-    """*text* for the inside of an HTML element: signs that mean anything become character references.
-
-    So it is neither HTML nor Markdown nor mathematics there.
-    """
+    """*text* for the inside of an HTML element: signs that mean anything become character references."""
     return "".join(char if _is_plain(char) else f"&#{ord(char)};" for char in text)
 
 

@@ -6,11 +6,7 @@ from typing import Any
 
 
 def is_running_cell(shell: Any) -> bool:
-    """True if *shell* is running a cell now.
-
-    IPython replaces ``sys.displayhook`` while it runs a cell; its ``DisplayTrap`` counts the nested cells. IPython 9.1
-    added ``is_active``; the versions before it, which no longer change, keep the count in ``_nested_level``.
-    """
+    """True if *shell* is running a cell now."""
     trap = shell.display_trap
     active = getattr(trap, "is_active", None)
     return bool(trap._nested_level if active is None else active)  # noqa: SLF001 - IPython 8.18 to 9.0 have nothing else

@@ -245,11 +245,7 @@ def _with_dollars(text: str) -> str:
 
 
 def _closed_formulas(text: str) -> str:
-    """*text* with the signs of display formulas kept only where no renderer can misread them.
-
-    nbconvert lets such a formula run on over blank lines, and would swallow what follows a lone sign. So a formula is
-    the whole paragraph, or ends on its line.
-    """
+    """*text* with the signs of display formulas kept only where no renderer can misread them."""
     if _WHOLE_FORMULA.fullmatch(text):
         return text
     return "\n".join(

@@ -1,13 +1,4 @@
-r"""Mentions: what ``@name`` in a prompt, or ``-c NAME``, attaches for the agent.
-
-A mention is an ``@`` at the start of a word, outside of code: not in an address (``ada@example.org``), not between
-backticks, not in a decorator above a ``def``, not after a backslash. It means, in this order: ``@cell:3`` and
-``@cells``, and where a page tells of its notebook (the sidebar) ``@cell`` and ``@selection``; ``@output:3`` and
-``@error:3`` (the outputs and the error of that cell); a path with a dot or slash that exists; a variable (of
-``@df.columns`` the variable is ``df``); ``@error`` (what failed last) and ``@plot`` (the latest figure); any other
-existing file. Cells and outputs attach their pictures, too. A mention that means nothing is an error and not sent on as
-prose: the agent would only guess.
-"""
+"""Mentions: what ``@name`` in a prompt, or ``-c NAME``, attaches for the agent."""
 
 from __future__ import annotations
 
@@ -60,7 +51,7 @@ _ERROR = re.compile(r"error:(?P<number>\d{1,9})")
 
 
 def represented(value: Any, name: str) -> str | None:
-    """How an agent is shown the variable *name*."""
+    """Returns how an agent is shown the variable *name*."""
     return describe(value, name).model_representation
 
 
@@ -152,11 +143,7 @@ def _resolve(name: str, place: TextRange | None, scope: Scope) -> Sequence[Messa
 
 
 def _of_notebook(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment] | None:
-    """The cells, outputs, error or selection that *name* means; None where it is no such word.
-
-    A page shows more than the kernel knows, which is the cells that were run: those count where no page shows one, and
-    where the page has no cell with that number any longer.
-    """
+    """The cells, outputs, error or selection that *name* means; None where it is no such word."""
     notebook = scope.notebook
     if name == "cells":
         return [_text("cells", all_text(notebook or notebook_of_history(scope.cells), scope.outputs), place)]

@@ -1,7 +1,7 @@
 """The attachments of mentions of cells, outputs and figures: text with the outputs in it, and the pictures.
 
 A page that shows the notebook is asked first, because it has what the user sees: outputs from before agentnb was
-loaded, and SVGs and charts drawn as PNG. What the kernel itself has seen stands in where no page answers.
+loaded, and SVGs and charts drawn as PNG.
 """
 
 from __future__ import annotations

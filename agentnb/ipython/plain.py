@@ -51,12 +51,11 @@ def without_parts(turn: Turn | ActiveTurn) -> str:
 
 
 def part_text(part: ResponsePart) -> str:
-    """One part as text."""
     return "\n\n".join(map(_written, part_blocks(part)))
 
 
 def ending_text(turn: Turn | ActiveTurn) -> str:
-    """How *turn* ended and what it cost, where there is anything to say."""
+    """Returns how *turn* ended and what it cost, where there is anything to say."""
     return "\n".join(map(_written, ending_blocks(turn)))
 
 
@@ -77,10 +76,7 @@ def _written(block: Block) -> str:
 
 
 class GrowingText:
-    """Reads a turn's plain text piece by piece while it grows.
-
-    What still changes (a tool call that runs, the latest plan) is held back until it settles or the next part begins.
-    """
+    """Reads a turn's plain text piece by piece while it grows."""
 
     def __init__(self) -> None:
         self._part = 0

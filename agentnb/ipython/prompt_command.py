@@ -117,7 +117,7 @@ class PromptCommand:
         return turn
 
     def _represented(self, value: Any, name: str) -> str | None:
-        """How the agent is shown a variable; one that cannot be looked at in time is named, and the user is told."""
+        """Returns how the agent is shown a variable."""
         try:
             return look_in_time(self.shell, lambda: represented(value, name), self.look_seconds)
         except UsageError as error:

@@ -1,15 +1,8 @@
 """The rewrite of ``%agent`` in cells: first into a plain call, then so that cells await it.
 
-For the first there is a token transformer for ``%agent …`` and ``x = %agent …``. IPython's own come too late for a
-prompt: its help transformer takes every line that ends in ``?`` for a question to IPython. This one has the highest
-priority and leaves ``%agent?`` alone.
-
-The second is source in, source out, nothing else touched.
-
-IPython turns ``%agent Why?`` into ``get_ipython().run_line_magic('agent', 'Why?')``. A magic that blocks there blocks
-the kernel's main thread, and with it every click in the page. So the call becomes ``(await …)`` of a second magic
-wherever Python allows an ``await`` in the cell. It happens on text and not on the tree, because IPython decides
-whether a cell is asynchronous before its AST transformers run. And it is pure: IPython may transform a cell twice.
+The second is source in, source out, nothing else touched. A magic that blocks there blocks the kernel's main thread,
+and with it every click in the page. It happens on text and not on the tree, because IPython decides whether a cell is
+asynchronous before its AST transformers run.
 """
 
 from __future__ import annotations

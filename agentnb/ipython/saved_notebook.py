@@ -16,7 +16,6 @@ LONGEST_OUTPUT = 4_000
 
 
 def read_cells(path: str, outputs: bool) -> tuple[NotebookCell, ...]:
-    """The cells of the notebook *path*."""
     try:
         cells = read_json(Path(path).read_text(encoding="utf-8"))["cells"]
         return tuple(_cell(cell, outputs) for cell in cells)

@@ -176,7 +176,7 @@ async def _shown_outputs(done: EditedParams, fit: Callable[[Notebook], int]) -> 
 
 
 def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[Notebook], int]:
-    """How well a page's notebook fits: by its path, also an earlier one, else by its cells."""
+    """Returns how well a page's notebook fits: by its path, also an earlier one, else by its cells."""
 
     def fit(open_notebook: Notebook) -> int:
         return 2 * open_notebook.is_at(notebook) + any(cell.id in cell_ids for cell in open_notebook.cells)

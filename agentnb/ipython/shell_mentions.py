@@ -62,12 +62,7 @@ class ShellMentions:
         self._patience = patience
 
     def suggest(self, start: str, cwd: Path) -> list[Suggestion]:
-        """The mentions that hold *start*, most likely first.
-
-        The cells of now come first, then the user's variables, the last used one first, then files and earlier cells;
-        last are modules and the names that IPython put there. Names that begin with *start* come before those that hold
-        it.
-        """
+        """The mentions that hold *start*, most likely first."""
         suggestions = [one for one in self._all(start, cwd) if start.lower() in one.text.lower()]
         injected = self._shell.user_ns_hidden
         suggestions.sort(key=lambda one: (one.text in injected, not one.text.lower().startswith(start.lower())))
@@ -202,11 +197,7 @@ def _summaries(values: dict[str, Any]) -> dict[str, str]:
 
 
 def names_by_recency(shell: Any) -> tuple[list[str], list[str]]:
-    """The names in *shell*'s namespace: the user's own, the last used one first; and modules and injected names.
-
-    A name is used where a cell that was run names it. IPython says which names it put there itself, before the user
-    ran anything (``user_ns_hidden``), ``open`` among them.
-    """
+    """The names in *shell*'s namespace: the user's own, the last used one first; and modules and injected names."""
     held, hidden = dict(shell.user_ns), shell.user_ns_hidden
     names = visible(held)
     injected = [name for name in names if held[name] is hidden.get(name, _nothing)]

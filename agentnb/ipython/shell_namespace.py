@@ -68,7 +68,6 @@ class ShellNamespace:
         return {name: held[name] for name in visible(held) if held[name] is not hidden.get(name, _nothing)}
 
     def bind(self, name: str, value: Any) -> None:
-        """Bind *name* to *value*."""
         self._shell.user_ns[name] = value
 
     def unbind(self, name: str) -> None:

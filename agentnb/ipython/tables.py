@@ -21,8 +21,6 @@ _WIDEST = 80
 
 
 class TabRow(NamedTuple):
-    """One tab."""
-
     current: bool
     name: str
     agent: str

@@ -142,14 +142,12 @@ class Tabs:
         return session
 
     def close(self, name: str | None) -> str:
-        """Close a tab; returns its name."""
         session = self.find(name)
         closed = self._names[session.tab_id]
         session.close()
         return closed
 
     def name_of(self, session: Session) -> str:
-        """The name of *session*'s tab."""
         return self._names.get(session.tab_id, session.agent)
 
     def _latest(self, tabs: dict[str, Session], agent: str | None) -> str | None:

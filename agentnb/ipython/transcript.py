@@ -1,7 +1,4 @@
-"""The lasting record of a turn: static Markdown that reads in any notebook, with no kernel and no widget.
-
-A writer of `blocks`. All that an agent wrote passes `markdown.harmless` or stands in a fence.
-"""
+"""The lasting record of a turn: static Markdown that reads in any notebook, with no kernel and no widget."""
 
 from __future__ import annotations
 

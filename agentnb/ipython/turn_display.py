@@ -41,7 +41,6 @@ class TurnDisplay(Protocol):
 
 
 def display_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, replaces: bool = True) -> TurnDisplay:
-    """The display for a turn."""
     if audience is Audience.TERMINAL:
         return TerminalDisplay(turn)
     if view == "live" or (view == "auto" and audience is Audience.PAGE):
@@ -182,10 +181,7 @@ _CANNOT_CLICK = (
 
 
 class TurnProgress:
-    """Writes a line now and then to the terminal that the kernel was started from, if there is one.
-
-    It does not go through ``sys.stderr``, which in a kernel is the cell's output.
-    """
+    """Writes a line now and then to the terminal that the kernel was started from, if there is one."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn

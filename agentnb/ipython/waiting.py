@@ -1,13 +1,4 @@
-"""Waiting for a turn: awaiting in a notebook cell, blocking elsewhere. An interrupt cancels the turn in both.
-
-While a cell awaits, ipykernel's own handler of interrupts is looked at only when something wakes the loop, which can
-take seconds. Ours wakes the loop itself and lets the turn be cancelled in order.
-
-ipykernel 6 handles one shell message at a time, so a comm message (a click) waits until the cell that awaits has ended.
-The pump takes messages off the kernel's queue, handles all but requests to run code, and puts those back in their
-order. They stay ordinary queued requests: when the cell fails, ipykernel aborts them as always. (jupyter-ui-poll keeps
-them itself and runs them afterwards even then, and polls, where this waits.)
-"""
+"""Waiting for a turn: awaiting in a notebook cell, blocking elsewhere."""
 
 from __future__ import annotations
 
@@ -37,17 +28,14 @@ GRACE_S = 3.0
 
 
 class AgentInterrupted(KeyboardInterrupt):
-    """The user interrupted a cell that waited for an agent. One line in the notebook, and queued cells abort."""
+    """The user interrupted a cell that waited for an agent."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"{type(self).__name__}: {self}"]
 
 
 async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None, kernel: Any = None) -> None:
-    """Wait until *turn* has ended while the loop, and so every click, goes on.
-
-    The first interrupt cancels the turn and gives it `GRACE_S` to end; the second leaves it.
-    """
+    """Wait until *turn* has ended while the loop, and so every click, goes on."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     context = contextvars.copy_context()  # it says which cell printed text belongs to

@@ -1,7 +1,4 @@
-"""The program that an agent starts as its MCP server on stdio. It joins stdin and stdout to the kernel's socket.
-
-Two environment variables give it the socket's path and the token. It uses only the standard library.
-"""
+"""The program that an agent starts as its MCP server on stdio."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The cells that an agent changed in a turn, and the steps that undo or redo it.
-
-A place is told by the cell above. Where a turn moved, inserted and deleted several cells, the cells above them moved,
-too; so the turn keeps the notebook's whole order before its first and after its last change, and undo (or redo) puts
-its cells into their places in that order, one after the other from the top.
-"""
+"""The cells that an agent changed in a turn, and the steps that undo or redo it."""
 
 from __future__ import annotations
 
@@ -26,8 +21,6 @@ _UNKNOWN = "The page did not say the cell's old text, so it cannot be put back. 
 
 
 class CellPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Where a cell was."""
-
     notebook: str
     below: str | None = None
     index: int = 0
@@ -60,7 +53,6 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The change's id."""
         return cell_change_id(self.cell_id) + (f"@{self.notebook}" if self.is_in_copy else "")
 
     @property
@@ -77,7 +69,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def refusal(self) -> str | None:
-        """Why it cannot be undone, or redone."""
+        """Returns why it cannot be undone, or redone."""
         return _KEPT if self.kept else None if self.is_known else _UNKNOWN
 
     @property
@@ -110,10 +102,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         return self.before == self.after and self.is_known and not self.detail
 
     def merged(self, later: CellRecord) -> CellRecord | None:
-        """This and a later change of the cell as one; None where the cell is as before.
-
-        Where the user has changed the cell in between, only the later change counts: undone, it gives back theirs.
-        """
+        """This and a later change of the cell as one; None where the cell is as before."""
         if self.undone or self.kept or later.before != self.after:
             return later
         old_kind, old_tags, tags = self.old_kind or self.kind, self.old_tags, later.tags
@@ -206,7 +195,6 @@ def _listed(tags: tuple[str, ...]) -> str:
 
 
 def cell_change_id(cell_id: str) -> str:
-    """The id of the change of a cell."""
     return f"cell:{cell_id}"
 
 
@@ -217,7 +205,6 @@ class CellOrder(msgspec.Struct, frozen=True):
     start: int = 0
 
     def after(self, steps: Iterable[CellStep]) -> CellOrder:
-        """The order after *steps*."""
         ids = [*self.ids]
         for step in steps:
             if step.action in {"delete", "move"} and step.cell_id in ids:
@@ -229,7 +216,6 @@ class CellOrder(msgspec.Struct, frozen=True):
 
 
 def order_of(notebook: NotebookView) -> CellOrder:
-    """The order of a notebook's cells."""
     return CellOrder(tuple(cell.id for cell in notebook.cells), notebook.start)
 
 

@@ -1,9 +1,4 @@
-"""How a notebook's cell is named for the user and for agents: as JupyterLab shows it, never by its position.
-
-JupyterLab writes ``[3]:`` beside a code cell that has run and nothing beside any other, so ``In [3]`` and ``@cell:3``
-mean that cell everywhere: in mentions, tools, cards and transcripts. A cell without a number is named by its kind and
-its first line; agents name it by its id.
-"""
+"""How a notebook's cell is named for the user and for agents: as JupyterLab shows it, never by its position."""
 
 from __future__ import annotations
 
@@ -24,7 +19,6 @@ _NUMBER = re.compile(r"(?:In ?)?\[?(?P<number>\d{1,9})\]?", re.ASCII)
 
 
 def cell_name(kind: str, count: int | None) -> str:
-    """The name of a cell."""
     if count:
         return f"In [{count}]"
     return "Code cell, not run" if kind == "code" else f"{kind.capitalize()} cell"

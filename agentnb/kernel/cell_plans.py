@@ -1,8 +1,4 @@
-"""The effect of a kernel tool that changes cells, before it is carried out.
-
-Pure: from the notebook as its page showed it last come what the page has to do, the title of the card, what the page
-shows in the cells meanwhile, and the records for undo. And whether the change is possible: cells can be locked.
-"""
+"""The effect of a kernel tool that changes cells, before it is carried out."""
 
 from __future__ import annotations
 
@@ -31,19 +27,7 @@ BETWEEN_MERGED = "\n\n"
 
 
 class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The effect of one call.
-
-    Attributes:
-        title: The title of the card.
-        shown: What the page shows in the cells meanwhile.
-        records: The cells for undo.
-        edit: What the page does to one cell; its answer completes the records (:meth:`performed`).
-        steps: What the page does to several cells, or to more of one than its text.
-        changes_order: Whether the notebook's order is another one afterwards.
-        before: The text that the preview starts from.
-        after: The text that the preview ends with.
-        done: What the agent is told afterwards.
-    """
+    """The effect of one call."""
 
     title: str
     shown: ToolCallCell
@@ -271,10 +255,7 @@ PLANS: dict[str, Callable[[Mapping[str, Any], NotebookView, Sequence[NotebookCel
 
 
 def check_locks(tool: str, cells: Sequence[NotebookCell]) -> None:
-    """Check that *tool* may change *cells*: those of ``merge_cells`` but the first are deleted, others edited.
-
-    Moving a cell is always possible, as it is for the user.
-    """
+    """Check that *tool* may change *cells*: those of ``merge_cells`` but the first are deleted, others edited."""
     if tool == "move_cell":
         return
     deleted = cells if tool == "delete_cell" else cells[1:]

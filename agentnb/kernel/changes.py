@@ -1,11 +1,6 @@
 """The changes of an agent in the kernel and the notebook, by turn: to be shown, undone, redone and kept.
 
-Variables are watched while an agent's code runs (:mod:`agentnb.kernel.variables`); what a name was bound to before is
-held, within a limit, until the change is kept or the conversation is closed. Undo binds it again. Nothing of the
-user's is overwritten: where they have bound a name, or changed the object, since, that is a conflict.
-
-Cells (:mod:`agentnb.kernel.cell_changes`) are changed by the page that shows the notebook, which compares before it
-changes anything; the user's own Ctrl+Z takes an undo back, too.
+Nothing of the user's is overwritten: where they have bound a name, or changed the object, since, that is a conflict.
 """
 
 from __future__ import annotations
@@ -96,10 +91,7 @@ class KernelChanges:
             self._turns.setdefault(turn_id, _Turn())
 
     def end(self, turn_id: str) -> tuple[CellRecord | NameChange, ...]:
-        """The turn has ended, or is to be shown while it runs: its changes so far, cells first.
-
-        Code that goes on after the turn's end can change more; then :attr:`changed` is called.
-        """
+        """The turn has ended, or is to be shown while it runs: its changes so far, cells first."""
         with self._lock:
             turn = self._turns.get(turn_id)
             if turn is None:
@@ -127,10 +119,7 @@ class KernelChanges:
         self._tell_if_late(turn)
 
     def offer(self, turn_id: str, cells: Iterable[CellRecord]) -> None:
-        """The agent wrote *cells* to the file of a notebook that a page has open: redo gives them to the page.
-
-        A cell that a tool of ours changed in the same turn stays as it is known.
-        """
+        """The agent wrote *cells* to the file of a notebook that a page has open: redo gives them to the page."""
         with self._lock:
             turn = self._turns.setdefault(turn_id, _Turn())
             for cell in cells:
@@ -210,7 +199,7 @@ class KernelChanges:
     async def redo(
         self, turn_id: str, ids: Sequence[str], *, choices: Mapping[str, Choice] | None = None
     ) -> tuple[str, ...]:
-        """Do again what was undone: all of *ids*, or nothing. As :meth:`undo`."""
+        """Do again what was undone: all of *ids*, or nothing."""
         return await self._undo_or_redo(turn_id, ids, choices or {}, undone=True)
 
     def keep(self, turn_id: str, ids: Iterable[str] | None = None) -> None:

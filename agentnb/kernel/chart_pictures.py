@@ -1,8 +1,4 @@
-"""Charts of Altair and Plotly as PNG, by the renderers that the user has installed for them: vl-convert and Kaleido.
-
-Neither is a dependency of agentnb. A chart is drawn by a process of its own: both renderers hold the interpreter's lock
-while they start, and Kaleido starts a browser. The process has a time, and is killed with all that it started.
-"""
+"""Charts of Altair and Plotly as PNG, by the renderers that the user has installed for them: vl-convert and Kaleido."""
 
 from __future__ import annotations
 
@@ -37,8 +33,6 @@ _ADDRESSES = {"vega": "url", "plotly": "source"}
 
 
 class Chart(msgspec.Struct, frozen=True):
-    """A chart."""
-
     library: str
     specification: str
 
@@ -50,10 +44,7 @@ class Undrawn(Exception):
 def with_pictures(
     outputs: Iterable[Mapping[str, Any]], draw: Callable[[Chart], bytes] | None = None
 ) -> tuple[list[Mapping[str, Any]], list[str]]:
-    """*outputs* with a PNG for each chart that has no picture yet and can be drawn, and why others were not drawn.
-
-    Blocks for at most twice `DRAW_S`. Charts stay as they are where their renderer is not installed.
-    """
+    """*outputs* with a PNG for each chart that has no picture yet and can be drawn, and why others were not drawn."""
     drawn_outputs: list[Mapping[str, Any]] = []
     notes: list[str] = []
     drawn, end = 0, time.monotonic() + DRAW_S

@@ -1,7 +1,4 @@
-"""The program that draws one chart: reads its JSON on stdin, writes a PNG on stdout (see `chart_pictures`).
-
-Run by its path, so Python puts this folder in front of its path: that goes before the renderer is imported.
-"""
+"""The program that draws one chart: reads its JSON on stdin, writes a PNG on stdout (see `chart_pictures`)."""
 
 from __future__ import annotations
 

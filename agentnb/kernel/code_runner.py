@@ -19,8 +19,6 @@ T = TypeVar("T")
 
 
 class UserVariable(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the user's variables."""
-
     name: str
     detail: str
     size: int | None = None
@@ -45,20 +43,6 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook's cell.
-
-    Attributes:
-        id: Its id in the notebook; empty where it has none.
-        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
-        source: Its text.
-        count: Its execution count; None before it has run.
-        output: Its outputs as text, where they were wanted.
-        cut: Whether *source* is not all of it.
-        tags: Its tags.
-        editable: Whether it may be edited.
-        deletable: Whether it may be deleted.
-    """
-
     id: str
     kind: str
     source: str
@@ -107,21 +91,7 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellStep(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """One step of a change of several cells.
-
-    Attributes:
-        action: ``insert``, ``replace``, ``delete`` or ``move`` the cell.
-        cell_id: The cell; for ``insert`` the id that it gets.
-        kind: The new cell's type.
-        new_kind: For ``replace``: the type that the cell gets; absent: its own.
-        expected_kind: For ``replace``: the type that the cell must have now; absent: any.
-        source: The new text.
-        expected: The text that the cell must have now, for ``replace``, ``delete`` and ``move``; absent: any.
-        tags: For ``insert`` and ``replace``: the tags that the cell gets; absent: none, or its own.
-        expected_tags: For ``replace``: the tags that the cell must have now; absent: any.
-        below: For ``insert`` and ``move``: the cell above it.
-        index: For ``insert`` and ``move``: its place from 0, where *below* is absent or gone.
-    """
+    """One step of a change of several cells."""
 
     action: Literal["insert", "replace", "delete", "move"]
     cell_id: str
@@ -157,18 +127,16 @@ class CellWatch(CodeWatch, Protocol):
 
 
 class Namespace(Protocol):
-    """The user's variables. Only :meth:`variables`, :meth:`release` and :meth:`stop_cell` may be called elsewhere.
+    """The user's variables.
 
     Elsewhere is on a thread that is not the main one.
     """
 
     def variables(self) -> dict[str, Any]:
-        """The user's own variables and imported modules, by name; a new dict. Private names and IPython's are none."""
+        """The user's own variables and imported modules, by name; a new dict."""
         ...
 
-    def bind(self, name: str, value: Any) -> None:
-        """Bind *name* to *value*."""
-        ...
+    def bind(self, name: str, value: Any) -> None: ...
 
     def unbind(self, name: str) -> None:
         """Delete *name*, where it is there."""
@@ -245,11 +213,7 @@ class CodeRunner(Protocol):
         ...
 
     def rehearse(self, code: str, seconds: float) -> Callable[[], Rehearsal]:
-        """Begin to rehearse *code* in a copy of this process; called on the main thread (:meth:`look`).
-
-        Returns:
-            A function that waits for its end; call it once, on any thread.
-        """
+        """Begin to rehearse *code* in a copy of this process; called on the main thread (:meth:`look`)."""
         ...
 
     async def edit(self, edit: Edit) -> Edited:

@@ -1,7 +1,4 @@
-"""The results of the kernel tools, for the agent (MCP ``CallToolResult``) and for the tool call's card.
-
-They are bounded, and without credentials.
-"""
+"""The results of the kernel tools, for the agent (MCP ``CallToolResult``) and for the tool call's card."""
 
 from __future__ import annotations
 
@@ -45,9 +42,8 @@ def text_result(text: str, *, failed: bool = False) -> dict[str, Any]:
 def with_object(result: dict[str, Any]) -> dict[str, Any]:
     """*result* (MCP ``CallToolResult``) for agents that read a text that is JSON as its ``structuredContent``.
 
-    Gemini CLI does so, and MCP wants an object there: a number or a list fails the call after the code has run. Codex
-    leaves out all else where there is ``structuredContent``: a text with pictures goes behind them instead, Gemini CLI
-    reads only the first block.
+    Codex leaves out all else where there is ``structuredContent``: a text with pictures goes behind them instead,
+    Gemini CLI reads only the first block.
     """
     blocks = result.get("content")
     if result.get("structuredContent") is not None or not isinstance(blocks, list) or not blocks:
@@ -80,11 +76,7 @@ def failure_of(result: dict[str, Any]) -> str | None:
 
 
 def of_run(ran: Ran) -> Result:
-    """The result of running code: text, then pictures.
-
-    Agents and transcripts read a tool's text as Markdown, so a traceback is a code block: without one its dashed
-    line would be a rule and its arrows quotes.
-    """
+    """The result of running code: text, then pictures."""
     displays = read_outputs({"output_type": "display_data", "data": bundle} for bundle in ran.shown)
     pieces = [ran.printed.rstrip("\n"), displays.text, ran.result or ""]
     failure = ""

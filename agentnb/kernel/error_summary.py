@@ -1,8 +1,7 @@
 """An error as text for an agent: the error, the user's own frames with their lines and values, causes, groups.
 
-The user's own frames are those of cells and of files in the workspace; others are told in a line each. None of the
-user's code runs for it (no ``__str__``, no ``__repr__``, no property), so an error that hangs or raises when it is
-printed can be told, too. Everything is bounded; what was left out is said.
+None of the user's code runs for it (no ``__str__``, no ``__repr__``, no property), so an error that hangs or raises
+when it is printed can be told, too.
 """
 
 from __future__ import annotations

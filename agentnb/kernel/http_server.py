@@ -1,10 +1,4 @@
-"""The HTTP address on which one conversation's MCP server listens, for agents that take MCP servers over HTTP only.
-
-MCP's *streamable HTTP*: each message is a POST, answered with JSON; a GET opens the stream on which the server asks
-the agent. It listens at 127.0.0.1 on a free port. A request needs the random token that the agent alone is given
-(``Authorization``), the address as its ``Host``, and no ``Origin``: a page in a browser gets nothing. The system does
-not say which user sent a request: a user of this machine who learns the token can call the tools.
-"""
+"""The HTTP address on which one conversation's MCP server listens, for agents that take MCP servers over HTTP only."""
 
 from __future__ import annotations
 

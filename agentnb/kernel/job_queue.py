@@ -76,7 +76,7 @@ class JobQueue:
     # --- from the host's thread ---
 
     async def run(self, work: MainThreadWork[T], owner: str, *, patience: float, timeout: float | None = None) -> T:
-        """Run *work* on the main thread and return its result. Cancelling this call stops the work."""
+        """Run *work* on the main thread and return its result."""
         job = _Job(work, owner)
         with self._lock:
             self._queue.append(job)
@@ -97,7 +97,7 @@ class JobQueue:
         raise KernelBusy(message, hint="Wait until it ends, or restart the kernel.")
 
     def stop(self, work: MainThreadWork[Any]) -> None:
-        """The user stops *work*, and nothing else: it is interrupted, or not begun at all. On the host's loop."""
+        """The user stops *work*, and nothing else: it is interrupted, or not begun at all."""
         with self._lock:
             jobs = [each for each in (*self._queue, *self._stack) if isinstance(each, _Job)]
         job = next((each for each in jobs if each.work is work), None)
@@ -110,10 +110,7 @@ class JobQueue:
             _stop(job, "stopped")
 
     def wake(self) -> None:
-        """Make the main thread run its jobs: the innermost waiting code does, else the thread's loop.
-
-        Where neither exists the jobs stay queued; the next code that comes to wait runs them.
-        """
+        """Make the main thread run its jobs: the innermost waiting code does, else the thread's loop."""
         with self._lock:
             waiters = [each for each in self._stack if isinstance(each, _Waiter)]
             schedule = self.schedule
@@ -242,10 +239,7 @@ def _stop(job: _Job[Any], why: Stop, tries: int = TRIES) -> None:
 
 
 async def _in_time(future: Future[Any], seconds: float | None) -> bool:
-    """True if *future* is done within *seconds*; the future itself is not cancelled.
-
-    Not ``asyncio.wait_for``: before Python 3.12 that loses a cancellation which arrives together with the result.
-    """
+    """True if *future* is done within *seconds*; the future itself is not cancelled."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
 

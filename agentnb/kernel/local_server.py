@@ -17,7 +17,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 
 
 class LocalServer:
-    """Listens for one agent. Runs on the host's loop."""
+    """Listens for one agent."""
 
     def __init__(self, server: Callable[[], ToolMcpServer]) -> None:
         self.make_server = server

@@ -1,8 +1,4 @@
-"""The outputs of cells as an agent gets them: text within bounds, without credentials, and pictures.
-
-Outputs are those of a notebook's file (nbformat 4). They are untrusted: everything of a wrong type is passed over, HTML
-is only read as text, and an SVG stays text (a page may have drawn it: then it comes as PNG).
-"""
+"""The outputs of cells as an agent gets them: text within bounds, without credentials, and pictures."""
 
 from __future__ import annotations
 
@@ -70,8 +66,6 @@ def without_colours(text: str) -> str:
 
 
 class OutputPicture(msgspec.Struct, frozen=True, kw_only=True):
-    """One picture."""
-
     data: str
     content_type: str
     text: str = ""
@@ -86,7 +80,6 @@ class OutputText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_outputs(outputs: Iterable[Mapping[str, Any]], *, error: str | None = None) -> OutputText:
-    r"""Read *outputs*."""
     return _Reading(error).read(outputs)
 
 
@@ -234,7 +227,7 @@ def picture_tokens(data: str, kind: str) -> int:
 
 
 class _Html(HTMLParser):
-    """The text of HTML, and the rows of its first table. Nothing of it is run or fetched."""
+    """The text of HTML, and the rows of its first table."""
 
     _SKIPPED = frozenset({"script", "style", "template", "head", "title", "noscript", "svg"})
     _BREAKS = frozenset({"p", "div", "br", "tr", "li", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre"})

@@ -64,7 +64,6 @@ class PairedKernel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """The kernel in one line."""
         more = "busy with a cell" if self.busy else "idle"
         with_ = f", connected: {', '.join(self.connected)}" if self.connected else ""
         name = self.notebook or "a kernel without a notebook"

@@ -42,7 +42,7 @@ class Program(Protocol):
 
     @property
     def progress_seconds(self) -> float:
-        """How often the program is told what its call waits for."""
+        """Returns how often the program is told what its call waits for."""
         ...
 
     @property

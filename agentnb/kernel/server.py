@@ -1,7 +1,4 @@
-"""The MCP server of the kernel tools, for any transport (ACP ``mcp/message``, or a socket).
-
-It answers what a server of tools needs: ``initialize``, ``ping``, ``tools/list``, ``tools/call``. One per connection.
-"""
+"""The MCP server of the kernel tools, for any transport (ACP ``mcp/message``, or a socket)."""
 
 from __future__ import annotations
 

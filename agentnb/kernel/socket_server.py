@@ -1,10 +1,4 @@
-"""The Unix socket on which one tab's MCP server listens; an agent's bridge (:mod:`agentnb.kernel.bridge`) connects.
-
-Three things keep others out: the socket (mode 0600) lies in a folder of its own (mode 0700), a connection from another
-user's process is closed where the system names the user (Linux, macOS), and a connection first has to send a random
-token. The folder is removed when the server is closed, or by the watchdog (:mod:`agentnb.agent.guard`)
-where the kernel is killed.
-"""
+"""The Unix socket on which one tab's MCP server listens; an agent's bridge (:mod:`agentnb.kernel.bridge`) connects."""
 
 from __future__ import annotations
 

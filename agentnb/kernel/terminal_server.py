@@ -115,10 +115,7 @@ class TerminalServer(ToolMcpServer):
         return f"The tools work on {'' if self._kernel is None else self._kernel.line} now."
 
     async def _connected(self) -> PairedConnection:
-        """The connection to the chosen kernel, to the only one, or to the one that was named at the start.
-
-        A connection that has ended is told of once; the call after that looks for a kernel again.
-        """
+        """The connection to the chosen kernel, to the only one, or to the one that was named at the start."""
         async with self._choosing:
             connection = self._connection
             if connection is None:

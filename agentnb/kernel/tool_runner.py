@@ -1,4 +1,4 @@
-"""Carries out the calls of the kernel tools. Every tool asks the policy before it does anything."""
+"""Carries out the calls of the kernel tools."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ToolRunner:
         }
 
     async def call(self, name: str, arguments: Any) -> Result:
-        """Run the tool *name*. A failure is a result with ``isError`` (MCP ``CallToolResult``), not an exception."""
+        """Run the tool *name*."""
         task = asyncio.ensure_future(self._result(name, arguments))
         self._calls.add(task)
         try:

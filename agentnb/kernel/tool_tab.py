@@ -32,17 +32,7 @@ LOOK_SECONDS = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class ToolEvents:
-    """The callbacks by which the tools reach the host of their tab.
-
-    Attributes:
-        authorize: Asks the policy, and if need be the user; raises where the answer is no.
-        interrupted: The user has interrupted code that a tool ran.
-        finished: A call has ended: why it failed, and the variables that it changed; None where that is not known.
-        access: The kernel access that the user has chosen.
-        progressed: How the code of a call stands.
-        takes_pictures: Whether the agent takes pictures.
-        show: Shows details on the card of a call.
-    """
+    """The callbacks by which the tools reach the host of their tab."""
 
     authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]]
     interrupted: Callable[[], object] = lambda: None

@@ -17,13 +17,7 @@ _QUIET_SECONDS = 3600.0
 
 
 def batch_file(log: Path) -> Path:
-    """The file beside the log at *log*.
-
-    Example:
-        >>> from pathlib import Path
-        >>> batch_file(Path("/data/sessions.db")).as_posix()
-        '/data/batches.db'
-    """
+    """The file beside the log at *log*."""
     return log.with_name(NAME)
 
 
@@ -34,7 +28,7 @@ def files_of_batches(log: Path) -> list[Path]:
 
 
 def count_batches(log: Path) -> int:
-    """How many batches are kept; 0 where the file cannot be read."""
+    """Returns how many batches are kept; 0 where the file cannot be read."""
     with contextlib.suppress(sqlite3.Error), contextlib.closing(_opened(log)) as connection:
         return int(connection.execute("SELECT COUNT(*) FROM batches").fetchone()[0])
     return 0

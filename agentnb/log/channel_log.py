@@ -1,8 +1,4 @@
-"""The log of one channel: its latest envelopes, bounded by count and by bytes.
-
-The log *is* the buffer of every client: no client has a queue of its own, only a cursor into this log. What has
-fallen out of it is not lost, it is in the channel's state; a client that is further behind gets a snapshot.
-"""
+"""The log of one channel: its latest envelopes, bounded by count and by bytes."""
 
 from __future__ import annotations
 
@@ -23,13 +19,7 @@ ENVELOPE_BYTES = 120  # what an envelope weighs round its text
 
 
 class ChannelLog:
-    """The latest envelopes of one channel.
-
-    Example:
-        >>> log = ChannelLog()
-        >>> log.reaches(0)
-        True
-    """
+    """The latest envelopes of one channel."""
 
     def __init__(self, *, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES, begins_after: int = 0) -> None:
         self._max_entries = max_entries
@@ -57,7 +47,7 @@ class ChannelLog:
             self._dropped_to = oldest.index
 
     def reaches(self, after: int) -> bool:
-        """Whether every envelope with an index above *after* is still here."""
+        """True if every envelope with an index above *after* is still here."""
         return after >= self._dropped_to
 
     def after(self, index: int) -> list[Envelope]:

@@ -132,7 +132,7 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def file_at(path: Path) -> FileId:
-    """Which file *path* leads to now."""
+    """Returns which file *path* leads to now."""
     try:
         state = path.stat()
     except FileNotFoundError:
@@ -154,11 +154,7 @@ def put_aside(path: Path, file: FileId) -> Path | None:
 
 @contextlib.contextmanager
 def opening_alone(path: Path) -> Iterator[None]:
-    """One kernel at a time opens the database at *path* or puts it aside, on any thread.
-
-    None meets half of the old file and half of the new. And of two that make a new file only one may switch it to
-    write-ahead logging: where both try, SQLite says "database is locked" to one of them at once, whatever its timeout.
-    """
+    """One kernel at a time opens the database at *path* or puts it aside, on any thread."""
     descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         if sys.platform != "win32":
@@ -242,7 +238,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _is_disk_full(path: Path, error: sqlite3.OperationalError) -> bool:
-    """Whether *error* comes of a full disk; SQLite calls it an I/O error where its index cannot grow."""
+    """True if *error* comes of a full disk; SQLite calls it an I/O error where its index cannot grow."""
     if "full" in str(error):
         return True
     try:

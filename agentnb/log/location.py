@@ -17,14 +17,7 @@ NAME = "sessions.db"
 
 
 def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The file of the durable log.
-
-    Example:
-        >>> log_location({"AGENTNB_LOG": "off"}) is None
-        True
-        >>> log_location({"JUPYTER_DATA_DIR": "/data"}).as_posix()
-        '/data/agentnb/sessions.db'
-    """
+    """The file of the durable log."""
     said = environ.get(VARIABLE, "").strip()
     if said.lower() in OFF:
         return None
@@ -35,10 +28,5 @@ def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def log_place(environ: Mapping[str, str] = os.environ) -> str:
-    """What this kernel runs, as its server says (``JPY_SESSION_NAME``: a notebook's path); empty where none says.
-
-    Example:
-        >>> log_place({"JPY_SESSION_NAME": "work/fit.ipynb"})
-        'work/fit.ipynb'
-    """
+    """Returns what this kernel runs, as its server says (``JPY_SESSION_NAME``: a notebook's path)."""
     return environ.get("JPY_SESSION_NAME", "")

@@ -1,7 +1,4 @@
-"""The log's file as a whole: measured by session, checked, repaired, compacted, copied out and taken in.
-
-Each call opens the file by itself; none is quick in a large log.
-"""
+"""The log's file as a whole: measured by session, checked, repaired, compacted, copied out and taken in."""
 
 from __future__ import annotations
 
@@ -40,13 +37,7 @@ _SIZES = f"""
 
 
 class Repaired(NamedTuple):
-    """What a repair has done.
-
-    Attributes:
-        sessions: How many sessions the new file has.
-        lost: The channels of those that could not be read, or not whole.
-        aside: The damaged file's new name.
-    """
+    """What a repair has done."""
 
     sessions: int
     lost: tuple[str, ...]
@@ -67,7 +58,7 @@ def sizes(path: Path) -> dict[str, int]:
 
 
 def faults(path: Path) -> list[str]:
-    """What is wrong with the file: sentences, a few at most; none where all is well, or no log is there yet."""
+    """Returns what is wrong with the file: sentences, a few at most; none where all is well, or no log is there yet."""
     if not path.exists():
         return []
     with contextlib.closing(_raw(path)) as connection:
@@ -84,12 +75,7 @@ def faults(path: Path) -> list[str]:
 
 
 def repair(path: Path) -> Repaired:
-    """Copy what can be read to a new file that takes the place of the damaged one, which is kept beside it.
-
-    The texts that the search looks through are made anew from the conversations where they are missing.
-
-    Kernels that have the old one open write what is open there into the new one.
-    """
+    """Copy what can be read to a new file that takes the place of the damaged one, which is kept beside it."""
     _demand(path)
     fresh = path.with_name(f"{path.name}.repaired-{os.getpid()}")
     file = database.file_at(path)

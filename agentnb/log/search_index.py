@@ -1,9 +1,7 @@
 """A search index over the log's turns, in a file of its own beside the log (SQLite FTS5 with trigrams).
 
-It holds nothing that the log has not: where it is missing, damaged or of another form it is made anew, and where
-SQLite has no trigrams (before 3.34) or the file cannot be written, the log itself is read through. It is brought up to
-date by each search, for :data:`UPDATE_SECONDS` at most, the latest conversations first: :attr:`Matches.left` says how
-many are still to be added.
+It holds nothing that the log has not: where it is missing, damaged or of another form it is made anew, and where SQLite
+has no trigrams (before 3.34) or the file cannot be written, the log itself is read through.
 """
 
 from __future__ import annotations
@@ -62,16 +60,7 @@ _SCAN = """
 
 
 class SearchHit(Wire, frozen=True, kw_only=True):
-    """One place where a searched text stands.
-
-    Attributes:
-        number: The turn's number, 0 for the session's first.
-        turn_id: Its id.
-        where: Whether it stands in the prompt or in the answer.
-        before: The text before it, on one line, cut.
-        text: What was found, as it stands there.
-        after: The text behind it, on one line, cut.
-    """
+    """One place where a searched text stands."""
 
     number: Count
     turn_id: str
@@ -85,12 +74,7 @@ class SearchHit(Wire, frozen=True, kw_only=True):
 
 
 class Matches(NamedTuple):
-    """What a search in turns has found.
-
-    Attributes:
-        hits: At most a few places of each conversation, by its URI.
-        left: How many conversations could not be taken into account yet.
-    """
+    """What a search in turns has found."""
 
     hits: dict[str, tuple[SearchHit, ...]]
     left: int
@@ -103,7 +87,7 @@ class SearchIndex:
         self.path = log.with_name(f"{log.stem}-search.db")
 
     def find(self, log: sqlite3.Connection, text: str) -> Matches:
-        """Where *text* stands in prompts and answers."""
+        """Returns where *text* stands in prompts and answers."""
         if len(text) >= SHORTEST:
             with contextlib.suppress(sqlite3.Error, OSError):
                 return self._found_in_index(log, text)

@@ -83,24 +83,12 @@ State: TypeAlias = Literal["", "running", "needs-you", "failed"]
 
 
 class Which(TypedDict, total=False):
-    """Which sessions are asked for; all that are given must hold.
-
-    Attributes:
-        cwd: Those of this workspace.
-        place: Those begun here.
-        agent: Those of this agent, by its name.
-        since: Those in which something happened at this moment or later, in milliseconds since 1970.
-        until: Those in which nothing has happened from this moment on.
-        state: Those in which a turn runs, or waits for an answer, or whose last turn failed; empty for all.
-        archived: Those that are archived, or those that are not; None for both.
-        limit: How many, at most.
-        offset: How many to pass over.
-    """
+    """Which sessions are asked for; all that are given must hold."""
 
     cwd: str | None
     place: str | None
     agent: str | None
-    since: int | None
+    since: int | None  # those in which something happened at this moment or later, in milliseconds since 1970
     until: int | None
     state: State
     archived: bool | None
@@ -114,13 +102,7 @@ _EVERY: dict[str, Any] = {
 
 
 class FoundSessions(NamedTuple):
-    """What a search has found.
-
-    Attributes:
-        sessions: The sessions, the latest first.
-        hits: A few places where the text stands in turns, by the session's URI; none of those found by their title.
-        left: How many conversations could not be searched yet.
-    """
+    """What a search has found."""
 
     sessions: list[SessionRecord]
     hits: dict[str, tuple[SearchHit, ...]]
@@ -149,7 +131,7 @@ class LogStore(LogWriter):
         return FoundSessions(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
 
     def known(self, agent: str, ids: list[str]) -> set[str]:
-        """Which of an agent's own sessions, by its ids of them, the log has."""
+        """Returns which of an agent's own sessions, by its ids of them, the log has."""
         with self._reading() as connection:
             return {name for (name,) in connection.execute(_KNOWN, {"agent": agent, "ids": json.dumps(ids)})}
 
@@ -166,7 +148,7 @@ class LogStore(LogWriter):
         return [TurnText(uri=uri, **dict(zip(fields, row, strict=True))) for row in reversed(rows)]
 
     def usage(self, by: By, limit: int, **which: Unpack[WhichTurns]) -> list[UsageRow]:
-        """What turns used, added up; the latest first."""
+        """Returns what turns used, added up; the latest first."""
         with self._reading() as connection:
             return add_up(connection, by, which, limit)
 
@@ -231,7 +213,7 @@ class LogStore(LogWriter):
                     connection.execute(_MARK.format(name), (uri, int(value)))
 
     def duplicate(self, uri: str, copy: str, title: str, now: int) -> SessionRecord:
-        """Copy what was said in a session to a new one that is not open. The agent does not remember it there."""
+        """Copy what was said in a session to a new one that is not open."""
         stored = self.load(uri)
         turns = self.latest_turns(uri, -1)
         batch = _copied(stored, turns, copy, title, now)

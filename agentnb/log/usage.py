@@ -32,44 +32,25 @@ _COLUMNS = "count(*), sum(u.input), sum(u.output), sum(u.cached), max(u.ended_at
 
 
 class UsageRow(NamedTuple):
-    """What some turns used together.
-
-    Attributes:
-        name: What they have in common: a day (``"2026-11-02"``), a session's title, a prompt, an agent, a folder.
-        turns: How many turns.
-        input_tokens: Tokens that the models read; None where no agent said it.
-        output_tokens: Tokens that they wrote; None likewise.
-        cached_tokens: Tokens that they read from their caches; None likewise.
-        costs: Money spent, by currency (ISO 4217); empty where no agent said it.
-        last: When the last of the turns ended, in UTC.
-        id: Of a session: its id, as :func:`agentnb.resume` takes it; empty otherwise.
-    """
+    """What some turns used together."""
 
     name: str
     turns: int
-    input_tokens: int | None
+    input_tokens: int | None  # tokens that the models read; None where no agent said it
     output_tokens: int | None
     cached_tokens: int | None
-    costs: dict[str, float]
+    costs: dict[str, float]  # money spent, by currency (ISO 4217); empty where no agent said it
     last: datetime
     id: str = ""
 
 
 class WhichTurns(TypedDict, total=False):
-    """Which turns are asked for; all that are given must hold.
-
-    Attributes:
-        cwd: Those of this workspace.
-        agent: Those of this agent.
-        uri: Those of this session.
-        since: Those that ended at this moment or later, in milliseconds since 1970.
-        until: Those that ended before.
-    """
+    """Which turns are asked for; all that are given must hold."""
 
     cwd: str | None
     agent: str | None
     uri: str | None
-    since: int | None
+    since: int | None  # those that ended at this moment or later, in milliseconds since 1970
     until: int | None
 
 

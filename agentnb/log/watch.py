@@ -14,13 +14,7 @@ _SINCE = "SELECT number, uri, kind FROM changes WHERE number > ? ORDER BY number
 
 
 class Changes(NamedTuple):
-    """What has changed since the last look: the sessions' URIs.
-
-    Attributes:
-        added: They are new.
-        removed: They were deleted.
-        changed: Something happened in them, or to them.
-    """
+    """What has changed since the last look: the sessions' URIs."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
@@ -28,11 +22,7 @@ class Changes(NamedTuple):
 
 
 class LogWatch:
-    """Looks at one log. A look while nothing has changed reads one number that kernels share in memory.
-
-    The number is SQLite's ``data_version``, which changes with each transaction of another connection; which sessions
-    it was about, triggers of the file write down (:mod:`agentnb.log.database`). Not for two threads at once.
-    """
+    """Looks at one log."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -42,7 +32,7 @@ class LogWatch:
             self._number = int(self._connection.execute(_LATEST).fetchone()[0])
 
     def look(self) -> Changes | None:
-        """What has changed since the last look; None where nothing has, or the file is another one by now."""
+        """Returns what has changed since the last look; None where nothing has, or the file is another one by now."""
         with database.explained(self._path):
             version = self._data_version()
             if version == self._version:
@@ -56,7 +46,7 @@ class LogWatch:
 
     @property
     def is_current(self) -> bool:
-        """Whether the path still leads to the file that is looked at."""
+        """True if the path still leads to the file that is looked at."""
         return database.file_at(self._path) == self._connection.file
 
     def close(self) -> None:

@@ -165,12 +165,12 @@ def enter(connection: sqlite3.Connection, host_id: str) -> None:
 
 
 def checksum(data: bytes) -> int:
-    """What tells that stored bytes are the ones that were written."""
+    """Returns what tells that stored bytes are the ones that were written."""
     return zlib.crc32(data)
 
 
 def sound(data: object, written: int) -> bool:
-    """Whether *data* is what was written with that checksum."""
+    """True if *data* is what was written with that checksum."""
     return isinstance(data, bytes) and checksum(data) == written
 
 
@@ -227,10 +227,7 @@ def _merged(envelopes: Iterable[Envelope]) -> list[Envelope]:
 
 
 def _started(pid: int) -> str:
-    """When process *pid* began, in the machine's own words; empty where it does not say, or there is none.
-
-    A number is given to a new process after the old one has ended; number and beginning together are not.
-    """
+    """When process *pid* began, in the machine's own words; empty where it does not say, or there is none."""
     if sys.platform != "linux":
         return ""
     try:
@@ -241,7 +238,7 @@ def _started(pid: int) -> str:
 
 
 def alive(on: str, pid: int, began: str) -> bool:
-    """Whether the process *pid* on the machine *on*, which began at *began*, still runs, as far as can be told here."""
+    """True if the process *pid* on the machine *on*, which began at *began*, still runs, as far as can be told here."""
     if on != platform.node() or sys.platform == "win32":
         return False
     try:

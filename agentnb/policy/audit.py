@@ -29,34 +29,7 @@ _WHAT = 2000
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One decision.
-
-    Args:
-        time: When, in UTC, as ISO 8601.
-        agent: Who asked: the agent's name.
-        session: In which session: its channel.
-        tab: The tab's title.
-        turn: In which turn.
-        kind: The kind of request: ``"read"``, ``"write"``, ``"terminal"``, ``"permission"`` (the agent's own question),
-            ``"kernel"``, ``"cell"``; ``"session"`` for a change of the session's mode; ``"changes"`` where the
-            user undid, redid or kept what turns had changed (*tool* says which); or ``"rehearsal"`` where a request
-            was previewed: *reason* says what it would do.
-        tool: With what kind of tool.
-        what: What it wanted, secrets taken out.
-        outcome: ``"allow"`` or ``"deny"``; for the kind ``"session"`` the mode that holds from then on; for
-            ``"rehearsal"`` ``"ask"``: nothing was decided by it.
-        by: Who decided: ``"user"``, ``"python"`` (code in the kernel), ``"rule"``, ``"mode"`` (the session's
-            permissions), ``"reading"`` (inside the workspace it needs no permission), ``"bypass"``, ``"review"``
-            (``cell_review``) and ``"headless"`` (settings of yours), ``"covered"`` (an answer just before),
-            ``"workspace"`` (it lies outside), ``"nobody"`` (no front end was there), ``"end"`` (the turn ended first),
-            ``"agent"`` (it ran without asking although the permissions are Ask or Deny) or ``"preview"``.
-        rule: The rule, on one line.
-        source: Where the rule comes from.
-        scope: How long the answer holds.
-        severity: How bad it could be.
-        reason: Why.
-        edited: What the user made of the command, where they changed it.
-    """
+    """One decision."""
 
     time: str
     agent: str

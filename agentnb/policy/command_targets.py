@@ -50,7 +50,7 @@ class CommandTarget(NamedTuple):
 
 
 def command_targets(places: Iterable[NamedPath], cwd: str) -> list[CommandTarget]:
-    """What a command in *cwd* reaches, as far as its words say; devices that keep nothing are left out."""
+    """Returns what a command in *cwd* reaches, as far as its words say; devices that keep nothing are left out."""
     given = list(dict.fromkeys(places))
     found = dict.fromkeys(each for place in given[:_MOST] for each in _of(place, cwd))
     rest = [CommandTarget(f"{len(given) - _MOST} more files", writes=True, known=False)] if len(given) > _MOST else []

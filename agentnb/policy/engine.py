@@ -1,11 +1,6 @@
-"""The engine: what the rules say about a request. It looks at files only to follow links; people are elsewhere.
+"""The engine: what the rules say about a request.
 
-For each subject of the request (a file, one command of a line) the session's mode gives the outcome, then the user's
-rules, then what was answered on cards: the last that matches wins. What the user's settings allow counts in folders
-that the user trusts; elsewhere it is as if it were not written. The project's rules can only make it stricter. At the
-end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, files outside the workspace,
-and what could not be read. A command is about the files that it names, too: rules about them can stop it, never let it
-run.
+A command is about the files that it names, too: rules about them can stop it, never let it run.
 """
 
 from __future__ import annotations
@@ -154,10 +149,7 @@ def _about(subject: PolicySubject, request: PolicyRequest, situation: Situation)
 
 
 def _hidden_denial(subject: PolicySubject, said: _Said, situation: Situation) -> InForce | None:
-    """The rule that denies a command which *subject*, that is allowed, could hide: a name that is computed, code.
-
-    A rule that allows by naming commands was written for this one, so it counts.
-    """
+    """The rule that denies a command which *subject*, that is allowed, could hide: a name that is computed, code."""
     named = said.rule is not None and any(each.strip("* ") for each in said.rule.rule.command)
     if said.outcome != "allow" or subject.command is None or named or rank(subject.severity) < rank("high"):
         return None

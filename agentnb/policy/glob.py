@@ -27,10 +27,7 @@ def any_path_matches(patterns: tuple[str, ...], path: str) -> bool:
 
 
 def command_matches(pattern: str, command: str) -> bool:
-    r"""True if *pattern* covers the command line *command*.
-
-    ``*`` stands for anything, a backslash takes the next character as it is, and a last `` *`` may be missing.
-    """
+    """True if *pattern* covers the command line *command*."""
     return any(_covers(literals, command) for literals in _literals(pattern))
 
 
@@ -51,7 +48,7 @@ def _alternatives(pattern: str) -> tuple[str, ...]:
 
 @functools.lru_cache(64)
 def _together(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """One expression for *patterns*, and those with ``!`` in front. The folders in front of names are read once."""
+    """One expression for *patterns*, and those with ``!`` in front."""
     found = [_path_regex(each).pattern for pattern in patterns if pattern[:1] != "!" for each in _alternatives(pattern)]
     below = [each.removeprefix(_BELOW) for each in found if each.startswith(_BELOW)]
     others = [each for each in found if not each.startswith(_BELOW)]
@@ -92,11 +89,7 @@ def _literals(pattern: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _covers(literals: tuple[str, ...], command: str) -> bool:
-    """True if *command* is *literals* with anything between them.
-
-    The leftmost place of each is enough to look at, so the time grows with the length of the command alone. A regular
-    expression would try the others too.
-    """
+    """True if *command* is *literals* with anything between them."""
     first, *middle = literals
     if not middle:
         return command == first

@@ -1,8 +1,4 @@
-"""The keys of policy files, each declared here, once.
-
-The parser, the writer, what a project's file may not loosen, the settings' form, ``%agents policy`` and the page of
-reference read these rows.
-"""
+"""The keys of policy files, each declared here, once."""
 
 from __future__ import annotations
 
@@ -30,22 +26,7 @@ TOOLS = (
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """One key of a policy file, or of a rule in it.
-
-    Attributes:
-        name: The key.
-        kind: Its value: one of *choices*; true or false; a text; one text or a list of them (each one of *choices*
-            where there are some).
-        about: What it does, for the page of reference.
-        values: Its values, for that page.
-        default: What holds where the key is missing.
-        is_needed: A rule without it is an error.
-        loosest: The value that loosens the policy: in a project's file it is ignored.
-        facts: The sentence for each value in ``%agents policy``.
-        title: The title in the settings; a key without one has no row of its own there.
-        labels: The choices in the settings, in words.
-        variable: The environment variable that comes before the file.
-    """
+    """One key of a policy file, or of a rule in it."""
 
     name: str
     kind: Literal["choice", "switch", "text", "texts"]

@@ -61,7 +61,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def prefix(self) -> str:
-        """What stands before the command for people: the variables that are set for it, credentials hidden."""
+        """Returns what stands before the command for people: the variables that are set for it, credentials hidden."""
         hidden = Credentials(dict(self.env)).hidden_in_command
         return "".join(hidden(f"{name}={shlex.quote(value)} ") for name, value in self.env)
 
@@ -113,7 +113,7 @@ def diffs(content: Iterable[object] | None) -> list[ToolDiffContent]:
 
 
 def _results(old: str, shown: list[ToolDiffContent]) -> set[str]:
-    """What a file with the text *old* can become by the changes *shown*, one after the other."""
+    """Returns what a file with the text *old* can become by the changes *shown*, one after the other."""
     texts = {_unix(old)}
     for change in shown:
         before, after = _unix(change.old_text or ""), _unix(change.new_text)

@@ -117,10 +117,7 @@ _ASSIGNS = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 
 @functools.lru_cache(512)
 def plainer(unit: str) -> tuple[str, ...]:
-    """Plainer spellings of the command *unit*, for rules that ask or deny.
-
-    An option before the verb may take the word behind it or not: both are spelled.
-    """
+    """Plainer spellings of the command *unit*, for rules that ask or deny."""
     try:
         words = split_words(unit)
     except ValueError:

@@ -1,8 +1,4 @@
-"""Sensitive files: those that hold secrets, and those that decide what is run later.
-
-Patterns in order, the last that matches wins. One that begins with no ``/`` is matched against the path inside the
-workspace, whatever was written in front (``./``, ``../``).
-"""
+"""Sensitive files: those that hold secrets, and those that decide what is run later."""
 
 from __future__ import annotations
 
@@ -125,7 +121,7 @@ def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
 
 
 def rate_file(path: str, patterns: Patterns, about: str) -> Risk:
-    """How bad a change of *path* can be; *about* says what it is, where it is nothing worse."""
+    """Returns how bad a change of *path* can be; *about* says what it is, where it is nothing worse."""
     if any_path_matches((*_SECRETS, "**/authorized_keys"), spelled(path)):
         severity: Severity = "critical"
     elif any_path_matches((*_STARTUP, *_RUNS_LATER), spelled(path)):

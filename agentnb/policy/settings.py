@@ -1,7 +1,6 @@
 """Policy files: the user's and the project's, in TOML, read strictly.
 
-What cannot be read is said with file, line and key, and until it is mended everything asks. A project can only tighten:
-its ``allow`` rules, bypasses and loosened patterns are ignored, with a warning.
+What cannot be read is said with file, line and key, and until it is mended everything asks.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def parse(text: str, name: str, source: Source = "user") -> PolicySettings:
 
 
 def tightened(settings: PolicySettings, name: str) -> PolicySettings:
-    """What is left of a project's *settings*: a repository may tighten, never loosen."""
+    """Returns what is left of a project's *settings*: a repository may tighten, never loosen."""
     rules = tuple(each for each in settings.rules if each.rule.action != "allow")
     sensitive = tuple(each for each in settings.sensitive if each[1])
     dropped = [f"{each.where} ({each.rule.text})" for each in settings.rules if each.rule.action == "allow"]
@@ -216,7 +215,7 @@ class _Reader:
         raise PolicyError(f"{where}{inside}: {what}.", hint=hint)
 
     def _line(self, key: str, table: str) -> int | None:
-        """Where *key* of *table* stands; the table's own line where the key is not there."""
+        """Returns where *key* of *table* stands; the table's own line where the key is not there."""
         begin, header = 0, re.compile(r"\s*\[")
         if table.startswith("rule "):
             heads = [n for n, line in enumerate(self._lines) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]

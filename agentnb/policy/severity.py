@@ -37,12 +37,7 @@ def worst(findings: Iterable[Risk]) -> Risk | None:
 
 
 def together(findings: Iterable[Risk]) -> Risk | None:
-    """*findings* as one: the worst, and up to two others that change something, the worse ones first.
-
-    Example:
-        >>> together([Risk("medium", "Writes to a."), Risk("medium", "Deletes files."), Risk("low", "Looks.")])
-        Risk(severity='medium', reason='Deletes files. Writes to a.')
-    """
+    """*findings* as one: the worst, and up to two others that change something, the worse ones first."""
     ordered = sorted(findings, key=_badness, reverse=True)
     reasons = dict.fromkeys(each.reason for each in ordered if each is ordered[0] or rank(each.severity) >= _CHANGES)
     return Risk(ordered[0].severity, " ".join(list(reasons)[:_MOST_TOLD])) if ordered else None

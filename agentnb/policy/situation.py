@@ -44,7 +44,10 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def review(self) -> CellReview:
-        """When a change of a cell is reviewed. A project can only want it first; the user's file counts if trusted."""
+        """Returns when a change of a cell is reviewed.
+
+        A project can only want it first; the user's file counts if trusted.
+        """
         if self.project.cell_review == "first":
             return "first"
         standing = self.user.cell_review if self.trusted else None
@@ -52,10 +55,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def patterns(self) -> Patterns:
-        """The sensitive files: what is built in, then the user's words, then the project's.
-
-        The files that decide what agents may do are sensitive wherever the environment puts them.
-        """
+        """The sensitive files: what is built in, then the user's words, then the project's."""
         merged = {**SENSITIVE, **dict.fromkeys(own_patterns(self.root), True)}
         for pattern, sensitive in (*self.user.sensitive, *self.project.sensitive):
             merged.pop(pattern, None)  # the last that matches wins
@@ -84,11 +84,7 @@ _PREFERRED = {True: ("allow_once", "allow_always"), False: ("reject_once", "reje
 
 
 def choose_option(options: Sequence[ConfirmationOption], *, allow: bool) -> ConfirmationOption | None:
-    """The narrowest of *options* that allows (or denies), or None if there is none.
-
-    A denial is always one of the agent's own options: ``cancelled`` would tell the agent that the turn is over. Where
-    there is none to deny, the caller can only cancel; where there is none to allow, the answer is a denial.
-    """
+    """The narrowest of *options* that allows (or denies), or None if there is none."""
     side = "approve" if allow else "deny"
     for kind in _PREFERRED[allow]:
         for option in options:

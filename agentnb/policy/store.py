@@ -39,16 +39,15 @@ class PolicyFiles:
 
     @property
     def user_path(self) -> Path:
-        """The user's file."""
         return self._user or user_policy()
 
     @property
     def user(self) -> PolicySettings:
-        """What the user's file says now."""
+        """Returns what the user's file says now."""
         return self._load(self.user_path, "user")
 
     def project(self, workspace: Path) -> PolicySettings:
-        """What the file of the project in *workspace* says now."""
+        """Returns what the file of the project in *workspace* says now."""
         return self._load(workspace / PROJECT, "project")
 
     def trusts(self, workspace: Path) -> bool:

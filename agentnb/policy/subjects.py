@@ -36,7 +36,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def seen(request: PolicyRequest, situation: Situation) -> Seen:
-    """What *request* is about."""
+    """Returns what *request* is about."""
     if request.tool == "kernel":
         risk = rate_code(request.command or "", "Runs this code in your kernel.")
         return Seen((_subject(request, situation, command=request.command, severity=risk.severity),), risk)

@@ -90,7 +90,7 @@ class AgentEvents:
                 self._printed(text)
 
     def _text_of(self, ended: ChatToolCallComplete | XTerminalExited) -> str:
-        """What a command, or a tool call, has printed that has just ended."""
+        """Returns what a command, or a tool call, has printed that has just ended."""
         if isinstance(ended, XTerminalExited):
             terminals = self._channels.chat.state.terminals or ()
             return next((each.output for each in terminals if each.id == ended.terminal_id), "")

@@ -121,8 +121,7 @@ class AgentLifecycle:
         """Take up the agent's session *session_id*, as after a restart of the kernel.
 
         A session that shows turns already is resumed, else loaded, and what is replayed is dropped; an empty one is
-        loaded, and what is replayed is shown. An agent that can do neither, or no longer knows the session, gets a new
-        one, and the next turn begins by saying that it has forgotten.
+        loaded, and what is replayed is shown.
         """
         if self.session_id != session_id:
             await self.leave(stop=False)
@@ -179,10 +178,7 @@ class AgentLifecycle:
         return None if problem is None else f"{problem} {what_holds(self.agent.confined if self.agent else '')}"
 
     def reconfigure(self, configuration: Configuration, kernel_tools: ToolServer) -> None:
-        """Start the agent anew with another configuration; its session is taken up again where it can be.
-
-        Nothing starts where the agent has not been started yet, as after a restart of the kernel.
-        """
+        """Start the agent anew with another configuration; its session is taken up again where it can be."""
         before, agent, session_id = self._configuration, self.agent, self.session_id
         has_begun = agent is not None or self._starting is not None
         if self._starting is not None:
@@ -299,7 +295,7 @@ class AgentLifecycle:
         return await self._ask(agent, request)
 
     async def _request(self, agent: Agent) -> OpenRequest:
-        """What is asked of *agent* for a new session."""
+        """Returns what is asked of *agent* for a new session."""
         configuration = self._configuration
         servers: list[McpServer | ServedMcpServer] = [*configuration.components]
         if not configuration.spec.takes_mcp:
@@ -387,7 +383,7 @@ class AgentLifecycle:
 
     @property
     def how_to_confine(self) -> str:
-        """What to say where the agent is not confined."""
+        """Returns what to say where the agent is not confined."""
         return how_to_confine(self._configuration.spec.confinement)
 
     def _failed(self, error: AgentnbError) -> None:
@@ -413,7 +409,7 @@ class AgentLifecycle:
 
 
 def what_holds(confined: str) -> str:
-    """What limits an agent that does not ask."""
+    """Returns what limits an agent that does not ask."""
     undo = "changes of files can be undone after the turn."
     return f"It is confined {confined}, and {undo}" if confined else f"It is not confined; {undo}"
 

@@ -1,8 +1,4 @@
-"""Agent processes, shared: one for all sessions of equal configuration (:mod:`agentnb.host.session_options`).
-
-An agent can be started before anyone needs it (:meth:`AgentPool.warm`); one that keeps dying is started again ever more
-slowly (:class:`Backoff`).
-"""
+"""Agent processes, shared: one for all sessions of equal configuration (:mod:`agentnb.host.session_options`)."""
 
 from __future__ import annotations
 
@@ -39,7 +35,7 @@ TRIES = 5
 
 
 class Backoff:
-    """The deaths in a row of one agent. The first restart is at once, each later one waits twice as long."""
+    """The deaths in a row of one agent."""
 
     def __init__(self, *, first: float = FIRST, cap: float = CAP, tries: int = TRIES) -> None:
         self.deaths = 0
@@ -49,14 +45,14 @@ class Backoff:
 
     @property
     def seconds(self) -> float:
-        """How long to wait before the next start."""
+        """Returns how long to wait before the next start."""
         if self.deaths <= 1:
             return 0.0
         return min(self._cap, self._first * float(1 << min(self.deaths - 2, 30)))
 
     @property
     def hopeless(self) -> bool:
-        """Whether it died so often that it is started only when someone wants it."""
+        """True if it died so often that it is started only when someone wants it."""
         return self.deaths >= self._tries
 
     def died(self) -> None:
@@ -139,11 +135,11 @@ class AgentPool:
             await self.warm(configuration)
 
     def tabs(self, configuration: Configuration) -> int:
-        """How many tabs share the agent of *configuration*."""
+        """Returns how many tabs share the agent of *configuration*."""
         return len(self._users.get(configuration.key, set()) - {WARM})
 
     def history(self, configuration: Configuration) -> Backoff:
-        """How often the agent of *configuration* died in a row."""
+        """Returns how often the agent of *configuration* died in a row."""
         return self._backoffs.setdefault(configuration.key, self.backoff())
 
     def died(self, configuration: Configuration, agent: Agent) -> None:
@@ -194,11 +190,7 @@ class AgentPool:
         return agent
 
     def _spawn(self, configuration: Configuration, *, is_replay: bool) -> Spawn:
-        """What starts the agent: alone, or at the end of its chain of components.
-
-        A cassette has what the chain said, so a replay starts none; and it does nothing, so it is not confined. Only
-        the agent is confined, not its components: these are programs that the user chose.
-        """
+        """Returns what starts the agent: alone, or at the end of its chain of components."""
         confine = None if is_replay else configuration.confine
         if not configuration.chain or is_replay:
             return SpawnedAgent.spawn if confine is None else partial(SpawnedAgent.spawn, confine=confine)

@@ -1,9 +1,4 @@
-"""What a session's agent is given besides the conversation: skills, components, tools, MCP servers.
-
-They are AHP's customizations (``SessionState.customizations``), so every client of the session sees them: the chat in a
-line, other programs on the session's channel. Skills of packages that the kernel has imported, and that the user has
-not decided about, are among them as plugins that are not enabled: the chat asks the user.
-"""
+"""What a session's agent is given besides the conversation: skills, components, tools, MCP servers."""
 
 from __future__ import annotations
 
@@ -36,7 +31,7 @@ class Customizations:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the agent can be given anything."""
+        """True if the agent can be given anything."""
         given = self.configuration
         return bool(given.kernel or given.chain or given.components)
 
@@ -54,8 +49,7 @@ def customizations(
 ) -> tuple[dict[str, Any], ...]:
     """The skills, components, tools and MCP servers of a session, as AHP's ``Customization``.
 
-    Components come first, in their order from the user to the agent. Neither commands nor addresses are told: they can
-    hold keys. It looks at the files of skills: call it on a thread of its own.
+    It looks at the files of skills: call it on a thread of its own.
     """
     found: list[dict[str, Any]] = []
     for plugin, customizer in plugins().offers("customizers"):
@@ -71,7 +65,7 @@ _ORDER = {"component": 0, "mcp": 1, "package": 2, "offer": 3}
 
 
 def decide(action: str, package: str, *, shown: str) -> None:
-    """Do what the user chose about a package that a plug-in asked about. It looks at files: on a thread of its own."""
+    """Do what the user chose about a package that a plug-in asked about."""
     for plugin, customizer in plugins().offers("customizers"):
         with plugins().guard(plugin.name, "customizers"):
             if customizer.decide(action, package, shown=shown):

@@ -1,8 +1,7 @@
 """Extension methods that the agent calls, answered by the user's own functions (ACP extension methods).
 
-A function of the user's may block. So it runs on a few threads of its own, within a time limit: it cannot hold up the
-host, nor the file reads that run on the loop's own threads. They are daemons: one that hangs does not keep the kernel
-from ending.
+So it runs on a few threads of its own, within a time limit: it cannot hold up the host, nor the file reads that run on
+the loop's own threads. They are daemons: one that hangs does not keep the kernel from ending.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ class Extensions:
             self._functions[extension(method)] = function
 
     def answers(self, method: str) -> bool:
-        """Whether a function answers *method*."""
+        """True if a function answers *method*."""
         return method in self._functions
 
     async def answer(self, method: str, params: Any) -> Any:
-        """What the function for *method* returns."""
+        """Returns what the function for *method* returns."""
         done: Future[Any] = Future()
         self._work.put((done, self._functions[method], params))
         if len(self._threads) < THREADS:

@@ -13,24 +13,7 @@ if TYPE_CHECKING:
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent's process is.
-
-    Args:
-        state: ``"starting"``, ``"running"``, ``"stopped"`` or ``"failed"``; ``"idle"`` where nobody has needed it yet.
-        pid: Its process id; None where it does not run.
-        version: What it says its version is.
-        seconds: How long it has been running.
-        tabs: How many tabs share the process.
-        deaths: How often it died in a row, unasked.
-        silent: Seconds since it last said anything in a turn that runs; None where none runs.
-        stray: How many lines on its stdout were no message.
-        message: What was said about its state, such as why it failed.
-        confined: What it is confined to, in a line; where it is not, ``no``, what that means and what to do; empty
-            while it does not run.
-        refused: What its confinement has refused, as far as that was told, such as ``writing ~/.bashrc``, and what to
-            do; empty where nothing was.
-        stderr: The last lines that it wrote to stderr, without secrets.
-    """
+    """How an agent's process is."""
 
     state: str
     pid: int | None = None
@@ -51,7 +34,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def examined(conversation: Conversation) -> Health:
-    """How the agent of *conversation* is; on the host's thread."""
+    """Returns how the agent of *conversation* is; on the host's thread."""
     channels, lifecycle, configuration = conversation.channels, conversation.lifecycle, conversation.configuration
     agent, process = lifecycle.agent, channels.session.state.agent_process
     pool, now = conversation.host.agents, conversation.host.loop.time()

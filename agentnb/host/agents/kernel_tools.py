@@ -44,7 +44,7 @@ class KernelTools:
         return await self._served.serve(agent, self.tool_runner(), name)
 
     def tool_runner(self) -> ToolRunner:
-        """What carries out the calls."""
+        """Returns what carries out the calls."""
         runner = self._environment.code_runner()
         if runner is None:
             raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")

@@ -46,10 +46,7 @@ class Login:
             await self._wait_for(agent, way, wanted)
 
     async def _wait_for(self, agent: Agent, way: LoginWay, wanted: AuthenticationRequired) -> None:
-        """Have the agent log in: a person with a browser or a terminal takes their time, and can call it off.
-
-        A card says that it waits. Who has logged in says so there where the agent does not notice by itself.
-        """
+        """Have the agent log in: a person with a browser or a terminal takes their time, and can call it off."""
         login = asyncio.ensure_future(agent.authenticate(way.id, math.inf))
         tasks: list[asyncio.Future[Any]] = [login]
         try:

@@ -19,11 +19,7 @@ _WRITES = frozenset({"edit", "delete", "move"})
 
 
 def named_files(parts: Iterable[ResponsePart], workspace: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The files that tool calls say they change: in the workspace (relative, with slashes), and outside of it.
-
-    Calls that were denied or failed count, too: what they name is only looked at. Names that no
-    file can have do not.
-    """
+    """The files that tool calls say they change: in the workspace (relative, with slashes), and outside of it."""
     return split_by_workspace(_paths(parts), workspace)
 
 
@@ -41,7 +37,7 @@ def split_by_workspace(paths: Iterable[str], workspace: str) -> tuple[frozenset[
 
 
 def runs_commands(parts: Iterable[ResponsePart]) -> bool:
-    """Whether tool calls among *parts* ran commands: what these do elsewhere is not known."""
+    """True if tool calls among *parts* ran commands: what these do elsewhere is not known."""
     calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
     return any(call.details is not None and call.details.kind == "execute" for call in calls)
 
@@ -49,7 +45,7 @@ def runs_commands(parts: Iterable[ResponsePart]) -> bool:
 def attributed(
     paths: Iterable[str], named: frozenset[str], others: frozenset[str], saved: frozenset[str]
 ) -> tuple[By, ...]:
-    """Who changed a file, as far as is known."""
+    """Returns who changed a file, as far as is known."""
     wanted = frozenset(paths)
     found: list[By] = ["toolCall"] if wanted & named else []
     if wanted & others:
@@ -60,15 +56,12 @@ def attributed(
 
 
 def by_others(who: tuple[By, ...]) -> bool:
-    """Whether the turn did not change a file, as far as is known: the user saved it, or another tab named it."""
+    """True if the turn did not change a file, as far as is known: the user saved it, or another tab named it."""
     return bool(who) and set(who) <= {"user", "otherTab"}
 
 
 def is_left_alone(who: tuple[By, ...]) -> bool:
-    """Whether undo of a whole turn leaves a change alone, since it would take more than the turn's work away.
-
-    Such a change is undone by itself only: what the user saved is in it, or it is another tab's.
-    """
+    """True if undo of a whole turn leaves a change alone, since it would take more than the turn's work away."""
     return "user" in who or by_others(who)
 
 

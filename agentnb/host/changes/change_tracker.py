@@ -1,8 +1,7 @@
 """What each turn of one conversation changed: snapshots at its begin and its end, the difference, and its numbers.
 
 A turn is prompted only after its first snapshot was taken, so that all that the agent does is in between; a slow
-snapshot holds it for two seconds at most. At the end the files are compared off the loop, and the turn's numbers go
-into the chat's state.
+snapshot holds it for two seconds at most.
 """
 
 from __future__ import annotations
@@ -88,22 +87,9 @@ class _Running:
 
 
 class ChangeTracker:
-    """Follows the changes of one conversation's turns. Everything here runs on the host's thread.
+    """Follows the changes of one conversation's turns.
 
-    Args:
-        channels: The session's state.
-        loop: The host's loop.
-        store: Its workspace's store; None where snapshots are off.
-        patterns: The sensitive files, as the policy says now.
-        answered: Waits until the agent has answered the last prompt: a cancelled one may still write.
-        environment: Says what the user and JupyterLab saved, and whether a page is there.
-        cwd: The workspace.
-        kernel: What the agent changes in the kernel and the notebook.
-        recording: Puts the files of turns into the cassette that is recorded.
-
-    Attributes:
-        workspace: The workspace, without links on the way to it.
-        changed: Called with a turn's id when what is known of its changes is new.
+    Everything here runs on the host's thread.
     """
 
     def __init__(
@@ -145,7 +131,7 @@ class ChangeTracker:
 
     @property
     def record(self) -> ConversationRecord:
-        """What is known of all turns; read from its file at the first use."""
+        """Returns what is known of all turns; read from its file at the first use."""
         if self._record is None:
             store, session = self.store, self._channels.session.uri
             known = None if store is None else read_record(record_file(store.records, self._channels.tab_id))
@@ -154,11 +140,11 @@ class ChangeTracker:
         return self._record
 
     def is_settled(self, turn_id: str) -> bool:
-        """Whether all is known of turn *turn_id*: what changes from now on is not the turn's."""
+        """True if all is known of turn *turn_id*: what changes from now on is not the turn's."""
         return turn_id not in self._running
 
     def has_ended(self, turn_id: str) -> bool:
-        """Whether turn *turn_id* neither runs nor waits."""
+        """True if turn *turn_id* neither runs nor waits."""
         return not self._channels.is_active(turn_id) and self._channels.queued(turn_id) is None
 
     async def compared(self, turn_id: str | None = None) -> None:
@@ -211,13 +197,7 @@ class ChangeTracker:
             running.begun.set()
 
     async def look(self, paths: Iterable[str]) -> None:
-        """Something was allowed that names *paths*: see what is there before it runs, also where that is ignored.
-
-        Returns after a second at the latest; what is seen later than that does not count.
-
-        Args:
-            paths: Files, absolute or relative to the workspace.
-        """
+        """Something was allowed that names *paths*: see what is there before it runs, also where that is ignored."""
         turn = self._channels.chat.state.active_turn
         running = None if turn is None else self._running.get(turn.id)
         if self.store is None or running is None or running.before is None:
@@ -394,7 +374,7 @@ class ChangeTracker:
 def _compared(
     store: ChangeStore, before: Snapshot, after: Snapshot, between: tuple[Snapshot, ...]
 ) -> tuple[tuple[FileChange, ...], dict[str, tuple[int | None, int | None]]]:
-    """What changed, and the lines that came and went, by path."""
+    """Returns what changed, and the lines that came and went, by path."""
     found = store.changes(before, after, between)
     with store.reading():
         return found, {change.path: _counted(store, change) for change in found[:MOST_COUNTED]}
@@ -443,7 +423,7 @@ def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationReco
 
 
 def _not_covered(snapshot: Snapshot, outside: frozenset[str]) -> Iterator[str]:
-    """What snapshots leave out, in sentences."""
+    """Returns what snapshots leave out, in sentences."""
     if snapshot.reason:
         yield snapshot.reason
     yield from snapshot.notes

@@ -1,7 +1,4 @@
-"""The change sets that clients can subscribe to (AHP changesets): one for each turn, one for the conversation.
-
-A channel is made when somebody first asks for it, and follows what is known from then on.
-"""
+"""The change sets that clients can subscribe to (AHP changesets): one for each turn, one for the conversation."""
 
 from __future__ import annotations
 
@@ -100,7 +97,7 @@ class ChangesetChannels:
                     channel.accept(action)
 
     def _known(self, turn_id: str) -> TurnChanges | None:
-        """What the chat's state says of a turn's changes."""
+        """Returns what the chat's state says of a turn's changes."""
         turn = find_finished_turn(self._channels.chat.state, turn_id)
         return None if turn is None else turn.changes
 
@@ -169,7 +166,7 @@ def _text_side(item: Item, text: str | None) -> dict[str, Any] | None:
 
 
 def _mode(item: Item) -> str | None:
-    """What is special about the kind of file, in words; None where nothing is."""
+    """Returns what is special about the kind of file, in words; None where nothing is."""
     if item.file is None:
         return None
     was, now = (None if each is None else each.mode for each in (item.file.before, item.file.after))

@@ -28,15 +28,6 @@ LONGEST_VERSION = 200_000
 
 
 class ContentRange(NamedTuple):
-    """A range of a content.
-
-    Attributes:
-        data: The bytes.
-        size: How many bytes there are in all.
-        is_cut: Whether there are more behind these.
-        is_binary: Whether it is no text.
-    """
-
     data: bytes
     size: int
     is_cut: bool
@@ -46,23 +37,7 @@ class ContentRange(NamedTuple):
 async def range_for_page(
     tracker: ChangeTracker, item: Item, side: Side, patterns: Patterns, *, first: int, length: int
 ) -> ContentRange:
-    """A range of one side of *item*, as far as it may be given to a page: nothing that may hold secrets.
-
-    Of a notebook's file it is the text of its cells, but for what is in the workspace now.
-
-    Args:
-        tracker: What is known of the changes.
-        item: The change.
-        side: Which side.
-        patterns: The sensitive files.
-        first: The first byte, from 0.
-        length: How many bytes, at most.
-
-    Raises:
-        UsageError: If a cell or a variable is wanted as it is now.
-        ContentNotStored: If its contents are not stored.
-        FileUnavailable: If it may hold secrets, cannot be read, or is no notebook although it is called one.
-    """
+    """A range of one side of *item*, as far as it may be given to a page: nothing that may hold secrets."""
     for path in () if item.file is None else (item.file.path, item.file.was):
         if path is not None and (pattern := secret_pattern(path, patterns)) is not None:
             message = f"{item.name!r} may hold secrets: it matches {pattern}, and such files are not sent to a page."
@@ -85,7 +60,7 @@ async def versions(tracker: ChangeTracker, refused: FilesConflict) -> list[dict[
 
 
 async def _content(tracker: ChangeTracker, item: Item, *, after: bool) -> bytes:
-    """What one side of a change holds."""
+    """Returns what one side of a change holds."""
     store, file = tracker.store, item.file
     if file is None:
         text = item.after if after else item.before

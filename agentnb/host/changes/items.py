@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def file_item(change: FileChange, counted: tuple[int | None, int | None] | None, by: tuple[By, ...]) -> Item:
-    """A changed file as an item."""
     added, removed = counted or (None, None)
     name = path_to_json(change.path)
     return Item(
@@ -79,7 +78,7 @@ def _state(change: CellRecord | NameChange, *, is_kept: bool) -> State:
 
 
 def numbers(record: TurnChangeRecord) -> TurnChanges:
-    """What the chat's state says of a turn's changes."""
+    """Returns what the chat's state says of a turn's changes."""
     items, counts = record.items, count_by_kind(record.items)
     return TurnChanges(
         status="ready",

@@ -17,7 +17,7 @@ OFF = ("off", "0", "no", "false")
 
 
 def are_off(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether ``AGENTNB_CHANGES`` switches it off that changes are followed."""
+    """True if ``AGENTNB_CHANGES`` switches it off that changes are followed."""
     return environ.get(VARIABLE, "").strip().lower() in OFF
 
 
@@ -27,5 +27,4 @@ def changes_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def store_name(workspace: Path) -> str:
-    """The name of a workspace's store."""
     return hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]

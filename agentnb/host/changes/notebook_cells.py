@@ -18,14 +18,7 @@ MOST_OUTPUT_LINES = 50
 
 
 def cells_as_text(content: bytes) -> bytes | None:
-    r"""The cells of a notebook's file, with their outputs, as text; None where *content* is no notebook.
-
-    Example:
-        >>> cells_as_text(b'{"cells": [{"cell_type": "code", "source": ["x = ", "1"], "outputs": []}]}')
-        b'# %%\nx = 1\n'
-        >>> cells_as_text(b"[") is None
-        True
-    """
+    """The cells of a notebook's file, with their outputs, as text; None where *content* is no notebook."""
     try:
         notebook = read_json(content)
     except ValueError:  # also what is no UTF-8
@@ -37,7 +30,7 @@ def cells_as_text(content: bytes) -> bytes | None:
 
 
 def count_cell_lines(store: ChangeStore, change: FileChange) -> tuple[int | None, int | None]:
-    """How many lines of cells a change of a notebook added and removed; None where that cannot be read."""
+    """Returns how many lines of cells a change of a notebook added and removed; None where that cannot be read."""
     try:
         before, after = (_side(store, each) for each in (change.before, change.after))
     except ContentNotStored:

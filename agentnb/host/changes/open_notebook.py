@@ -1,9 +1,4 @@
-"""A notebook that an agent wrote to its file while a page has it open: which of its cells the page lacks.
-
-JupyterLab does not look at the file before the next save, and then asks whether to overwrite or to reload it. What the
-agent did is known before: from the cells of the file before and after the turn, and from those that the page shows.
-Both files are untrusted: whatever is in them, nothing here raises.
-"""
+"""A notebook that an agent wrote to its file while a page has it open: which of its cells the page lacks."""
 
 from __future__ import annotations
 
@@ -53,10 +48,7 @@ def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
 
 
 def is_cells_only(before: bytes, after: bytes) -> bool:
-    """Whether a notebook's file gained nothing but cells and their texts, and lost nothing but those and outputs.
-
-    A page that loaded *before* and has been given the texts of *after* can then be saved without a loss.
-    """
+    """True if a notebook's file gained nothing but cells and their texts, and lost nothing but those and outputs."""
     try:
         was, now = read_json(before), read_json(after)
     except ValueError:
@@ -100,11 +92,7 @@ def missing_in_page(
     page: Sequence[NotebookCell],
     hashes: tuple[str, str] | None = None,
 ) -> list[CellRecord] | None:
-    """What an agent changed in a notebook's file and the page that has it open does not show.
-
-    A cell that only the user changed in the page is none of it. A cell that both changed is: the page finds it other
-    than the agent found it, which is a conflict.
-    """
+    """Returns what an agent changed in a notebook's file and the page that has it open does not show."""
     after, before = _with_ids(after, page), _with_ids(before, page)
     if after is None or len(page) >= MOST_CELLS:
         return None
@@ -179,14 +167,14 @@ def _with_ids(cells: Sequence[FileCell] | None, page: Sequence[NotebookCell]) ->
 
 
 def _is_moved(before: Sequence[FileCell] | None, after: Sequence[FileCell], page: Sequence[NotebookCell]) -> bool:
-    """Whether the agent put cells in another order, or it is not known who did."""
+    """True if the agent put cells in another order, or it is not known who did."""
     now = [each.id for each in after]
     then = [each.id for each in (page if before is None else before)]
     return [each for each in then if each in {*now}] != [each for each in now if each in {*then}]
 
 
 def notice(name: str, missing: Sequence[CellRecord] | None) -> str:
-    """What the user is told of the notebook *name*: what :func:`missing_in_page` gave, in a sentence or two."""
+    """Returns what the user is told of the notebook *name*: what :func:`missing_in_page` gave, in a sentence or two."""
     told = f"The agent wrote {name} directly while it is open here."
     if missing is None:
         return f"{told} Reload it to see its cells: they cannot be applied one by one."

@@ -1,7 +1,7 @@
 """The files that agentnb writes by itself, and that may lie in a workspace: the log, the data folder, a cassette.
 
-``AGENTNB_LOG=./sessions.db`` or ``AGENTNB_DATA_DIR=./data`` put them there. Writing them is no change of a turn, and
-undo must not write them: so no snapshot covers them, whatever the workspace's ignore files say.
+Writing them is no change of a turn, and undo must not write them: so no snapshot covers them, whatever the workspace's
+ignore files say.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OwnFilesInside:
         self._cassette = cassette
 
     def has(self, path: str) -> bool:
-        """Whether *path*, relative to the workspace, is one of them now."""
+        """True if *path*, relative to the workspace, is one of them now."""
         if self._rules and is_ignored(self._rules, path):
             return True
         cassette = self._cassette()
@@ -55,7 +55,7 @@ class OwnFilesInside:
 
 
 class OwnFiles:
-    """The own files of one kernel. Where they lie is read once: a later ``chdir`` moves no open file."""
+    """The own files of one kernel."""
 
     def __init__(
         self,

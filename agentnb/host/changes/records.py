@@ -38,29 +38,7 @@ this kernel changed it, too; the user saved it."""
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One change of one turn.
-
-    Attributes:
-        id: ``file:<path>``, ``cell:<cell id>`` or ``variable:<name>``.
-        kind: What was changed.
-        name: The file's path in the workspace, the cell's or the variable's name. A path has the form of
-            :func:`agentnb.changes.path_to_json`, here and in the id.
-        was: The earlier path or name, where it was moved.
-        status: Whether it was added, changed, deleted or moved.
-        state: What was done about it.
-        by: Who changed it, as far as is known.
-        added: Lines that came; None where they cannot be counted.
-        removed: Lines that went, likewise.
-        undoable: Whether it could be undone when the turn had ended.
-        reason: Why it cannot be undone, a sentence.
-        detail: A few words on it, such as a variable's shapes.
-        file: The change, of a file.
-        before: The text before, of a cell.
-        after: The text after, of a cell.
-        language: What the text is written in, where it is known.
-        binary: Whether the contents are known to be no text.
-        place: Where it was, of a cell that was deleted.
-    """
+    """One change of one turn."""
 
     id: str
     kind: Kind
@@ -69,7 +47,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     status: Status
     state: State = "open"
     by: tuple[By, ...] = ()
-    added: int | None = None
+    added: int | None = None  # lines that came; None where they cannot be counted
     removed: int | None = None
     undoable: bool = True
     reason: str | None = None
@@ -83,19 +61,6 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class TurnChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What one turn changed.
-
-    Attributes:
-        turn_id: The turn.
-        before: The snapshot at its beginning.
-        after: The snapshot at its end.
-        between: Snapshots before something ran that named files which the first does not cover.
-        items: The changes.
-        made_folders: Folders that it made, whatever is in them; None in records of 0.2, which do not say it.
-        removed_folders: Folders that it removed, likewise.
-        notes: What is not covered, or cannot be undone: whole sentences.
-    """
-
     turn_id: str
     before: Snapshot | None = None
     after: Snapshot | None = None
@@ -106,41 +71,25 @@ class TurnChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     notes: tuple[str, ...] = ()
 
     def item(self, item_id: str) -> Item | None:
-        """The change *item_id*."""
         return next((each for each in self.items if each.id == item_id), None)
 
 
 class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One undo: a change itself, which redo takes back.
+    """One undo: a change itself, which redo takes back."""
 
-    Attributes:
-        time: When, in milliseconds since 1970.
-        items: What was undone: turns and changes.
-        files: What it changed in files.
-        is_whole: Whether none of the items was done again: only then its files are taken back as they were changed.
-    """
-
-    time: int
+    time: int  # when, in milliseconds since 1970
     items: tuple[tuple[str, str], ...]
     files: tuple[FileChange, ...] = ()
     is_whole: bool = True
 
     def without(self, done: AbstractSet[tuple[str, str]]) -> Undone:
-        """What is left of it when the items *done* were done again."""
+        """Returns what is left of it when the items *done* were done again."""
         items = tuple(each for each in self.items if each not in done)
         return self if items == self.items else replace(self, items=items, files=(), is_whole=False)
 
 
 class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the turns of one conversation changed.
-
-    Attributes:
-        session: Its channel.
-        workspace: Its workspace.
-        turns: Its turns, the oldest first.
-        undone: What was undone and not done again, the oldest first.
-        version: Of this form.
-    """
+    """What the turns of one conversation changed."""
 
     session: str
     workspace: str
@@ -149,7 +98,7 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
     version: int = 1
 
     def turn(self, turn_id: str) -> TurnChangeRecord | None:
-        """What the turn *turn_id* changed; None where that is not known."""
+        """Returns what the turn *turn_id* changed; None where that is not known."""
         return next((each for each in self.turns if each.turn_id == turn_id), None)
 
     def with_turn(self, turn: TurnChangeRecord) -> ConversationRecord:
@@ -224,7 +173,6 @@ def _above(turn: TurnChangeRecord) -> set[str]:
 
 
 def _undone_at(turn: TurnChangeRecord, folder: str, times: Mapping[tuple[str, str], float]) -> float | None:
-    """When *turn*'s change of *folder* was undone, or all that it changed in it; None if it is not."""
     items = {path: item for item in turn.items if item.file is not None for path in item.file.paths}
     inside = [item for path, item in items.items() if path.startswith(f"{folder}/")]
     concerned = [items[folder]] if folder in items else inside
@@ -234,13 +182,7 @@ def _undone_at(turn: TurnChangeRecord, folder: str, times: Mapping[tuple[str, st
 
 
 def count_by_kind(items: Iterable[Item]) -> dict[Kind, int]:
-    """How many files, cells and variables changed; what several turns changed counts once.
-
-    Example:
-        >>> item = Item(id="file:a.py", kind="file", name="a.py", status="changed")
-        >>> count_by_kind([item, item])
-        {'file': 1, 'cell': 0, 'variable': 0}
-    """
+    """Returns how many files, cells and variables changed; what several turns changed counts once."""
     counts: dict[Kind, int] = {"file": 0, "cell": 0, "variable": 0}
     for kind, _ in {(item.kind, item.id) for item in items}:
         counts[kind] += 1
@@ -253,7 +195,7 @@ def record_file(records: Path, tab_id: str) -> Path:
 
 
 def read_record(path: Path) -> ConversationRecord | None:
-    """What the file *path* says; None where there is none, or it is damaged."""
+    """Returns what the file *path* says; None where there is none, or it is damaged."""
     try:
         record = read_json_record(path.read_bytes(), ConversationRecord)
     except FileNotFoundError:

@@ -27,7 +27,7 @@ class TurnRecording:
         self._environment = environment
 
     def owns(self, path: Path) -> bool:
-        """Whether *path* is the cassette's: recording it is no change of a turn."""
+        """True if *path* is the cassette's: recording it is no change of a turn."""
         return self._environment.cassette.owns(path)
 
     async def record(self, store: WorkspaceStore, changes: Sequence[FileChange]) -> None:

@@ -1,8 +1,7 @@
 """Undo, redo and keep: of single changes, of a turn, from a turn on, or of the whole conversation.
 
 Files are undone newest first, each from what the turn left to what it found, and never over what changed since: the
-store merges texts, or refuses. All files of one undo are written, or none. What an undo really did is remembered, so
-that redo takes back exactly that.
+store merges texts, or refuses. What an undo really did is remembered, so that redo takes back exactly that.
 """
 
 from __future__ import annotations
@@ -45,12 +44,7 @@ _OTHERS = "Apply the others, too, before you save the notebook: saving it replac
 
 
 class Selected(NamedTuple):
-    """One change that an operation is to be done with.
-
-    Attributes:
-        turn_id: Its turn.
-        item: The change.
-    """
+    """One change that an operation is to be done with."""
 
     turn_id: str
     item: Item
@@ -62,23 +56,16 @@ class Selected(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of an operation.
-
-    Attributes:
-        done: The changes that are undone, redone or kept now: turns and ids.
-        message: The result in a sentence, for the user.
-    """
+    """The result of an operation."""
 
     done: tuple[tuple[str, str], ...]
     message: str
 
 
 class Undo:
-    """Undoes, redoes and keeps the changes of one conversation. On the host's thread.
+    """Undoes, redoes and keeps the changes of one conversation.
 
-    Args:
-        tracker: What is known of the changes.
-        recorded: Called with what was done, in words, and by whom, for the audit log.
+    On the host's thread.
     """
 
     def __init__(self, tracker: ChangeTracker, recorded: Callable[[str, str, str], None]) -> None:
@@ -95,24 +82,7 @@ class Undo:
         choices: Mapping[str, Choice] | None = None,
         by: str = "user",
     ) -> Outcome:
-        """Undo, redo or keep changes.
-
-        Args:
-            operation: What is to be done.
-            turn_id: The turn; None for the conversation.
-            ids: Which of its changes, by id or name. Where none is named: all; undo leaves alone what the user saved,
-                or only another tab changed.
-            onwards: Whether the turns after it count, too.
-            choices: What to do about conflicts, by path: ``"mine"`` leaves the file as it is now, ``"theirs"`` takes
-                what undo or redo would make of it.
-            by: Who wants it, for the audit log: ``"user"`` or ``"python"``.
-
-        Raises:
-            FilesConflict: If files changed since and cannot be merged, and no choice says what to do; nothing was done.
-            SessionError: If a turn runs in the workspace.
-            UsageError: If there is no such turn or change.
-            ChangesError: If a change cannot be undone.
-        """
+        """Undo, redo or keep changes."""
         tracker = self._tracker
         if tracker.store is None:
             message = "Changes are not followed here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
@@ -135,11 +105,7 @@ class Undo:
         return Outcome(outcome.done, _and_left(outcome.message, left))
 
     async def diff(self, item: Item) -> str:
-        """The change as a unified diff; empty for a variable.
-
-        Raises:
-            ChangesError: If its contents are stored no longer.
-        """
+        """The change as a unified diff; empty for a variable."""
         store, file = self._tracker.store, item.file
         if file is not None and store is not None:
             return await store.run(lambda opened: opened.diff(file))
@@ -152,9 +118,6 @@ class Undo:
         """The changes of files as unified diffs, all in one job of the store.
 
         The diff is empty for a file that cannot be undone, or whose contents are stored no longer.
-
-        Raises:
-            ChangesError: If the store cannot be used.
         """
         store, files = self._tracker.store, [item.file if item.undoable else None for item in items]
         if store is None or not any(files):
@@ -190,7 +153,7 @@ class Undo:
         return Outcome(tuple(each.key for each in done), said)
 
     def _next_save(self) -> str:
-        """What the user should know before the next save: JupyterLab asks before it replaces a changed file."""
+        """Returns what the user should know before the next save: JupyterLab asks before it replaces a changed file."""
         items = (item for turn in self._tracker.record.turns for item in turn.items)
         return _OTHERS if any(item.state == "offered" and item.undoable for item in items) else _OVERWRITE
 
@@ -321,7 +284,7 @@ def _selected(
 def _without_others_work(
     operation: Operation, selected: Sequence[Selected], *, is_named: bool
 ) -> tuple[list[Selected], list[Selected]]:
-    """What is meant of *selected*, and what is left alone: undo of everything takes nobody else's work away."""
+    """Returns what is meant of *selected*, and what is left alone: undo of everything takes nobody else's work away."""
     if operation != "undo" or is_named:
         return list(selected), []
     left = [each for each in selected if is_left_alone(each.item.by)]
@@ -378,10 +341,7 @@ def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[
 
 
 def _apart(done: Sequence[Selected], changed: Sequence[FileChange], time: int) -> list[Undone]:
-    """What one undo did, apart for changes that share no path: so each can be taken back by itself.
-
-    A folder that came or went on the way belongs to all that are in it.
-    """
+    """Returns what one undo did, apart for changes that share no path: so each can be taken back by itself."""
     parts: list[tuple[set[str], list[Selected]]] = []
     for each in done:
         paths = {step.path for step in _backward(each)}
@@ -409,11 +369,7 @@ def _above(paths: Iterable[str]) -> set[str]:
 
 
 def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
-    """The steps of *groups* in batches; steps of one path that fit together are one step.
-
-    Two steps of one path do not fit where the file was changed in between: then the second one's whole group, which may
-    make room for it, comes after the first.
-    """
+    """The steps of *groups* in batches; steps of one path that fit together are one step."""
     batches: list[dict[str, Step]] = [{}]
     for group in groups:
         last = batches[-1]
@@ -432,7 +388,7 @@ def _then(first: Step, second: Step) -> Step:
 
 
 def _can_be_joined(first: Step, second: Step) -> bool:
-    """Whether *second* starts from the version that *first* leads to; a folder is made and removed as needed."""
+    """True if *second* starts from the version that *first* leads to; a folder is made and removed as needed."""
     if first.target in {None, FOLDER} or second.base in {None, FOLDER}:
         return {first.target, second.base} <= {None, FOLDER}
     return (first.target.digest, first.target.mode) == (second.base.digest, second.base.mode)
@@ -458,7 +414,7 @@ def _applied(
 
 
 def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterable[FileChange]) -> bool:
-    """Whether the user chose ``"mine"`` for the file, and it was indeed not written."""
+    """True if the user chose ``"mine"`` for the file, and it was indeed not written."""
     change = selected.item.file
     paths = () if change is None else (change.path, change.was)
     touched = {each.path for each in changed}
@@ -478,10 +434,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def merged(turns: Iterable[TurnChangeRecord]) -> list[Item]:
-    """The changes of several turns, one for each file, cell or variable: from before the first to after the last.
-
-    What is as it was before the first is left out. Undone changes count only where all of one are undone.
-    """
+    """The changes of several turns, one for each file, cell or variable: from before the first to after the last."""
     chains: dict[str, list[Item]] = {}
     for turn in turns:
         for item in turn.items:

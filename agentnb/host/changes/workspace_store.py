@@ -1,7 +1,7 @@
 """The stores of changes of one host: one for each workspace, shared by the sessions that work there.
 
-A store is synchronous and may take a while. Its work runs on a thread of its own, one piece after another, so that the
-host's loop is never blocked and two sessions of one folder never disturb each other.
+Its work runs on a thread of its own, one piece after another, so that the host's loop is never blocked and two sessions
+of one folder never disturb each other.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class FileTimes:
         self.is_certain = newest < at - clock_ns
 
     def is_unchanged_since(self, before: FileTimes | None) -> bool:
-        """Whether no file has changed since *before* was read; False where that is not certain."""
+        """True if no file has changed since *before* was read; False where that is not certain."""
         return before is not None and before.is_certain and before.entries == self.entries
 
 
@@ -281,7 +281,7 @@ class WorkspaceStore:
         self._remove()  # again: work that was not waited for may have made it anew
 
     def _rests(self) -> bool:
-        """Whether nobody needs the store now: then its files are closed, and the thread ends."""
+        """True if nobody needs the store now: then its files are closed, and the thread ends."""
         with self._thread_lock:
             if self.users or self.running or self._is_closed or not self._jobs.empty():
                 return False
@@ -336,7 +336,7 @@ class WorkspaceStores:
 
 
 def _removed(path: Path) -> bool:
-    """Whether *path* was there; it is not any more."""
+    """True if *path* was there; it is not any more."""
     try:
         path.unlink()
     except FileNotFoundError:

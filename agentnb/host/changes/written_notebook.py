@@ -26,13 +26,7 @@ _OLD_OUTPUTS = "It is open in a page, which still has the old outputs and metada
 
 
 class WrittenNotebook(NamedTuple):
-    """The open notebook whose file the agent wrote.
-
-    Attributes:
-        change: Of its file.
-        detail: What the change's row says of it.
-        notice: What the transcript says of it.
-    """
+    """The open notebook whose file the agent wrote."""
 
     change: FileChange
     detail: str
@@ -40,13 +34,7 @@ class WrittenNotebook(NamedTuple):
 
 
 class _NotebookCells(NamedTuple):
-    """The cells of a notebook's file before and after a change, where they are known.
-
-    Attributes:
-        before: Those before.
-        after: Those after.
-        hashes: The SHA-256 of the file before and after it, where only cells are other in it.
-    """
+    """The cells of a notebook's file before and after a change, where they are known."""
 
     before: tuple[FileCell, ...] | None
     after: tuple[FileCell, ...] | None
@@ -90,12 +78,12 @@ async def written_notebook(
 
 
 def was_only_autosaved(environment: Environment, path: str, since: int, until: int) -> bool:
-    """Whether JupyterLab alone wrote the file *path*: it asks the user where another program had written it."""
+    """True if JupyterLab alone wrote the file *path*: it asks the user where another program had written it."""
     return environment.was_autosaved(path, since, until) and _was_saved_since(environment, path)
 
 
 def _was_saved_since(environment: Environment, path: str) -> bool:
-    """Whether the user saved the file *path* when it had been written: then it is what the page shows."""
+    """True if the user saved the file *path* when it had been written: then it is what the page shows."""
     try:
         written = os.stat(path).st_mtime_ns // 1_000_000  # noqa: PTH116 - as text
     except OSError:

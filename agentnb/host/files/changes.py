@@ -1,7 +1,4 @@
-"""The changes of files by tool calls, by path, as the calls themselves report them, with lines added and removed.
-
-The view draws the same from the same state (``js/src/view/parts/changes.ts``); ``tests/cases/changes.json`` holds both.
-"""
+"""The changes of files by tool calls, by path, as the calls themselves report them, with lines added and removed."""
 
 from __future__ import annotations
 
@@ -34,8 +31,6 @@ _OPEN_END = "\\ No newline at end of file"
 
 
 class FileChange(NamedTuple):
-    """The change of one file."""
-
     path: str
     kind: Kind
     added: int | None
@@ -69,7 +64,6 @@ class _File:
         self.kind = "created" if self.made else "changed"
 
     def told(self, path: str) -> FileChange | None:
-        """The change; None where all is as it was."""
         if self.kind in {"deleted", "moved"} or not self.shown:
             gone = self.kind == "deleted" and self.made
             return None if gone else FileChange(path, self.kind, None, None, "")
@@ -91,10 +85,7 @@ class _File:
 
 
 def changes(parts: Iterable[ResponsePart], cwd: Path) -> tuple[FileChange, ...]:
-    """What the tool calls among *parts* changed, in the order in which the files came up.
-
-    Calls that were denied, failed, or have not ended changed nothing. A file that is in the end as it was is left out.
-    """
+    """Returns what the tool calls among *parts* changed, in the order in which the files came up."""
     files: dict[str, _File] = {}
     for call in _done(parts):
         details = call.details
@@ -129,7 +120,7 @@ def _done(parts: Iterable[ResponsePart]) -> Iterator[ToolCallState]:
 
 
 def _holds(whole: _Edit, some: _Edit) -> bool:
-    """Whether *some*, a part of a file as an agent shows it, is plainly in *whole*."""
+    """True if *some*, a part of a file as an agent shows it, is plainly in *whole*."""
     return bool(some.old or some.new) and (some.old or "") in (whole.old or "") and some.new in whole.new
 
 

@@ -1,9 +1,4 @@
-"""Changes of files that a client from elsewhere asks for: each is a tool call of a turn, decided like an agent's.
-
-A client gets a conversation of its own for each workspace that it changes files in, named after it. Its first change
-begins a turn, which ends when no other came for a while: so the changes are listed, can be undone, and stand in the
-log of decisions under the client's name, and none of them is taken for an agent's.
-"""
+"""Changes of files that a client from elsewhere asks for: each is a tool call of a turn, decided like an agent's."""
 
 from __future__ import annotations
 
@@ -45,7 +40,7 @@ class ClientFiles:
 
     @contextlib.asynccontextmanager
     async def change(self, client: str, workspace: Path) -> AsyncIterator[Authorize]:
-        """What is changed within the block belongs to a turn of *client* in *workspace*."""
+        """Returns what is changed within the block belongs to a turn of *client* in *workspace*."""
         conversation, turns = self._turns(client, workspace)
         try:
             await turns.enter()
@@ -83,7 +78,6 @@ class Authorize:
 
 
 def spec_of(client: str) -> AgentSpec:
-    """A client as an agent."""
     return client_spec(
         PREFIX,
         client,
@@ -94,5 +88,5 @@ def spec_of(client: str) -> AgentSpec:
 
 
 def read_only(title: str) -> SessionError:
-    """Why the conversation of the client *title* takes no prompts."""
+    """Returns why the conversation of the client *title* takes no prompts."""
     return SessionError(f"{title} only changes files here.", hint="Write to an agent in another tab.")

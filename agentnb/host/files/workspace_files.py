@@ -1,8 +1,4 @@
-"""The files of a workspace, for the user: listed, read in pieces and changed, never outside of it.
-
-What a path leads to is worked out, looked at, and opened without following a link on the way
-(`agentnb.open_without_links`), so what was decided about is what is read, or written: whole or not at all.
-"""
+"""The files of a workspace, for the user: listed, read in pieces and changed, never outside of it."""
 
 from __future__ import annotations
 
@@ -54,7 +50,7 @@ class Snippet(NamedTuple):
 
     @property
     def cut(self) -> bool:
-        """Whether there is more of the file than this."""
+        """True if there is more of the file than this."""
         return len(self.data) < self.size
 
     @property
@@ -97,10 +93,7 @@ def snippet(
 
 
 def for_page(found: Snippet, patterns: Patterns = SENSITIVE) -> Snippet:
-    """*found*, as far as it may be given to a page: nothing that may hold secrets, nothing of what is too large.
-
-    It is the file that was read that counts, not how it was called.
-    """
+    """*found*, as far as it may be given to a page: nothing that may hold secrets, nothing of what is too large."""
     pattern, read = secret_pattern(found.path, patterns), f"Read it in Python: session.files.read({found.path!r})."
     if pattern is not None:
         message = f"{found.path!r} may hold secrets: it matches {pattern}, and such files are not sent to a page."
@@ -115,7 +108,7 @@ def for_page(found: Snippet, patterns: Patterns = SENSITIVE) -> Snippet:
 def _held(
     workspace: WorkspaceBoundary, path: str, what: Literal["file", "folder"]
 ) -> Iterator[tuple[str, int, os.stat_result]]:
-    """What *path* leads to, open: its path in the workspace, a descriptor, its state."""
+    """Returns what *path* leads to, open: its path in the workspace, a descriptor, its state."""
     real = workspace.resolve(path)
     named = real.relative_to(workspace.root).as_posix()
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -160,8 +153,6 @@ def _unavailable(named: str, error: OSError, what: str) -> FileUnavailable:
 
 
 class WorkspacePath(NamedTuple):
-    """A path in a workspace."""
-
     root: Path
     path: Path
 
@@ -177,7 +168,7 @@ class FoundPath(NamedTuple):
 
 
 def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) -> WorkspacePath:
-    """Where *path* leads."""
+    """Returns where *path* leads."""
     if follow:
         real = workspace.resolve(path)
     else:
@@ -191,7 +182,7 @@ def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) ->
 
 
 def found_at(place: WorkspacePath) -> FoundPath | None:
-    """What is at *place*; None where nothing is."""
+    """Returns what is at *place*; None where nothing is."""
     try:
         if place.path == place.root:
             state = os.stat(place.root)  # noqa: PTH116
@@ -215,7 +206,7 @@ def found_at(place: WorkspacePath) -> FoundPath | None:
 
 
 def content_of(place: WorkspacePath) -> bytes | None:
-    """What the file at *place* holds; None where there is none."""
+    """Returns what the file at *place* holds; None where there is none."""
     found = found_at(place)
     if found is None:
         return None
@@ -275,7 +266,7 @@ def move(source: WorkspacePath, destination: WorkspacePath) -> None:
 
 
 def files_below(place: WorkspacePath) -> int:
-    """How many files the folder at *place* holds, in all its folders; counted up to :data:`MOST_COUNTED`."""
+    """Returns how many files the folder at *place* holds, in all its folders; counted up to :data:`MOST_COUNTED`."""
     count = 0
     for _, _, names in os.walk(place.path):
         count += len(names)

@@ -51,11 +51,7 @@ async def arrange(
 
 
 async def duplicate(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -> tuple[str, bool]:
-    """Copy a session, so that it can go on in two ways.
-
-    One that is open here, and whose agent can copy its session, is copied with the agent's memory, in a tab of its
-    own. Of any other the transcript is copied: its agent begins anew there. What its turns changed is not copied then.
-    """
+    """Copy a session, so that it can go on in two ways."""
     recorder, record = await asyncio.to_thread(_found, host, find)
     conversation = _open_here(host, record)
     if conversation is not None:
@@ -68,10 +64,7 @@ async def duplicate(host: Host, find: Callable[[SessionRecorder], SessionRecord]
 
 
 async def delete(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -> SessionRecord:
-    """Delete a session for good, on the host's thread. What the agent itself keeps of it stays.
-
-    A tab that was closed, and that can still be brought back for a few seconds, is closed for good.
-    """
+    """Delete a session for good, on the host's thread."""
     recorder, record = await asyncio.to_thread(_found, host, find)
     if await asyncio.to_thread(recorder.store.held, [record]):
         raise SessionError(ELSEWHERE.format(record.title), hint="Continue there, or close it there (`%agents close`).")

@@ -1,8 +1,4 @@
-"""The recorder: hands what the sessions do to the durable log, in batches, off the host's thread.
-
-At most one batch is being written. What comes meanwhile waits for the next one, and where too much waits, or a batch
-could not be written, whole states are written instead of what led to them: nothing piles up behind a slow disk.
-"""
+"""The recorder: hands what the sessions do to the durable log, in batches, off the host's thread."""
 
 from __future__ import annotations
 
@@ -60,13 +56,13 @@ class SessionRecorder:
 
     @property
     def note(self) -> str:
-        """What went wrong with the log last, as long as the kernel lives; empty where nothing did."""
+        """Returns what went wrong with the log last, as long as the kernel lives; empty where nothing did."""
         if self.trouble is None:
             return ""
         return f"{self.trouble} Since then the log has been written again." if self._mended else str(self.trouble)
 
     def here(self) -> Which:
-        """What tells the sessions begun here: the notebook, or the folder where no server says what runs."""
+        """Returns what tells the sessions begun here: the notebook, or the folder where no server says what runs."""
         return {"place": self.place} if self.place else {"cwd": str(Path.cwd())}
 
     def add(self, conversation: Conversation) -> None:
@@ -88,7 +84,7 @@ class SessionRecorder:
             self._write()
 
     def archive(self, uri: str) -> None:
-        """Lists leave this conversation out from the next batch on. No effect on one that is not kept."""
+        """Lists leave this conversation out from the next batch on."""
         if self._is_kept(uri):
             self._archived.add(uri)
             self._touch(uri)

@@ -1,8 +1,7 @@
 """Restoring: a session of an earlier kernel, read from the log, is opened again.
 
-The transcript, the queue and the title are as they were. A turn that was running when that kernel ended is over, and
-says so. The agent resumes or loads its own session at the next prompt, where it can; where it cannot, it is said that
-it has forgotten.
+The agent resumes or loads its own session at the next prompt, where it can; where it cannot, it is said that it has
+forgotten.
 """
 
 from __future__ import annotations
@@ -56,10 +55,7 @@ def recorder_of(host: Host) -> SessionRecorder:
 
 
 def read_back(recorder: SessionRecorder, tab_id: str) -> StoredSession:
-    """The session whose tab id begins so, from here on this kernel's; not on the host's thread.
-
-    One that another kernel has open, or whose workspace is gone, is not taken: it is only to be read.
-    """
+    """The session whose tab id begins so, from here on this kernel's; not on the host's thread."""
     record, store = named(recorder, tab_id), recorder.store
     if not Path(record.cwd).is_dir():
         return replace(store.load(record.uri), elsewhere=record.uri in store.held([record]))
@@ -73,7 +69,7 @@ def read_back(recorder: SessionRecorder, tab_id: str) -> StoredSession:
 
 
 def named(recorder: SessionRecorder, tab_id: str) -> SessionRecord:
-    """How the log lists the session whose tab id begins so."""
+    """Returns how the log lists the session whose tab id begins so."""
     return named_in(recorder.store, tab_id)
 
 
@@ -87,7 +83,7 @@ def named_in(store: LogStore, tab_id: str) -> SessionRecord:
 
 
 def kept(recorder: SessionRecorder, uri: str) -> SessionRecord:
-    """How the log lists the session of just this channel; for a page, which has its whole name from a list."""
+    """Returns how the log lists the session of just this channel; for a page, which has its whole name from a list."""
     record = next((each for each in recorder.store.named(uri.rpartition("/")[2]) if each.uri == uri), None)
     if record is None:
         message = "The session log does not have this conversation any more."
@@ -96,16 +92,13 @@ def kept(recorder: SessionRecorder, uri: str) -> SessionRecord:
 
 
 def spec_of(record: SessionRecord) -> AgentSpec:
-    """The agent that a session talked to; one that the catalogue does not know (any more) cannot be started.
-
-    Its transcript can be read all the same; a prompt then fails and says what is missing.
-    """
+    """The agent that a session talked to; one that the catalogue does not know (any more) cannot be started."""
     spec = next((spec for spec in known() if spec.name == record.agent), None)
     return spec or AgentSpec(name=record.agent, title=record.agent, command=(record.agent,))
 
 
 def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conversation:
-    """Open *stored* again; on the host's thread. A session that is open here already is returned as it is.
+    """Open *stored* again; on the host's thread.
 
     One that cannot go on, because its workspace is gone or another kernel has it open, is opened to be read: a prompt
     raises and says why, no agent starts, and the log stays as it is.
@@ -132,12 +125,12 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
 
 
 def had_kernel_tools(stored: StoredSession) -> bool:
-    """Whether its agent had the kernel tools when its kernel ended."""
+    """True if its agent had the kernel tools when its kernel ended."""
     return setting_value(stored.session.config, KERNEL) is not None
 
 
 def keep_open(conversation: Conversation) -> None:
-    """Do not close a tab that was just closed in the chat: it is wanted again. No effect on any other tab."""
+    """Do not close a tab that was just closed in the chat: it is wanted again."""
     if conversation.closing is not None:
         conversation.closing.cancel()
         conversation.closing = None
@@ -146,10 +139,7 @@ def keep_open(conversation: Conversation) -> None:
 
 
 def _open_again(session: SessionState, options: SessionOptions, review: CellReview) -> SessionState:
-    """The session with today's settings, and shown: closing its tab had archived it.
-
-    Its agent may do no more with the kernel than the user had let it: one that had no access begins with none.
-    """
+    """The session with today's settings, and shown: closing its tab had archived it."""
     shown = with_flag(session.status, SessionStatus.IS_ARCHIVED, on=False)
     access = setting_value(session.config, KERNEL) or options.kernel_access or "off"
     config = session_config(options.mode, has_kernel_tools=options.kernel_tools, access=access, review=review)
@@ -157,12 +147,12 @@ def _open_again(session: SessionState, options: SessionOptions, review: CellRevi
 
 
 def is_archived(session: SessionState) -> bool:
-    """Whether its tab was closed."""
+    """True if its tab was closed."""
     return bool(session.status & SessionStatus.IS_ARCHIVED)
 
 
 def _why_not(stored: StoredSession) -> SessionError | None:
-    """Why the session can only be read; None where it can go on."""
+    """Returns why the session can only be read; None where it can go on."""
     record = stored.record
     export = f"It can be read here, and `agentnb export {record.tab_id}` writes it down."
     if stored.elsewhere:

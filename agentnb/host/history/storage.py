@@ -39,14 +39,7 @@ _EVERY = 10**9
 
 
 class KeptStorage(Wire, frozen=True, kw_only=True):
-    """How much of one kind, agent or folder is kept.
-
-    Attributes:
-        what: Which of these it is; the kinds add up to everything.
-        name: The kind in words, the agent, or the workspace.
-        bytes: How much.
-        items: How many conversations, or files.
-    """
+    """How much of one kind, agent or folder is kept."""
 
     what: What
     name: str
@@ -55,7 +48,7 @@ class KeptStorage(Wire, frozen=True, kw_only=True):
 
 
 def measured(store: LogStore) -> list[KeptStorage]:
-    """How much is kept: by kind, then by agent and by folder, the largest first."""
+    """Returns how much is kept: by kind, then by agent and by folder, the largest first."""
     records = _records(store)
     log_files, changes = maintenance.files_of(store.path), changes_folder()
     index = [path for path in log_files if path.name.startswith(f"{store.path.stem}-search.db")]

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 
 class UsageWatch:
-    """Watches one session. An agent says tokens turn by turn, but money for the session so far: a turn has the rest.
-
-    Turns that the session had before are passed over: when they ended, and what they cost, is in the log already.
-    """
+    """Watches one session."""
 
     def __init__(self, session: SessionState, chat: ChatState) -> None:
         self._turns = len(chat.turns)
@@ -26,7 +23,7 @@ class UsageWatch:
         self._last: TurnUsage | None = None
 
     def news(self, uri: str, session: SessionState, chat: ChatState) -> list[TurnUsage]:
-        """What is new since it was asked last; some agents say what a turn cost a moment after it has ended."""
+        """Returns what is new since it was asked last; some agents say what a turn cost a moment after it has ended."""
         ended = [_tokens(uri, number, chat.turns[number]) for number in range(self._turns, len(chat.turns))]
         self._turns = len(chat.turns)
         if not ended and self._last is not None and chat.active_turn is None and _cost(session) != self._cost:

@@ -1,15 +1,7 @@
 """Makes a session's agent ask before it acts, while the permissions are Ask or Deny.
 
-Some agents act by themselves in the mode that they start with. Their descriptions say how they are made to ask
-(``[asks]``, :class:`agentnb.agent.asks.Asks`). It is set before the first prompt, after each start and resume of the
-agent, and when the agent leaves it by itself. A mode that the user chooses stays. Not checked: whether an agent that
-is set to ask does so.
-
-A tool call that runs without asking is marked: agentnb cannot stop it, since the agent is a process of its own. Marked
-is a call that edits, deletes, moves or executes, and that succeeded or still ran when its turn ended. Not marked: a
-call that failed, and one for which the agent asked at one of our services (a file, a terminal, the kernel) while it
-ran. Under Ask a command that only looks is not marked either: agents that ask may run those by themselves. Not
-checked: whether the agent says what it did.
+Not checked: whether an agent that is set to ask does so. A tool call that runs without asking is marked: agentnb cannot
+stop it, since the agent is a process of its own. Not checked: whether the agent says what it did.
 """
 
 from __future__ import annotations
@@ -68,7 +60,7 @@ class AskMode:
 
     @property
     def problem(self) -> str | None:
-        """Why the agent may act without asking; None if it asks, or nothing else is known."""
+        """Returns why the agent may act without asking; None if it asks, or nothing else is known."""
         if not self.is_wanted:
             return None
         title, asks = self._spec.title, self._spec.asks
@@ -173,7 +165,7 @@ class AskMode:
 
 
 def ran_unasked(turn: ActiveTurn, call: ToolCallState) -> bool:
-    """Whether *call* of the running *turn* acted although nobody was asked."""
+    """True if *call* of the running *turn* acted although nobody was asked."""
     if not isinstance(call, ToolCallRunningState | ToolCallCompletedState) or call.tool_call_id.startswith(OWN):
         return False
     details = call.details
@@ -186,7 +178,7 @@ def ran_unasked(turn: ActiveTurn, call: ToolCallState) -> bool:
 
 
 def _asked_at_a_service(turn: ActiveTurn, call_id: str) -> bool:
-    """Whether a card of our own was shown since the call began."""
+    """True if a card of our own was shown since the call began."""
     for part in reversed(turn.response_parts):
         if isinstance(part, ToolCallResponsePart):
             if part.tool_call.tool_call_id == call_id:

@@ -55,7 +55,7 @@ _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
 
 def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
-    """Whether *request* is shown on the agent's tool call *call*: it is about the same."""
+    """True if *request* is shown on the agent's tool call *call*: it is about the same."""
     asked = asked_request(call, call.display_name, request.path or "", kernel=request.kind in {"kernel", "cell"})
     if request.kind in {"kernel", "cell"}:
         return (request.call is not None and request.call == asked.call) or request.covered_by(asked)
@@ -72,10 +72,7 @@ def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
 def with_wider(
     options: tuple[ConfirmationOption, ...], offered: tuple[Offer, ...]
 ) -> tuple[tuple[ConfirmationOption, ...], dict[str, Offer]]:
-    """*options* and our wider answers behind them, and what each of ours means.
-
-    None of ours is added where the agent's own ids could be taken for them, or where none of its options says yes.
-    """
+    """*options* and our wider answers behind them, and what each of ours means."""
     if any(option.id.startswith(OURS) for option in options) or choose_option(options, allow=True) is None:
         return options, {}
     wider = {f"{OURS}{offer.scope}": offer for offer in offered}
@@ -87,10 +84,7 @@ def with_wider(
 
 
 def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Unsaved | None]) -> Verdict:
-    """*verdict*, and what to know before a file is written that has unsaved changes in an editor.
-
-    A change of cells is made in the editor itself, and overwrites nothing.
-    """
+    """*verdict*, and what to know before a file is written that has unsaved changes in an editor."""
     if request.tool in READING or request.kind == "cell":
         return verdict
     open_in = {path: held.editor for path in request.files if (held := unsaved(path)) is not None}
@@ -99,7 +93,7 @@ def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Un
 
 
 def risk_of(verdict: Verdict, found: SimilarRule | None) -> ToolCallRisk:
-    """What the card says of the danger."""
+    """Returns what the card says of the danger."""
     return ToolCallRisk(
         severity=verdict.severity,
         reason=verdict.risk or verdict.reason,
@@ -157,7 +151,7 @@ def moved(turn_id: str, call_id: str, card: ToolCallState, request: PolicyReques
 
 
 def preview(turn_id: str, call: ToolCallState, request: PolicyRequest) -> XToolCallDetailsChanged | None:
-    """What puts the change onto the agent's own tool call, where it does not show it; for code, that it is that."""
+    """Returns what puts the change onto the agent's own tool call, where it does not show it."""
     if request.kind == "kernel":
         return show_details(turn_id, call.tool_call_id, ToolCallDetails(kind="kernel"))
     content = (call.details.content if call.details is not None else None) or ()
@@ -231,7 +225,7 @@ def ended(turn_id: str, call_id: str, failure: str | None) -> ChatToolCallComple
 
 
 def failed(turn_id: str, call: ToolCallState, failure: str) -> Iterator[Action]:
-    """What fails *call*, a tool call of the agent's that is being written or runs."""
+    """Returns what fails *call*, a tool call of the agent's that is being written or runs."""
     if isinstance(call, ToolCallStreamingState):
         yield ChatToolCallReady(
             turn_id=turn_id,

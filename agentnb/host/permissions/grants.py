@@ -1,7 +1,4 @@
-"""Open questions about what an agent wants to do, the answers, and how long an answer holds.
-
-An answer holds once for a tool call, for the turn, or for the session.
-"""
+"""Open questions about what an agent wants to do, the answers, and how long an answer holds."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class ChosenOption:
 
     @property
     def approved(self) -> bool:
-        """Whether it means yes."""
+        """True if it means yes."""
         return self.option.kind == "approve"
 
 
@@ -65,10 +62,7 @@ class SessionGrants:
 
     @property
     def in_force(self) -> tuple[InForce, ...]:
-        """What was answered for the session and for the turn, in the order in which it counts.
-
-        What was answered for always holds as long as the user keeps that rule, and trusts the folder.
-        """
+        """Returns what was answered for the session and for the turn, in the order in which it counts."""
         held = [(scope, rule) for scope, rule in self._wider if scope != "always" or self._keeps(rule)]
         session = (InForce(rule, "session") for scope, rule in held if scope != "turn")
         return (*session, *(InForce(rule, "turn") for scope, rule in held if scope == "turn"))
@@ -90,7 +84,7 @@ class SessionGrants:
         self._kernel_calls[call_id] = request
 
     def cover_kernel_call(self, call_id: str, asked: PolicyRequest) -> bool:
-        """Whether the agent's request *asked* about *call_id* was answered at our kernel tool; it is used up."""
+        """True if the agent's request *asked* about *call_id* was answered at our kernel tool; it is used up."""
         allowed = self._kernel_calls.get(call_id)
         if allowed is None or not allowed.covered_by(asked):
             return False
@@ -98,11 +92,7 @@ class SessionGrants:
         return True
 
     def cover(self, request: PolicyRequest, verdict: Verdict) -> bool:
-        """Whether an answer was given for this very thing; it is used up.
-
-        An automatic approval covers *request* only where the policy allows that one, too; and nobody's answer
-        covers what is worse than what they saw.
-        """
+        """True if an answer was given for this very thing; it is used up."""
         for call_id, (question, by_user) in self._calls.items():
             if not request.covered_by(question.request):
                 continue
@@ -135,12 +125,8 @@ class CallbackAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class PermissionCallback(Protocol):
     """A function of the user's that answers permission requests (``agentnb.start(permissions=function)``).
 
-    It never raises.
-
-    The policy comes first: what a rule allows or denies is not asked. A callback answers what the session's mode would
-    ask the user. Its *no* always counts. Its *yes* counts as ``permissions="allow"`` does: it lowers no floor (critical
-    commands, sensitive files, what is outside the workspace, what cannot be read) and overrides no rule that asks. Such
-    a request is still put to the user; where no front end is attached it is denied.
+    Its *yes* counts as ``permissions="allow"`` does: it lowers no floor (critical commands, sensitive files, what is
+    outside the workspace, what cannot be read) and overrides no rule that asks.
     """
 
     async def answer(self, channels: SessionChannels, call_id: str) -> CallbackAnswer:
@@ -149,7 +135,7 @@ class PermissionCallback(Protocol):
 
 
 def needs_user(verdict: Verdict) -> str | None:
-    """Why a callback's *yes* is not enough; None where it is."""
+    """Returns why a callback's *yes* is not enough; None where it is."""
     if verdict.floor is not None:
         return verdict.floor
     return "rule" if verdict.rule is not None else None

@@ -1,9 +1,4 @@
-"""The kernel tool that an agent's tool call is a call of, and its arguments, however the agent shows them.
-
-Agents name and show calls of MCP tools in their own ways: ``kernel_run_code`` with ``rawInput`` (opencode),
-``mcp__kernel__run_code`` (Claude), ``run_code (kernel MCP Server)`` with the arguments as JSON in the content or the
-title (Gemini), or wrapped with the server's name (Codex). An approval counts for exactly these arguments.
-"""
+"""The kernel tool that an agent's tool call is a call of, and its arguments, however the agent shows them."""
 
 from __future__ import annotations
 
@@ -37,11 +32,7 @@ class KernelCall(NamedTuple):
 
 
 def kernel_call(call: ToolCallState, title: str = "") -> KernelCall | None:
-    """The kernel tool that *call* calls and its arguments; None where it shows none, or more than one.
-
-    A call is one of ``run_code`` by its arguments alone, whatever the agent calls it; one of another tool by its
-    name, too.
-    """
+    """The kernel tool that *call* calls and its arguments; None where it shows none, or more than one."""
     details = call.details
     raw = details.raw_input if details is not None else None
     said = " ".join(text[:_LONGEST_NAME] for text in (call.tool_call_id, call.tool_name, call.display_name, title))

@@ -45,10 +45,7 @@ class Ended(NamedTuple):
 
 
 def look(folder: str, named: Iterable[str], is_own: Callable[[str], bool] = lambda _: False) -> FolderState:
-    """What the files of *folder*, and those at the absolute paths *named*, look like now.
-
-    Environments, caches and repositories' own data are left out, unless a file in them is named.
-    """
+    """Returns what the files of *folder*, and those at the absolute paths *named*, look like now."""
     seen: Seen = {}
     budget = [MOST_BYTES]
     is_whole, until = True, time.monotonic() + LOOK_SECONDS
@@ -67,7 +64,7 @@ def look(folder: str, named: Iterable[str], is_own: Callable[[str], bool] = lamb
 
 
 def named_files(rehearsal: Rehearsal, folder: str) -> dict[str, str]:
-    """What the preview says of files, by absolute path: ``"created"``, ``"changed"`` or ``"deleted"``."""
+    """Returns what the preview says of files, by absolute path: ``"created"``, ``"changed"`` or ``"deleted"``."""
     return {
         os.path.normpath(os.path.join(folder, each.path)): each.status  # noqa: PTH118 - as text
         for each in rehearsal.files
@@ -78,7 +75,7 @@ def named_files(rehearsal: Rehearsal, folder: str) -> dict[str, str]:
 def differences(
     rehearsal: Rehearsal, folder: str, before: FolderState, after: FolderState, ended: Ended
 ) -> tuple[str, ...]:
-    """What came out otherwise than *rehearsal* showed, a sentence each."""
+    """Returns what came out otherwise than *rehearsal* showed, a sentence each."""
     return (
         *_ended(rehearsal, ended),
         *_files_differ(rehearsal, folder, before, after),

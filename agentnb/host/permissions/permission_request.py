@@ -40,7 +40,7 @@ _FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir_path
 def asked_request(
     call: ToolCallState, title: str, cwd: str, *, kernel: bool = False, before: ToolCallState | None = None
 ) -> PolicyRequest:
-    """What the agent asks for with *call*."""
+    """Returns what the agent asks for with *call*."""
     if kernel and (called := kernel_call(call, title)) is not None:
         return _kernel_request(called, title)
     details = call.details or ToolCallDetails()
@@ -85,7 +85,7 @@ def joined_request(request: PolicyRequest, others: Sequence[PolicyRequest]) -> P
 
 
 def _has_input(*calls: ToolCallState | None) -> bool:
-    """Whether the agent says with what it calls its tool, were it ``{}`` for a tool that takes nothing."""
+    """True if the agent says with what it calls its tool, were it ``{}`` for a tool that takes nothing."""
     return any(call is not None and call.details is not None and call.details.raw_input is not None for call in calls)
 
 
@@ -106,7 +106,7 @@ def _input_of(call: ToolCallState | None) -> dict[Any, Any]:
 
 
 def _kernel_request(called: KernelCall, title: str) -> PolicyRequest:
-    """A call of a kernel tool. The code of a cell that is run is not shown, so no approval covers it."""
+    """A call of a kernel tool."""
     return PolicyRequest(
         kind="permission",
         title=title,

@@ -1,9 +1,4 @@
-"""Questions that wait for an answer: the agent's permission requests, and those that our own services ask.
-
-The agent waits, the kernel does not. Each open question is a tool call in ``pending-confirmation``; the first valid
-answer wins, and a cancelled turn answers all of them with ACP's ``cancelled``. What need not be asked the policy
-decides (:mod:`agentnb.policy.engine`); every decision is logged.
-"""
+"""Questions that wait for an answer: the agent's permission requests, and those that our own services ask."""
 
 from __future__ import annotations
 
@@ -59,11 +54,11 @@ class Limit(Protocol):
     """What a conversation may do that nobody looks at."""
 
     def opens(self, path: str, tool: str) -> bool:
-        """Whether *path*, outside the workspace, may be opened for *tool*."""
+        """True if *path*, outside the workspace, may be opened for *tool*."""
         ...
 
     def verdict(self, request: PolicyRequest, verdict: Verdict) -> Verdict:
-        """What the policy's *verdict* becomes: allowed or denied."""
+        """Returns what the policy's *verdict* becomes: allowed or denied."""
         ...
 
 
@@ -101,7 +96,7 @@ class Permissions:
 
     @property
     def grants(self) -> tuple[InForce, ...]:
-        """What was answered for the session and for the turn, in the order in which it counts."""
+        """Returns what was answered for the session and for the turn, in the order in which it counts."""
         return self._grants.in_force
 
     def revoke(self, text: str) -> None:
@@ -190,7 +185,7 @@ class Permissions:
         self._record(request, verdict, outcome="deny", by="workspace")
 
     def opens(self, path: str, tool: str) -> bool:
-        """Whether a rule of the user's allows *path*, which is outside the workspace."""
+        """True if a rule of the user's allows *path*, which is outside the workspace."""
         if self.limit is not None:
             return self.limit.opens(path, tool)
         return opens(path, tool, self._policy.situation(self.grants))
@@ -259,7 +254,7 @@ class Permissions:
         self._record(question.request, question.verdict, outcome="deny", by="end")
 
     def _asked(self, call: ToolCallState, title: str, before: ToolCallState | None) -> PolicyRequest:
-        """What the agent asks for with *call*; if it does not say, what its unfinished tool calls are about."""
+        """Returns what the agent asks for with *call*; if it does not say, what its unfinished tool calls are about."""
         request = asked_request(call, title, self._cwd, kernel=self._has_kernel_tools(), before=before)
         turn = self._channels.chat.state.active_turn
         if not request.vague or turn is None:
@@ -268,7 +263,7 @@ class Permissions:
         return joined_request(request, [asked_request(each, each.display_name, self._cwd) for each in begun])
 
     async def _proposed_cell(self, request: PolicyRequest) -> ToolCallCell | None:
-        """What the kernel tool that the agent asks to call would do to a cell of the open notebook."""
+        """Returns what the kernel tool that the agent asks to call would do to a cell of the open notebook."""
         runner = self._environment.code_runner()
         if request.call is None or request.tool != "cell" or runner is None:
             return None
@@ -440,7 +435,7 @@ class Permissions:
 
 
 def _by(verdict: Verdict) -> str:
-    """Who decided what nobody was asked about."""
+    """Returns who decided what nobody was asked about."""
     if verdict.decided_by in {"nobody", "mode", "reading", "bypass", "review", "headless"}:
         return verdict.decided_by
     return "rule" if verdict.rule is not None else "mode"

@@ -1,8 +1,7 @@
 """Previews of permission requests: what the code or command would do, and whether it then did that.
 
-A preview runs in a closed-in copy; the tool call's details show it. When the user allows
-what was previewed, the workspace's files are looked at just before and afterwards, and the turn says what came out
-otherwise.
+When the user allows what was previewed, the workspace's files are looked at just before and afterwards, and the turn
+says what came out otherwise.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ class _Allowed:
     terminal_id: str | None = None
 
     def runs_in(self, terminal: TerminalView) -> bool:
-        """Whether *terminal*, which has just begun, runs it."""
+        """True if *terminal*, which has just begun, runs it."""
         is_new = self.request.kind == "terminal" and self.terminal_id is None
         return is_new and terminal.command == self.request.line
 
@@ -317,7 +316,7 @@ class Rehearsals:
 
     @property
     def is_comparing(self) -> bool:
-        """Whether a comparison is not done yet."""
+        """True if a comparison is not done yet."""
         return bool(self._comparing)
 
     def forget(self) -> None:
@@ -364,7 +363,7 @@ class Rehearsals:
 
 
 def subject_of(request: PolicyRequest, edited: str | None = None) -> PreviewSubject | None:
-    """What of *request* can be previewed; None for what runs neither code nor a command."""
+    """Returns what of *request* can be previewed; None for what runs neither code nor a command."""
     if request.tool == "kernel":
         return None if request.command is None else PreviewSubject("code", request.command)
     if request.tool == "cell":
@@ -412,7 +411,7 @@ def _printable(path: str) -> str:
 
 
 def _resident_bytes() -> int:
-    """How much memory this process takes; 0 where the system does not say."""
+    """Returns how much memory this process takes; 0 where the system does not say."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of the user's
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -52,7 +52,7 @@ class HostPolicy:
 
     @property
     def headless(self) -> Literal["allow", "deny"] | None:
-        """What the environment says of questions that nobody can answer."""
+        """Returns what the environment says of questions that nobody can answer."""
         match self.environment.get(HEADLESS, "").strip().lower():
             case "allow":
                 return "allow"
@@ -63,8 +63,6 @@ class HostPolicy:
 
 
 class SessionPolicy:
-    """The policy in one session."""
-
     def __init__(self, host_policy: HostPolicy, channels: SessionChannels, configuration: Configuration) -> None:
         self.files = host_policy.files
         self._host = host_policy
@@ -72,7 +70,7 @@ class SessionPolicy:
         self._configuration = configuration
 
     def situation(self, grants: tuple[InForce, ...] = (), *, attached: bool = True) -> Situation:
-        """What holds now."""
+        """Returns what holds now."""
         cwd = self._configuration.cwd
         return Situation(
             agent=self._channels.agent,
@@ -88,7 +86,7 @@ class SessionPolicy:
         )
 
     def keeps(self, rule: AccessRule) -> bool:
-        """Whether the user's file still has *rule*, and the folder is trusted."""
+        """True if the user's file still has *rule*, and the folder is trusted."""
         is_there = any(each.rule == rule for each in self.files.user.rules)
         return is_there and self.files.trusts(self._configuration.cwd)
 
@@ -98,7 +96,7 @@ class SessionPolicy:
         return offers(found, None if self.files.trusts(cwd) else cwd)
 
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know about the policy files."""
+        """Returns what the user should know about the policy files."""
         user, project = self.files.user, self.files.project(self._configuration.cwd)
         found = [user.problem, project.problem, *user.warnings, *project.warnings, self._host.audit.problem]
         said = self._host.environment.get(HEADLESS)
@@ -167,5 +165,5 @@ class SessionPolicy:
 
 
 def _what(request: PolicyRequest) -> str:
-    """What *request* is about, in one line."""
+    """Returns what *request* is about, in one line."""
     return request.line or ", ".join(request.files) or request.title

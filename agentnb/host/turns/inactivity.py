@@ -39,7 +39,7 @@ class Inactivity:
         self._timer = self._loop.later(self.seconds, self._look, self.seconds)
 
     def record_activity(self) -> None:
-        """The agent was active. This is called for every piece of text, so it does next to nothing."""
+        """The agent was active."""
         if self._timer is not None:
             self.since = monotonic()
             if self._shown:

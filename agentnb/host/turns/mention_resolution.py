@@ -1,7 +1,7 @@
 """Resolves the mentions of prompts from the chat beside the queue, so that the prompts keep their order.
 
-A message with a mention waits in the queue, where it can be taken back as any other, until the user's objects have
-been looked at on another thread. What could not be attached is said in its turn.
+A message with a mention waits in the queue, where it can be taken back as any other, until the user's objects have been
+looked at on another thread.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class MentionResolution:
         self._notes: dict[str, str] = {}
 
     def wanted(self, message: Message) -> bool:
-        """Whether *message* may mention something."""
+        """True if *message* may mention something."""
         return "@" in message.text and self._environment.shell is not None
 
     def going(self, message_id: str) -> bool:
-        """Whether what *message_id* mentions is still being looked at."""
+        """True if what *message_id* mentions is still being looked at."""
         return message_id in self._going
 
     def begin(self, message_id: str) -> None:
@@ -113,7 +113,7 @@ class MentionResolution:
 
 
 def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Found, str | None]:
-    """What *text* mentions, or why that cannot be said: the user's objects may do anything when looked at."""
+    """Returns what *text* mentions, or why that cannot be said: the user's objects may do anything when looked at."""
     try:
         return tuple(encodable(each) for each in shell.mentions.attach(text, cwd)), None
     except BaseException as error:  # noqa: BLE001 - a look must not end the kernel either
@@ -121,18 +121,7 @@ def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Found, str | None]:
 
 
 class MentionPreview(Wire, frozen=True, kw_only=True):
-    """One attachment that a draft's mention would give.
-
-    Attributes:
-        label: What names it.
-        kind: `image`, `document`, `symbol` or `directory`.
-        left_out: What is cut or left out, a sentence each.
-        is_taken: Whether the agent takes it, as far as that is known.
-        tokens: About how many tokens it has; absent for a file, which the agent reads itself.
-        text: Its text, where it is told with its content.
-        data: A picture in base64, where it is told with its content.
-        content_type: The picture's media type.
-    """
+    """One attachment that a draft's mention would give."""
 
     label: str
     kind: str

@@ -18,10 +18,10 @@ _FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens")
 
 
 def turn_tokens(said: UsageInfo, before: UsageInfo | None, counts: Counts | None) -> UsageInfo:
-    """What one turn used.
+    """Returns what one turn used.
 
     Where the catalogue does not say how an agent counts, it counts as ACP words it, for the session, until a number
-    falls: a total never does. A total that falls is counted anew: the agent has begun another session.
+    falls: a total never does.
     """
     if counts == "turn":
         return said

@@ -1,8 +1,4 @@
-"""Turns: one at a time within a session, later prompts queue, and a cancelled turn is over at once.
-
-A turn is over in the *state* as soon as the user cancels it; the *agent* may need a moment to notice. The next prompt
-is sent only after the agent has answered the last one, and an agent that does not answer in time is stopped.
-"""
+"""Turns: one at a time within a session, later prompts queue, and a cancelled turn is over at once."""
 
 from __future__ import annotations
 
@@ -86,7 +82,7 @@ class Turns:
 
     @property
     def settled(self) -> bool:
-        """Whether the agent has answered every prompt that it was sent."""
+        """True if the agent has answered every prompt that it was sent."""
         return self._answer is None or self._answer.done()
 
     def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> None:
@@ -104,7 +100,7 @@ class Turns:
             self.pump()  # what a restored session has waiting runs first
 
     async def begin_unprompted(self, turn_id: str, message: Message) -> None:
-        """Begin a turn that no prompt started: a program in a terminal calls tools. It is to be :meth:`complete`."""
+        """Begin a turn that no prompt started: a program in a terminal calls tools."""
         self._announce(turn_id, message)
         await self.changes.begin(turn_id)
 

@@ -20,7 +20,7 @@ _PARTLY = "Before, the object was changed in place, too: undo binds it again as 
 
 
 class Binding:
-    """The object that a name was bound to. It is held until :meth:`let_go`, and followed by a weak reference."""
+    """The object that a name was bound to."""
 
     def __init__(self, name: str, value: Any) -> None:
         self.summary: ValueSummary = summarize_value(value, name)
@@ -145,7 +145,7 @@ class NameChange:
 
     @property
     def refusal(self) -> str | None:
-        """Why it cannot be undone, or redone."""
+        """Returns why it cannot be undone, or redone."""
         if not self.rebound:
             return _IN_PLACE
         if self.kept:
@@ -189,12 +189,11 @@ class NameChange:
 
     @property
     def reason(self) -> str | None:
-        """Why it cannot be undone or redone, or is undone only in part."""
+        """Returns why it cannot be undone or redone, or is undone only in part."""
         return self.refusal or (_PARTLY if self.in_place else None)
 
 
 def variable_id(name: str) -> str:
-    """The id of the change of the variable *name*."""
     return f"variable:{name}"
 
 

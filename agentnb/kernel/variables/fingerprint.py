@@ -1,14 +1,4 @@
-"""Fingerprints of the user's objects: they show whether an object was changed in place.
-
-Two fingerprints of one object differ where its contents differ, as far as they were read. Reading is cheap and bounded,
-and runs none of the user's code: only lists, dicts, sets and the like, arrays, data frames, PyTorch's tensors, modules
-and optimizers, and the attributes of objects whose class is the notebook's own (or one of :data:`ATTRIBUTES_OF`) are
-read, with the methods of the base classes.
-
-Not seen: changes of other objects; in a large object those of the elements between the ones that are read
-(:data:`MOST_ELEMENTS`, :data:`MOST_BYTES`); what is nested deeper than :data:`DEEPEST`; and of a tensor on another
-device, or that is sparse, those that PyTorch does not count (through ``.data``).
-"""
+"""Fingerprints of the user's objects: they show whether an object was changed in place."""
 
 from __future__ import annotations
 
@@ -241,7 +231,7 @@ class _Reading:
 
 
 def _step(length: int, most: int) -> int:
-    """How far apart at most *most* of so many elements are."""
+    """Returns how far apart at most *most* of so many elements are."""
     return max(1, -(-length // max(1, most)))
 
 

@@ -15,10 +15,7 @@ _HINT = 'For example `df`, `df.columns`, `runs[0]["loss"]` or `x[:5]`; `run_code
 
 
 def follow(path: str, variables: Mapping[str, Any]) -> Any:
-    """The object that *path* leads to.
-
-    Properties and ``__getitem__`` are the object's own code, and run; calls, operators and private names are refused.
-    """
+    """The object that *path* leads to."""
     value, _ = _followed(_parsed(path), path, variables)
     return value
 

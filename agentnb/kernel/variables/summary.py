@@ -1,10 +1,7 @@
 """The value of a variable as a line of text, short values whole, others by type and size; and its memory.
 
-:func:`summarize_value` gives one line on an object, for lists of changed variables, :func:`difference` what two such
-lines differ in, and :func:`estimated_size` about how much memory the object holds.
-
 None of the user's code runs for it: only objects of exactly the built-in types are written out, of anything else the
-class and the shape are told. It is bounded in time and size, and credentials are masked.
+class and the shape are told.
 """
 
 from __future__ import annotations
@@ -214,10 +211,7 @@ def _columns(what: str, names: list[str]) -> str:
 
 
 def estimated_size(value: Any) -> int:
-    """About how many bytes would be freed if *value* and all that only it refers to were gone.
-
-    Objects that others refer to as well are counted, too. Modules, classes and functions are not.
-    """
+    """About how many bytes would be freed if *value* and all that only it refers to were gone."""
     seen: set[int] = set()
     left: list[tuple[Any, float]] = [(value, 1.0)]
     total = 0.0

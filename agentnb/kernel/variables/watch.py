@@ -1,10 +1,6 @@
 """Watches the user's variables while an agent's code runs: the names it adds, rebinds, deletes or changes in place.
 
-Everything here runs on the main thread, where the code runs. The names are compared by identity before and after each
-step of the code; while the code awaits, the user's own cells may run, and what they change is theirs. Objects that stay
-bound are compared by fingerprints (:mod:`agentnb.kernel.variables.fingerprint`).
-
-Private names (``_x``), IPython's own, and names that are bound to modules are left out, as in the tool ``variables``.
+Everything here runs on the main thread, where the code runs.
 """
 
 from __future__ import annotations
@@ -119,7 +115,6 @@ class VariableWatch:
         self._is_stale = True
 
     def user_cell_ended(self) -> None:
-        """A cell of the user's has ended."""
         self._foreign_cells = max(0, self._foreign_cells - 1)
 
     def _compare_contents(self) -> None:

@@ -43,14 +43,7 @@ _T = TypeVar("_T")
 
 
 class AcpAgent(Generic[_S]):
-    """An agent as ACP sees it.
-
-    Attributes:
-        name: Its name.
-        title: Its name for people.
-        session_class: The class of its sessions.
-        commands: Its slash commands.
-    """
+    """An agent as ACP sees it."""
 
     name: str
     title: str
@@ -200,7 +193,6 @@ class AcpAgent(Generic[_S]):
         return fields(stop_reason=reply.stop_reason, usage=reply.usage)
 
     async def cancel(self, params: SessionParams) -> None:
-        """ACP `session/cancel`."""
         session = self._sessions.get(params.session_id)
         if session:
             session.cancel()

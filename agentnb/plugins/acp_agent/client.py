@@ -39,12 +39,7 @@ class ClientOutput(Protocol):
 
 
 class AcpClient:
-    """Answers, tells and asks the client.
-
-    Each message of the client is served by a task of its own, and tasks start in the order of the messages. Every
-    method that asks raises `RpcError` where the client refuses, `msgspec.ValidationError` where its answer is none, and
-    `ConnectionError` where it is gone.
-    """
+    """Answers, tells and asks the client."""
 
     def __init__(self, name: str, writer: ClientOutput) -> None:
         self.name = name
@@ -97,7 +92,6 @@ class AcpClient:
         self._writer.write(data)
 
     async def update(self, session_id: str, update: dict[str, Any]) -> None:
-        """ACP `session/update`."""
         await self.tell("session/update", {"sessionId": session_id, "update": update})
 
     async def request_permission(
@@ -109,7 +103,6 @@ class AcpClient:
         return outcome.option_id if isinstance(outcome, _Selected) else None
 
     async def create_elicitation(self, session_id: str, message: str, form: dict[str, Any]) -> FilledForm:
-        """ACP `elicitation/create`, with a form."""
         params = fields(session_id=session_id, message=message, mode="form", requested_schema=form)
         return read(FilledForm, await self.ask("elicitation/create", params))
 
@@ -130,11 +123,9 @@ class AcpClient:
         return _text(await self.ask("terminal/create", params), "terminalId")
 
     async def wait_for_terminal_exit(self, session_id: str, terminal_id: str) -> TerminalExit:
-        """ACP `terminal/wait_for_exit`."""
         return read(TerminalExit, await self.terminal("wait_for_exit", session_id, terminal_id))
 
     async def terminal_output(self, session_id: str, terminal_id: str) -> str:
-        """ACP `terminal/output`."""
         return _text(await self.terminal("output", session_id, terminal_id), "output")
 
     async def terminal(self, verb: str, session_id: str, terminal_id: str) -> Any:

@@ -75,10 +75,7 @@ async def run_command(
     kept: Callable[[str], str] = lambda output: output,
     raw_output: Callable[[TerminalExit, str], object] = lambda _ended, _output: None,
 ) -> tuple[str, str]:
-    """Run a shell command in a terminal of the client; returns how it ended, in words, and its output.
-
-    *kept* makes the text that stands for the terminal when the session is loaded again.
-    """
+    """Run a shell command in a terminal of the client; returns how it ended, in words, and its output."""
     client, session_id = reply.client, reply.session.session_id
     call = await reply.start_tool(f"`{line}`", "execute", raw_input={"command": line})
     program, *args = ["cmd", "/d", "/c", line] if sys.platform == "win32" else ["/bin/sh", "-c", line]

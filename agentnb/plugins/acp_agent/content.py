@@ -92,7 +92,6 @@ _KINDS: dict[str, type[ContentBlock]] = {
 
 
 def read_blocks(prompt: Sequence[object]) -> list[ContentBlock]:
-    """Read the blocks of a prompt."""
     blocks = []
     for number, value in enumerate(prompt):
         try:

@@ -1,8 +1,4 @@
-"""A client of one MCP server: reached, asked a few things, left.
-
-On stdio it is started, and spoken to in newline-delimited JSON-RPC 2.0; over ACP it is the client's own, and spoken to
-on the client's wire. One request at a time.
-"""
+"""A client of one MCP server: reached, asked a few things, left."""
 
 from __future__ import annotations
 
@@ -37,7 +33,7 @@ class McpTrouble(Exception):
 
 
 class McpClient:
-    """One server that is reached. Made by :func:`reached`."""
+    """One server that is reached."""
 
     def __init__(self, ask: Callable[[str, Any], Awaitable[Any]], tell: Callable[[str], Any]) -> None:
         self.about: dict[str, Any] = {}

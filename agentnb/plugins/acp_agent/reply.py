@@ -41,7 +41,6 @@ class AcpReply(msgspec.Struct, kw_only=True):
     _leftovers: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
 
     async def send_text(self, text: str, kind: ChunkKind = "agent_message_chunk") -> None:
-        """Send one chunk of text as it is."""
         self.exchange.add_text(kind, text)
         await self.tell(text_chunk(text, kind))
 

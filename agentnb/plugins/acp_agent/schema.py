@@ -1,7 +1,7 @@
 """The base of the ACP objects that an agent reads and sends.
 
 Their fields stand in the order of the official SDK's schema, so that a conversation is the same bytes as when eliza was
-built on it. What is None is left out, and fields that nobody declares are passed over.
+built on it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ class Acp(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Lenient(Acp):
-    """An object whose optional fields count as not sent where they are wrong.
-
-    ACP's schema says so of them (``x-deserialize-default-on-error``).
-    """
+    """An object whose optional fields count as not sent where they are wrong."""
 
 
 class SessionParams(Acp):
@@ -39,7 +36,6 @@ def always(value: T) -> T:
 
 
 def meta_field() -> dict[str, Any] | None:
-    """The field `_meta`."""
     optional: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
     return optional
 

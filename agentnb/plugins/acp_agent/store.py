@@ -1,7 +1,6 @@
 """Keeps sessions in the process, or as one JSON file each in a folder that processes can share.
 
-Session ids are `sess-1`, `sess-2` … In the process they are counted, so that a run is like the one before. In a folder
-the next free number is taken by creating the file exclusively: ids stay unique however many processes share the folder.
+Session ids are `sess-1`, `sess-2` … In the process they are counted, so that a run is like the one before.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ class SessionStore:
         self._records[record["session_id"]] = record
 
     def load(self, session_id: str) -> SessionRecord | None:
-        """Returns the record of a session."""
         return self._records.get(session_id)
 
     def records(self) -> list[SessionRecord]:

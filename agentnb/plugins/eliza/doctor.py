@@ -1,8 +1,4 @@
-"""The listener: keywords with ranks, patterns to take a sentence apart, answers to put it together again.
-
-A script (`script.toml`) holds all the words; this module holds none. One `Doctor` listens to one session. It is
-deterministic: each pattern gives its answers in turn, and what was remembered comes back in the order it was said.
-"""
+"""The listener: keywords with ranks, patterns to take a sentence apart, answers to put it together again."""
 
 from __future__ import annotations
 
@@ -61,7 +57,6 @@ class DoctorScript(msgspec.Struct, frozen=True, dict=True):
     otherwise: DoctorRule
 
     def find(self, word: str) -> Keyword | None:
-        """The keyword that `word` is, or None."""
         return self._index.get(word.lower())
 
     @cached_property

@@ -1,7 +1,4 @@
-"""A research without a model: eliza looks for the words of the question in the package's source.
-
-A client that asks for one gives the session the MCP server ``research`` (see ``docs/how-to/components/research.md``).
-"""
+"""A research without a model: eliza looks for the words of the question in the package's source."""
 
 from __future__ import annotations
 

@@ -41,7 +41,6 @@ WORKSPACE = "/recorded/workspace"
 
 
 def of_cassette(path: Path) -> Document:
-    """The document of a cassette."""
     cassette = file.read(path)
     entries = tuple(entry for section in cassette.sections if section.session for entry in _of_section(section))
     return Document(title=path.name.removesuffix(".jsonl").removesuffix(".cassette"), entries=entries)

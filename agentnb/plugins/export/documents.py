@@ -43,7 +43,7 @@ def forms() -> list[str]:
 
 
 def _without_credentials(document: Document) -> Document:
-    """An export is made to be passed on. Pictures are left as they are."""
+    """An export is made to be passed on."""
     hidden = Credentials(os.environ).hidden
     entries = tuple(msgspec.structs.replace(entry, source=hidden(entry.source)) for entry in document.entries)
     notebook = None if document.notebook is None else _texts_hidden(document.notebook, hidden)

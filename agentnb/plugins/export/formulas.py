@@ -1,8 +1,7 @@
-r"""LaTeX to MathML for a page that can do nothing.
+"""LaTeX to MathML for a page that can do nothing.
 
-latex2mathml, where it is installed (``pip install "jupyter-agentnb[export]"``), reads the formula. It is made for
-authors, not for text of strangers, so that nothing it makes is taken as it is: its tree is gone through, and each
-element and attribute is written here if it is on a list of those of MathML Core. What is not understood is not drawn.
+It is made for authors, not for text of strangers, so that nothing it makes is taken as it is: its tree is gone through,
+and each element and attribute is written here if it is on a list of those of MathML Core.
 """
 
 from __future__ import annotations

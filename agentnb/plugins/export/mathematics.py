@@ -1,9 +1,4 @@
-r"""Where formulas stand in Markdown: ``$…$``, ``$$…$$``, ``\(…\)`` and ``\[…\]``, as in the chat.
-
-The rules are those of ``js/src/view/markdown/mathematics.ts``; both read ``tests/cases/mathematics``. A dollar sign is
-also money: ``$…$`` is a formula only where no space stands inside next to a sign, no digit follows the last one, and it
-is not an amount with words (``$5 or US$6``).
-"""
+r"""Where formulas stand in Markdown: ``$…$``, ``$$…$$``, ``\(…\)`` and ``\[…\]``, as in the chat."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""One HTML page that carries all it needs and can do nothing: no script, no address that is fetched, no form.
-
-Nothing of the document reaches the page but as escaped text, as one of a few elements without attributes, or as
-mathematics that `formulas` wrote. Above that stands a Content-Security-Policy that allows the page's own style sheet,
-by its hash, and pictures in the text.
-"""
+"""One HTML page that carries all it needs and can do nothing: no script, no address that is fetched, no form."""
 
 from __future__ import annotations
 
@@ -56,7 +51,6 @@ def page(document: Document) -> str:
 
 
 def text(words: str) -> str:
-    """*words* as text of a page."""
     return escape(_CONTROLS.sub("", words), quote=True)
 
 
@@ -115,7 +109,7 @@ def _image(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
 
 
 def _math(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
-    """A formula; one that cannot be drawn as it was written. In stored answers `<` is a reference."""
+    """A formula; one that cannot be drawn as it was written."""
     token = tokens[index]
     is_display = bool(token.meta["display"])
     drawn = mathml(_REFERENCE.sub(lambda reference: unescape(reference.group()), token.content), is_display=is_display)

@@ -47,7 +47,6 @@ def _of_file(path: Path) -> Document:
 
 
 def of_notebook(path: Path) -> Document:
-    """The document of a notebook."""
     try:
         notebook = read_json(path.read_text(encoding="utf-8"))
         cells = notebook["cells"]

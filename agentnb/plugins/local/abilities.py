@@ -1,8 +1,8 @@
 """Abilities of models (tools, images, thinking) and the length of their context: found out once, and kept.
 
-Ollama, LM Studio and llama.cpp tell most of it. Where nobody tells whether tools work, one short request with a tool is
-tried: servers refuse it if they do not. llama.cpp takes such a request also where the model's chat template has no
-place for tools, and the model never hears of them; so its template counts first.
+Where nobody tells whether tools work, one short request with a tool is tried: servers refuse it if they do not.
+llama.cpp takes such a request also where the model's chat template has no place for tools, and the model never hears of
+them; so its template counts first.
 """
 
 from __future__ import annotations
@@ -73,10 +73,7 @@ def keep_abilities(model: Model, abilities: Abilities) -> None:
 
 
 async def look_up(model: Model) -> None:
-    """Keep what the server says of *model*'s tools, where it says so unasked; no model has to answer for that.
-
-    A server that said that there are none is asked again: it may have been started anew with another template.
-    """
+    """Keep what the server says of *model*'s tools, where it says so unasked; no model has to answer for that."""
     known = kept_abilities(model)
     if model.kind not in SAY_TOOLS or _is_unloaded(model):
         return
@@ -97,10 +94,7 @@ async def find_out(model: Model) -> Abilities:
 
 
 async def effective_context(model: Model) -> int | None:
-    """How long the context of a loaded model is now, where the server says so.
-
-    Ollama takes less than the model could; the others may have been started anew with another size.
-    """
+    """Returns how long the context of a loaded model is now, where the server says so."""
     if model.kind != OLLAMA:
         return (await _told(model)).context
     with contextlib.suppress(ServerTrouble):

@@ -1,9 +1,4 @@
-"""One answer of the model, put together from the pieces in which servers stream it.
-
-Servers differ in where thoughts are (`reasoning_content`, `reasoning`, or `<think>` tags in the text) and in how tool
-calls are cut. Empty lines around the thoughts are left out, as are values of the wrong type. Text that looks like a
-tool call is text.
-"""
+"""One answer of the model, put together from the pieces in which servers stream it."""
 
 from __future__ import annotations
 
@@ -36,14 +31,11 @@ class AnswerPart(NamedTuple):
 
 @dataclass
 class ModelToolCall:
-    """A tool call of the model."""
-
     call_id: str = ""
     name: str = ""
     arguments: str = ""
 
     def read_arguments(self) -> dict[str, Any]:
-        """The arguments."""
         try:
             value = read_json(self.arguments.strip() or "{}")
         except ValueError as error:

@@ -1,7 +1,6 @@
 """Finds model servers, and lists what models they have.
 
-Without a base URL only this machine is looked at, on the ports of the usual servers, without a key. Not checked: who on
-this machine listens there; on a machine that you share, set the base URL.
+Not checked: who on this machine listens there; on a machine that you share, set the base URL.
 """
 
 from __future__ import annotations
@@ -45,10 +44,7 @@ class Model:
 
     @property
     def key(self) -> str:
-        """The name that tells it from others, on Ollama also from itself after another pull.
-
-        llama.cpp and vLLM give the time of the request as `created`.
-        """
+        """The name that tells it from others, on Ollama also from itself after another pull."""
         version = str(self.listed.get("created", "")) if self.kind == OLLAMA else ""
         return f"{self.server.url} {self.model_id} {version}".strip()
 
@@ -75,7 +71,7 @@ class FoundModels:
         return [model for server in self.servers for model in server.models]
 
     def problem(self) -> tuple[str, str] | None:
-        """Why there is no model, and what to do; None where there is one."""
+        """Returns why there is no model, and what to do; None where there is one."""
         if self.models:
             return None
         if self.servers:

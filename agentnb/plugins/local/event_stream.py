@@ -1,8 +1,4 @@
-"""Reads a stream of server-sent events whose data are JSON objects, as the OpenAI-compatible interface sends them.
-
-A line that is no event, half JSON, or JSON that is no object costs nothing but itself; how many there were is counted.
-The time that it takes grows with the bytes, however they are cut.
-"""
+"""Reads a stream of server-sent events whose data are JSON objects, as the OpenAI-compatible interface sends them."""
 
 from __future__ import annotations
 
@@ -23,8 +19,6 @@ class LineTooLong(ValueError):
 
 
 class EventStream:
-    """One stream of events."""
-
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
         self.done = False

@@ -1,8 +1,4 @@
-"""The tools of the client's MCP servers, as the model is offered them.
-
-What the client serves itself, the kernel's tools, asks its policy by itself. A call of any other server is asked for
-first (ACP `session/request_permission`).
-"""
+"""The tools of the client's MCP servers, as the model is offered them."""
 
 from __future__ import annotations
 
@@ -37,7 +33,6 @@ _OPTIONS = (
 def offered_tools(
     server: McpServer, client: McpClient, described: list[dict[str, Any]], taken: set[str]
 ) -> list[OfferedTool]:
-    """The tools of *server*."""
     tools: list[OfferedTool] = []
     for each in described[:MOST_TOOLS]:
         own_name = each.get("name")

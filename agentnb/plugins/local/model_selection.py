@@ -61,7 +61,7 @@ class ModelChoice:
         return [*self._offered()]
 
     def problem(self, session: LocalSession) -> str:
-        """Why :meth:`model_of` finds no model for *session*, and what to do."""
+        """Returns why :meth:`model_of` finds no model for *session*, and what to do."""
         problem = self._found.problem() if self._found is not None else None
         if problem is not None:
             return " ".join(problem)
@@ -93,7 +93,6 @@ class ModelChoice:
         return [select(MODEL, "Model", about, current, options, category=MODEL, _meta=_warning(model))]
 
     def choose(self, session: LocalSession, option_id: str, value: str | bool) -> None:
-        """Choose the model of *session*."""
         if option_id != MODEL:
             raise ValueError(f"There is no option `{option_id}`; there is `{MODEL}`.")
         offered = self._offered()

@@ -30,7 +30,6 @@ def system_message(cwd: Path, *, tools: bool) -> dict[str, Any]:
 
 
 def user_message(prompt: Sequence[ContentBlock], *, images: bool) -> tuple[dict[str, Any], list[str]]:
-    """The message for a prompt."""
     texts: list[str] = []
     pictures: list[dict[str, Any]] = []
     left_out: list[str] = []

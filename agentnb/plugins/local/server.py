@@ -1,8 +1,6 @@
 """One model server, over HTTP: its models, its answers, and in words what is wrong with it.
 
-The key goes to the address that the user has set and nowhere else: a redirect to another host is an error. What a
-server says of an error is cut, and the key is taken out of it. A proxy of the environment is used for other machines
-only.
+The key goes to the address that the user has set and nowhere else: a redirect to another host is an error.
 """
 
 from __future__ import annotations
@@ -69,8 +67,6 @@ async def _ignore(_: AnswerPart) -> None:
 
 
 class ModelServer:
-    """One server."""
-
     def __init__(self, url: str, key: str | None = None, key_variable: str | None = None) -> None:
         self.url = url.rstrip("/")
         self._key = key

@@ -1,7 +1,6 @@
 """Which server and model are used: what the user has set on the command line, in the environment, or in a file.
 
-The file is `local.toml` in agentnb's settings folder. A key is never in it: the settings name the variable that holds
-the key.
+A key is never in it: the settings name the variable that holds the key.
 """
 
 from __future__ import annotations

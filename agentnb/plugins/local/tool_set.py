@@ -1,7 +1,4 @@
-"""The tools of a turn: which are offered, and the calls of the model.
-
-Only a tool that was offered is ever called, and only where the server marks a tool call as one.
-"""
+"""The tools of a turn: which are offered, and the calls of the model."""
 
 from __future__ import annotations
 
@@ -55,7 +52,6 @@ class ToolSet:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the tools."""
         return frozenset(self._tools)
 
     def disable(self) -> None:

@@ -1,8 +1,4 @@
-"""The agent's own tools: files and commands.
-
-Files are read and written, and commands run, by the client: its policy decides about each. Listing names and searching
-stay inside the session's folder; what is searched is read through the client, too.
-"""
+"""The agent's own tools: files and commands."""
 
 from __future__ import annotations
 
@@ -35,8 +31,6 @@ class ToolFailed(Exception):
 
 @dataclass(frozen=True)
 class OfferedTool:
-    """One tool."""
-
     name: str
     description: str
     parameters: dict[str, Any]
@@ -127,7 +121,6 @@ async def search(reply: AcpReply, args: dict[str, Any]) -> str:
 
 
 async def read_file(reply: AcpReply, args: dict[str, Any]) -> str:
-    """Read a file."""
     path, line, lines = reply.path(args["path"]), args.get("first_line"), args.get("lines")
     text = await client_tools.read_file(reply, path, args["path"], raw_input=args, line=line, limit=lines)
     return text or "The file is empty."
@@ -152,7 +145,6 @@ async def edit_file(reply: AcpReply, args: dict[str, Any]) -> str:
 
 
 async def write_file(reply: AcpReply, args: dict[str, Any]) -> str:
-    """Write a file."""
     path = reply.path(args["path"])
     call = await reply.start_tool(f"Write `{args['path']}`", "edit", raw_input={"path": args["path"]}, path=path)
     await call.update("in_progress")

@@ -71,11 +71,7 @@ async def run_turn(models: ModelChoice, reply: AcpReply, session: LocalSession, 
 
 
 async def known_abilities(reply: AcpReply, session: LocalSession, model: Model) -> Abilities:
-    """The abilities of *model*: as kept, or found out now, which is shown.
-
-    A model without tools is tried again in each new session where its server does not say so itself: it may have been
-    started anew with tools.
-    """
+    """The abilities of *model*: as kept, or found out now, which is shown."""
     known = kept_abilities(model)
     if known is not None and (known.tools is not False or model.kind in SAY_TOOLS or model.model_id in session.warned):
         return known

@@ -1,7 +1,4 @@
-"""Asks an agent about one input after another: a session for each try, here or on a worker of a cluster.
-
-A session is closed when the next one has its answer: the agent's process, which sessions share, ends with its last one.
-"""
+"""Asks an agent about one input after another: a session for each try, here or on a worker of a cluster."""
 
 from __future__ import annotations
 

@@ -27,52 +27,28 @@ _LISTED = 10
 
 
 class BatchResult(NamedTuple):
-    """The result of one input.
-
-    Attributes:
-        number: Its place among the inputs, from 0.
-        label: Its key or index label; its place where it has none.
-        prompt: What was asked.
-        state: ``"running"``, ``"done"``, ``"failed"`` or ``"cancelled"``.
-        text: The answer.
-        output: The answer as the type that was wanted; None where none was.
-        error: Why it failed; empty where it did not.
-        reason: The kind of failure, in a few words.
-        attempts: How often it was asked.
-        input_tokens: Tokens that the model read; None where the agent does not say.
-        output_tokens: Tokens that it wrote; None likewise.
-        costs: Money spent, by currency (ISO 4217).
-        seconds: How long it took.
-        session: The id of its session, as :func:`agentnb.resume` takes it.
-        log: Where its conversation is kept, ``machine:file``; empty where that is the log of this kernel.
-        changes: What the agent changed in a workspace of its own (``cwd="isolated"``).
-        folder: The folder that this was a copy of.
-    """
+    """The result of one input."""
 
     number: int
     label: Any
     prompt: str
     state: str
     text: str
-    output: Any
-    error: str
+    output: Any  # the answer as the type that was wanted; None where none was
+    error: str  # why it failed; empty where it did not
     reason: str
     attempts: int
-    input_tokens: int | None
+    input_tokens: int | None  # tokens that the model read; None where the agent does not say
     output_tokens: int | None
     costs: dict[str, float]
     seconds: float
     session: str
-    log: str = ""
+    log: str = ""  # where its conversation is kept, ``machine:file``; empty where that is the log of this kernel
     changes: tuple[WorkspaceChange, ...] = ()
     folder: str = ""
 
     def open(self) -> Session:
-        """Open its conversation.
-
-        Raises:
-            UsageError: If it has none.
-        """
+        """Open its conversation."""
         from agentnb.api.history import resume
 
         if not self.session:
@@ -85,24 +61,12 @@ class BatchResult(NamedTuple):
         return resume(self.session)
 
     def keep(self) -> tuple[str, ...]:
-        """Make in the folder what the agent changed in its copy, all or nothing; says which files.
-
-        Raises:
-            FilesConflict: If one of the files changed since it was copied; nothing is written then.
-            UsageError: If a content was too large to be kept.
-        """
+        """Make in the folder what the agent changed in its copy, all or nothing; says which files."""
         return put_into(Path(self.folder or "."), self.changes)
 
 
 class BatchStatus:
-    """A batch that runs or has ended, as one looks at it.
-
-    Attributes:
-        id: Its id, for ``resume=``.
-        total: How many inputs there are; None where only going through them tells.
-        note: What is to be said about where it is kept; empty where all is well.
-        is_shown_here: Says whether something shows how far it is in the cell that runs: its table is left out there.
-    """
+    """A batch that runs or has ended, as one looks at it."""
 
     def __init__(
         self,
@@ -127,22 +91,22 @@ class BatchStatus:
 
     @property
     def done(self) -> bool:
-        """Whether it has ended."""
+        """True if it has ended."""
         return self._runner.ended
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many inputs are running, done, failed and cancelled."""
+        """Returns how many inputs are running, done, failed and cancelled."""
         return dict(self._runner.counts)
 
     @property
     def seconds(self) -> float:
-        """How long it took; until now while it runs."""
+        """Returns how long it took; until now while it runs."""
         return self._runner.seconds
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it may still take, by what it took until now; None where nobody can say."""
+        """Returns how long it may still take, by what it took until now; None where nobody can say."""
         ended = sum(number for state, number in self.counts.items() if state != "running")
         if self.total is None or not ended or self.done:
             return None
@@ -150,7 +114,7 @@ class BatchStatus:
 
     @property
     def stopped(self) -> str:
-        """Why it ended before its inputs did; empty where it did not."""
+        """Returns why it ended before its inputs did; empty where it did not."""
         return self._runner.stopped
 
     @property
@@ -166,7 +130,7 @@ class BatchStatus:
 
     @property
     def failures(self) -> dict[str, int]:
-        """How many inputs failed for each reason, the most frequent first."""
+        """Returns how many inputs failed for each reason, the most frequent first."""
         return self._records.reasons()
 
     @property
@@ -180,12 +144,7 @@ class BatchStatus:
         return tuple(map(self._result, self._records.rows("failed")))
 
     def latest(self, limit: int, *, reason: str | None = None) -> tuple[BatchResult, ...]:
-        """The latest answers, the last one first; or the first inputs that failed for a reason.
-
-        Args:
-            limit: How many at most.
-            reason: One of :attr:`failures`; None for answers.
-        """
+        """The latest answers, the last one first; or the first inputs that failed for a reason."""
         return tuple(map(self._result, self._records.latest(limit, reason)))
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -204,7 +163,7 @@ class BatchStatus:
 
     @property
     def summary(self) -> str:
-        """How far it is, in a line: the same in each replay."""
+        """Returns how far it is, in a line: the same in each replay."""
         counts = self.counts
         total = "" if self.total is None else f" of {self.total:,}"
         parts = [f"{counts['done']:,}{total} done"]
@@ -215,7 +174,7 @@ class BatchStatus:
 
     @property
     def pace(self) -> str:
-        """How fast it is and how long it may take, in words; how long it took, once it has ended."""
+        """Returns how fast it is and how long it may take, in words; how long it took, once it has ended."""
         ended = self.counts["done"] + self.counts["failed"]
         rate = f"{ended / self.seconds:.3g} per second" if ended and self.seconds > 0 else ""
         left = f"about {_duration(self.seconds_left)} left" if self.seconds_left is not None else ""

@@ -1,9 +1,4 @@
-"""Recorded answers of batches: a line for each input, by what is asked, so a changed input alone is recorded anew.
-
-The file is beside the notebook's cassette (``fit.cassette.jsonl``: ``fit.batch.jsonl``), or where ``cassette=`` says.
-Answers that it has are not asked for. What it lacks is asked and added; with ``AGENTNB_CASSETTE_MODE=replay`` it is an
-error. Recording again drops the answers that a batch no longer asks for.
-"""
+"""Recorded answers of batches: a line for each input, by what is asked, so a changed input alone is recorded anew."""
 
 from __future__ import annotations
 

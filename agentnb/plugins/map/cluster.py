@@ -1,8 +1,6 @@
 """Runs a batch on a Dask cluster (https://distributed.dask.org): tasks carry inputs, small answers come back.
 
-The batch stays where it was submitted: its rows, its cassette, its limits. Each input is a task; Dask places it, and
-runs it again where its worker is lost. What the agents need comes as a plugin, to workers that join later too, and
-never with a task. A connection of its own to the scheduler keeps it apart from whatever the user does with the client.
+What the agents need comes as a plugin, to workers that join later too, and never with a task.
 """
 
 from __future__ import annotations

@@ -26,8 +26,6 @@ Row: TypeAlias = Any
 
 
 class InputPrompt(NamedTuple):
-    """The prompt for one input."""
-
     label: Any
     text: str
     context: tuple[Any, ...] = ()
@@ -43,7 +41,7 @@ class Taking:
         self._pending: Future[InputPrompt | None] | None = None
 
     async def take(self) -> InputPrompt | None:
-        """The next one; None where there is none. What the iterator raises comes through."""
+        """The next one; None where there is none."""
         if not self._on_thread and self._pending is None:
             return next(self._inputs, None)
         if self._pending is None:
@@ -76,16 +74,12 @@ class Taking:
 
 
 def length_of(inputs: Any) -> int | None:
-    """How many inputs there are; None where only going through them tells."""
+    """Returns how many inputs there are; None where only going through them tells."""
     return len(inputs) if isinstance(inputs, Sized) and not _is_lazy(inputs) else None
 
 
 def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[InputPrompt]:
-    """The prompts, in the order of the inputs; each is made when it is wanted.
-
-    What can be seen to be wrong before is said at once: inputs without elements, a template without a field, and fields
-    that the first of a list, a table or the like lacks.
-    """
+    """The prompts, in the order of the inputs; each is made when it is wanted."""
     make = prompt if callable(prompt) else template(prompt)
     _check_kind(inputs)
     if not callable(prompt) and length_of(inputs) and hasattr(inputs, "__getitem__"):  # tqdm is gone through once
@@ -106,10 +100,7 @@ def _prompts(make: Callable[[Row], Any], inputs: Any) -> Iterator[InputPrompt]:
 
 
 def template(text: str) -> Callable[[Row], str]:
-    """A function that fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces.
-
-    A field that is missing (None, NaN) is empty. Braces around anything that is no name, as in JSON, stay as they are.
-    """
+    """A function that fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces."""
     names = [match[1] for match in _FIELD.finditer(text) if match[1]]
     if not names:
         raise UsageError(

@@ -1,8 +1,4 @@
-"""How far a batch is, while it runs: a bar in a notebook, a line in a terminal, nothing elsewhere.
-
-In a notebook the rows stand below the bar twice: as a widget, which opens conversations, and in the bar's own HTML,
-which is in the saved notebook. The widget hides the latter.
-"""
+"""How far a batch is, while it runs: a bar in a notebook, a line in a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -41,7 +37,7 @@ def show_progress(batch: Batch) -> None:
 
 
 def line(batch: Batch) -> str:
-    """How far it is, how fast, and how long it may take."""
+    """Returns how far it is, how fast, and how long it may take."""
     return " · ".join(each for each in (batch.summary, batch.pace) if each)
 
 

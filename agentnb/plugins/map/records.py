@@ -48,10 +48,7 @@ _COLUMNS = "number, label, prompt, state, attempts, body, ended"
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of an input; ``log`` says where its conversation is, where that is not the log of this process.
-
-    ``changes`` are those of a workspace of its own, which was a copy of ``folder``.
-    """
+    """The result of an input; ``log`` says where its conversation is, where that is not the log of this process."""
 
     text: str = ""
     output: Any = None
@@ -68,17 +65,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BatchRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row as it is kept.
-
-    Args:
-        number: The input's place.
-        label: Its key or index label.
-        prompt: What was asked.
-        state: How far it is.
-        attempts: How often it was asked.
-        body: What came of it.
-        ended: Counts up with each input that ends; None while it runs.
-    """
+    """A row as it is kept."""
 
     number: int
     label: Any
@@ -96,21 +83,7 @@ def key_of(agent: str, prompt: str, schema: Any) -> str:
 
 
 class BatchRows:
-    """The rows of one batch; safe from any thread.
-
-    Args:
-        batch: The batch's id; None for a new one.
-        agent: The agent's name.
-        prompt: What the batch asks, for people.
-        environ: Where ``AGENTNB_LOG`` is looked up.
-
-    Attributes:
-        id: The batch's id.
-        note: What is to be said about where it is kept; empty where all is well.
-
-    Raises:
-        UsageError: If there is no batch of that id.
-    """
+    """The rows of one batch; safe from any thread."""
 
     def __init__(self, batch: str | None, agent: str, prompt: str, environ: Mapping[str, str] = os.environ) -> None:
         self.note = ""
@@ -132,18 +105,7 @@ class BatchRows:
     def begin(
         self, number: int, label: Any, prompt: str, key: str, recorded: Callable[[int], Body | None]
     ) -> tuple[int, BatchRow | None]:
-        """Note that an input is asked; or its row, where an earlier pass of this batch, or a cassette, has its answer.
-
-        Args:
-            number: Its place.
-            label: Its label.
-            prompt: What is asked.
-            key: The name of what is asked.
-            recorded: Gives the answer of a cassette, by which of equal inputs it is.
-
-        Returns:
-            Which of equal inputs it is, and its row where it is answered.
-        """
+        """Note that an input is asked."""
         with self._lock, self._transaction():
             where = "WHERE batch = ? AND key = ?"
             copy = self._run(EQUAL_INPUTS, self.id, key, self._pass)[0][0]
@@ -210,7 +172,7 @@ class BatchRows:
         return list(map(_record, rows))
 
     def reasons(self) -> dict[str, int]:
-        """How many inputs failed for each reason, the most frequent first."""
+        """Returns how many inputs failed for each reason, the most frequent first."""
         counts = self._run(
             "SELECT json_extract(body, '$.reason') AS reason, COUNT(*) AS number FROM rows"
             " WHERE batch = ? AND pass = ? AND state = 'failed' GROUP BY reason ORDER BY number DESC, reason",
@@ -237,11 +199,7 @@ class BatchRows:
         )
 
     def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Run a statement to its end, and give its rows.
-
-        A query that is read later keeps an old view of the file, and what this connection then writes is refused as
-        soon as another batch has written (``SQLITE_BUSY_SNAPSHOT``).
-        """
+        """Run a statement to its end, and give its rows."""
         with self._lock:
             try:
                 return self._connection.execute(statement, values).fetchall()

@@ -1,8 +1,7 @@
 """Asks: some sessions at a time, each for one input, until the inputs end or something stops it.
 
 All of it runs on one thread of its own with a loop of its own: the user's thread is free. An iterator of the user's is
-gone through on another one, so that one that is slow keeps no answer waiting. Who is asked is the matter of
-:mod:`~agentnb.plugins.map.asking` here, and of :mod:`~agentnb.plugins.map.cluster` on a cluster.
+gone through on another one, so that one that is slow keeps no answer waiting.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ class BatchRunner:
 
     @property
     def seconds(self) -> float:
-        """How long it took, or takes until now."""
+        """Returns how long it took, or takes until now."""
         return (self._ended_at if self.ended else time.monotonic()) - self._began
 
     def run(self, concurrency: int) -> None:

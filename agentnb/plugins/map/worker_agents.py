@@ -1,7 +1,6 @@
 """The agents of a batch on a worker of a cluster: asks what tasks bring, and keeps answers until the batch has them.
 
-The submitter's settings come with the plugin, never with a task: arguments, variables, policy. A worker of another
-process than the submitter's uses a copy of his policy and agents in a private folder while the batch runs.
+The submitter's settings come with the plugin, never with a task: arguments, variables, policy.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def log_place() -> str:
-    """Where conversations of this process are kept: the machine and the log's file; empty where they are not."""
+    """Returns where conversations of this process are kept: the machine and the log's file."""
     log = log_location(os.environ)
     return "" if log is None else f"{platform.node()}:{log.absolute()}"
 
@@ -112,10 +111,7 @@ class WorkerAgents:
         self._thread.start()
 
     def ask(self, question: bytes) -> bytes | None:
-        """Ask about one input, and wait for it; from any thread. None where the batch or the worker ends before.
-
-        An answer that is kept here is not asked for again.
-        """
+        """Ask about one input, and wait for it; from any thread."""
         job = msgspec.json.decode(question, type=Job)
         kept = self._answers.get(job.key, job.copy)
         if kept is not None:
@@ -191,8 +187,7 @@ class WorkerAgents:
 class _Answers:
     """The answers of a batch on this machine, until the batch has them: a worker that is killed has none in memory.
 
-    Another worker of this machine that is given the input then finds its answer. A file that cannot be used is done
-    without: the input is asked again.
+    A file that cannot be used is done without: the input is asked again.
     """
 
     def __init__(self, batch: str) -> None:
@@ -238,10 +233,7 @@ class _Answers:
 
 
 class _SharedSettings:
-    """The submitter's settings in a private folder, which this process uses while a batch runs.
-
-    The folder is one of Dask's own kind: where the worker is killed, the next worker that starts there deletes it.
-    """
+    """The submitter's settings in a private folder, which this process uses while a batch runs."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,8 +1,4 @@
-"""The plugin of a batch for workers of a Dask cluster: its agents, started once and ended with the worker.
-
-This module is pickled by value (:mod:`agentnb.plugins.map.cluster` sees to that), so a worker without agentnb, or with
-another version, can load it and say so. At its top it therefore imports nothing of agentnb.
-"""
+"""The plugin of a batch for workers of a Dask cluster: its agents, started once and ended with the worker."""
 
 from __future__ import annotations
 
@@ -38,7 +34,7 @@ class BatchAgents(WorkerPlugin):
             await asyncio.to_thread(self._agents.close)
 
     def ask(self, question: bytes) -> bytes | None:
-        """Ask, and wait for the answer; on a thread of the worker. None where the agents end before."""
+        """Ask, and wait for the answer; on a thread of the worker."""
         answer: bytes | None = self._agents.ask(question)
         return answer
 

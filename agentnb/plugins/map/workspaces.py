@@ -1,8 +1,4 @@
-"""A workspace of its own for an input: a copy of the folder, and what the agent changed in it.
-
-Files share their blocks with the originals until they are written, where the file system can do that (Btrfs, XFS,
-bcachefs: the ioctl ``FICLONE``); elsewhere they are copied. Symbolic links are copied as links.
-"""
+"""A workspace of its own for an input: a copy of the folder, and what the agent changed in it."""
 
 from __future__ import annotations
 

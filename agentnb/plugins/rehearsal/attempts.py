@@ -55,18 +55,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Attempts:
-    """The record of one rehearsal.
-
-    Args:
-        writable: The folders that may be changed.
-        hidden: What is shown empty.
-        apart: Whether it is in namespaces of its own; else Landlock alone refuses.
-        signals: Whether signals to other processes are to be refused here.
-
-    Attributes:
-        connections: The addresses that were to be reached.
-        refused: What was refused besides.
-    """
+    """The record of one rehearsal."""
 
     def __init__(self, writable: Sequence[str], hidden: Sequence[str], *, apart: bool, signals: bool) -> None:
         self.connections: dict[str, None] = {}
@@ -199,7 +188,7 @@ def _is_within(path: str, folders: Sequence[str]) -> bool:
 
 
 def _could_change(path: str, *, creates: bool) -> bool:
-    """Whether it would work outside of the rehearsal: what is not there, or is another user's, fails there, too."""
+    """True if it would work outside of the rehearsal: what is not there, or is another user's, fails there, too."""
     there = os.path.lexists(path)
     if not there and not creates:
         return False

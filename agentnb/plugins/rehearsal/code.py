@@ -1,9 +1,4 @@
-"""Rehearsing code: it runs in a fork of the kernel, closed in, on a copy of the user's variables.
-
-The fork shares nothing that can be changed with the kernel, and ends without
-running anything that was registered for the end. What it finds it writes into a piece of shared memory, which code that
-closes every descriptor, or crashes, leaves as it was.
-"""
+"""Rehearsing code: it runs in a fork of the kernel, closed in, on a copy of the user's variables."""
 
 from __future__ import annotations
 
@@ -43,17 +38,7 @@ _HEAD = 8
 
 
 class CodeNotes(msgspec.Struct, frozen=True, kw_only=True):
-    """What the code told at its end.
-
-    Attributes:
-        result: The last expression's value, as text.
-        error: The exception.
-        traceback: Its traceback.
-        variables: The variables that it changed.
-        pictures: What it drew: PNG, in base64.
-        ended: Whether it came to its end.
-        memory: Bytes that it needed besides what was there.
-    """
+    """What the code told at its end."""
 
     result: str | None = None
     error: str | None = None
@@ -65,12 +50,7 @@ class CodeNotes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Act(msgspec.Struct, frozen=True):
-    """Something that the code tried.
-
-    Attributes:
-        kind: ``"process"`` or ``"connection"``.
-        text: The command or the address.
-    """
+    """Something that the code tried."""
 
     kind: str
     text: str
@@ -86,7 +66,7 @@ class Notes:
 
     @property
     def address(self) -> int:
-        """Where it lies."""
+        """Returns where it lies."""
         return ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
 
     def add(self, note: object) -> None:
@@ -104,7 +84,7 @@ class Notes:
             self.add(Act(kind, text[:500]))
 
     def read(self) -> tuple[list[Act], CodeNotes | None]:
-        """What the code tried, and what it told at its end. It may be anything: the code can write here, too."""
+        """Returns what the code tried, and what it told at its end."""
         used = min(int.from_bytes(self._memory[:_HEAD], "little"), NOTES_BYTES)
         acts: list[Act] = []
         told: CodeNotes | None = None
@@ -158,16 +138,9 @@ def begin_code(
     seconds: float = SECONDS,
     ways: Sequence[str] | None = None,
 ) -> Callable[[], Rehearsal]:
-    """Begin to rehearse: fork this process. To be called on the thread whose code it is.
+    """Begin to rehearse: fork this process.
 
-    Args:
-        play: Called in the fork; runs the code and tells the notes.
-        cwd: The workspace.
-        seconds: How long it may take.
-        ways: The ways to close it in that may be used; all where None.
-
-    Returns:
-        What waits for its end.
+    To be called on the thread whose code it is.
     """
     if not limits.is_linux():
         return lambda: unavailable("Code can be rehearsed on Linux only.")

@@ -26,18 +26,7 @@ def rehearse_command(
     seconds: float = SECONDS,
     ways: Sequence[str] | None = None,
 ) -> Rehearsal:
-    """What a command of the shell would do.
-
-    Args:
-        command: The command, for ``/bin/sh -c``.
-        cwd: The folder that it runs in.
-        env: Its environment; this process's where None.
-        seconds: How long it may take.
-        ways: The ways to close it in that may be used; all where None.
-
-    Example:
-        >>> rehearse_command("rm -rf build", ".").files  # doctest: +SKIP
-    """
+    """Returns what a command of the shell would do."""
     if not limits.is_linux():
         return unavailable("Commands can be rehearsed on Linux only.")
     # What Python compiles by the way is not what the command is about; a command that writes it itself is shown.

@@ -1,9 +1,7 @@
 """Cutting a forked process off from what it inherited: open files, sockets, and memory that is shared with others.
 
-A forked process shares the position in each open file with its parent, can write into the parent's sockets, and can
-change memory that is mapped from a file. So each file is opened anew, in the file system that the process sees now;
-everything else is replaced by ``/dev/null``; and shared memory becomes a private copy. Where the process sees the real
-files (Landlock looks at what opens a file, not at what is open), what is open for writing becomes a copy in memory.
+So each file is opened anew, in the file system that the process sees now; everything else is replaced by ``/dev/null``;
+and shared memory becomes a private copy.
 """
 
 from __future__ import annotations
@@ -49,12 +47,7 @@ def gpu_in_use() -> str:
 
 
 class OpenFile:
-    """A file that was open for writing, and is a copy in memory now.
-
-    Args:
-        descriptor: The copy.
-        path: Where the file lies.
-    """
+    """A file that was open for writing, and is a copy in memory now."""
 
     def __init__(self, descriptor: int, path: str) -> None:
         self.descriptor = descriptor
@@ -73,11 +66,7 @@ class OpenFile:
 
 
 def copy_writable_files() -> list[OpenFile]:
-    """Replace each file that is open for writing by a copy in memory; a file that is open twice has one copy.
-
-    Raises:
-        OSError: If one is too large to be copied.
-    """
+    """Replace each file that is open for writing by a copy in memory; a file that is open twice has one copy."""
     copies: dict[tuple[int, int], int] = {}
     found = []
     for descriptor in _open_descriptors():
@@ -101,7 +90,7 @@ def copy_writable_files() -> list[OpenFile]:
 
 
 def copy_name(path: str) -> str:
-    """How the copy of a file is called, of whose name the system keeps 249 bytes."""
+    """Returns how the copy of a file is called, of whose name the system keeps 249 bytes."""
     return f"{COPY_OF}{os.fsdecode(os.fsencode(path)[-200:])}"
 
 
@@ -112,7 +101,7 @@ def changed_files(files: Sequence[OpenFile]) -> list[dict[str, Any]]:
 
 
 def _text_and_digest(descriptor: int) -> tuple[bytes | None, bytes]:
-    """What a file holds, None where it is too large to be told, and a digest of that."""
+    """Returns what a file holds, None where it is too large to be told, and a digest of that."""
     with open(_for_reading(descriptor), "rb") as file:
         digest = hashlib.file_digest(file, "sha256") if hasattr(hashlib, "file_digest") else hashlib.sha256(file.read())
         is_small = file.tell() <= LARGEST_SHOWN
@@ -124,13 +113,6 @@ def replace_descriptors(keep: Collection[int], sink: int) -> None:
     """Replace every open descriptor that is none of *keep*.
 
     ``/proc`` must still be there, and show this process.
-
-    Args:
-        keep: What stays as it is.
-        sink: A file in memory that takes what is written into pipes, sockets and terminals; closed here.
-
-    Raises:
-        OSError: If one leads to memory that is too large to be copied, and could be changed.
     """
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for descriptor in _open_descriptors():
@@ -189,10 +171,7 @@ def _for_reading(descriptor: int) -> int:
 
 
 def _copy(descriptor: int, size: int, path: str, name: str = "agentnb") -> int:
-    """A copy of a deleted file, in memory: by its descriptor it could be opened once more, and be changed.
-
-    Of a large one on a disk Landlock forbids that; memory without a name (``memfd_create``) it does not look at.
-    """
+    """A copy of a deleted file, in memory: by its descriptor it could be opened once more, and be changed."""
     if size > LARGEST_COPY:
         if path.startswith("/memfd:") or not landlock.abi():
             raise _TooLarge(f"this kernel has {size / 1e6:,.0f} MB open in a file without a name")
@@ -205,13 +184,7 @@ def _copy(descriptor: int, size: int, path: str, name: str = "agentnb") -> int:
 
 
 def unshare_memory(keep: int) -> None:
-    """Make every piece of memory that other processes see, too, a private copy, except that at the address *keep*.
-
-    Memory that can only be read counts as well where it can be made writable; it stays readable only.
-
-    Raises:
-        OSError: If there is more of it than can be copied.
-    """
+    """Make every piece of memory that other processes see, too, a private copy, except that at the address *keep*."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
         shared = [line.split(None, 5) for line in file if line.split(None, 2)[1].endswith("s")]
     for fields in shared:
@@ -246,7 +219,7 @@ def _make_private(start: int, size: int, path: str, offset: int) -> None:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether this is memory or a deleted file, and no device or ring of the kernel, whose contents cannot be read."""
+    """True if this is memory or a deleted file, and no device or ring of the kernel, whose contents cannot be read."""
     if path in {"", "/dev/zero (deleted)"} or path.startswith(("/SYSV", "/dev/shm/", "/memfd:")):  # noqa: S108
         return True
     return path.endswith(" (deleted)") and path.startswith("/") and not path.startswith("/dev/")

@@ -42,7 +42,7 @@ def touched_folders(cwd: str, environ: Mapping[str, str] = os.environ) -> list[s
 
 
 def memory_limit() -> int:
-    """How many bytes more than now a process may take: half of what is available."""
+    """Returns how many bytes more than now a process may take: half of what is available."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
@@ -52,7 +52,7 @@ def memory_limit() -> int:
 
 
 def address_space() -> int:
-    """How many bytes of address space this process has."""
+    """Returns how many bytes of address space this process has."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -61,5 +61,5 @@ def address_space() -> int:
 
 
 def is_linux() -> bool:
-    """Whether this is Linux: nothing else can rehearse."""
+    """True if this is Linux: nothing else can rehearse."""
     return sys.platform == "linux"

@@ -1,8 +1,4 @@
-"""What a rehearsal has changed in the file system: read from the overlays that took its changes.
-
-Standard library only, as :mod:`agentnb.plugins.rehearsal.supervisor`.
-See https://docs.kernel.org/filesystems/overlayfs.html for how an overlay notes what was deleted or replaced.
-"""
+"""What a rehearsal has changed in the file system: read from the overlays that took its changes."""
 
 from __future__ import annotations
 
@@ -33,7 +29,7 @@ class OpenedFileVersion:
         self._stamp = self._stamp_of(path)
 
     def is_now(self, path: str) -> bool:
-        """Whether the file at *path* still holds the same."""
+        """True if the file at *path* still holds the same."""
         if self.content is not None:
             return self.content == _content(path)
         return self._stamp == self._stamp_of(path)
@@ -45,11 +41,7 @@ class OpenedFileVersion:
 
 
 def versions(overlays: Sequence[namespaces.Overlay]) -> dict[str, OpenedFileVersion]:
-    """The files that lie in the overlays now, by their paths there; to be called before anything is rehearsed.
-
-    What the kernel has open for writing is opened anew, which copies it. From then on the real file may change, by the
-    kernel itself, such as agentnb's own log: only this copy says what the rehearsal did to it.
-    """
+    """The files that lie in the overlays now, by their paths there; to be called before anything is rehearsed."""
     return {
         f"{overlay.upper}/{path}": OpenedFileVersion(f"{overlay.upper}/{path}")
         for overlay in overlays
@@ -89,7 +81,7 @@ def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, OpenedF
 
 
 def _walk(overlay: namespaces.Overlay, folder: str) -> Iterator[tuple[str, str]]:
-    """What was changed below *folder*, and how. A folder that was deleted counts file by file."""
+    """Returns what was changed below *folder*, and how."""
     upper = os.path.join(overlay.upper, folder)
     below = f"/proc/self/fd/{overlay.below}/{folder}"
     replaced = _is_replaced(upper)
@@ -147,7 +139,7 @@ def _is_replaced(folder: str) -> bool:
 
 
 def _content(path: str) -> bytes | None:
-    """What the file holds; where a link leads; None for what is too large or no file."""
+    """Returns what the file holds; where a link leads; None for what is too large or no file."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):

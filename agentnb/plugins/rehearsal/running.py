@@ -58,16 +58,7 @@ class SupervisorReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Running:
-    """A rehearsal that was started.
-
-    Args:
-        pid: The supervisor.
-        printed: A pipe with what is printed.
-        report: A pipe with the supervisor's report.
-        cwd: The folder that it runs in.
-        temporary: A folder that is deleted at the end.
-        seconds: How long it may take.
-    """
+    """A rehearsal that was started."""
 
     def __init__(self, pid: int, printed: int, report: int, *, cwd: str, temporary: str, seconds: float) -> None:
         self._pid = pid
@@ -78,10 +69,9 @@ class Running:
         self._seconds = seconds
 
     def wait(self) -> tuple[SupervisorReport, Rehearsal]:
-        """Wait until it has ended; interrupted, end it. To be called once, on any thread.
+        """Wait until it has ended; interrupted, end it.
 
-        Returns:
-            What the supervisor tells, and what is known of the rehearsal by that.
+        To be called once, on any thread.
         """
         try:
             self._read(time.monotonic() + self._seconds + GRACE_SECONDS)
@@ -197,20 +187,7 @@ def begin(
     seconds: float,
     ways: Sequence[str] | None,
 ) -> Running:
-    """Begin a rehearsal.
-
-    Args:
-        start: Starts the supervisor, and returns its process; it gets the arguments of its
-            :class:`agentnb.plugins.rehearsal.supervisor.Scene`, a pipe to print into, and one for its report.
-        cwd: The folder that it runs in.
-        environ: Where the home folder is looked up.
-        seconds: How long it may take.
-        ways: The ways to close it in that may be used; all where None.
-
-    Raises:
-        OSError: If it cannot be started; nothing of it is left then.
-        ValueError: Likewise.
-    """
+    """Begin a rehearsal."""
     folder, temporary = os.path.realpath(cwd), tempfile.mkdtemp(prefix="agentnb-rehearsal-")
     scene = {
         "cwd": folder,

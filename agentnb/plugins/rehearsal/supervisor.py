@@ -49,16 +49,7 @@ WITH_NAMESPACES, WITH_LANDLOCK = "namespaces", "Landlock"
 
 
 class Scene:
-    """What is rehearsed, and what it may touch.
-
-    Args:
-        cwd: The folder that it runs in.
-        seconds: How long it may take.
-        touched: The folders whose changes are taken.
-        hidden: What is shown empty.
-        temporary: A folder for temporary files, for where there are no namespaces.
-        ways: The ways to close it in that may be used, the best first.
-    """
+    """What is rehearsed, and what it may touch."""
 
     def __init__(
         self,
@@ -81,15 +72,7 @@ class Scene:
 def supervise(
     scene: Scene, report: int, prepare: Callable[[Collection[int], int], None], play: Callable[[], int]
 ) -> None:
-    """Rehearse, and tell on the descriptor *report* how it went; to be called in a process that ends with it.
-
-    Args:
-        scene: What may be touched.
-        report: Where a JSON object is written at the end.
-        prepare: Called in the process that is closed in, just before it loses its rights, with descriptors that have to
-            stay open, and one that takes what is written into pipes and sockets that were open before.
-        play: What is rehearsed; called in that process. Returns its exit code.
-    """
+    """Rehearse, and tell on the descriptor *report* how it went; to be called in a process that ends with it."""
     told: dict[str, Any] = {}
     try:
         told = _supervise(scene, report, prepare, play)
@@ -191,17 +174,7 @@ def _first_process(report: int) -> int:
 
 
 class _CallAnswerer:
-    """Answers calls that have to be asked for: so many new processes are allowed, and attempts are recorded.
-
-    Args:
-        link: Where the process inside says which descriptor tells of them.
-        inside: That process.
-        attempts: What is refused.
-
-    Attributes:
-        count: How many processes were allowed.
-        has_refused: Whether one was refused.
-    """
+    """Answers calls that have to be asked for: so many new processes are allowed, and attempts are recorded."""
 
     def __init__(self, link: socket.socket, inside: int, attempts: Attempts) -> None:
         self._inside = inside
@@ -215,7 +188,7 @@ class _CallAnswerer:
 
     @property
     def descriptor(self) -> int:
-        """What is to be waited on; negative where nothing comes any more."""
+        """Returns what is to be waited on; negative where nothing comes any more."""
         return self._listener or self._link.fileno()
 
     def go_on(self) -> None:
@@ -243,7 +216,7 @@ class _CallAnswerer:
         self.has_refused = self.has_refused or not allow
 
     def _has_room(self) -> bool:
-        """Whether one more may begin. Counting takes a while, so it is done now and then."""
+        """True if one more may begin."""
         is_due = self.count % COUNTED_EACH == 0 or self._is_full
         if self.count >= limits.MOST_AT_ONCE and is_due and time.monotonic() - self._looked_at > STEP:
             self._is_full = len(descendants(os.getpid())) > limits.MOST_AT_ONCE
@@ -251,7 +224,7 @@ class _CallAnswerer:
         return self.count < limits.MOST_PROCESSES and not self._is_full
 
     def _is_over(self) -> bool:
-        """Whether no process is left that could ask."""
+        """True if no process is left that could ask."""
         poll = select.poll()
         poll.register(self._listener)
         return any(event & select.POLLHUP for _, event in poll.poll(0))

@@ -1,7 +1,6 @@
 """Thread pools of compiled libraries in a forked process: their threads are not there, and who waits for them hangs.
 
-OpenMP is what PyTorch, scikit-learn, XGBoost and LightGBM calculate with. Its pool starts with the first calculation
-that has use for it; a fork afterwards believes that the pool is still there. With one thread no pool is used.
+With one thread no pool is used.
 """
 
 from __future__ import annotations

@@ -1,12 +1,4 @@
-"""The program that confines itself and then becomes another (Linux).
-
-Run for :mod:`agentnb.plugins.sandbox.confinement` under ``python -I -S``, with the arguments NETWORK SOCKETS READ… :
-WRITE… : LISTED… : COMMAND…; only the standard library and this package, as little of both as possible. NETWORK is
-``all``, ``all;PORT,PORT`` (but these ports), ``none``, or ``proxy;PORT;DIRECT;DIRECT;SERVERS;MEETING`` for a proxy at
-127.0.0.1: its port, the hosts that are reached without it from here, and those from a network of the process's own,
-this machine's servers that are to be there (``127.0.0.1 11434,::1 11434``), and the Unix socket at which the proxy
-takes that network's listening sockets.
-"""
+"""The program that confines itself and then becomes another (Linux)."""
 
 from __future__ import annotations
 
@@ -40,19 +32,7 @@ def confine(
     refused: Sequence[int] = (),
     sockets: bool,
 ) -> None:
-    """Confine this process (:class:`agentnb.plugins.sandbox.confinement.Confinement`).
-
-    Args:
-        read: What it may read and run.
-        write: What it may change, too.
-        listed: Folders whose names it may read.
-        ports: The only TCP ports that it may connect to; none of the internet where there are none; None: all of it.
-        refused: TCP ports that it may not connect to, at any address, where it may connect to all others.
-        sockets: Whether it may make Unix sockets.
-
-    Raises:
-        OSError: If the system refuses.
-    """
+    """Confine this process (:class:`agentnb.plugins.sandbox.confinement.Confinement`)."""
     own_mounts.enter(write)
     drop_capabilities(KEPT_CAPABILITIES)
     used = landlock.restrict(read=read, write=write, listed=listed, ports=ports, refused=refused)
@@ -67,14 +47,7 @@ def confine(
 
 
 def reach(network: str) -> Sequence[int] | None:
-    """Prepare what is left of the network.
-
-    Returns:
-        The only TCP ports that may be connected to; None: all, in the network that the process is in now.
-
-    Raises:
-        OSError: If the proxy is gone.
-    """
+    """Prepare what is left of the network."""
     if network == "none":
         return ()
     if network.startswith("all"):

@@ -1,8 +1,7 @@
 """The environment of a confined agent: caches and states of common tools are in folders of its own.
 
 It cannot write the user's caches: what lies there is run later by programs that are not confined (a wheel in the cache
-of pip, say), so a shared cache would be a way out. In a cache of its own its installs work, and are quick the second
-time. The folder is kept from one start to the next: below agentnb's data folder, one for each agent.
+of pip, say), so a shared cache would be a way out.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _LONGEST = 80
 
 
 def own_folder(agent: str) -> Path:
-    """Where the confined *agent* has its caches."""
+    """Returns where the confined *agent* has its caches."""
     return data_folder() / FOLDER / (re.sub(r"[^\w-]", "_", agent)[:_LONGEST] or "_")
 
 

@@ -1,8 +1,4 @@
-"""Confines agents (:class:`agentnb.ports.Confiner`) with what the system has for that.
-
-On Linux the agent's process closes itself in with Landlock and seccomp just before it becomes the agent; where the
-kernel is too old for that, bubblewrap does it, if it is installed; on macOS ``sandbox-exec``.
-"""
+"""Confines agents (:class:`agentnb.ports.Confiner`) with what the system has for that."""
 
 from __future__ import annotations
 
@@ -73,7 +69,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """What it is confined to, in a line."""
+        """Returns what it is confined to, in a line."""
         hosts = "" if isinstance(self.network, str) else f"; of the network only {', '.join(self.network)}"
         network = "; no network" if self.network == "none" else hosts
         unchecked = f" (not checked on this system: {self.unchecked})" if self.unchecked else ""
@@ -94,7 +90,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def way_here(version: int | None = None) -> tuple[Way | None, str]:
-    """What can confine a process here; None and why nothing can."""
+    """Returns what can confine a process here; None and why nothing can."""
     if platform.system() == "Linux":
         found = landlock.abi() if version is None else version
         if found >= OLDEST_LANDLOCK and seccomp.is_available():
@@ -110,7 +106,7 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
 
 
 def unchecked_here(way: str | None, *, has_network: bool = True) -> str:
-    """What confinement by *way* does not look at here but does elsewhere, in words; empty: nothing."""
+    """Returns what confinement by *way* does not look at here but does elsewhere, in words; empty: nothing."""
     looks_at_ports = way == "Landlock" and landlock.abi() >= landlock.SINCE["TCP"]
     mounts = (_WITHOUT_MOUNTS,) if way == "Landlock" and not _has_mounts_of_its_own() else ()
     ports = (_WITHOUT_PORTS,) if has_network and not looks_at_ports else ()
@@ -127,7 +123,7 @@ def _has_mounts_of_its_own() -> bool:
 
 
 def bubblewrap_here() -> tuple[str, bool]:
-    """How bubblewrap is here, in words, and whether it works: users may be forbidden to make namespaces."""
+    """Returns how bubblewrap is here, in words, and whether it works: users may be forbidden to make namespaces."""
     return _bubblewrap(shutil.which("bwrap"))
 
 
@@ -154,7 +150,7 @@ def confinement_of(
     proxy: NetworkProxy | None = None,
     by: Way | None = None,
 ) -> Confinement:
-    """How an agent is confined here; folders of its own that are missing are made."""
+    """Returns how an agent is confined here; folders of its own that are missing are made."""
     way, why = (by, "") if by is not None else way_here()
     if way is None:
         message = f"The agent cannot be confined: {why}."

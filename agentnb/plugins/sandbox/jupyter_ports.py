@@ -1,9 +1,4 @@
-"""The ports of the user's Jupyter servers: a confined agent does not connect to them.
-
-Through a server an agent would write files and run kernels that nothing confines. Servers say where they listen in
-``jpserver-*.json`` of Jupyter's runtime folder, a hub in ``JUPYTERHUB_SERVICE_URL``.
-See https://docs.jupyter.org/en/latest/use/jupyter-directories.html.
-"""
+"""The ports of the user's Jupyter servers: a confined agent does not connect to them."""
 
 from __future__ import annotations
 

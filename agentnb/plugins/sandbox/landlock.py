@@ -92,11 +92,7 @@ def _connectable(ports: Sequence[int] | None, refused: Sequence[int]) -> Iterabl
 
 
 def everything_but(hidden: Iterable[str]) -> list[str]:
-    """Paths that together hold everything except *hidden*: what lies beside it, and beside each folder above it.
-
-    A rule covers a folder with all that is in it, and nothing can be taken out of it again. What is made later in one
-    of the folders above is not covered.
-    """
+    """Paths that together hold everything except *hidden*: what lies beside it, and beside each folder above it."""
     kept = [path for path in hidden if os.path.lexists(path) and path != "/"]
     return _beside("/", kept) if kept else ["/"]
 

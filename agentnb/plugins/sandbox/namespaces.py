@@ -1,12 +1,4 @@
-"""Namespaces: a copy of the file system that takes every change into memory, no network, no other processes.
-
-A process that :func:`enter` has returned in sees the whole file system read-only, except for *targets*: there an
-overlay takes what is written (``upper``), and the real files stay as they are. Everything is gone when the last of its
-processes has ended: nothing lies on a disk. The user's ids stay the same, so this needs no rights, only a kernel that
-lets users make namespaces (some distributions and containers do not).
-
-See user_namespaces(7), mount_namespaces(7) and https://docs.kernel.org/filesystems/overlayfs.html.
-"""
+"""Namespaces: a copy of the file system that takes every change into memory, no network, no other processes."""
 
 from __future__ import annotations
 
@@ -60,7 +52,7 @@ def unshare_as_user(kinds: int) -> None:
 
 
 def works_in_fork(enter: Callable[[], object]) -> bool:
-    """Whether *enter* works here; tried in a fork, as who is half in cannot come back."""
+    """True if *enter* works here; tried in a fork, as who is half in cannot come back."""
     child = os.fork()
     if child == 0:
         try:
@@ -110,7 +102,7 @@ def _overlay(path: str, opened: int, scratch: str, number: int) -> Overlay:
 
 
 def _inner(path: str, opened: int, scratch: str, number: int) -> list[Overlay]:
-    """What is mounted inside a folder that may be changed may be changed, too; read-only where that cannot be."""
+    """Returns what is mounted inside a folder that may be changed may be changed, too."""
     try:
         if stat.S_ISDIR(os.fstat(opened).st_mode):
             return [_overlay(path, opened, scratch, number)]
@@ -141,10 +133,7 @@ def _devices(scratch: str) -> None:
 
 
 def close_in(room: Room) -> None:
-    """Take from this process the sight of the outer processes and devices, and of what *room* is made of.
-
-    To be called in a child of the process that called :func:`enter`.
-    """
+    """Take from this process the sight of the outer processes and devices, and of what *room* is made of."""
     unshare(NEW_MOUNTS)
     flags = READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC
     mount(f"{room.scratch}/dev", "/dev", None, BIND | RECURSIVE)
@@ -178,7 +167,7 @@ def _outermost(targets: Iterable[str]) -> list[str]:
 
 
 def _mounted_in(targets: Sequence[str]) -> list[str]:
-    """What is mounted inside *targets*, the outer before the inner."""
+    """Returns what is mounted inside *targets*, the outer before the inner."""
     found: set[str] = set()
     with open("/proc/self/mountinfo", "rb") as file:
         for line in file:

@@ -1,12 +1,7 @@
 """The proxy of a confined agent: its only way to the network, which leads to the hosts that it may reach.
 
 It takes ``CONNECT`` and plain HTTP, and connects to the address that it has looked up and checked, so a name cannot
-lead elsewhere meanwhile. Where the user's environment names a proxy, it goes through that one, which then looks names
-up. It listens on a port of this machine's loopback, and on the sockets of networks that confined processes have of
-their own. A server of this machine that the hosts name with its port is at the
-same address and port there, without the proxy: so a program reaches it and its own servers alike.
-
-Not looked at: what is inside of ``CONNECT``. A server that serves many names can be asked for another one there.
+lead elsewhere meanwhile.
 """
 
 from __future__ import annotations
@@ -77,7 +72,7 @@ class NetworkProxy:
 
     @property
     def address(self) -> str:
-        """How it is reached, for :mod:`agentnb.plugins.sandbox.confined_program`."""
+        """Returns how it is reached, for :mod:`agentnb.plugins.sandbox.confined_program`."""
         servers = ",".join(f"{address} {port}" for address, port in self._here)
         return f"proxy;{self.port};{self._direct(apart=False)};{self._direct(apart=True)};{servers};{self.meeting}"
 
@@ -181,7 +176,7 @@ class NetworkProxy:
         self._spawn(self._serve(self._answer, reader, writer))
 
     def _handing_on(self, host: str, port: int) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
-        """What serves connections to a server of this machine."""
+        """Returns what serves connections to a server of this machine."""
 
         async def hand_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             server = await self._connect(ProxyRequest("", host, port, "", []))

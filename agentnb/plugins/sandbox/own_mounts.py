@@ -1,11 +1,7 @@
 """A view of the file system of one's own: other folders are read-only, and terminals are new ones.
 
-Landlock looks at what opens, makes and removes files. It does not look at calls that change permissions, owners, times
-and extended attributes, and it cannot tell the terminals of others from one's own. In a mount namespace everything but
-the folders that may be changed is read-only, and ``/dev/pts`` is empty. System V's shared memory is one's own as well.
-Run as a program, it says by its exit code whether the system allows that.
-
-See mount_namespaces(7), mount_setattr(2) and https://docs.kernel.org/filesystems/devpts.html.
+It does not look at calls that change permissions, owners, times and extended attributes, and it cannot tell the
+terminals of others from one's own.
 """
 
 from __future__ import annotations

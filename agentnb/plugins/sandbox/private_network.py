@@ -27,16 +27,6 @@ def enter(meeting: str, servers: Sequence[tuple[str, int]] = ()) -> int | None:
     """Go into a network of one's own, and hand its listening sockets over; None where the system does not allow it.
 
     Only a process with one thread can.
-
-    Args:
-        meeting: The path of the Unix socket of who accepts.
-        servers: Addresses of the loopback and ports that are listened on besides.
-
-    Returns:
-        The port of the proxy, at 127.0.0.1.
-
-    Raises:
-        OSError: If nobody takes the sockets.
     """
     if not _leave():
         return None
@@ -54,11 +44,7 @@ def enter(meeting: str, servers: Sequence[tuple[str, int]] = ()) -> int | None:
 
 
 def start_loopback() -> None:
-    """Let programs in this network reach each other at 127.0.0.1; in a new network nothing is reached.
-
-    Raises:
-        OSError: If the system does not allow it.
-    """
+    """Let programs in this network reach each other at 127.0.0.1; in a new network nothing is reached."""
     with closing(socket(AF_INET, SOCK_DGRAM)) as any_socket:
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP_AND_RUNNING))
 
@@ -77,7 +63,6 @@ def _listening(address: str, port: int, stack: ExitStack) -> socket | None:
 
 
 def _leave() -> bool:
-    """Leave the network."""
     try:
         unshare(NEW_NETWORK)
     except OSError:  # without the rights for that

@@ -24,10 +24,7 @@ class Refused(Exception):
 
 
 class ProxyRequest(NamedTuple):
-    """What a program asked for: the method, where to, the line for the server, and the other lines of the head.
-
-    ``body`` is how many bytes follow where no more may be handed on; None where all may.
-    """
+    """What a program asked for: the method, where to, the line for the server, and the other lines of the head."""
 
     method: str
     host: str
@@ -38,7 +35,6 @@ class ProxyRequest(NamedTuple):
 
 
 def read_request(head: str) -> ProxyRequest:
-    """The request that *head* is."""
     first, *headers = head.removesuffix("\r\n\r\n").split("\r\n")
     try:
         if not first.isprintable() or not all(map(_HEADER.fullmatch, headers)):

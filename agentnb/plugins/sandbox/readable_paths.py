@@ -51,7 +51,7 @@ _SCRIPTS = {".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl"}
 def readable_paths(
     program: str, cwd: Path, env: Mapping[str, str], folder: Path, started: Iterable[Sequence[str]] = ()
 ) -> list[str]:
-    """What a confined agent reads besides what its description names; ``~`` is in some of these paths."""
+    """Returns what a confined agent reads besides what its description names; ``~`` is in some of these paths."""
     package = str(Path(__file__).parent.parent.parent)
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
@@ -62,7 +62,7 @@ def readable_paths(
 
 
 def _settings() -> list[str]:
-    """What is in ``/etc``, without passwords and keys of the machine, which root could read."""
+    """Returns what is in ``/etc``, without passwords and keys of the machine, which root could read."""
     try:
         names = sorted(os.listdir("/etc"))
     except OSError:
@@ -106,11 +106,7 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
 
 
 def _modules(env: Mapping[str, str], folder: Path) -> Iterator[str]:
-    """Where Python finds modules besides its own folders (``PYTHONPATH``: clusters, ``pip install --target``).
-
-    Some of these folders hold only links to packages that are installed elsewhere. Other links are not followed: the
-    agent could have made them, where the folder is in the workspace.
-    """
+    """Where Python finds modules besides its own folders (``PYTHONPATH``: clusters, ``pip install --target``)."""
     for path in map(Path, env.get("PYTHONPATH", "").split(os.pathsep)):
         if not _is_narrow(path, folder):
             continue
@@ -125,10 +121,7 @@ def _modules(env: Mapping[str, str], folder: Path) -> Iterator[str]:
 
 
 def _server(command: Sequence[str], env: Mapping[str, str], folder: Path) -> list[str]:
-    """Where an MCP server is installed, and the files and folders that its arguments name, which it is there for.
-
-    None in hidden folders of the home folder (``~/.ssh``), by a link neither: a project's settings name servers, too.
-    """
+    """Where an MCP server is installed, and the files and folders that its arguments name, which it is there for."""
     program = shutil.which(command[0], path=env.get("PATH"))
     found = _install(program, {}, folder) if program is not None else []
     own = Path(os.path.realpath(folder))
@@ -148,12 +141,12 @@ def _prefix(folder: Path, own: Path) -> list[str]:
 
 
 def _is_narrow(folder: Path, own: Path) -> bool:
-    """Whether a folder holds programs, and is not the home folder or one above it."""
+    """True if a folder holds programs, and is not the home folder or one above it."""
     return folder.is_absolute() and folder != own and folder not in own.parents
 
 
 def _interpreters(program: str, env: Mapping[str, str]) -> Iterable[str]:
-    """What runs a script (its ``#!``)."""
+    """Returns what runs a script (its ``#!``)."""
     try:
         with Path(program).open("rb") as file:
             first = file.readline(_MOST_INTERPRETER)

@@ -1,12 +1,4 @@
-"""Seccomp: a filter that refuses system calls which Landlock does not look at, for this process and its children.
-
-Refused always: looking into other processes, setting their limits, the kernel's key rings, and ``io_uring``, which goes
-round the filter. On request: sockets of some families, signals to other processes, and changes that Landlock does not
-look at. Calls of another instruction set (32 bits) are refused as well, as their numbers differ. A supervisor can be
-asked about new processes, and about what changes files, connects or signals: it sees what is tried.
-
-See https://docs.kernel.org/userspace-api/seccomp_filter.html.
-"""
+"""Seccomp: a filter that refuses system calls which Landlock does not look at, for this process and its children."""
 
 from __future__ import annotations
 
@@ -100,7 +92,7 @@ _STREAM, _PACKETS, _TCP, _KIND_OF_SOCKET, _FAST_OPEN = 1, 5, 6, 0xF, 0x20000000
 
 
 def is_available() -> bool:
-    """Whether filters are known for this machine's instruction set."""
+    """True if filters are known for this machine's instruction set."""
     return machine() in _MACHINES and struct.calcsize("P") == 8  # noqa: PLR2004 - 64 bits
 
 
@@ -115,30 +107,7 @@ def refuse(
     only_own_processes: bool = False,
     changes_only_itself: bool = False,
 ) -> int:
-    """Refuse system calls from now on, in this process and its children.
-
-    Args:
-        sockets_but: The only families of sockets that can be made; None: all. Pairs of connected sockets always can.
-            Those of netlink are for addresses and routes alone, which ZeroMQ and others read.
-        signals: Whether signals to other processes are refused; for kernels whose Landlock does not do that.
-        truncation: Whether to refuse to empty files that are open for reading; for such kernels as well.
-        forks: Whether each new process has to be allowed by who has the descriptor that is returned
-            (:func:`receive`). Threads do not.
-        asked: Calls that have to be answered there, too. Where there is any, so have sockets of other families, files
-            that are opened for writing, and datagrams with an address.
-        only_tcp: Whether sockets of the internet are for TCP alone, and connect by ``connect`` alone: what Landlock
-            looks at. So no UDP, no MPTCP, and no data that is sent while connecting (TCP Fast Open).
-        only_own_processes: Whether to refuse System V's shared memory, semaphores and queues, and the priorities and
-            processors of other processes, which Landlock does not look at.
-        changes_only_itself: That, and calls that set permissions, owners and times of files, which do nothing then,
-            without an error: copying a file sets them, too.
-
-    Returns:
-        That descriptor; 0 where none was asked for.
-
-    Raises:
-        OSError: If the kernel refuses, or this machine's instruction set is not known.
-    """
+    """Refuse system calls from now on, in this process and its children."""
     if not is_available():
         raise OSError(f"No filter is known for {machine()}.")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -167,17 +136,7 @@ def refuse(
 
 
 class AskedCall:
-    """A call that waits for its answer.
-
-    Args:
-        data: What the kernel says of it (``struct seccomp_notif``).
-
-    Attributes:
-        id: Its number.
-        pid: The process, as the supervisor sees it.
-        name: The call's name.
-        arguments: Its six arguments.
-    """
+    """A call that waits for its answer."""
 
     def __init__(self, data: bytes) -> None:
         self.id, self.pid, _, number, _, _, *self.arguments = struct.unpack("QIIiIQ6Q", data)
@@ -185,11 +144,7 @@ class AskedCall:
 
 
 def receive(listener: int) -> AskedCall | None:
-    """The call that waits for an answer; None where it has been given up.
-
-    Args:
-        listener: The descriptor of :func:`refuse`.
-    """
+    """The call that waits for an answer; None where it has been given up."""
     data = bytearray(80)
     try:
         fcntl.ioctl(listener, 0xC0502100, data)  # SECCOMP_IOCTL_NOTIF_RECV
@@ -199,14 +154,6 @@ def receive(listener: int) -> AskedCall | None:
 
 
 def answer(listener: int, asked: AskedCall, error: int = 0, *, goes_on: bool = True) -> None:
-    """Answer a call.
-
-    Args:
-        listener: The descriptor of :func:`refuse`.
-        asked: The call.
-        error: The number of the error that it gets; 0: none.
-        goes_on: Whether it is done, where it gets no error; else it only seems to be.
-    """
     with suppress(OSError):  # it has ended meanwhile
         text = struct.pack("QqiI", asked.id, 0, -error, int(goes_on and not error))
         fcntl.ioctl(listener, 0xC0182101, text)  # SECCOMP_IOCTL_NOTIF_SEND
@@ -221,7 +168,7 @@ def answer_with(listener: int, asked: AskedCall, descriptor: int) -> None:
 
 
 def _sockets(numbers: Mapping[str, int], families: Sequence[int], otherwise: bytes) -> list[bytes]:
-    """Do *otherwise* with sockets that are of none of *families*. Netlink is for addresses and routes alone."""
+    """Do *otherwise* with sockets that are of none of *families*."""
     pairs = [] if UNIX in families else _no_datagram_pairs(numbers["socketpair"])
     checks = [_jump(_EQUAL, family, len(families) - at + 3, 0) for at, family in enumerate(families)]
     netlink = [_jump(_EQUAL, NETLINK, 0, 2), _at(_LOAD, _THIRD), _jump(_EQUAL, 0, 1, 0)]  # NETLINK_ROUTE
@@ -254,7 +201,7 @@ def _no_attributes(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _only_own_processes(numbers: Mapping[str, int]) -> list[bytes]:
-    """Refuse what reaches other processes. Where a call takes a process id, 0 is the process that asks."""
+    """Refuse what reaches other processes."""
     code: list[bytes] = []
     for name in _KEYED:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]

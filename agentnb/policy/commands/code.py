@@ -84,18 +84,10 @@ _SIGNS: tuple[tuple[str, Risk], ...] = (
 
 
 def rate_code(code: str, harmless: str = "Runs code given on the command line.") -> Risk:
-    """How bad *code* in whatever language can be.
+    """Returns how bad *code* in whatever language can be.
 
     Only its words are looked at, so the result is never better than ``medium``. Not checked: what the code does with
     names that it computes.
-
-    Args:
-        code: The code.
-        harmless: What to say of code in which nothing dangerous is found.
-
-    Example:
-        >>> rate_code("import shutil; shutil.rmtree('/')").severity
-        'critical'
     """
     found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
     plain = [finding for finding in found if finding.severity != "medium"]  # else a weaker word for the same

@@ -28,19 +28,19 @@ def removal(text: str) -> bool:
 
 
 def unseen(text: str) -> Risk | None:
-    """What characters that nobody sees make of *text*."""
+    """Returns what characters that nobody sees make of *text*."""
     if _INVISIBLE.search(text):
         return Risk("high", "Has invisible characters, or characters that reverse the text.")
     return None
 
 
 def odd_name(program: str) -> Risk | None:
-    """What is to be said of a program's name that only looks like another one."""
+    """Returns what is to be said of a program's name that only looks like another one."""
     return None if program.isascii() else Risk("high", f"The program's name is not plain: {program!a}.")
 
 
 def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:
-    """Where in the arguments of an unknown program another command may begin."""
+    """Returns where in the arguments of an unknown program another command may begin."""
     return [at for at, name in enumerate(program_of[:_MOST]) if name in _BEGINS or name in shells]
 
 

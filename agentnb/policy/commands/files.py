@@ -21,7 +21,7 @@ _SET_ID = re.compile(r"(?:^|,)[ugoa]*[+=][rwxXt]*s")
 
 
 def target(path: str) -> Risk | None:
-    """What writing to *path* means beyond the workspace."""
+    """Returns what writing to *path* means beyond the workspace."""
     if _DEVICE.fullmatch(path):
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
             return Risk("critical", f"Opens a network connection as if it were a file: {path}.")

@@ -177,5 +177,5 @@ def secret(path: str) -> bool:
 
 
 def quoted(code: str) -> list[str]:
-    """What stands between quotes in *code*, in whatever language."""
+    """Returns what stands between quotes in *code*, in whatever language."""
     return _QUOTED.findall(code)

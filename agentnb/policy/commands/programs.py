@@ -55,7 +55,7 @@ def is_read(program: str) -> bool:
 
 
 def _gives_trust(line: str) -> Risk | None:
-    """What is to be said of a command by which an agent would free itself of questions."""
+    """Returns what is to be said of a command by which an agent would free itself of questions."""
     words = line.lower().split()
     if words and words[0].startswith("python"):
         at = next((at for at, word in enumerate(words) if word.startswith("-m")), len(words))

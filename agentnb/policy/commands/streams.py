@@ -56,7 +56,7 @@ def emptied(command: Simple, words: Sequence[Field]) -> Iterator[Risk]:
 
 
 def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
-    """What *program* prints when it is fed with *fed*, or None where that cannot be said."""
+    """Returns what *program* prints when it is fed with *fed*, or None where that cannot be said."""
     if program not in {"cat", "tee"} and any(word.dynamic for word in words):
         return None
     texts = [word.text for word in words]
@@ -97,7 +97,7 @@ def _escapes(text: str) -> str:
 
 
 def _printed(texts: list[str]) -> str | None:
-    """What ``printf`` prints, if that is known."""
+    """Returns what ``printf`` prints, if that is known."""
     if not texts:
         return None
     form, values = _escapes(texts[0]), iter(texts[1:])

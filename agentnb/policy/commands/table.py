@@ -1,8 +1,7 @@
 """The table of programs: what their verbs and options can do, read from ``programs.toml``.
 
-Going in: a program's name and its arguments as the shell would hand them over. Coming out: the worst thing that the
-table says about them. It is safe to be generous here, because a rule of the table can only raise a severity: what the
-code in :mod:`agentnb.policy.commands.programs` says still counts.
+It is safe to be generous here, because a rule of the table can only raise a severity: what the code in
+:mod:`agentnb.policy.commands.programs` says still counts.
 """
 
 from __future__ import annotations
@@ -167,7 +166,7 @@ def known_programs() -> frozenset[str]:
 
 
 def module_kind(name: str) -> str | None:
-    """What ``python -m NAME`` is: ``"program"``, ``"script"`` or a severity; None for a module that is not known."""
+    """Returns what ``python -m NAME`` is: ``"program"``, ``"script"`` or a severity."""
     modules = table()[2]
     return modules.get(name) or modules.get(name.partition(".")[0])
 
@@ -204,7 +203,7 @@ def _holds(rule: Case, program: str, options: Options, operands: tuple[str, ...]
 
 
 def _spelled(wanted: tuple[str, ...], options: Options) -> bool:
-    """True if a long option with one dash (``-delete``) is given. An operand ``f`` is not the option ``-f``."""
+    """True if a long option with one dash (``-delete``) is given."""
     return any(each in options.words for each in wanted if each.startswith(("-", "+")))
 
 

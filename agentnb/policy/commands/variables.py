@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 class Values:
-    """What is known of a script's variables; what is to be said about them goes to its *findings*.
-
-    A variable counts as known only while everything in the script gives it one value: which of several it has when it
-    is used depends on conditions, loops, subshells and functions that only the running shell knows.
-    """
+    """What is known of a script's variables; what is to be said about them goes to its *findings*."""
 
     def __init__(self, findings: list[Risk], unsure: Iterable[str] = ()) -> None:
         self._findings = findings

@@ -1,11 +1,8 @@
-"""Walks through a shell script and collects what is to be said about it. Nothing is run.
+"""Walks through a shell script and collects what is to be said about it.
 
-In goes a script as text, with the variables that are set for it. Out come findings (a severity and a sentence each),
-the commands in it, one line each, for rules to match, and the files that they name. What can be known of a variable, a
-substitution or a pipe without running anything is put in; what cannot is a finding of its own, *high* at least, so
-that hiding a command never makes it look better than showing it. Commands inside commands (``sudo``, ``find -exec``,
-``sh -c``) are walked through in the same way, up to a depth of twelve; a script that is nested deeper counts as
-unreadable, which always asks. Not checked: what a program does when it runs.
+What can be known of a variable, a substitution or a pipe without running anything is put in; what cannot is a finding
+of its own, *high* at least, so that hiding a command never makes it look better than showing it. Not checked: what a
+program does when it runs.
 """
 
 from __future__ import annotations
@@ -62,8 +59,6 @@ def _names() -> list[str]:
 
 
 class Walk:
-    """One walk."""
-
     def __init__(
         self,
         dialect: Dialect,
@@ -194,7 +189,7 @@ class Walk:
     # --- one command ---
 
     def _simple(self, command: Simple, followed: Sequence[Command] = ()) -> list[Field]:
-        """One command as the parser gives it: variables and substitutions are put in. Returns its words."""
+        """One command as the parser gives it: variables and substitutions are put in."""
         before = {name: self.values.known.get(name) for name, _ in command.assignments}
         for name, value in command.assignments:
             self._assign(name, value)
@@ -206,7 +201,7 @@ class Walk:
         return words
 
     def _one(self, command: Simple, followed: Sequence[Command]) -> list[Field]:
-        """The words of one command and its redirections. Returns the words."""
+        """The words of one command and its redirections."""
         for word in command.words:
             self._computes(word)
         words = [field for word in command.words for field in fields(word, self.values.known)]
@@ -388,7 +383,7 @@ class Walk:
             del self.findings[before:]
 
     def _imagine(self, program: str, run: Callable[[Walk], None]) -> None:
-        """What *run* would find if *program* ran one of its arguments. Only critical findings count, as it may not."""
+        """What *run* would find if *program* ran one of its arguments."""
         inside = Walk(self._dialect, self.files.patterns)
         inside._depth = self._depth + 4
         with contextlib.suppress(Unreadable):

@@ -1,1 +1,1 @@
-"""A reader of shell scripts: what would be run, and with which words. It runs nothing."""
+"""A reader of shell scripts: what would be run, and with which words."""

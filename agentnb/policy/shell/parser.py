@@ -2,11 +2,8 @@
 
 What the grammar cannot read is unreadable, and so is what it may have read in another way than a shell would: signs
 between its tokens that are not blank, comments inside of words, words on two lines, here-documents that go on behind
-their end.
-
-Two dialects, because the same text can be two scripts: in ``bash``, ``[[ a && rm b ]]`` only tests; to a plain POSIX
-shell it is two commands. Who rates a command looks at both. For the second one, the words that only bash knows are
-escaped, and the text is read again.
+their end. Two dialects, because the same text can be two scripts: in ``bash``, ``[[ a && rm b ]]`` only tests; to a
+plain POSIX shell it is two commands.
 """
 
 from __future__ import annotations

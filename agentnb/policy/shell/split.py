@@ -1,8 +1,4 @@
-"""Splits a command line into words, as :func:`shlex.split` does, in time in proportion to its length.
-
-The standard library's appends each character to a growing word: a word of a million characters takes it eight seconds,
-and what an agent asks for can be that long.
-"""
+"""Splits a command line into words, as :func:`shlex.split` does, in time in proportion to its length."""
 
 from __future__ import annotations
 
@@ -47,10 +43,7 @@ _WRAPPED = 3
 
 
 def script_of(words: Sequence[str], found: str | None = None) -> str | None:
-    """The script where *words* are a shell of the system's that runs it (``bash -lc SCRIPT``), else None.
-
-    A file that is only called as a shell is, or a folder of the agent's on the ``PATH``, is none.
-    """
+    """The script where *words* are a shell of the system's that runs it (``bash -lc SCRIPT``), else None."""
     if len(words) != _WRAPPED or words[1] not in {"-c", "-lc"}:
         return None
     folder, name = os.path.split(words[0])

@@ -60,7 +60,7 @@ class Word(Node, frozen=True, kw_only=True):
 
     @property
     def scripts(self) -> Iterator[ShellScript]:
-        """What is run to compute it."""
+        """Returns what is run to compute it."""
         for part in self.parts:
             if isinstance(part, Computed):
                 yield from part.scripts
@@ -75,7 +75,7 @@ class Redirect(Node, frozen=True, kw_only=True):
 
     @property
     def word(self) -> Word:
-        """What the command gets: the target, or the here-document's body."""
+        """Returns what the command gets: the target, or the here-document's body."""
         return self.document[0] if self.document else self.target
 
 

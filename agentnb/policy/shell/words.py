@@ -1,4 +1,4 @@
-"""Reads words out of a syntax tree: quotes, escapes, expansions. Most disguises of a command live here."""
+"""Reads words out of a syntax tree: quotes, escapes, expansions."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class WordReader:
         return found
 
     def scripts(self, node: Node) -> tuple[ShellScript, ...]:
-        """What is run to compute *node*."""
+        """Returns what is run to compute *node*."""
         found: list[ShellScript] = []
         rest = [node]
         while rest:
@@ -160,7 +160,6 @@ class WordReader:
         return [Text(value="$", quoted=True)]
 
     def _parts(self, node: Node, *, quoted: bool = False) -> list[Part]:
-        """The parts that a node of a word is."""
         text = self.text(node).lstrip() if quoted else self.text(node)
         match node.type:
             case "raw_string":
@@ -187,7 +186,7 @@ class WordReader:
         return _unquoted(text, operator=not node.is_named)
 
     def quoted(self, nodes: Sequence[Node], start: int, end: int, quote: str = "") -> list[Part]:
-        """What stands between double quotes (*quote*) or in a here-document, from *start* to *end*."""
+        """Returns what stands between double quotes (*quote*) or in a here-document, from *start* to *end*."""
         parts: list[Part] = []
         for node in (each for each in nodes if each.children and not _BARE_DOLLAR.match(self.text(each))):
             blanks = len(self.text(node)) - len(self.text(node).lstrip())  # they may stand in the first sign
@@ -232,7 +231,7 @@ class WordReader:
         return self._script(node.children[1:-1])
 
     def _backticks(self, text: str, *, in_string: bool) -> ShellScript:
-        """What is run between backticks; *text* with them."""
+        """Returns what is run between backticks; *text* with them."""
         if text[0] + text[-1] != "``":
             raise Unreadable("Something is computed where it cannot be read.")
         return self._inner((_IN_QUOTED_BACKTICKS if in_string else _IN_BACKTICKS).sub(r"\1", text[1:-1]))

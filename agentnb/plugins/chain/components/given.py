@@ -53,7 +53,7 @@ def check(given: Any, *, are_installed: bool) -> None:
 
 
 def program(given: str | Sequence[str]) -> AgentSpec:
-    """How the program *given* is started."""
+    """Returns how the program *given* is started."""
     try:
         words = shlex.split(given) if isinstance(given, str) else [str(word) for word in given]
     except (TypeError, ValueError) as error:

@@ -34,7 +34,7 @@ def listing(chosen: Sequence[str], folder: Path) -> str:
 
 
 def customizations(chain: Sequence[Any], folder: Path) -> Iterator[dict[str, Any]]:
-    """The components of a session as AHP's ``Customization``. Commands are not told: they can hold keys."""
+    """The components of a session as AHP's ``Customization``."""
     try:
         placed = components(chain)
     except AgentnbError:

@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 
 class ToolComponent(Component):
-    """Offers the tool *tool* of *plugin*; nothing is run or changed.
-
-    Args:
-        name: The component's name.
-        about: What it does, in a line.
-        plugin: The plug-in.
-        tool: Its tool.
-        session: The session of the chain; None where there is none.
-    """
+    """Offers the tool *tool* of *plugin*; nothing is run or changed."""
 
     def __init__(self, name: str, about: str, plugin: str, tool: PluginTool, session: ToolSession | None) -> None:
         self.name, self.about = name, about

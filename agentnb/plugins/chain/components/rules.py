@@ -17,10 +17,7 @@ READERS = ("codex", "opencode", "copilot", "cursor", "goose", "kimi", "auggie")
 
 
 class RulesComponent(Component):
-    """Puts AGENTS.md before the first prompt of each session.
-
-    Only the file in the workspace's own folder counts; one that is a link to a place outside of it does not.
-    """
+    """Puts AGENTS.md before the first prompt of each session."""
 
     name = "rules"
     about = "Gives the agent the workspace's AGENTS.md, where the agent does not read it itself."

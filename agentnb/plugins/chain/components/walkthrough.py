@@ -24,10 +24,7 @@ LARGEST_FILE = 16 * 1024 * 1024
 
 
 class Walkthrough(Component):
-    """Offers one tool, ``show_walkthrough``. The chat shows its steps one at a time, with Back and Next.
-
-    What the agent gave is checked, and put into the ``_meta`` of the tool call, which the chat draws.
-    """
+    """Offers one tool, ``show_walkthrough``."""
 
     name = "walkthrough"
     about = "A tool with which the agent explains a notebook or a file in steps; the chat goes through them with you."

@@ -25,9 +25,8 @@ class WireLog(Component):
     """Writes the wire down: a line for each message, with the time and where it goes.
 
     The file is ``AGENTNB_WIRE_LOG``, else a new one in the folder ``wire`` of agentnb's data; its owner alone may read
-    it. What looks like a credential, and the values of secret environment variables, are written as ``***``.
-
-    Not masked: what you and the agent write about otherwise. It holds your prompts and files that the agent read.
+    it. What looks like a credential, and the values of secret environment variables, are written as ``***``. Not
+    masked: what you and the agent write about otherwise.
     """
 
     name = "log"

@@ -1,4 +1,4 @@
-"""The agent's place in the chain: the last one. MCP over ACP is bridged here for agents that do not take it."""
+"""The agent's place in the chain: the last one."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ FROM_SERVERS = frozenset({"mcp/message", "_mcp/message", "_mcp/request", "_mcp/n
 
 
 class AgentPlace(ProcessPlace):
-    """The agent."""
-
     def __init__(self, spec: AgentSpec) -> None:
         super().__init__(spec, spec.title)
         self._bridge = McpBridge(self)

@@ -1,11 +1,6 @@
-"""The chain: client, components and agent in a row. The conductor carries messages from one to the next.
+"""The chain: client, components and agent in a row.
 
-It follows the request for discussion "Agent Extensions via ACP Proxies" of the Agent Client Protocol. Components never
-talk to each other: each has one connection, to the conductor. A message goes *down* (towards the agent) or *up*
-(towards the client), always to the next place that wants it; an answer goes back to whoever asked. Each connection has
-its own ids, which the conductor gives out, so what a component does to ids can harm nobody but itself.
-
-Everything here runs on one loop.
+Components never talk to each other: each has one connection, to the conductor.
 """
 
 from __future__ import annotations
@@ -109,11 +104,7 @@ class ForwardedRequest(msgspec.Struct, gc=False):
 
 
 class _PlaceState:
-    """The state of one place of a chain.
-
-    A component that holds a request, waits for nobody and says nothing has lost it: *on_lost* is called, with how long
-    that took.
-    """
+    """The state of one place of a chain."""
 
     def __init__(
         self, place: ChainPlace, patience: tuple[float, float], on_lost: Callable[[_PlaceState, float], None]
@@ -313,7 +304,7 @@ class Chain:
     # --- initialize ---
 
     def _too_early(self, origin: int, way: Way, target: int, message: RawMessage) -> str:
-        """Why *message* does not go down yet: its target was not initialized; empty where it goes."""
+        """Returns why *message* does not go down yet: its target was not initialized; empty where it goes."""
         if way == UP or message.method == INITIALIZE or self._states[target].is_ready:
             return ""
         why = f"sent {message.method} before {self.places[target].name} was initialized"
@@ -371,7 +362,7 @@ class Chain:
     # --- failures ---
 
     def fail(self, index: int, message: str) -> None:
-        """End the chain: the place *index* cannot go on. What it said last reaches the client first."""
+        """End the chain: the place *index* cannot go on."""
         if self._failed or self._is_finishing or self._ending is not None:
             return
         self._left_open = {_plain(forwarded.method) for forwarded in self._asked.values() if forwarded.target == index}
@@ -386,11 +377,7 @@ class Chain:
         self._on_failed(replace(failure, unanswered=unanswered))
 
     async def finish(self, index: int) -> None:
-        """Carry what is on its way to the client, from below the place *index* on; no component takes part after that.
-
-        They are ended one after the other, towards the client: each passes on what it has been given, and only then
-        does the next one hear that nothing more comes.
-        """
+        """Carry what is on its way to the client, from below the place *index* on."""
         self._is_finishing = True
         self._stop_watching()
         deadline = self.loop.time() + LAST_SECONDS

@@ -1,10 +1,4 @@
-"""MCP over ACP for agents that take MCP servers only on stdio, or over HTTP.
-
-Each server that a session is opened with as ``"type": "acp"`` becomes a server on stdio whose program is
-:mod:`agentnb.kernel.bridge`, or one at an address here where the catalogue says so (``mcp_transport``). What the agent
-asks it goes up the chain as ``mcp/message``; what a server asks the agent (``mcp/message`` that goes down) is given to
-that program or address.
-"""
+"""MCP over ACP for agents that take MCP servers only on stdio, or over HTTP."""
 
 from __future__ import annotations
 
@@ -42,11 +36,7 @@ class Declared(msgspec.Struct, frozen=True):
 
 
 def declared(server: dict[str, Any]) -> Declared | None:
-    """The declaration in *server*, an entry of ``mcpServers``, where it is one over ACP; else None.
-
-    The request for discussion names a server by ``id`` and ``acpId``, ACP's schema by ``serverId``; the older form is a
-    server over http whose address begins with ``acp:``.
-    """
+    """The declaration in *server*, an entry of ``mcpServers``, where it is one over ACP; else None."""
     name = str(server.get("name"))
     if server.get("type") == "acp":
         known = {"serverId": server.get("serverId"), "acpId": server.get("id")}

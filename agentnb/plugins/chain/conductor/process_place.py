@@ -58,7 +58,6 @@ _envelopes = msgspec.json.Decoder(ProxyEnvelope)
 
 
 def read_envelope(message: RawMessage) -> ProxyEnvelope | None:
-    """The message in the envelope *message*; None where there is none."""
     try:
         return _envelopes.decode(message.params)
     except msgspec.MsgspecError:
@@ -230,7 +229,7 @@ class ProcessPlace(ChainPlace):
             self.chain.fail(self.index, self.death())
 
     def death(self) -> str:
-        """How it ended, in words."""
+        """Returns how it ended, in words."""
         code = self.process.child.returncode if self.process is not None else None
         how = "it closed its output"
         if code is not None:

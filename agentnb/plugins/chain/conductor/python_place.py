@@ -60,7 +60,6 @@ class _ToolServers:
             self._sessions[server] = _session_of(message, answer)
 
     def owns(self, message: RawMessage) -> bool:
-        """True if *message* is for one of them."""
         params = message.read_params()
         if message.method == "mcp/connect":
             return _server_of(params) in self._sessions
@@ -154,7 +153,7 @@ class PythonPlace(ChainPlace):
             self._working.cancel()
 
     async def finish(self, deadline: float) -> None:
-        """See :meth:`ChainPlace.finish`: answers that it looks at are carried on. Tools and prompts are of no use."""
+        """See :meth:`ChainPlace.finish`: answers that it looks at are carried on."""
         left = deadline - self.chain.loop.time()
         looked_at = self._tasks - self._servers.tasks - {self._working}
         if looked_at and left > 0:

@@ -1,7 +1,7 @@
 """One JSON-RPC message as the conductor sees it: method and id are read, everything else stays the bytes it was.
 
-A conductor carries messages; it does not understand them. So ``params``, ``result`` and ``error`` are never decoded and
-encoded again, unless somebody in the chain wants to look at them: order of members, numbers and unknown members stay.
+So ``params``, ``result`` and ``error`` are never decoded and encoded again, unless somebody in the chain wants to look
+at them: order of members, numbers and unknown members stay.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ _encode = msgspec.json.Encoder().encode
 
 
 class RawMessage(msgspec.Struct):
-    """One message."""
-
     method: str = ""
     id: Any = NO_ID
     params: msgspec.Raw = EMPTY
@@ -52,7 +50,6 @@ class RawMessage(msgspec.Struct):
         return _decoded(self.error)
 
     def line(self) -> bytes:
-        """The message as a line."""
         pieces: list[bytes | msgspec.Raw] = [b'{"jsonrpc":"2.0"']
         if self.id is not NO_ID:
             pieces += (b',"id":', _encode(self.id))
@@ -92,7 +89,7 @@ def encoded(value: Any) -> msgspec.Raw:
 
 
 def read_line(line: bytes) -> RawMessage | None:
-    """The message in *line*, however badly it was written; None where there is none. Never raises."""
+    """The message in *line*, however badly it was written; None where there is none."""
     try:
         message = _decoder.decode(line)
         if _is_whole(message):
@@ -111,7 +108,7 @@ _BEGINNING = re.compile(rb'\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"method"\s*:\s*"ses
 def are_updates(lines: list[bytes]) -> bool:
     """True if each of *lines* begins as an ACP ``session/update`` does, all in the same way.
 
-    Told without decoding, because most of what agents write is that. No other message begins so.
+    Told without decoding, because most of what agents write is that.
     """
     beginning = _BEGINNING.match(lines[0]) if lines else None
     return beginning is not None and all(line.startswith(beginning[0]) for line in lines)

@@ -149,7 +149,6 @@ class ChainProcess:
         start_patience: float = START_PATIENCE,
         confine: Confine | None = None,
     ) -> ChainProcess:
-        """Start the components and the agent."""
         process = cls(spec, on_output, on_end)
         running = RunningChain(
             process._client, components, spec, process._failed, patience=patience, start_patience=start_patience
@@ -160,7 +159,6 @@ class ChainProcess:
 
     @property
     def agent(self) -> SpawnedAgent:
-        """The agent's own process."""
         last = self._running.last if self._running is not None else None
         if not isinstance(last, ProcessPlace) or last.process is None:
             raise RuntimeError("spawn() makes a ChainProcess")

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class ChannelNames:
-    """Goes from one to the other. The root channel has one name."""
+    """Goes from one to the other."""
 
     def __init__(self) -> None:
         self._ours: dict[str, str] = {ROOT: ROOT}

@@ -49,5 +49,5 @@ async def connect_host(
 
 
 def _is_served(address: str) -> bool:
-    """Whether a kernel of this user is served at that port of this machine, as the runtime folder says."""
+    """True if a kernel of this user is served at that port of this machine, as the runtime folder says."""
     return urlsplit(address).port in {urlsplit(kernel.url).port for kernel in served_kernels()}

@@ -1,8 +1,4 @@
-"""A client of another host: one WebSocket, requests and their answers, and a new connection where one was cut.
-
-Runs on this kernel's host loop. What comes in is handed on in the order in which it came: an answer before what
-happened after it. Whoever connects again is the same client, with its number, as the page is to its kernel.
-"""
+"""A client of another host: one WebSocket, requests and their answers, and a new connection where one was cut."""
 
 from __future__ import annotations
 
@@ -182,7 +178,7 @@ class HostClient:
         return self.state != "ended"
 
     async def _talk(self, socket: ClientConnection, begun: asyncio.Future[None]) -> None:
-        """Until the connection ends. Raises what is wrong with what the other host says."""
+        """Until the connection ends."""
         self._socket, self._broken, outgoing = socket, None, asyncio.Queue[bytes]()
         self._rpc = Connection(
             outgoing.put_nowait, AHP, on_notifications=self._notified, on_invalid=self._break, longest=LARGEST_MESSAGE
@@ -282,7 +278,7 @@ class HostClient:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether it is of no use to connect again."""
+    """True if it is of no use to connect again."""
     if isinstance(error, InvalidStatus):
         return error.response.status_code in REFUSED
     return isinstance(error, (RequestRefused, InvalidURI))

@@ -1,7 +1,4 @@
-"""What another host sends, made ready for our states, and what pages want, as the host is to be told it.
-
-Another kernel of ours sends our own states and actions; any other host what the Agent Host Protocol has.
-"""
+"""What another host sends, made ready for our states, and what pages want, as the host is to be told it."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class HostForm:
-    """What another host speaks. Ours, until it has said more."""
+    """What another host speaks."""
 
     def __init__(self, began: Callable[[str], str | None]) -> None:
         self.is_ours = True

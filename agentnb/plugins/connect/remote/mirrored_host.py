@@ -1,10 +1,4 @@
-"""What another host has, as channels of this kernel: pages follow them as they follow ours.
-
-Its root channel and its list of sessions are mirrored at once, a conversation when somebody follows it. Every action
-that it sends goes through our own reducers; its channels have our names here (``<agent>:/<tab id>``, ``/chat``,
-``/changes``). What a page dispatches is sent on, and accepted when the other host has accepted it; what was not
-answered when the connection was cut is sent again.
-"""
+"""What another host has, as channels of this kernel: pages follow them as they follow ours."""
 
 from __future__ import annotations
 
@@ -65,8 +59,6 @@ _LEFT_OUT = frozenset(
 
 
 class MirroredConversation(NamedTuple):
-    """One conversation that is mirrored."""
-
     session: Channel[SessionState]
     chat: Channel[ChatState]
     changesets: dict[str, Channel[ChangesetState]]
@@ -102,7 +94,7 @@ class MirroredHost:
 
     @property
     def client(self) -> HostClient:
-        """What speaks to the other host."""
+        """Returns what speaks to the other host."""
         assert self._client is not None  # noqa: S101 - `use` comes first
         return self._client
 
@@ -113,7 +105,6 @@ class MirroredHost:
         self.listeners.append(listener)
 
     def channel_or_none(self, uri: str) -> Channel[Any] | None:
-        """The channel *uri*, where it is mirrored."""
         if uri == ROOT:
             return self.root
         conversation = self.conversations.get(session_of(uri))

@@ -1,8 +1,4 @@
-"""The turns of another host's chats that its snapshots leave out: all of them are fetched, up to a bound.
-
-Another kernel of ours answers `fetchTurns` with them. In any other host a chat's state says a cursor, and they come as
-the action `chat/turnsLoaded` before an answer that is empty.
-"""
+"""The turns of another host's chats that its snapshots leave out: all of them are fetched, up to a bound."""
 
 from __future__ import annotations
 

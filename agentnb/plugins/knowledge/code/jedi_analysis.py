@@ -1,8 +1,4 @@
-"""jedi within the kernel's process, so that it knows the kernel's modules and import path, and imports nothing.
-
-jedi's own way to work within a process sets ``sys.path`` for all threads while it searches, and imports compiled
-modules. Here it searches without a change of ``sys.path``, and sees compiled modules only where they are loaded.
-"""
+"""jedi within the kernel's process, so that it knows the kernel's modules and import path, and imports nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +34,7 @@ class _Lookups(InferenceStateSameProcess):  # type: ignore[misc]
         return None
 
     def get_module_info(self, sys_path: list[str] | None = None, full_name: str | None = None, **options: Any) -> Any:
-        """Where a module's file is."""
+        """Returns where a module's file is."""
         path = options.pop("path", None)
         try:
             return functions._find_module(  # noqa: SLF001 - jedi's own search, without its change of sys.path

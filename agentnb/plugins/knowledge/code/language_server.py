@@ -1,8 +1,7 @@
 """A language server: a program that is started at its first question and ends with this process.
 
-The client speaks the Language Server Protocol 3.17 over the program's stdin and stdout
-(https://microsoft.github.io/language-server-protocol/). What the program says is not trusted: what it asks to change or
-to show is refused, and one that dies, does not answer in time or sends too much is ended.
+What the program says is not trusted: what it asks to change or to show is refused, and one that dies, does not answer
+in time or sends too much is ended.
 """
 
 from __future__ import annotations
@@ -214,7 +213,7 @@ class LanguageServer:
 
 
 class _Wire:
-    """The messages of one process. Everything happens on its loop."""
+    """The messages of one process."""
 
     def __init__(self, program: ServerProgram) -> None:
         self.failure: str | None = None
@@ -340,7 +339,7 @@ class _Wire:
                 self._news.set()
 
     def _reply(self, method: str, params: Any) -> Any:
-        """The answer to what the server asks. It may know its settings; it may change and show nothing."""
+        """The answer to what the server asks."""
         match method:
             case "workspace/configuration":
                 return [self._setting(each.get("section")) for each in params["items"]]

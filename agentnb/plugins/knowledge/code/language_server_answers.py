@@ -1,8 +1,6 @@
 """Answers of a language server about a notebook and its workspace, in terms of cells and files.
 
-The cells are one document, in execution order, as for jedi. A cell that Python cannot read is left blank in it, so that
-it spoils no other cell. What a server says of such a document and a notebook would not is left out: names that only
-live variables or IPython define, imports below other code, a value that the notebook shows, lines with magics.
+A cell that Python cannot read is left blank in it, so that it spoils no other cell.
 """
 
 from __future__ import annotations
@@ -107,10 +105,7 @@ class _Asking:
         self._lines: dict[Path, list[str]] = {}
 
     def tell_changes(self) -> None:
-        """Have the server know the files of the workspace as they are now.
-
-        A notification that a file has changed takes effect when the server likes, a text that is shown at once.
-        """
+        """Have the server know the files of the workspace as they are now."""
         known, now = self._server.files, dict(_states(self._server.root))
         self._server.files = now
         changed = [name for name, state in now.items() if known.get(name) != state]
@@ -234,7 +229,6 @@ class _Asking:
         return Diagnostic(cell_id=position.cell_id, line=position.line, column=column, **fields)
 
     def _is_of_notebooks(self, problem: Diagnostic, variables: Collection[str]) -> bool:
-        """True if the problem is none in a notebook."""
         cell = self._module.cell(problem.cell_id) if problem.cell_id is not None else None
         if cell is None:
             return False
@@ -302,12 +296,12 @@ def _path(uri: Any) -> Path:
 
 
 def _units(text: str) -> int:
-    """How many units of UTF-16 *text* has."""
+    """Returns how many units of UTF-16 *text* has."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def _characters(text: str, units: int) -> int:
-    """How many characters of *text* have so many units of UTF-16."""
+    """Returns how many characters of *text* have so many units of UTF-16."""
     at = 0
     for char in text:
         if units <= 0:

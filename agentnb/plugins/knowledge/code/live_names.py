@@ -1,8 +1,4 @@
-"""The user's live variables for an analysis, as Python that names their types. No object is given away or looked into.
-
-An analysis that holds an object may run its properties, ``__getattr__`` or ``__dir__``. So each variable becomes a line
-of Python: an import for a module, class or function, ``x = DataFrame()`` for an object. Only the object's type is read.
-"""
+"""The user's live variables for an analysis, as Python that names their types."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The Python in a cell with magics: every character keeps its line and column, so positions hold in both texts.
-
-What IPython alone understands (``%magic``, ``!command``, ``name?``) is replaced by spaces or by Python that says the
-same for an analysis. Not treated: automatic calls (``/f x``, ``,f x``), which are off by default.
-"""
+"""The Python in a cell with magics: every character keeps its line and column, so positions hold in both texts."""
 
 from __future__ import annotations
 
@@ -52,10 +48,7 @@ def python_of(source: str) -> str:
 
 
 def closed(text: str) -> str:
-    r"""*text* without what would swallow the cell behind it: open strings and brackets, a backslash at the end.
-
-    A string goes as a whole; of a bracket only the sign, so what stands behind it can still be asked about.
-    """
+    """*text* without what would swallow the cell behind it: open strings and brackets, a backslash at the end."""
     scanner, lines = _Scanner(), lines_of(text)
     for number, line in enumerate(lines):
         scanner.read(line, number)

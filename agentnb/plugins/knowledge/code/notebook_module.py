@@ -18,8 +18,6 @@ MOST_CHARACTERS = 3_000_000
 
 
 class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A code cell."""
-
     cell_id: str
     source: str
     count: int | None = None
@@ -40,8 +38,6 @@ def in_execution_order(cells: Iterable[CodeCell]) -> list[CodeCell]:
 
 
 class NotebookModule:
-    r"""The module of one notebook."""
-
     def __init__(self, cells: Iterable[CodeCell]) -> None:
         lines: list[str] = []
         self.cells: list[CodeCell] = []
@@ -62,7 +58,6 @@ class NotebookModule:
         self._places = {cell.cell_id: at for at, cell in enumerate(self.cells)}
 
     def cell(self, cell_id: str) -> CodeCell | None:
-        """The cell with an id; None where it is not in the module."""
         at = self._places.get(cell_id)
         return None if at is None else self.cells[at]
 

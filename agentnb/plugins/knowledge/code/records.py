@@ -10,18 +10,7 @@ Severity = Literal["error", "warning", "hint"]
 
 
 class CodePlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a question about code is asked.
-
-    With ``symbol``: at its last part, where it stands first in the line, cell or file that is given; where none is
-    given, as if it were typed below the last cell. Without: at ``line`` and ``column``.
-
-    Args:
-        symbol: A name, or several with dots, as ``df.merge``.
-        cell_id: The cell.
-        path: Instead of a cell: a file of the workspace.
-        line: The line in it, from 1.
-        column: The column, from 0, in characters.
-    """
+    """Where a question about code is asked."""
 
     symbol: str | None = None
     cell_id: str | None = None
@@ -31,17 +20,9 @@ class CodePlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CodeLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a name stands. A cell is told by its id, so that this stays true where the cell moves.
+    """Where a name stands.
 
-    Args:
-        name: The name.
-        kind: ``"function"``, ``"class"``, ``"module"``, ``"param"``, ``"statement"`` or another of jedi's words.
-        full_name: The name with its modules, as ``json.decoder.JSONDecoder``; empty where that is not known.
-        cell_id: The cell it stands in.
-        path: The file it stands in; None for a cell, and for what is compiled.
-        line: The line, from 1; 0 for what is compiled.
-        column: The column, from 0, in characters.
-        text: The line's text.
+    A cell is told by its id, so that this stays true where the cell moves.
     """
 
     name: str
@@ -55,16 +36,7 @@ class CodeLocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """The description of a name.
-
-    Args:
-        name: The name.
-        kind: As in :class:`CodeLocation`.
-        full_name: As in :class:`CodeLocation`.
-        signatures: How it is called.
-        docs: Its documentation, cut at :data:`agentnb.plugins.knowledge.code.service.MOST_DOCS` characters.
-        is_live: Whether only the live variable's type says this, and no text.
-    """
+    """The description of a name."""
 
     name: str
     kind: str
@@ -75,30 +47,14 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CodeCompletion(msgspec.Struct, frozen=True, kw_only=True):
-    """A name that can stand at a place.
-
-    Args:
-        name: The whole name.
-        kind: As in :class:`CodeLocation`.
-    """
+    """A name that can stand at a place."""
 
     name: str
     kind: str
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem in a cell or file.
-
-    Args:
-        message: What is wrong.
-        severity: How bad it is.
-        source: Who says so: ``"python"``, or a language server's name.
-        code: The rule's code, where there is one.
-        cell_id: The cell.
-        path: Instead of a cell: the file.
-        line: The line, from 1.
-        column: The column, from 0, in characters.
-    """
+    """A problem in a cell or file."""
 
     message: str
     severity: Severity = "error"
@@ -111,15 +67,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell or file of a renaming.
-
-    Args:
-        before: Its text.
-        after: Its text afterwards.
-        count: How many places change.
-        cell_id: The cell.
-        path: Instead of a cell: the file.
-    """
+    """One cell or file of a renaming."""
 
     before: str
     after: str
@@ -129,14 +77,7 @@ class TextChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Renaming(msgspec.Struct, frozen=True, kw_only=True):
-    """A renaming as a set of changes. Nothing has been changed yet.
-
-    Args:
-        old_name: The name.
-        new_name: Its new name.
-        changes: The cells and files that change.
-        notes: What the user should know: whole sentences.
-    """
+    """A renaming as a set of changes."""
 
     old_name: str
     new_name: str

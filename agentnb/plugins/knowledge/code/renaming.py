@@ -26,7 +26,7 @@ def renaming(
     uses: Sequence[CodeLocation],
     definitions: Iterable[CodeLocation],
 ) -> Renaming:
-    """The changes that give a name another one. Nothing is changed."""
+    """The changes that give a name another one."""
     if not uses:
         raise UsageError("No name stands there that the notebook or the workspace defines.")
     old_name = uses[0].name

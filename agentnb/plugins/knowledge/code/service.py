@@ -81,7 +81,7 @@ class CodeService:
 
     @property
     def failure(self) -> str:
-        """Why jedi had to give the last answer instead of the language server, as whole sentences; else empty."""
+        """Returns why jedi had to give the last answer instead of the language server, as whole sentences."""
         return "" if self._server is None else self._server.failure
 
     def ask(self, question: str, place: CodePlace) -> list[Any]:
@@ -116,7 +116,7 @@ class CodeService:
         return self._answer(place, lambda question: question.completions(), may_be_open=True)
 
     def rename(self, place: CodePlace, new_name: str) -> Renaming:
-        """The renaming of the name at *place* in the notebook and the workspace. Nothing is changed."""
+        """The renaming of the name at *place* in the notebook and the workspace."""
         if not new_name.isidentifier() or keyword.iskeyword(new_name):
             raise UsageError(f"{new_name!r} is not a name that Python takes.")
         if uses := self._located("references", place):
@@ -124,10 +124,7 @@ class CodeService:
         return self._answer(place, lambda question: question.rename(new_name))
 
     def diagnostics(self, place: CodePlace | None = None) -> list[Diagnostic]:
-        """The problems of the cell or file of *place*; of all cells by default.
-
-        Without a language server these are the syntax errors.
-        """
+        """The problems of the cell or file of *place*; of all cells by default."""
         if place is not None and place.path is not None:
             path = self.file(place.path)
             text = read_source(path)

@@ -1,4 +1,1 @@
-"""The source of packages, for questions that only it answers: found where it is installed, or fetched and unpacked.
-
-Nothing of a package is imported or run.
-"""
+"""The source of packages, for questions that only it answers: found where it is installed, or fetched and unpacked."""

@@ -1,8 +1,4 @@
-"""Finds the source of a package in this environment: its modules, stubs and documentation.
-
-A distribution's own list of files (``RECORD``) says what is its own: of a namespace package only its part counts. Of an
-editable install the source itself is found, of a zipped egg a copy is unpacked. Nothing is imported.
-"""
+"""Finds the source of a package in this environment: its modules, stubs and documentation."""
 
 from __future__ import annotations
 
@@ -53,7 +49,6 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def installed_source(package: str, paths: Iterable[str] | None = None, *, unpack_to: Path) -> PackageSource:
-    """The source of *package* as it is installed."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", package):
         raise UsageError(f"{package!r} is no name of a package.", hint='For example: "polars".')
     distribution = _named(package, [*(sys.path if paths is None else paths)])
@@ -205,7 +200,7 @@ def _notes(source: PackageSource) -> Iterator[str]:
 
 
 def _tally(places: Iterable[Path]) -> Iterator[int]:
-    """How many Python files, stubs, and compiled modules without source there are."""
+    """Returns how many Python files, stubs, and compiled modules without source there are."""
     names: list[str] = []
     for place in places:
         if place.is_file():

@@ -1,7 +1,6 @@
-"""Unpacks wheels, source distributions and zipped eggs. They are from strangers: nothing leads out of the folder.
+"""Unpacks wheels, source distributions and zipped eggs.
 
-Only plain files and folders are made; links and devices are left out. Sizes are counted while they are written, so a
-small archive cannot fill the disk.
+Sizes are counted while they are written, so a small archive cannot fill the disk.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class ResearchLimit:
 
 
 def _is_own_tool(request: PolicyRequest) -> bool:
-    """True if the agent asks for leave to call one of the two tools. A command or a file in it makes it another."""
+    """True if the agent asks for leave to call one of the two tools."""
     if request.kind != "permission" or request.command is not None or request.files or request.preview:
         return False
     return request.asked in {None, "other", "read", "search", "fetch", "think"} and bool(

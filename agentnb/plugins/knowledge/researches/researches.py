@@ -124,7 +124,6 @@ class Researches:
 
 
 def researches_of(host: SessionOwner) -> Researches:
-    """The researches of *host*."""
     if _MEMORY not in host.plugin_memory:
         host.plugin_memory[_MEMORY] = Researches(host)
     researches: Researches = host.plugin_memory[_MEMORY]

@@ -19,8 +19,6 @@ ABOUT = ServerAbout(name="agentnb-research", title="A package's source", instruc
 
 
 class ResearchTools:
-    """The tools of one research."""
-
     def __init__(self, run: Callable[[str, Any], Awaitable[Any]]) -> None:
         self._run = run
         self._served = ToolsForAgent(ABOUT)

@@ -1,8 +1,4 @@
-"""The front matter of a ``SKILL.md``: the part of YAML that the format needs, and nothing that can grow when read.
-
-Read are texts, quoted or not, blocks (``|`` and ``>``) and one level of ``metadata``. Anchors, aliases, tags and nested
-collections are errors: the format has no use for them, and files of strangers misuse them.
-"""
+"""The front matter of a ``SKILL.md``: the part of YAML that the format needs, and nothing that can grow when read."""
 
 from __future__ import annotations
 

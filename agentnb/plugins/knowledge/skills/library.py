@@ -87,10 +87,7 @@ class SkillLibrary:
         return "\n".join(lines) or "No installed package brings a skill that the user trusts."
 
     def offers(self) -> list[SkillOffer]:
-        """The packages that this process has imported, and whose skills the user neither trusts nor refuses.
-
-        At most :data:`MOST_OFFERS`: the others come once the user has decided about these.
-        """
+        """The packages that this process has imported, and whose skills the user neither trusts nor refuses."""
         packages: dict[str, list[FoundSkill]] = {}
         for each in self.skills():
             packages.setdefault(each.package, []).append(each)
@@ -138,7 +135,6 @@ class SkillLibrary:
         return self._trust.revoke(normal_name(package))
 
     def of_package(self, package: str) -> list[FoundSkill]:
-        """The skills of one package."""
         skills = [each for each in self.skills() if each.package == normal_name(package)]
         if not skills:
             names = ", ".join(dict.fromkeys(each.package for each in self.skills()))

@@ -79,5 +79,5 @@ def _shown(skill: FoundSkill) -> ShownSkill:
 
 
 def suspicious_lines(text: str) -> list[str]:
-    r"""Lines that a user should read before they trust a skill. Not complete: a stranger's text can say anything."""
+    """Lines that a user should read before they trust a skill."""
     return [line.strip()[:LONGEST_LINE] for line in text.splitlines() if _SUSPICIOUS.search(line[:2_000])]

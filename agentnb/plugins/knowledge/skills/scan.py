@@ -1,9 +1,4 @@
-"""Finds the skills of installed distributions and of the workspace. Nothing is imported.
-
-A distribution's own list of files (``RECORD``) says where its skills are: ``<package>/.agents/skills/<name>/SKILL.md``
-or ``<package>/skills/<name>/SKILL.md``. An entry point in the group ``agentnb.skills`` names another package whose
-folders are skills. Of an editable install its folder is searched.
-"""
+"""Finds the skills of installed distributions and of the workspace."""
 
 from __future__ import annotations
 

@@ -57,7 +57,6 @@ def read_skill(folder: Path) -> SkillText:
 
 
 def read_file(folder: Path, name: str) -> str:
-    """One file of a skill."""
     path = folder / name
     real, root = os.path.realpath(path), os.path.realpath(folder)
     if os.path.commonpath([real, root]) != root:
