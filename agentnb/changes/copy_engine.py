@@ -148,7 +148,7 @@ class CopyEngine:
 
     def _tree(self, name: str) -> dict[str, FileVersion]:
         if self._cache[0] != name:
-            tree = msgspec.json.decode(self._trees.read(name), type=dict[str, FileVersion])
+            tree = read_record(self._trees.read(name), dict[str, FileVersion])
             self._cache = (name, {path_from_json(path): each for path, each in tree.items()})
         return self._cache[1]
 

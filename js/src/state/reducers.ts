@@ -1,5 +1,6 @@
 /** Tables of reducers, one for each type of action. */
 import { changed, upsert, without } from "./change.ts";
+import { table } from "./object.ts";
 import { ROWS } from "./tables.gen.ts";
 import type { Action } from "./types.gen.ts";
 
@@ -17,10 +18,10 @@ export function byType<S extends object, A extends Action, C extends Channel>(
   channel: C,
   reducers: Reducers<S, A, keyof (typeof ROWS)[C]>,
 ): (state: S, action: Action) => S {
-  const table = new Map(Object.entries(reducers)) as Table<S>;
-  for (const [type, steps] of Object.entries(ROWS[channel])) table.set(type, reducedBy(steps));
+  const byName = new Map(Object.entries(reducers)) as Table<S>;
+  for (const [type, steps] of Object.entries(ROWS[channel])) byName.set(type, reducedBy(steps));
   return (state, action) => {
-    const reduce = table.get(action.type);
+    const reduce = byName.get(action.type);
     return reduce === undefined ? state : reduce(state, action);
   };
 }
@@ -30,7 +31,7 @@ type Verb = (old: never, action: Fields, ...more: never[]) => unknown;
 type Items = readonly { readonly [key: string]: string }[];
 
 /** What each verb of the table makes of a field of the state, as in `agentnb/state/reducers.py`. */
-const VERBS: Readonly<Record<string, Verb>> = {
+const VERBS: Readonly<Record<string, Verb>> = table({
   set: (_old, action, source: string) => action[source],
   value: (_old, _action, value: unknown) => value,
   flag: (old: number, action, source: string, bit: number) => (action[source] ? old | bit : old & ~bit),
@@ -40,7 +41,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
     old && without(old, key, action[source] as string),
   merge: (old: { readonly values: object } | undefined, action) =>
     old && changed(old, { values: { ...(action.replace ? {} : old.values), ...(action.config as object) } }),
-};
+});
 
 /** The reducer of an action that has a row. */
 function reducedBy<S extends object>(steps: readonly Step[]): (state: S, action: Action) => S {
