@@ -171,12 +171,12 @@ class Confined(Protocol):
 
     @property
     def summary(self) -> str:
-        """What it is confined to, in a line."""
+        """Returns what it is confined to, in a line."""
         ...
 
     @property
     def network(self) -> Network:
-        """What it has of the network."""
+        """Returns what it has of the network."""
         ...
 
     @property
@@ -189,7 +189,7 @@ class Confined(Protocol):
         ...
 
     def refused(self, text: str) -> tuple[RefusedAccess, ...]:
-        """What it was refused, by *text*, which it or a command of it has printed."""
+        """Returns what it was refused, by *text*, which it or a command of it has printed."""
         ...
 
     def close(self) -> None:
@@ -210,7 +210,7 @@ class Confiner(Protocol):
         ...
 
     def unchecked(self) -> str:
-        """What it does not look at on this system, in words; empty where there is nothing of that kind."""
+        """Returns what it does not look at on this system, in words; empty where there is nothing of that kind."""
         ...
 
     async def confine(self, start: AgentStart, asked: Confine) -> Confined:
@@ -232,7 +232,7 @@ class Previewer(Protocol):
     name: str
 
     def command(self, command: str, folder: str, *, env: Mapping[str, str] | None, seconds: float) -> Rehearsal:
-        """What *command* would do, run by the shell in *folder*.
+        """Returns what *command* would do, run by the shell in *folder*.
 
         Args:
             command: The command line.
@@ -274,7 +274,7 @@ class Launcher(Protocol):
         """
 
     def spawn(self, components: Sequence[Any], session: ToolSession, confine: Confine | None) -> Spawn:
-        """What starts an agent behind *components*.
+        """Returns what starts an agent behind *components*.
 
         Args:
             components: Names, commands, classes and instances; the first one is next to the client.
@@ -296,7 +296,7 @@ class Customizer(Protocol):
     def customizations(
         self, configuration: Configuration, environment: Environment, *, asks: bool
     ) -> Iterable[dict[str, Any]]:
-        """What the agent of *configuration* is given; called on a thread of its own.
+        """Returns what the agent of *configuration* is given; called on a thread of its own.
 
         Args:
             configuration: What the agent is started with.

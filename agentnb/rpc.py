@@ -43,7 +43,7 @@ _LONGEST_ID = 20  # digits; ours count from 1
 
 
 class Dialect(NamedTuple):
-    """How a protocol uses JSON-RPC."""
+    """The differences between protocols that use JSON-RPC."""
 
     framing: type[Lines | Headers] = Lines
     cancel: str = ""

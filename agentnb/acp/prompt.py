@@ -25,7 +25,7 @@ CANNOT = "which this agent cannot take in a prompt"
 
 
 class PromptResult(NamedTuple):
-    """How a prompt ended."""
+    """The end of a prompt: why it stopped, and its usage."""
 
     stop_reason: str = "end_turn"
     usage: UsageInfo | None = None

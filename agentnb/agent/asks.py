@@ -13,7 +13,7 @@ MODE = "mode"
 
 
 class Asks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What makes an agent ask before it edits files or runs commands."""
+    """The settings that make an agent ask before it edits files or runs commands."""
 
     mode: str | None = None
     modes: tuple[str, ...] = ()

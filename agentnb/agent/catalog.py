@@ -51,7 +51,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one agent is started, installed and logged in to."""
+    """One agent of the catalogue: its command, installation and login."""
 
     name: str
     title: str

@@ -26,7 +26,7 @@ _NO_PLUGIN = "no plug-in that confines agents is loaded (`agentnb plugins` says 
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an agent needs besides the system, its install and the workspace; in the catalogue."""
+    """The paths and hosts that the catalogue allows a confined agent, besides system, install and workspace."""
 
     writes: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Confine(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent is to be confined."""
+    """The confinement of one agent."""
 
     network: Network = "all"
     directories: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ _HINT = 'Write true, false, "no network", or a list of the only hosts, such as [
 
 
 class ConfinementChoice(NamedTuple):
-    """What is chosen for an agent."""
+    """The confinement that was chosen for an agent, and who chose it."""
 
     network: Network | None
     is_unasked: bool = False

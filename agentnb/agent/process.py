@@ -79,7 +79,7 @@ class Ring:
 
 
 class RunningProcess(Protocol):
-    """What runs for a client: an agent's process (:class:`SpawnedAgent`), or a chain that looks like one."""
+    """The process of an agent (:class:`SpawnedAgent`), or a chain that looks like one."""
 
     @property
     def agent(self) -> SpawnedAgent: ...

@@ -57,7 +57,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent is run; kinds that this version does not know are ignored."""
+    """The ways to run an agent; kinds that this version does not know are ignored."""
 
     binary: dict[str, Target] | None = None
     npx: Package | None = None

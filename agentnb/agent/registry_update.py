@@ -26,7 +26,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Updated(msgspec.Struct, frozen=True, kw_only=True):
-    """What an update brought."""
+    """The result of an update of the registry."""
 
     path: str
     agents: int

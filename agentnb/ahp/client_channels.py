@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ClientChannels:
-    """What one client sees. On the host's thread."""
+    """The channels that one client sees. On the host's thread."""
 
     def __init__(self, host: Host, feed: Feed, client: RemoteClient) -> None:
         self._host, self._feed, self._client = host, feed, client

@@ -87,7 +87,7 @@ class AhpConnection:
         self._rpc.receive(text.encode("utf-8", "replace"))
 
     def take_waiting(self) -> list[str]:
-        """What waits to be written; from now on that is being written."""
+        """Returns what waits to be written; from now on that is being written."""
         texts = list(self._waiting)
         self._waiting.clear()
         self._waiting_characters = 0

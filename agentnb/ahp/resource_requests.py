@@ -59,7 +59,7 @@ async def list_files(asker: RemoteAsker, params: c.ResourceListCommand) -> dict[
 
 @c.command("resourceResolve", c.ResourceResolveCommand, "drive")
 async def resolve_file(asker: RemoteAsker, params: c.ResourceResolveCommand) -> dict[str, Any]:
-    """What is at a path of a workspace, with an `etag`."""
+    """Returns what is at a path of a workspace, with an `etag`."""
     _, place = _place(asker, params.uri, follow=params.follow_symlinks)
     found = await asyncio.to_thread(_there, place)
     moment = datetime.fromtimestamp(found.modified_ns / 1e9, timezone.utc)
@@ -210,7 +210,7 @@ def _place(asker: RemoteAsker, uri: str, *, follow: bool = True) -> tuple[Conver
 
 
 def placed(before: bytes, data: bytes, mode: str, position: int) -> bytes:
-    """What a file holds once *data* is written to it (AHP ``ResourceWriteMode``)."""
+    """Returns what a file holds once *data* is written to it (AHP ``ResourceWriteMode``)."""
     if mode == "truncate":
         return before[:position] + data
     at = max(0, len(before) - position) if mode == "append" else position

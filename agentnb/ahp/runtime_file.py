@@ -25,7 +25,7 @@ class ServedClient(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServedKernel(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file of a served kernel says."""
+    """The contents of the file of a served kernel."""
 
     machine: str
     pid: int

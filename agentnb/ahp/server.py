@@ -43,7 +43,7 @@ _numbers = count(1)
 
 
 class ServingLimits(NamedTuple):
-    """What clients may use."""
+    """The limits of clients: connections, messages and bytes."""
 
     clients: int = 64
     handshakes: int = 128
@@ -59,7 +59,7 @@ class ServingLimits(NamedTuple):
 
 
 class Budget:
-    """How much a client may still send: some at once, and so much a second (a token bucket)."""
+    """The amount that a client may still send (a token bucket)."""
 
     def __init__(self, most: float, per_second: float, now: float) -> None:
         self._left, self._most, self._per_second, self._then = most, most, per_second, now

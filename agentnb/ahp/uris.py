@@ -21,7 +21,7 @@ _ENDINGS = {"session": "", "chat": "/chat", "changeset": CHANGES, "terminal": TE
 
 
 class AhpChannel(NamedTuple):
-    """What an AHP URI names."""
+    """The channel that an AHP URI names."""
 
     kind: str
     tab_id: str

@@ -21,7 +21,7 @@ MODELS = 3
 
 
 def row(spec: AgentSpec, path: Any) -> dict[str, Any]:
-    """What is known of one agent, as JSON; *path* is where its program is, None where it is not."""
+    """Returns what is known of one agent, as JSON; *path* is where its program is, None where it is not."""
     return {
         "name": spec.name,
         "title": spec.title,
@@ -47,7 +47,7 @@ def listing(rows: list[dict[str, Any]]) -> str:
 
 
 def checkups(found: Iterable[Checkup]) -> str:
-    """What was found when agents were started for a moment, a line each."""
+    """Returns what was found when agents were started for a moment, a line each."""
     checked = list(found)
     rows = [(each.name, each.state, each.version or "-", _prescription(each)) for each in checked]
     head, *lines = columns.lines([("NAME", "STATE", "VERSION", "WHAT TO DO"), *rows])
@@ -58,7 +58,7 @@ def checkups(found: Iterable[Checkup]) -> str:
 
 
 def facts(found: Checkup) -> str:
-    """How long an agent took to start, and its models, in words; empty where that is not known.
+    """Returns how long an agent took to start, and its models, in words; empty where that is not known.
 
     Example:
         >>> from agentnb.acp.doctor import Checkup

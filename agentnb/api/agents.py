@@ -42,7 +42,7 @@ class AgentTable(MarkdownTable, tuple[AgentRow, ...]):
 
 
 def agents() -> AgentTable:
-    """What agents are known, and which of them are installed.
+    """Returns what agents are known, and which of them are installed.
 
     Returns:
         A row per agent; displayed in a notebook it is a table.

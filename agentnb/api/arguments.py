@@ -61,7 +61,7 @@ def check_count(name: str, given: object) -> None:
 
 
 def check_environment(env: object) -> dict[str, str]:
-    """What *env* holds: names and texts; nothing where it is None."""
+    """Returns what *env* holds: names and texts; nothing where it is None."""
     if env is None:
         return {}
     if not isinstance(env, Mapping):

@@ -58,17 +58,17 @@ class Change:
 
     @property
     def item(self) -> Item:
-        """What is known of it."""
+        """Returns what is known of it."""
         return self._item
 
     @property
     def id(self) -> str:
-        """What tells it from the turn's other changes, such as ``"file:fit.py"``."""
+        """Returns what tells it from the turn's other changes, such as ``"file:fit.py"``."""
         return self._item.id
 
     @property
     def kind(self) -> Literal["file", "cell", "variable"]:
-        """What was changed: ``"file"``, ``"cell"`` or ``"variable"``."""
+        """Returns what was changed: ``"file"``, ``"cell"`` or ``"variable"``."""
         return self._item.kind
 
     @property
@@ -83,12 +83,12 @@ class Change:
 
     @property
     def status(self) -> Status:
-        """How it is other than before: ``"added"``, ``"changed"``, ``"deleted"`` or ``"moved"``."""
+        """Returns how it is other than before: ``"added"``, ``"changed"``, ``"deleted"`` or ``"moved"``."""
         return self._item.status
 
     @property
     def state(self) -> State:
-        """What was done about it: ``"open"`` (nothing), ``"kept"`` or ``"undone"``.
+        """Returns what was done about it: ``"open"`` (nothing), ``"kept"`` or ``"undone"``.
 
         ``"offered"``: a cell that the agent wrote to the file of a notebook that is open, and that notebook lacks it.
         """
@@ -96,7 +96,7 @@ class Change:
 
     @property
     def by(self) -> tuple[By, ...]:
-        """Who changed it, as far as is known.
+        """Returns who changed it, as far as is known.
 
         ``"toolCall"``: a tool call of the turn names it. ``"during"``: it changed while the turn ran, and nothing says
         who did it. ``"otherTab"``: a tool call of another tab names it, too. ``"user"``: you saved it in Jupyter.
@@ -115,12 +115,12 @@ class Change:
 
     @property
     def undoable(self) -> bool:
-        """Whether it can be undone; :attr:`reason` says why not."""
+        """True if it can be undone; :attr:`reason` says why not."""
         return self._item.undoable
 
     @property
     def reason(self) -> str | None:
-        """Why it cannot be undone, a sentence; None where it can."""
+        """Returns why it cannot be undone, a sentence; None where it can."""
         return self._item.reason
 
     @property
@@ -180,7 +180,7 @@ class ChangeTable(Table, Rows[Change]):
 
 
 def changes_of(conversation: Conversation, turn_id: str | None) -> ChangeTable:
-    """What turn *turn_id* changed, or the whole conversation; waits until that is known."""
+    """Returns what turn *turn_id* changed, or the whole conversation; waits until that is known."""
     in_time(conversation.host, conversation.changes.compared(turn_id), WAIT_SECONDS, _late(WAIT_SECONDS))
     return conversation.host.loop.call(_read, conversation, turn_id)
 
@@ -205,7 +205,7 @@ def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
 
 
 def _why_unknown(conversation: Conversation, turn_id: str) -> str:
-    """Why nothing is known of what turn *turn_id* changed; empty where it never ran."""
+    """Returns why nothing is known of what turn *turn_id* changed; empty where it never ran."""
     if conversation.channels.is_active(turn_id):
         return _RUNS
     if conversation.channels.queued(turn_id) is not None:

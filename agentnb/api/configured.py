@@ -44,7 +44,7 @@ def configured(
     confine: bool | None = None,
     network: Literal["all", "none"] | Sequence[str] = "all",
 ) -> SessionOptions:
-    """What the arguments of :func:`agentnb.start` mean, checked.
+    """Returns what the arguments of :func:`agentnb.start` mean, checked.
 
     Where None, *mcp_servers* and *components* are as the settings say.
     """
@@ -80,7 +80,7 @@ def configured(
 def _confinement(
     confine: bool | None, network: Literal["all", "none"] | Sequence[str], spec: AgentSpec, cwd: Path
 ) -> ConfinementChoice:
-    """Whether the agent is confined, and what it gets of the network then."""
+    """True if the agent is confined, and what it gets of the network then."""
     left: Network = network if network in ("all", "none") else checked_hosts(network)
     if confine is not None and not isinstance(confine, bool):
         raise UsageError(f"confine is True or False, not {confine!r}.", hint="Leave it out for what the settings say.")
@@ -90,7 +90,7 @@ def _confinement(
 
 
 def configuration_of(options: SessionOptions) -> Configuration:
-    """What the agent of *options* is started with, in this process."""
+    """Returns what the agent of *options* is started with, in this process."""
     return options.configuration(current_environment().cassette.apart())
 
 

@@ -79,7 +79,7 @@ class SessionFiles:
         self._conversation = conversation
 
     def list(self, path: str | os.PathLike[str] = ".") -> FileTable:
-        """What is in a folder; 1,000 entries at most.
+        """Returns what is in a folder; 1,000 entries at most.
 
         Args:
             path: Relative to the workspace, or absolute.
@@ -127,7 +127,7 @@ class SessionFiles:
         return found if head is None and tail is None else found.only(head, tail)
 
     def diff(self, path: str | os.PathLike[str]) -> str:
-        """What the session's tool calls changed in a file, from its first turn on, as a unified diff.
+        """Returns what the session's tool calls changed in a file, from its first turn on, as a unified diff.
 
         Args:
             path: Relative to the workspace, or absolute.

@@ -441,7 +441,7 @@ def _row(
 
 
 def _state(status: int, *, is_alive: bool) -> State:
-    """What a session is doing; one whose kernel has ended does nothing, whatever the log says."""
+    """Returns what a session is doing; one whose kernel has ended does nothing, whatever the log says."""
     if status & SessionStatus.ERROR:
         return "failed"
     if not is_alive or not status & SessionStatus.IN_PROGRESS:

@@ -111,7 +111,7 @@ class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
     _rehearse: Rehearse
 
     def preview(self) -> Rehearsal:
-        """What its code or command would do, from a run in a closed-in copy that changes nothing.
+        """Returns what its code or command would do, from a run in a closed-in copy that changes nothing.
 
         It is as :func:`agentnb.rehearse` tells it; the card in the chat shows it, too. When it is allowed afterwards,
         the tool call's ``differences`` say what came out otherwise.

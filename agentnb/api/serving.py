@@ -61,7 +61,7 @@ class Server:
 
     @property
     def closed(self) -> bool:
-        """Whether it listens no more."""
+        """True if it listens no more."""
         return not self._serving.is_open
 
     @property
@@ -211,7 +211,7 @@ def _tls(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLConte
 
 
 def is_loopback(host: str) -> bool:
-    """Whether *host* names this machine only."""
+    """True if *host* names this machine only."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

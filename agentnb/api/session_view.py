@@ -47,23 +47,23 @@ class SessionView:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """True if it was closed."""
         return self._conversation.closed
 
     @property
     def kernel_tools(self) -> bool:
-        """Whether its agent has tools for this kernel."""
+        """True if its agent has tools for this kernel."""
         return self._conversation.kernel is not None
 
     @property
     def read_only(self) -> str | None:
-        """Why the session can only be read, as :func:`agentnb.resume` found it; None where it can go on."""
+        """Returns why the session can only be read, as :func:`agentnb.resume` found it; None where it can go on."""
         barred = self._conversation.barred
         return None if barred is None else str(barred)
 
     @property
     def gap(self) -> str | None:
-        """What of the session was lost when the log was damaged, and why; None where nothing was."""
+        """Returns what of the session was lost when the log was damaged, and why; None where nothing was."""
         return self._conversation.chat.gap
 
     @property
@@ -101,7 +101,7 @@ class SessionView:
 
     @property
     def changes(self) -> ChangeTable:
-        """What the turns of the conversation changed in all, one row for each file, cell or variable.
+        """Returns what the turns of the conversation changed in all, one row for each file, cell or variable.
 
         As :attr:`Turn.changes`, from before the first turn to after the last. While a turn runs the table has those of
         the turns before it, ``is_known`` is False, and a note says so.
@@ -134,7 +134,7 @@ class SessionView:
         return view and ({**view[0], "text/plain": repr(self)}, view[1])
 
     def _display_(self) -> Any:
-        """What marimo shows for it: the chat, on its tab."""
+        """Returns what marimo shows for it: the chat, on its tab."""
         from agentnb.comm import frontend
 
         return frontend.chat_view(self.tab_id)

@@ -166,7 +166,7 @@ class Storage(Table, Rows[KeptStorage]):
 
 
 def storage() -> Storage:
-    """What agentnb keeps on disk: how much, by kind, agent and folder.
+    """Returns what agentnb keeps on disk: how much, by kind, agent and folder.
 
     Returns:
         A table, whose methods delete by age and size, compact, check, repair, export, import and delete all.

@@ -163,7 +163,7 @@ class FollowedTurn(TurnView):
                 changed.clear()
 
     def _pieces(self) -> Iterator[tuple[str, int]]:
-        """What its text grows by until it has ended, each character once; empty where it must be waited for.
+        """Returns what its text grows by until it has ended, each character once; empty where it must be waited for.
 
         With the number of changes that were seen before it was looked at.
         """

@@ -70,7 +70,7 @@ class TurnView:
 
     @property
     def done(self) -> bool:
-        """Whether it has ended, one way or another."""
+        """True if it has ended, one way or another."""
         return self.state not in ("queued", "running")
 
     @property
@@ -106,7 +106,7 @@ class TurnView:
 
     @property
     def changes(self) -> ChangeTable:
-        """What is other after the turn than before: files, cells and variables; a table when displayed.
+        """Returns what is other after the turn than before: files, cells and variables; a table when displayed.
 
         Found by looking at the workspace before and after, whatever way the agent did it. After the turn it waits until
         the comparison is done. While the turn runs or waits, and where nobody looked, nothing is known: the table is
@@ -138,7 +138,7 @@ class TurnView:
 
     @property
     def stop_reason(self) -> str | None:
-        """Why it ended, in ACP's words (``"end_turn"``, ``"cancelled"``, …); None while it runs."""
+        """Returns why it ended, in ACP's words (``"end_turn"``, ``"cancelled"``, …); None while it runs."""
         snapshot, state = self._read()
         if isinstance(snapshot, FinishedTurn):
             return snapshot.stop_reason or state
@@ -146,7 +146,7 @@ class TurnView:
 
     @property
     def error(self) -> ErrorInfo | None:
-        """What went wrong, where something did."""
+        """Returns what went wrong, where something did."""
         snapshot = self.snapshot
         return snapshot.error if isinstance(snapshot, FinishedTurn) else None
 

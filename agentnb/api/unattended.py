@@ -106,7 +106,7 @@ class _Prompted:
 
 
 def is_watched(shell: Any) -> bool:
-    """Whether somebody may see the cell that the kernel of *shell* runs.
+    """True if somebody may see the cell that the kernel of *shell* runs.
 
     A client that runs notebooks by itself says so: it does not allow the kernel to ask for input
     (``allow_stdin`` of the Jupyter protocol's ``execute_request``).
@@ -295,7 +295,7 @@ class UnattendedTurns:
                 each.place = next((line.strip() for line in source.splitlines() if line.strip()), "")
 
     def _prompted(self, prompted: _Prompted) -> str:
-        """Which cell prompted a turn, where that is not the cell that fails."""
+        """Returns which cell prompted a turn, where that is not the cell that fails."""
         place = prompted.place
         if not place or place in (line.strip() for line in self._current.splitlines()):
             return ""
@@ -318,7 +318,7 @@ class UnattendedTurns:
 
 
 def _has_cells_after(source: str, cassette: Path | None) -> bool:
-    """Whether code cells that will certainly run come after the cell with this *source*.
+    """True if code cells that will certainly run come after the cell with this *source*.
 
     False where that is not known: no notebook with this cell is found. Cells with tags may be left out by the program
     that runs the notebook, so they do not count.

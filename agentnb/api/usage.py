@@ -102,7 +102,7 @@ def usage(
 def add_up(
     log: ThisLog | None, by: By = "day", *, limit: int = LISTED, session: str | None = None, **given: Any
 ) -> UsageTable:
-    """What turns used; the arguments are those of :func:`usage`."""
+    """Returns what turns used; the arguments are those of :func:`usage`."""
     if by not in get_args(By):
         known = ", ".join(map(repr, get_args(By)))
         raise UsageError(f"by is one of {known}, not {by!r}.", hint='agentnb.usage("agent") adds up by agent.')

@@ -37,7 +37,7 @@ def start_user_code(function: Callable[..., Any], *args: Any) -> None:
 
 
 async def run_beside(work: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
-    """What *work* returns: a coroutine that runs on a new daemon thread, on a loop of its own. It may block."""
+    """Returns what *work* returns: a coroutine that runs on a new daemon thread, on a loop of its own. It may block."""
     call = _Call(work)
     start_user_code(call.run)
     try:

@@ -46,7 +46,7 @@ class PathState(NamedTuple):
 
 @dataclass
 class ApplyPlan:
-    """What to do, and what came of it."""
+    """The operations on files, and the changes that they make."""
 
     operations: list[Operation] = field(default_factory=list)
     contents: dict[int, Content] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class ApplyPlan:
 
 
 class Wish(NamedTuple):
-    """What a path shall be, and what it is."""
+    """The state that a path is to have, and the one that it has."""
 
     path: str
     entry: PathState | None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the store knows of a snapshot; paths are in the form for JSON."""
+    """The stored description of a snapshot; paths are in the form for JSON."""
 
     snapshot: Snapshot
     tree: str = ""

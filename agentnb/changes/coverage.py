@@ -69,7 +69,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], Why, str], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotLimits:
-    """How much is covered and stored."""
+    """The limits of a snapshot: files, bytes and seconds."""
 
     files: int = 100_000
     bytes: int = 2 * 1024**3

@@ -41,7 +41,7 @@ class IgnoreRules(NamedTuple):
 
 @dataclass
 class Listed:
-    """What a folder has, as it was listed last."""
+    """The entries of a folder, as it was listed last."""
 
     signature: Signature
     listed_at: int

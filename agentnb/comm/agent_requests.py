@@ -202,7 +202,7 @@ class AgentLaunch(Wire, frozen=True, kw_only=True):
 
 
 def agent_commands() -> tuple[AgentLaunch, ...]:
-    """How agents are started: the user's own first, then the catalogue's; without variables' values."""
+    """Returns how agents are started: the user's own first, then the catalogue's; without variables' values."""
     own = own_agents()
     listed = [
         AgentLaunch(

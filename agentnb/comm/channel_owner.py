@@ -19,7 +19,7 @@ class HasChat(Protocol):
 
 
 class ChannelOwner(Protocol):
-    """What pages talk to: this kernel's host, or what another host is mirrored in."""
+    """The host that pages talk to: this kernel's own, or the mirror of another."""
 
     @property
     def host_id(self) -> str:

@@ -36,7 +36,7 @@ SNAPSHOT_FROM = 64  # merged envelopes from which on a snapshot may be the small
 
 
 class Cursor(msgspec.Struct):
-    """How far one client is on one channel."""
+    """The position of one client on one channel."""
 
     sent: int = UNSEEN
     acked: int = UNSEEN

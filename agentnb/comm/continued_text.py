@@ -13,7 +13,7 @@ Key = tuple[str, str, str, str]
 
 
 class ContinuedText:
-    """Which text the flushes to one client continue, and since which flush the client knows its names."""
+    """The text that the flushes to one client continue, and the flush since which the client knows its names."""
 
     def __init__(self) -> None:
         self._flush = 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Pace(NamedTuple):
-    """When text is sent."""
+    """The pace at which text is sent."""
 
     characters: int
     seconds: float

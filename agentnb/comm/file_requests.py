@@ -56,7 +56,7 @@ class ListFilesResult(Wire, frozen=True, kw_only=True):
 
 @request("listFiles", right="drive")
 async def list_files(asker: Asker[Host], *, channel: str, path: str = ".") -> ListFilesResult:
-    """What is in a folder of a session's workspace.
+    """Returns what is in a folder of a session's workspace.
 
     Args:
         channel: The session's or the chat's channel.

@@ -45,7 +45,7 @@ class ConversationGrant(Wire, frozen=True, kw_only=True):
 
 
 def grants_of(host: Host) -> tuple[ConversationGrant, ...]:
-    """What was answered on cards and still holds in open conversations."""
+    """Returns what was answered on cards and still holds in open conversations."""
     return tuple(
         ConversationGrant(
             session=uri,

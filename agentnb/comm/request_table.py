@@ -98,7 +98,7 @@ class Method:
 
     @property
     def about(self) -> str:
-        """What it is for, from the docstring of its parameters."""
+        """Returns what it is for, from the docstring of its parameters."""
         first = (inspect.getdoc(self.params) or "").split("\n\n")[0]
         return " ".join(first.removeprefix(f"``{self.name.removeprefix(OURS)}``:").split())
 

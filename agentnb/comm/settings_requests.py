@@ -246,7 +246,7 @@ async def _set(host: Host, name: str, value: Any, *, here: bool, was: Any = UNKN
 
 
 async def _deletion(host: Host, name: str, value: Any) -> str:
-    """What a limit of what is kept would delete, as a question; empty for another setting, or no limit."""
+    """Returns what a limit of what is kept would delete, as a question; empty for another setting, or no limit."""
     if name not in {"log_days", "log_max"} or not value:
         return ""
     before, most = limits_of(value, "") if name == "log_days" else limits_of(0, value)

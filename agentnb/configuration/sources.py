@@ -37,7 +37,7 @@ SOURCES: dict[Source, str] = {
 
 
 class Layer(msgspec.Struct, frozen=True):
-    """What one place says of a setting."""
+    """The value of a setting in one source."""
 
     source: Source
     value: Any

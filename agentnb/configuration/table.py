@@ -105,7 +105,7 @@ _SIZE = re.compile(r"\d+\s*[KMG]?B?", re.IGNORECASE)
 
 
 def _wrong(setting: Setting, value: Any) -> str | None:
-    """What *setting* takes, where it is not *value*."""
+    """Returns what *setting* takes, where it is not *value*."""
     kind = setting.kind
     if kind == "switch":
         return None if isinstance(value, bool) else "It is true or false."
@@ -135,7 +135,7 @@ def _wrong_text(setting: Setting, value: str) -> str | None:
 
 
 def is_size(text: str) -> bool:
-    """Whether *text* is a number of bytes, or one with K, M or G behind."""
+    """True if *text* is a number of bytes, or one with K, M or G behind."""
     return _SIZE.fullmatch(text.strip()) is not None
 
 
@@ -492,7 +492,7 @@ def setting(name: str) -> Setting:
 
 
 def is_wider(which: Setting, before: Any, after: Any) -> bool:
-    """Whether a change of *which* from one value to another may let agents do more."""
+    """True if a change of *which* from one value to another may let agents do more."""
     if which.widens:
         return bool(after != before and after not in ("", [], {}))
     if not which.order or after not in which.order:

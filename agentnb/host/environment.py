@@ -58,11 +58,11 @@ class MentionSource(Protocol):
     """Finds what a mention can name. Called on a thread of its own: the user's objects may be slow."""
 
     def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
-        """What can be mentioned whose name begins with *start*."""
+        """Returns what can be mentioned whose name begins with *start*."""
         ...
 
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
-        """What *prompt* mentions; names that mean nothing are ignored."""
+        """Returns what *prompt* mentions; names that mean nothing are ignored."""
         ...
 
     def examples(self) -> tuple[str, ...]:
@@ -81,11 +81,11 @@ class Editors(Protocol):
         ...
 
     def was_saved(self, path: str, since: int, until: int) -> bool:
-        """Whether the file *path*, absolute, was saved between two moments (milliseconds since 1970)."""
+        """True if the file *path*, absolute, was saved between two moments (milliseconds since 1970)."""
         ...
 
     def was_autosaved(self, path: str, since: int, until: int) -> bool:
-        """Whether it was, and each time by the editor itself."""
+        """True if it was, and each time by the editor itself."""
         ...
 
 
@@ -178,7 +178,7 @@ class Environment:
         self.connect(attached=lambda: False, arrival=_nobody, editors=None)
 
     async def attended(self) -> bool:
-        """Whether somebody can answer a question, now or within a moment: a view may just have been shown."""
+        """True if somebody can answer a question, now or within a moment: a view may just have been shown."""
         return self.attached() or await self.arrival()
 
     def code_runner(self) -> CodeRunner | None:
@@ -186,19 +186,19 @@ class Environment:
         return None if self.shell is None else self.shell.code_runner
 
     def unsaved(self, path: str) -> Unsaved | None:
-        """What an editor holds of the file *path* and has not saved."""
+        """Returns what an editor holds of the file *path* and has not saved."""
         return None if self.editors is None else self.editors.unsaved(path)
 
     def was_saved(self, path: str, since: int, until: int) -> bool:
-        """Whether the user saved the file *path* in an editor between two moments (milliseconds since 1970)."""
+        """True if the user saved the file *path* in an editor between two moments (milliseconds since 1970)."""
         return self.editors is not None and self.editors.was_saved(path, since, until)
 
     def was_autosaved(self, path: str, since: int, until: int) -> bool:
-        """Whether an editor saved the file *path* between two moments, and the user did not."""
+        """True if an editor saved the file *path* between two moments, and the user did not."""
         return self.editors is not None and self.editors.was_autosaved(path, since, until)
 
     def default_changes(self) -> tuple[bool, bool]:
-        """Whether what turns change is followed, and whether that stores the contents of files with secrets, too."""
+        """True if what turns change is followed, and whether that stores the contents of files with secrets, too."""
         return bool(self._setting("changes")) and not are_off(), bool(self._setting("store_sensitive"))
 
     def default_mcp_servers(self) -> tuple[McpServer, ...]:
@@ -208,7 +208,7 @@ class Environment:
         return mcp_servers(self._setting("mcp_servers") or ())
 
     def default_options(self, spec: AgentSpec, cwd: Path) -> SessionOptions:
-        """What the settings say of a new session with *spec* in *cwd*."""
+        """Returns what the settings say of a new session with *spec* in *cwd*."""
         from agentnb.host.session_options import SessionOptions
 
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
@@ -226,7 +226,7 @@ class Environment:
         )
 
     def default_components(self) -> tuple[str, ...]:
-        """What stands between client and agent in a session that does not say."""
+        """Returns what stands between client and agent in a session that does not say."""
         chain = tuple(self._setting("components"))
         if chain and self.cassette.path() is None:
             from agentnb.configuration.named_things import missing
@@ -269,7 +269,7 @@ class Environment:
         return {each.setting.variable: each.value for each in own if each.is_of_kernel and each.value}
 
     def cell_review(self) -> CellReview | None:
-        """When changes of cells are reviewed; None where only the policy file says."""
+        """Returns when changes of cells are reviewed; None where only the policy file says."""
         if self.settings is None:
             return self._cell_review
         review = self.settings.sources()["cell_review"]
@@ -284,7 +284,7 @@ class Environment:
             self.settings.choose("cell_review", review)
 
     def default_confinement(self, spec: AgentSpec, cwd: Path) -> ConfinementChoice:
-        """Whether the agent of a session that does not say is confined, and what it gets of the network then.
+        """True if the agent of a session that does not say is confined, and what it gets of the network then.
 
         While a policy file cannot be read, which could say so, the agent is confined where that is possible.
         """
@@ -302,7 +302,7 @@ class Environment:
         return confinement_choice(said, narrowed, unasked=is_confined_unasked(spec.confinement))
 
     def default_kernel_access(self) -> bool:
-        """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""
+        """True if agents have access to the kernel where a session does not say; no, where there are no settings."""
         return bool(self._setting("kernel_tools"))
 
 

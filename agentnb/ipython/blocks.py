@@ -137,7 +137,7 @@ class PlanBlock(NamedTuple):
 
 
 class EndingBlock(NamedTuple):
-    """How the turn ended, where that is worth saying."""
+    """The end of the turn, where it is worth a sentence."""
 
     words: str
     is_error: bool

@@ -76,7 +76,7 @@ class Sink:
 
 
 class _Echo:
-    """Where one of ipykernel's streams writes too what it sends to the page."""
+    """A second target of one of ipykernel's streams, beside the page."""
 
     def __init__(self, before: Any, write: Callable[[str], object]) -> None:
         self._before = before

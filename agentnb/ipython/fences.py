@@ -14,7 +14,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,40}")
 
 
 class Fences(NamedTuple):
-    """How long a document's fences are."""
+    """The length of a document's fences."""
 
     backticks: int = SHORTEST
     tildes: int = SHORTEST

@@ -37,7 +37,7 @@ _SIZES = f"""
 
 
 class Repaired(NamedTuple):
-    """What a repair has done."""
+    """The result of a repair."""
 
     sessions: int
     lost: tuple[str, ...]

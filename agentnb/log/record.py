@@ -86,7 +86,7 @@ def turn_record(uri: str, number: int, turn: Turn) -> TurnText:
 
 
 class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a finished turn used, as far as its agent says.
+    """The usage of a finished turn, as far as its agent says.
 
     Args:
         uri: The session's.

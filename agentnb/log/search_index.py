@@ -74,7 +74,7 @@ class SearchHit(Wire, frozen=True, kw_only=True):
 
 
 class Matches(NamedTuple):
-    """What a search in turns has found."""
+    """One result of a search in turns."""
 
     hits: dict[str, tuple[SearchHit, ...]]
     left: int

@@ -83,7 +83,7 @@ State: TypeAlias = Literal["", "running", "needs-you", "failed"]
 
 
 class Which(TypedDict, total=False):
-    """Which sessions are asked for; all that are given must hold."""
+    """A filter of sessions; all its conditions must hold."""
 
     cwd: str | None
     place: str | None
@@ -102,7 +102,7 @@ _EVERY: dict[str, Any] = {
 
 
 class FoundSessions(NamedTuple):
-    """What a search has found."""
+    """The result of a search."""
 
     sessions: list[SessionRecord]
     hits: dict[str, tuple[SearchHit, ...]]

@@ -32,7 +32,7 @@ _COLUMNS = "count(*), sum(u.input), sum(u.output), sum(u.cached), max(u.ended_at
 
 
 class UsageRow(NamedTuple):
-    """What some turns used together."""
+    """The usage of several turns together."""
 
     name: str
     turns: int
@@ -45,7 +45,7 @@ class UsageRow(NamedTuple):
 
 
 class WhichTurns(TypedDict, total=False):
-    """Which turns are asked for; all that are given must hold."""
+    """A filter of turns; all its conditions must hold."""
 
     cwd: str | None
     agent: str | None

@@ -14,7 +14,7 @@ _SINCE = "SELECT number, uri, kind FROM changes WHERE number > ? ORDER BY number
 
 
 class Changes(NamedTuple):
-    """What has changed since the last look: the sessions' URIs."""
+    """The sessions that changed since the last look, by URI."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]

@@ -28,7 +28,7 @@ _TO_TRUST = "to trust it, type `agentnb trust` in it, or agentnb.trust() (`%agen
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """What was said about one subject."""
+    """The decision about one subject."""
 
     outcome: Outcome
     reason: str

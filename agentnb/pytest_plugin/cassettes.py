@@ -91,7 +91,7 @@ class PytestCassettes:
             yield
 
     def folder(self, cassette: Path) -> Path:
-        """Where the replayers of *cassette* report; from now on it counts as one that is played."""
+        """Returns where the replayers of *cassette* report; from now on it counts as one that is played."""
         key = str(cassette)
         if key not in self._folders:
             self._folders[key] = tempfile.TemporaryDirectory(prefix="agentnb-replay-")
@@ -197,7 +197,7 @@ def _environment(**values: str) -> Iterator[None]:
 
 
 def cassette_of(notebook: Path) -> Path:
-    """Where the cassette of a notebook is.
+    """Returns where the cassette of a notebook is.
 
     Example:
         >>> cassette_of(Path("a/fit.ipynb")).name

@@ -24,7 +24,7 @@ def changed(struct: S, **fields: Any) -> S:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Whether two values are the same on the wire, where ``false`` is not ``0``.
+    """True if two values are the same on the wire, where ``false`` is not ``0``.
 
     Example:
         >>> same({"a": (1, 2)}, {"a": (1, 2)}), same({"a": 0}, {"a": False})
@@ -34,7 +34,7 @@ def same(old: Any, new: Any) -> bool:
 
 
 def _same_kinds(old: Any, new: Any) -> bool:
-    """Whether equal values also agree on what is a truth value and what a number."""
+    """True if equal values also agree on what is a truth value and what a number."""
     match old:
         case bool() | int() | float():
             return isinstance(old, bool) == isinstance(new, bool)

@@ -102,7 +102,7 @@ class Turn(Wire, frozen=True, kw_only=True):
 
     @property
     def error(self) -> ErrorInfo | None:
-        """What went wrong, where the turn ended with an error."""
+        """Returns what went wrong, where the turn ended with an error."""
         parts = reversed(self.response_parts) if self.state == "error" else ()  # what came late stands behind it
         return next((part.error for part in parts if isinstance(part, ErrorResponsePart)), None)
 

@@ -49,7 +49,7 @@ def _updated(
 
 
 def _base(call: ToolCallState, meta: JsonObject | None = None) -> dict[str, Any]:
-    """What every state carries on from the one before."""
+    """Returns what every state carries on from the one before."""
     return {
         "tool_call_id": call.tool_call_id,
         "tool_name": call.tool_name,
@@ -213,7 +213,7 @@ def result_confirmed(state: ChatState, action: actions.ChatToolCallResultConfirm
 
 @reduces(actions.ChatToolCallContentChanged)
 def content_changed(state: ChatState, action: actions.ChatToolCallContentChanged) -> ChatState:
-    """What a running tool shows so far."""
+    """Returns what a running tool shows so far."""
 
     def update(call: ToolCallState) -> ToolCallState:
         if not isinstance(call, ToolCallRunningState):

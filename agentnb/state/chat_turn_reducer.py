@@ -139,7 +139,7 @@ def truncated(state: ChatState, action: ChatTruncated) -> ChatState:
 
 @reduces(XTurnChanges)
 def turn_changes(state: ChatState, action: XTurnChanges) -> ChatState:
-    """What a finished turn changed. A turn that is not among the finished ones is left alone."""
+    """Returns what a finished turn changed. A turn that is not among the finished ones is left alone."""
     at = finished_turn_index(state, action.turn_id)
     if at is None:
         return state
@@ -150,5 +150,5 @@ def turn_changes(state: ChatState, action: XTurnChanges) -> ChatState:
 
 @reduces(XPromptSuggestionsChanged)
 def prompt_suggestions_changed(state: ChatState, action: XPromptSuggestionsChanged) -> ChatState:
-    """What the agent expects the user to send next."""
+    """Returns what the agent expects the user to send next."""
     return changed(state, prompt_suggestions=action.suggestions or None)

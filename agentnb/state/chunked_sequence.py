@@ -37,7 +37,7 @@ class ChunkedSequence(Sequence[T]):
 
     @staticmethod
     def keys_of(item: Any) -> tuple[Any, ...]:
-        """What *item* is found by."""
+        """Returns what *item* is found by."""
         raise NotImplementedError
 
     def _with_last(self, item: T) -> tuple[tuple[T, ...], ...]:

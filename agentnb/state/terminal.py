@@ -69,7 +69,7 @@ class TerminalState(Wire, frozen=True, kw_only=True):
 
 
 def terminal_lifecycle(*, exited: bool, exit_code: int | None) -> JsonObject:
-    """Whether a terminal's process runs; one that was killed has no exit code.
+    """True if a terminal's process runs; one that was killed has no exit code.
 
     Example:
         >>> terminal_lifecycle(exited=True, exit_code=0)

@@ -73,7 +73,7 @@ def negotiate(theirs: Iterable[int], ours: Window = WINDOW) -> int:
 
 
 def is_known_in(action: Action, version: int) -> bool:
-    """Whether *action* is in *version* of the protocol. One of an unknown type is in none and makes no difference.
+    """True if *action* is in *version* of the protocol. One of an unknown type is in none and makes no difference.
 
     Example:
         >>> from agentnb.state import SessionReady
@@ -84,7 +84,7 @@ def is_known_in(action: Action, version: int) -> bool:
 
 
 def is_reduced_by_page(action: Action, version: int) -> bool:
-    """Whether a page that speaks *version* comes to the host's state with *action*; else it is sent the state itself.
+    """True if a page that speaks *version* comes to the host's state with *action*; else it is sent the state itself.
 
     The page's bundle has no reducers for what no view shows (`SessionMemberAction`).
     """

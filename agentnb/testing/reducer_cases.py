@@ -95,7 +95,7 @@ def case_states(case: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def skip_reason(case: dict[str, Any]) -> str | None:
-    """Why a case cannot be run here, or ``None`` when it can.
+    """Returns why a case cannot be run here, or ``None`` when it can.
 
     Example:
         >>> skip_reason({"reducer": "weather", "actions": []})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent's process is."""
+    """The health of an agent's process."""
 
     state: str
     pid: int | None = None

@@ -141,7 +141,7 @@ class Installs:
 
 
 class _Output:
-    """What an installer prints, as text without secrets, a few times a second."""
+    """The output of an installer, as text without secrets, a few times a second."""
 
     def __init__(self, spec: AgentSpec, loop: HostLoop, show: Callable[[str], None]) -> None:
         self._loop = loop

@@ -89,7 +89,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the turns of one conversation changed."""
+    """The changes of the turns of one conversation."""
 
     session: str
     workspace: str

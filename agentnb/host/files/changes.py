@@ -44,7 +44,7 @@ class _Edit(NamedTuple):
 
 
 class _File:
-    """What is known of one file so far."""
+    """One file as the changes read so far describe it."""
 
     def __init__(self) -> None:
         self.kind: Kind = "changed"

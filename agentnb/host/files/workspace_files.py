@@ -158,7 +158,7 @@ class WorkspacePath(NamedTuple):
 
 
 class FoundPath(NamedTuple):
-    """What is at a place."""
+    """The file or folder at a path."""
 
     path: Path
     kind: Literal["file", "directory", "symlink"]

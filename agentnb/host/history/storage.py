@@ -39,7 +39,7 @@ _EVERY = 10**9
 
 
 class KeptStorage(Wire, frozen=True, kw_only=True):
-    """How much of one kind, agent or folder is kept."""
+    """The storage used by one kind, agent or folder."""
 
     what: What
     name: str

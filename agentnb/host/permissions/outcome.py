@@ -37,7 +37,7 @@ class FolderState(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """How something ended that was allowed."""
+    """The outcome of an action that was allowed."""
 
     failure: str | None = None
     exit_code: int | None = None

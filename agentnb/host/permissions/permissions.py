@@ -51,7 +51,7 @@ _LOOKS = frozenset({"read", "search", "fetch", "think"})
 
 
 class Limit(Protocol):
-    """What a conversation may do that nobody looks at."""
+    """The permissions of a conversation that nobody looks at."""
 
     def opens(self, path: str, tool: str) -> bool:
         """True if *path*, outside the workspace, may be opened for *tool*."""

@@ -68,7 +68,7 @@ _EXIT_CODES = ("exitCode", "exit_code", "exit", "returncode")
 
 
 class PreviewSubject(NamedTuple):
-    """What can be previewed."""
+    """An action that can be previewed."""
 
     kind: str
     text: str

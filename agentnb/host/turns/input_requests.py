@@ -160,7 +160,7 @@ def values_by_question(
 
 
 def objection(questions: Iterable[ChatInputQuestion], answers: Mapping[str, ChatInputAnswer]) -> str | None:
-    """Why *answers* do not fill in the form, a sentence; None when they do."""
+    """Returns why *answers* do not fill in the form, a sentence; None when they do."""
     content = values_by_question(questions, answers)
     for question in questions:
         value = content.get(question.id)

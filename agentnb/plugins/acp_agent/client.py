@@ -187,7 +187,7 @@ class FilledForm(Acp):
 
 
 class TerminalExit(Lenient):
-    """How the program in a terminal ended."""
+    """The exit of the program in a terminal."""
 
     exit_code: Annotated[int, Meta(ge=0)] | None = None
     signal: str | None = None

@@ -51,7 +51,7 @@ class Remote:
 
     @property
     def state(self) -> LinkState:
-        """How the connection stands.
+        """Returns how the connection stands.
 
         ``"connected"``; ``"cut"``: it connects again by itself; ``"ended"``: it was closed, or the other host refuses.
         """
@@ -59,7 +59,7 @@ class Remote:
 
     @property
     def message(self) -> str:
-        """Why there is no connection, where there is none; else empty."""
+        """Returns why there is no connection, where there is none; else empty."""
         return "" if self.state == "connected" else self._client.why
 
     @property

@@ -47,7 +47,7 @@ class ModelToolCall:
 
 @dataclass
 class Tokens:
-    """How many tokens a request took."""
+    """The tokens that a request used."""
 
     prompt: int = 0
     completion: int = 0

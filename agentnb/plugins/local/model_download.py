@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Progress(NamedTuple):
-    """How far a download is."""
+    """The progress of a download."""
 
     step: str
     percent: int | None

@@ -39,7 +39,7 @@ class BadSettings(ValueError):
 
 @dataclass(frozen=True)
 class LocalSettings:
-    """Which server and model are used."""
+    """The server and the model that are used."""
 
     url: str | None = None
     model: str | None = None

@@ -38,7 +38,7 @@ _HEAD = 8
 
 
 class CodeNotes(msgspec.Struct, frozen=True, kw_only=True):
-    """What the code told at its end."""
+    """The report of the code at its end."""
 
     result: str | None = None
     error: str | None = None

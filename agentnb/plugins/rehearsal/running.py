@@ -42,7 +42,7 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SupervisorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the supervisor tells."""
+    """The report of the supervisor."""
 
     unavailable: str | None = None
     way: str = ""

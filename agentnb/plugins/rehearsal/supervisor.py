@@ -49,7 +49,7 @@ WITH_NAMESPACES, WITH_LANDLOCK = "namespaces", "Landlock"
 
 
 class Scene:
-    """What is rehearsed, and what it may touch."""
+    """The rehearsed command or code, and the paths that it may touch."""
 
     def __init__(
         self,

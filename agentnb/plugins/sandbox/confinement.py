@@ -53,7 +53,7 @@ _WITHOUT_PORTS = "your Jupyter server's port"
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a confined process may do."""
+    """The permissions of a confined process."""
 
     way: Way
     read: tuple[str, ...]

@@ -24,7 +24,7 @@ class Refused(Exception):
 
 
 class ProxyRequest(NamedTuple):
-    """What a program asked for: the method, where to, the line for the server, and the other lines of the head."""
+    """A request to the proxy: method, target, the line for the server, and the other lines of the head."""
 
     method: str
     host: str

@@ -24,7 +24,7 @@ else:
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is said where all conditions that are named hold; of the values in a list one is enough."""
+    """A rating that holds where all its conditions do; of the values in a list one is enough."""
 
     severity: Severity
     reason: str
@@ -49,7 +49,7 @@ class _Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the arguments of programs are laid out that run another command."""
+    """The layout of the arguments of programs that run another command."""
 
     names: tuple[str, ...] = ()
     taking: frozenset[str] = frozenset()
@@ -60,7 +60,7 @@ class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class _Unknown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What words of a program mean that the table does not have."""
+    """The meaning of words of a program that the table does not have."""
 
     on: Literal["verbs", "words", "operands", "first operand", "name"]
     pattern: str

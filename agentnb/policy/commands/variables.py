@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Values:
-    """What is known of a script's variables; what is to be said about them goes to its *findings*."""
+    """The known values of a script's variables; remarks about them go to its *findings*."""
 
     def __init__(self, findings: list[Risk], unsure: Iterable[str] = ()) -> None:
         self._findings = findings

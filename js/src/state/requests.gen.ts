@@ -311,7 +311,7 @@ export interface InvokeChangesetOperationResult {
   readonly conflicts?: readonly ChangeConflict[];
 }
 
-/** How much of one kind, agent or folder is kept. */
+/** The storage used by one kind, agent or folder. */
 export interface KeptStorage {
   readonly what: "agent" | "folder" | "kind";
   readonly name: string;
@@ -332,7 +332,7 @@ export interface ListAgentSessionsResult {
   readonly cursor?: string;
 }
 
-/** What is in a folder of a session's workspace. */
+/** Returns what is in a folder of a session's workspace. */
 export interface ListFilesParams {
   readonly channel: string;
   readonly path?: string;

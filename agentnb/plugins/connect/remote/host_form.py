@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class HostForm:
-    """What another host speaks."""
+    """The version and abilities of another host."""
 
     def __init__(self, began: Callable[[str], str | None]) -> None:
         self.is_ours = True

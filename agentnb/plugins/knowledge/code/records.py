@@ -10,7 +10,7 @@ Severity = Literal["error", "warning", "hint"]
 
 
 class CodePlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a question about code is asked."""
+    """The position that a question about code is about."""
 
     symbol: str | None = None
     cell_id: str | None = None
@@ -20,7 +20,7 @@ class CodePlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CodeLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a name stands.
+    """The position of a name.
 
     A cell is told by its id, so that this stays true where the cell moves.
     """

@@ -28,7 +28,7 @@ _SOURCE = (".py", ".pyi", ".pyx", ".pxd")
 
 
 class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the source of one version of a package is."""
+    """The source of one version of a package."""
 
     package: str
     version: str
