@@ -142,7 +142,8 @@ class Connection:
     def feed(self, data: bytes) -> None:
         """Take what was read from a stream."""
         try:
-            self._receive([] if self.closed else self._framing.feed(data))
+            if not self.closed:
+                self.receive(*self._framing.feed(data))
         except ProtocolError as error:
             self.close(error)
 
@@ -153,9 +154,9 @@ class Connection:
             if drain is not None:
                 await drain()
 
-    def receive(self, data: bytes) -> None:
-        """Take one whole message."""
-        self._receive([data])
+    def receive(self, *messages: bytes) -> None:
+        """Take whole messages."""
+        self.handle(message for data in messages if (message := self._read(data)) is not None)
 
     def handle(self, messages: Iterable[RpcMessage]) -> None:
         """Take messages that were read already, in their order."""
@@ -199,7 +200,7 @@ class Connection:
         if self.closed:
             return
         if rest := self._framing.rest():
-            self._receive(rest)
+            self.receive(*rest)
             self.close(reason)  # where the last message has not done so
             return
         self.closed, self._reason = True, reason
@@ -215,9 +216,6 @@ class Connection:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # --- inside: what comes ---
-
-    def _receive(self, messages: list[bytes]) -> None:
-        self.handle(message for data in messages if (message := self._read(data)) is not None)
 
     def _read(self, data: bytes) -> RpcMessage | None:
         """One message; None where there is none, or a batch, which is answered."""
