@@ -25,7 +25,7 @@ SERIOUS = frozenset({"serious", "critical"})
 
 
 def serious(page: Page) -> list[dict[str, Any]]:
-    """What axe-core finds in our views that is serious or critical."""
+    """Returns what axe-core finds in our views that is serious or critical."""
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(SCRIPT.read_text(encoding="utf-8"))
     return [found for found in page.evaluate(RUN) if found["impact"] in SERIOUS]

@@ -18,16 +18,12 @@ COPIED = """async (button) => {
 
 
 def counted(words: int) -> str:
-    """What `/slow` and `/flood` say, to the letter."""
+    """Returns what `/slow` and `/flood` say, to the letter."""
     return "".join(f"{number} " for number in range(1, words + 1))
 
 
 class Chat:
-    """A chat view.
-
-    Args:
-        place: An element around it.
-    """
+    """A chat view."""
 
     def __init__(self, place: Locator) -> None:
         self.root = place.locator(".root.chat").first

@@ -1,9 +1,6 @@
 """One JupyterLab and one Chromium for the browser tests of a process; kernels of its own for each.
 
-Loading JupyterLab takes longer than most tests. A page whose test has passed is emptied (``Lab.clear``) and serves the
-next one; one that failed, or was changed for good, is thrown away. Tests of Notebook 7 (``@pytest.mark.notebook7``)
-share another page, so that JupyterLab's stays. All pages share a profile on the disk, whose cache makes a second load
-cheaper by a third.
+Tests of Notebook 7 (``@pytest.mark.notebook7``) share another page, so that JupyterLab's stays.
 """
 
 from __future__ import annotations
@@ -141,12 +138,7 @@ def open_lab(lab_on: Callable[[Server], Lab], server: Server) -> Callable[[], La
 
 
 class Kept:
-    """The pages that the tests share, one after the other: one of each kind. Who comes while it is taken gets another.
-
-    Args:
-        profile: Whose pages.
-        server: What they talk to.
-    """
+    """The pages that the tests share, one after the other: one of each kind."""
 
     def __init__(self, profile: BrowserContext, server: Server) -> None:
         self._profile, self._server = profile, server

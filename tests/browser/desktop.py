@@ -1,8 +1,4 @@
-"""A desktop that a browser on Linux shows its notifications on: a message bus of its own, and who takes them there.
-
-The interface is the Desktop Notifications Specification (``org.freedesktop.Notifications``), which Chromium speaks,
-with or without a window.
-"""
+"""A desktop that a browser on Linux shows its notifications on: a message bus of its own, and who takes them there."""
 
 from __future__ import annotations
 
@@ -47,13 +43,7 @@ CLOSED_BY_PROGRAM = 3
 
 @dataclass(frozen=True)
 class Shown:
-    """A notification as the desktop shows it.
-
-    Args:
-        number: Its number on this desktop, from 1.
-        title: Its first line.
-        text: What is below, with the page's address where the browser adds it.
-    """
+    """A notification as the desktop shows it."""
 
     number: int
     title: str
@@ -61,12 +51,7 @@ class Shown:
 
 
 class Desktop:
-    """What shows notifications; a context manager.
-
-    Args:
-        folder: Where its socket goes.
-        daemon: The path of ``dbus-daemon``.
-    """
+    """What shows notifications; a context manager."""
 
     def __init__(self, folder: Path, daemon: str) -> None:
         config, socket = folder / "bus.conf", folder / "bus"

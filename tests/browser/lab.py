@@ -79,11 +79,7 @@ def notebook(*cells: str, kernel: str) -> Any:
 
 
 class Cell:
-    """One code cell.
-
-    Args:
-        locator: Its element.
-    """
+    """One code cell."""
 
     def __init__(self, locator: Locator) -> None:
         self.locator = locator
@@ -132,13 +128,7 @@ class Cell:
 
 
 class Lab:
-    """A page with JupyterLab in it.
-
-    Args:
-        page: The browser's page.
-        server: What it talks to.
-        pictures: Where screenshots go.
-    """
+    """A page with JupyterLab in it."""
 
     def __init__(self, page: Page, server: Server, pictures: Path) -> None:
         self.page = page
@@ -148,13 +138,7 @@ class Lab:
         self.workspace = ""
 
     def open(self, name: str, document: Any = None, workspace: str | None = None) -> None:
-        """Open a notebook and wait for its kernel.
-
-        Args:
-            name: Its file name.
-            document: Its content, if it is to be written first.
-            workspace: JupyterLab's workspace; named after the page's first notebook unless told.
-        """
+        """Open a notebook and wait for its kernel."""
         if document is not None:
             nbformat.write(document, self.server.folder / name)
         if self.workspace and workspace is None:
@@ -183,12 +167,7 @@ class Lab:
             yield
 
     def expect_in_kernel(self, expression: str, value: object) -> None:
-        """See a Python expression become a value, asked silently, between whatever the kernel does.
-
-        Args:
-            expression: What to evaluate in the kernel.
-            value: What its JSON shall be.
-        """
+        """See a Python expression become a value, asked silently, between whatever the kernel does."""
         as_json = f"__import__('json').dumps({expression})"
         self.page.evaluate(BECOMES, [as_json, repr(json.dumps(value)), PATIENCE_MS])
 
@@ -218,22 +197,14 @@ class Lab:
         self.page.goto("about:blank")
 
     def reload(self, *, busy: bool = False) -> None:
-        """Load the page again, with the layout that it has saved.
-
-        Args:
-            busy: Whether the kernel is, and does not answer for now.
-        """
+        """Load the page again, with the layout that it has saved."""
         self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}")
         expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
         if not busy:
             self.page.evaluate(CONNECTED)
 
     def load_again(self) -> None:
-        """Load the page again, and open the notebook that it shows, and nothing else.
-
-        The page's address names the notebook, too: where that is loaded, JupyterLab opens it a second time, at some
-        time later, even when it was closed meanwhile.
-        """
+        """Load the page again, and open the notebook that it shows, and nothing else."""
         name = self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
         self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}?reset")
         self.open(name)

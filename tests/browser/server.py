@@ -45,15 +45,7 @@ def free_port() -> int:
 
 @dataclass
 class Server:
-    """A running server.
-
-    Args:
-        process: Its process.
-        port: Where it listens, on 127.0.0.1.
-        folder: What it serves: the notebooks of the tests.
-        log: What it has written so far, by line.
-        reader: The thread that reads its stderr to the end, and then closes it.
-    """
+    """A running server."""
 
     process: subprocess.Popen[bytes]
     port: int
@@ -67,12 +59,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def api(self, path: str, method: str = "GET") -> object:
-        """Ask its REST interface.
-
-        Args:
-            path: After ``/api/``.
-            method: The HTTP method.
-        """
+        """Ask its REST interface."""
         request = Request(f"{self.url}/api/{path}", method=method, headers={"Authorization": f"token {TOKEN}"})  # noqa: S310 - loopback
         with urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
             body = answer.read()
@@ -118,20 +105,7 @@ def _is_agent(process: psutil.Process) -> bool:
 
 
 def start(home: Path, folder: Path, *options: str, port: int | None = None) -> Server:
-    """Start JupyterLab and wait until it answers.
-
-    It looks for no language servers: the one that our other tests need would be started for each notebook, and
-    JupyterLab brings none itself.
-
-    Args:
-        home: The throw-away home; its settings are written here.
-        folder: What to serve.
-        options: More of its command line.
-        port: Where another one listened before; a free one unless told.
-
-    Raises:
-        AssertionError: If it ends, or says nothing, before it is ready; with what it wrote.
-    """
+    """Start JupyterLab and wait until it answers."""
     _write_settings(home)
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",

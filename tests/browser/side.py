@@ -22,11 +22,7 @@ SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel
 
 
 class Side:
-    """The sidebar of one page.
-
-    Args:
-        page: The browser's page.
-    """
+    """The sidebar of one page."""
 
     def __init__(self, page: Page) -> None:
         self.page = page

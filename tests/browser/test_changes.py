@@ -56,10 +56,7 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 
 
 def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
-    """Files that the agent wrote itself, cells and a variable: one undone, all undone, all redone.
-
-    *Review* shows the differences side by side in the main area, until the notebook is closed.
-    """
+    """Files that the agent wrote itself, cells and a variable: one undone, all undone, all redone."""
     folder = lab.server.folder / "changed"
     folder.mkdir()
     (folder / "fit.py").write_text(OLD, encoding="utf-8")

@@ -1,7 +1,4 @@
-"""What the agent sent is what every view shows, to the letter, whatever the page does meanwhile.
-
-The rows of the visibility table: each event comes while an answer streams.
-"""
+"""What the agent sent is what every view shows, to the letter, whatever the page does meanwhile."""
 
 from __future__ import annotations
 
@@ -182,10 +179,7 @@ def window(room: Lab, chat: Chat) -> Iterator[Page]:
 
 
 def test_two_windows(chat: Chat, window: Page) -> None:
-    """What is asked in one is answered in both, and each may ask.
-
-    Of a permission, the first answer counts: both show which it was, and which of them gave it, and ask no more.
-    """
+    """What is asked in one is answered in both, and each may ask."""
     other = Chat(window.locator(".jp-CodeCell").first)
     expected = chat.count_slowly()
     assert [other.answer(), chat.answer()] == [expected, expected]

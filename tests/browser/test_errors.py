@@ -53,11 +53,7 @@ def fixing(lab: Lab, index: int) -> Locator:
 
 
 def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab, side: Side) -> None:
-    """The sidebar opens, the error goes to the conversation, the change of the cell is asked for and can be undone.
-
-    The cell that has failed is meant, wherever the cursor is. *Explain* of its context menu changes nothing; buttons
-    and entries are gone when the cell has run well.
-    """
+    """The sidebar opens, the error goes to the conversation, the change of the cell is asked for and can be undone."""
     lab.open("fix.ipynb", notebook(SETUP, "total, count = 4, 0\ntotal / count", "1 / 0", kernel="ipykernel7"))
     lab.run_cells(3)
     expect(fixing(lab, 1)).to_be_visible(timeout=PATIENCE_MS)
@@ -94,7 +90,7 @@ def test_the_buttons_on_a_failed_cell_cover_no_error_of_one_line(lab: Lab) -> No
 
 
 def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_a_conversation_is_open(lab: Lab, side: Side) -> None:
-    """The kernel has not seen it: the traceback in the output goes along. Until an agent is chosen it waits."""
+    """The kernel has not seen it: the traceback in the output goes along."""
     document = notebook("x = 1", "1 / zero", kernel="ipykernel7")
     error = nbformat.v4.new_output(
         "error", ename="NameError", evalue="no zero", traceback=["---", "NameError: no zero"]

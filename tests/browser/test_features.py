@@ -55,7 +55,7 @@ def answered(cell: Cell, words: str) -> None:
 
 
 def offers(cell: Cell, text: str | re.Pattern[str] = "") -> Locator:
-    """What is offered to complete."""
+    """Returns what is offered to complete."""
     return cell.output.get_by_role("listbox", name="Completions").get_by_role("option").filter(has_text=text)
 
 

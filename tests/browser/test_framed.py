@@ -19,13 +19,7 @@ CHAT = "%load_ext agentnb\nimport agentnb\nsession = agentnb.start('eliza')\nses
 
 
 class Framed:
-    """A page with the front end, and one kernel.
-
-    Args:
-        page: The browser's page.
-        server: What it talks to.
-        kind: ``"webview"`` or ``"output"``: one frame for all outputs or for each.
-    """
+    """A page with the front end, and one kernel."""
 
     def __init__(self, page: Page, server: Server, kind: str) -> None:
         self.page, self.kind = page, kind

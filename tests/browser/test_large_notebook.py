@@ -1,7 +1,4 @@
-"""A notebook of 5,000 cells, and one in which two cells have one id, in a real JupyterLab.
-
-Times are not asserted: counted is what the page sends to the kernel, and what of the notebook is in it.
-"""
+"""A notebook of 5,000 cells, and one in which two cells have one id, in a real JupyterLab."""
 
 from __future__ import annotations
 
@@ -74,7 +71,7 @@ def fix_by_keyboard(lab: Lab, button: Locator) -> None:
 
 
 def chips(side: Side) -> Locator:
-    """What the mentions of the message attach."""
+    """Returns what the mentions of the message attach."""
     return side.chat.get_by_role("list", name="Attached by mentions").get_by_role("button")
 
 

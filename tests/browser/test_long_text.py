@@ -1,7 +1,7 @@
 """Long and hostile texts in every field of the view: the page's longest task stays short, so that the page answers.
 
 Tasks are measured in processor time, as Chromium's trace tells it for the page's main thread, and compared with a task
-of fixed work in the same page. Neither a busy machine nor a slow one changes that ratio much.
+of fixed work in the same page.
 """
 
 from __future__ import annotations

@@ -40,7 +40,6 @@ OUT_OF_SIGHT = """(chat) => new Promise((resolve) => {
 
 @pytest.fixture
 def desktop(tmp_path: Path) -> Iterator[Desktop]:
-    """A desktop of its own."""
     daemon = shutil.which("dbus-daemon")
     if daemon is None:
         pytest.skip("no dbus-daemon: nothing outside of the browser sees its notifications")
@@ -64,12 +63,7 @@ def context(browser: Browser, chromium: str, desktop: Desktop) -> Iterator[Brows
 
 
 class Away:
-    """A user with a conversation that will ask, and other things to look at.
-
-    Args:
-        context: The browser.
-        lab: A page in it with the notebook of the conversation.
-    """
+    """A user with a conversation that will ask, and other things to look at."""
 
     def __init__(self, context: BrowserContext, lab: Lab) -> None:
         self.context, self.lab, self.page = context, lab, lab.page

@@ -102,10 +102,7 @@ def test_what_is_half_typed_in_the_editor_of_jupyterlab_reaches_no_file(lab: Lab
 
 
 def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Side) -> None:
-    """In the settings, by command and variable; what the variable holds is written, and not shown.
-
-    The start page offers it at once, its conversation outlives its removal, and Escape closes the settings each time.
-    """
+    """In the settings, by command and variable; what the variable holds is written, and not shown."""
     lab.open("own-agent.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
     side.expect_chat()

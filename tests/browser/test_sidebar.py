@@ -281,7 +281,7 @@ def test_a_closed_notebook_takes_its_chat_along(lab: Lab, side: Side) -> None:
 
 
 def test_a_notebook_without_a_kernel_says_so_until_it_has_one(lab: Lab, side: Side) -> None:
-    """Shut down: there is nothing to talk to. Started again: the chat opens."""
+    """Shut down: there is nothing to talk to."""
     lab.open("side-none.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.expect_chat()
@@ -387,10 +387,7 @@ def test_a_markdown_cell_is_not_replaced_by_code(lab: Lab, side: Side) -> None:
 
 
 def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
-    """It stands below the active cell, with its output, and can be undone as any cell.
-
-    An agent with access to the kernel runs code, inserts, runs and replaces cells, each asked for with what it is.
-    """
+    """It stands below the active cell, with its output, and can be undone as any cell."""
     lab.open("side-run.ipynb", notebook("x = 20", kernel=KERNEL))
     lab.run_cells(1)
     lab.command("agentnb:run", source="x + 22")
@@ -532,10 +529,7 @@ def test_a_shortcut_goes_to_the_chat_and_back(lab: Lab, side: Side) -> None:
 
 
 def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
-    """From 300 px to wide, light, dark and high contrast: nothing is cut off, axe-core finds nothing serious.
-
-    With every kind of part, a question open and a file's change shown; pictures are left.
-    """
+    """From 300 px to wide, light, dark and high contrast: nothing is cut off, axe-core finds nothing serious."""
     lab.open("side-looks.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.start()

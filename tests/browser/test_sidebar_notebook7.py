@@ -21,11 +21,7 @@ pytestmark = pytest.mark.notebook7
 
 
 class Classic:
-    """A page with Notebook 7 in it.
-
-    Args:
-        lab: What makes its page and knows its server.
-    """
+    """A page with Notebook 7 in it."""
 
     def __init__(self, lab: Lab) -> None:
         self.page, self.server = lab.page, lab.server
@@ -52,10 +48,7 @@ def classic(lab: Lab, kernelspecs: Path) -> Classic:
 
 
 def test_one_click_opens_the_chat_and_a_reload_keeps_it(classic: Classic, lab: Lab) -> None:
-    """The toolbar's button loads agentnb; after a reload the sidebar is open again; the button closes it.
-
-    Before and after, the kernel knows the notebook: its cells, the active one, what is selected there.
-    """
+    """The toolbar's button loads agentnb; after a reload the sidebar is open again; the button closes it."""
     classic.open("classic.ipynb", "x = 1", "other = 2")
     classic.button.click()
     classic.side.start()
@@ -109,10 +102,7 @@ def _the_chats_own_items(side: Side) -> None:
 
 
 def test_python_and_the_palette_open_the_sidebar(classic: Classic, lab: Lab) -> None:
-    """``%agents sidebar`` works as in JupyterLab, also where it is open; so do the palette and the View menu.
-
-    So does the button on a cell that failed: its error is sent when a conversation is open.
-    """
+    """``%agents sidebar`` works as in JupyterLab, also where it is open; so do the palette and the View menu."""
     classic.open("classic-python.ipynb", "%load_ext agentnb", "%agents sidebar", "1 / 0")
     lab.run_cells(1)
     for count in (2, 3):

@@ -97,10 +97,7 @@ def test_the_page_stays_where_the_reader_put_it(chat: Cell, lab: Lab) -> None:
 
 
 def test_the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
-    """A permission card comes while a message is being written: what is typed goes on into the message.
-
-    Nothing of it is a command of the notebook around it, while JupyterLab's own keys are still heard.
-    """
+    """A permission card comes while a message is being written: what is typed goes on into the message."""
     box = chat.output.get_by_role("textbox", name=re.compile("^Message to"))
     say(chat, "/ask edit")
     box.press_sequentially("I am still ", delay=20)

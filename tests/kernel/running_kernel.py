@@ -34,12 +34,7 @@ agentnb.host.current_host().listen(_tell)
 
 @dataclass
 class Result:
-    """What one request caused.
-
-    Args:
-        reply: The ``execute_reply``'s content.
-        outputs: The messages on IOPub, as (type, content).
-    """
+    """What one request caused."""
 
     reply: dict[str, Any] = field(default_factory=dict)
     outputs: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -71,7 +66,6 @@ class Result:
 
 
 def _manager(kernel_name: str, sockets: str) -> KernelManager:
-    """A kernel's manager. Its sockets are files: a free port may be taken before the kernel has it."""
     if sys.platform == "win32":
         return KernelManager(kernel_name=kernel_name)
     return KernelManager(kernel_name=kernel_name, transport="ipc", ip=f"{sockets}/socket")
@@ -118,14 +112,11 @@ class RunningKernel:
         return list(psutil.Process(self.pid).children(recursive=True))
 
     def run(self, code: str, *, clickable: bool = False, console: bool = False, timeout: float = WAIT_S) -> Result:
-        """Run *code* and wait for everything that it causes. *clickable*: as a notebook page does."""
+        """Run *code* and wait for everything that it causes."""
         return self.finish(self.send(code, clickable=clickable, console=console), timeout=timeout)
 
     def send(self, code: str, *, clickable: bool = False, console: bool = False) -> str:
-        """Ask for *code* to be run; returns the request's id.
-
-        A page names the cell and can be asked for input, a console only the latter, a runner of notebooks neither.
-        """
+        """Ask for *code* to be run; returns the request's id."""
         content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "stop_on_error": True}
         metadata = {"cellId": uuid.uuid4().hex} if clickable else {}
         message = self.client.session.msg(

@@ -1,8 +1,4 @@
-"""Kernels that many tests use, one after another, each test from where ``%load_ext agentnb`` leaves a kernel.
-
-Not for tests about a kernel's start or end, its settings, its interrupts, its history, or the first prompt of all:
-those have a kernel of their own (``kernel``).
-"""
+"""Kernels that many tests use, one after another, each test from where ``%load_ext agentnb`` leaves a kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ LEFT = """
 
 
 def _words(process: psutil.Process) -> list[str]:
-    """What a process was started with; nothing of one that has ended meanwhile."""
+    """Returns what a process was started with; nothing of one that has ended meanwhile."""
     try:
         return list(process.cmdline())
     except psutil.NoSuchProcess:
@@ -38,11 +34,7 @@ def _words(process: psutil.Process) -> list[str]:
 
 
 class SharedKernels:
-    """One kernel of each kind, started when it is first asked for.
-
-    Args:
-        new_folder: Makes a folder for a kernel to run in, by its name.
-    """
+    """One kernel of each kind, started when it is first asked for."""
 
     def __init__(self, new_folder: Callable[[str], Path]) -> None:
         self._new_folder = new_folder
@@ -51,11 +43,7 @@ class SharedKernels:
 
     @contextlib.contextmanager
     def for_one_test(self, kernel_name: str) -> Iterator[RunningKernel]:
-        """The kernel of the kind *kernel_name*, for one test. One that does not come back is not used again.
-
-        Raises:
-            AssertionError: If the test left something in it.
-        """
+        """The kernel of the kind *kernel_name*, for one test."""
         running = self._running.pop(kernel_name, None) or self._started(kernel_name)
         yield running
         back = running.run(BACK)

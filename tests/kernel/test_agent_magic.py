@@ -77,10 +77,7 @@ def test_a_variable_that_is_mentioned_goes_to_the_agent(shared_kernel: RunningKe
 
 
 def test_the_last_error_is_sent_to_be_fixed_and_can_be_mentioned(kernel: RunningKernel) -> None:
-    """With the cells and the values; the words of an error of the user's own class are those that the cell showed.
-
-    Before anything has failed the magic says so, and that is no error to be fixed.
-    """
+    """With the cells and the values; the words of an error of the user's own class are those that the cell showed."""
     assert "No cell has failed" in kernel.run("%agent fix").error
     kernel.run(
         "class Mine(ValueError):\n    def __str__(self):\n        return 'my words'\ndef f(x):\n    raise Mine(x)"

@@ -64,10 +64,7 @@ def said(method: str, **more: object) -> dict[str, object]:
 
 
 def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKernel, model: str) -> None:
-    """One that says that it leaves may be loading anew, so it still counts; one whose comm is closed does not.
-
-    A question is then denied at once; it would wait for ever for a page that was there once.
-    """
+    """One that says that it leaves may be loading anew, so it still counts; one whose comm is closed does not."""
     before = kernel.run("frontend.attached()").values
     kernel.say(model, said("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")

@@ -27,12 +27,7 @@ print(server.address, server.token, session.tab_id)
 
 
 class KernelsPage(MirroringPage):
-    """A page that talks to a kernel over its widget's comm, as a browser does.
-
-    Args:
-        kernel: The kernel.
-        model: The host model's id.
-    """
+    """A page that talks to a kernel over its widget's comm, as a browser does."""
 
     def __init__(self, kernel: RunningKernel, model: str) -> None:
         self._kernel, self._model, self._heard = kernel, model, 0
@@ -61,7 +56,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def network() -> Iterator[Relay]:
-    """What lies between the two kernels."""
+    """Returns what lies between the two kernels."""
     loop = HostLoop()
     relay = Relay(loop)
     yield relay
@@ -99,7 +94,7 @@ def connect(here: RunningKernel, address: str, token: str) -> KernelsPage:
 
 
 def stands(state: str) -> Any:
-    """Whether the page says that the connection stands so."""
+    """True if the page says that the connection stands so."""
     return lambda root: root.config.values[REMOTE_HOST]["state"] == state
 
 
@@ -162,7 +157,7 @@ def test_a_page_works_in_another_kernel_through_a_cut_until_that_kernel_restarts
 def test_a_kernel_that_was_killed_is_gone_where_its_file_says_so_and_else_looked_for(
     there: RunningKernel, here: RunningKernel, network: Relay
 ) -> None:
-    """It said nothing. Through a tunnel only its silence is seen: served again with the token, it is found again."""
+    """It said nothing."""
     address, token, session = serve(there, network.place)
     network.lead_to(address)
     page = connect(here, f"ws://{network.place}/", token)

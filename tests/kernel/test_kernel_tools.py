@@ -30,7 +30,7 @@ ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=Tru
 
 
 def test_code_runs_while_the_cell_waits_for_the_turn(kernel: RunningKernel) -> None:
-    """On the main thread, in the user's namespace; its output is the agent's, and the cell has one output of its own.
+    """On the main thread, in the user's namespace.
 
     It can await; where the cell blocks it cannot, and all else goes on.
     """
@@ -78,7 +78,7 @@ print(turn.text, 'never' in globals())"""
 
 
 def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> None:
-    """Where it runs and where it awaits. The cell ends with one line, the kernel lives, the next turn runs code."""
+    """Where it runs and where it awaits."""
     os.mkfifo(kernel.folder / "beat")
     kernel.run(f"{BUSY}\ndef beat():\n    open('beat', 'w').close()")
     for code in ("beat(); work()", "beat(); await wait()"):
@@ -93,7 +93,7 @@ def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> Non
 
 @ONE_KERNEL
 def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> None:
-    """Where nobody is: denied, with the reason; each decision is in the log. Without --kernel there are no tools."""
+    """Where nobody is: denied, with the reason; each decision is in the log."""
     kernel.run("secret = 'x'\nxs = [1]")
     denied = kernel.run("%agent -n --kernel /kernel run xs.append(2)").displayed()[0]
     assert "No front end is attached to ask" in denied

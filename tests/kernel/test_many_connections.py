@@ -1,7 +1,4 @@
-"""Thousands of connections to a served kernel: most are refused, it goes on, and it holds neither memory nor files.
-
-``AGENTNB_AHP_CONNECTIONS`` says how many (600 unless told, 10,000 in ``make soak``).
-"""
+"""Thousands of connections to a served kernel: most are refused, it goes on, and it holds neither memory nor files."""
 
 from __future__ import annotations
 
@@ -42,12 +39,7 @@ REQUEST = (
 
 
 class Crowd(NamedTuple):
-    """Connections of four kinds in turn: silent, half a request, a wrong token, a good one that says nothing then.
-
-    Args:
-        place: ``host:port`` of the kernel.
-        token: A good token.
-    """
+    """Connections of four kinds in turn: silent, half a request, a wrong token, a good one that says nothing then."""
 
     place: str
     token: str

@@ -77,11 +77,7 @@ def execute(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def execute_here(path: Path, env: dict[str, str]) -> None:
-    """The same as `execute`, with the part of nbconvert that runs cells: no program but the kernel is started.
-
-    Raises:
-        CellExecutionError: If a cell fails.
-    """
+    """The same as `execute`, with the part of nbconvert that runs cells: no program but the kernel is started."""
     document = nbformat.read(path, as_version=4)
     client = NotebookClient(document, record_timing=False, resources={"metadata": {"path": str(path.parent)}})
     client.execute(env=env)

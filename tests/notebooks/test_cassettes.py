@@ -1,7 +1,4 @@
-"""The recorded notebooks of eliza, OpenCode and Gemini CLI: the same bytes each time, with no agent and no network.
-
-``AGENTNB_REPLAYS=20`` replays each that often. They are recorded by ``python -m tests.peers.record``.
-"""
+"""The recorded notebooks of eliza, OpenCode and Gemini CLI: the same bytes each time, with no agent and no network."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ def refused() -> dict[str, str]:
 
 @functools.cache
 def offline() -> list[str]:
-    """What runs a program in a network of its own; nothing where the system does not let us: then `refused` counts."""
+    """Returns what runs a program in a network of its own."""
     alone = ["unshare", "-rn", sys.executable, str(Path(__file__).with_name("offline.py"))]
     allowed = sys.platform == "linux" and shutil.which("unshare") is not None
     tried = allowed and subprocess.run([*alone, "true"], capture_output=True, check=False).returncode == 0

@@ -1,9 +1,7 @@
 """The order of the unit tests, and which of them are slow.
 
 The longest files come first, then those of some seconds (``FIRST``), so that no process is left alone with one at the
-end. Those that wait stand between those that compute: one process more runs than there are cores. Tests that start
-agents, kernels or other programs are marked ``slow``, with the longest files: ``make test-fast`` leaves them out,
-``make test`` does not.
+end.
 """
 
 from __future__ import annotations

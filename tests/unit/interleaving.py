@@ -13,11 +13,7 @@ MOST = 200
 
 
 class Step:
-    """The *number*-th line of a module that this thread runs.
-
-    Attributes:
-        reached: Whether there were as many.
-    """
+    """The *number*-th line of a module that this thread runs."""
 
     def __init__(self, number: int) -> None:
         self.left = number

@@ -1,11 +1,9 @@
 """Measures whether a search or a function takes time in proportion to the length of its text.
 
 Texts are runs of characters and of beginnings of what an expression matches, because a search that starts over at each
-of them is what makes an expression quadratic. Each is measured at growing sizes up to a megabyte. A size at which twice
-the text takes more than three times as long ends the measurement, so that a quadratic one costs little. So does a size
-that took so little that the largest would be fast even if the time grew with the square, so that a linear one does too.
-So does a size at which the square would show: from 16,000 characters on, even steps of a hundredth of a nanosecond
-outweigh what each character takes once.
+of them is what makes an expression quadratic. A size at which twice the text takes more than three times as long ends
+the measurement, so that a quadratic one costs little. So does a size that took so little that the largest would be fast
+even if the time grew with the square, so that a linear one does too.
 """
 
 from __future__ import annotations
@@ -63,16 +61,7 @@ _ONCE = {"match", "fullmatch", "search"}
 def growth(
     run: Callable[[str], object], unit: str, head: str = "", largest: int = MEGABYTE, *, is_loop: bool = False
 ) -> str | None:
-    """What to say of *run* where twice the text takes more than three times as long; None where it is linear.
-
-    Args:
-        run: Takes a text.
-        unit: What the text repeats.
-        head: What stands before that, once.
-        largest: The longest text, in characters.
-        is_loop: Whether Python code goes over the characters: what that takes for each hides a square in what it calls
-            (a text that grows by a character at a time), so it is measured up to the largest.
-    """
+    """Returns what to say of *run* where twice the text takes more than three times as long."""
     for size in (each for each in SIZES if each <= largest):
         took = _took(run, head, unit, size)
         if took * (largest / size) ** 2 < _BEARABLE:
@@ -90,13 +79,9 @@ def growth(
 
 
 def is_linear(run: Callable[[int], object], size: int) -> bool:
-    """Whether *run* takes less than eight times as long for four times *size*: sixteen times is the square.
+    """True if *run* takes less than eight times as long for four times *size*: sixteen times is the square.
 
     What else the machine does only makes a measurement longer, so it is the shortest of some, taken in turn.
-
-    Args:
-        run: Does as much work as its argument says: characters, calls.
-        size: The smaller one, in the same unit.
     """
     small: list[float] = []
     large: list[float] = []

@@ -117,7 +117,7 @@ def test_every_sample_of_an_assignment_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_beginning_of_a_shape_holds_a_literal(name: str) -> None:
-    """Of its alternatives none is forgotten. Shapes that have their literal further on need a sample."""
+    """Of its alternatives none is forgotten."""
     known = [any(literal in head for literal in SHAPES[name][1:] or ("",)) for head in heads(SHAPES[name][0])]
     assert all(known) or (not any(known) and variants(name))
 

@@ -164,7 +164,7 @@ class RecordingListener:
 
 
 def saying(text: str) -> Message:
-    """What a user says."""
+    """Returns what a user says."""
     return Message(text=text, origin=MessageOrigin(kind="user"))
 
 

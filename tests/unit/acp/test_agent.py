@@ -1,4 +1,4 @@
-"""A launched agent: turns, routing, permissions, the end. Real processes over real pipes."""
+"""A launched agent: turns, routing, permissions, the end."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ from tests.unit.acp.recording_listener import RecordingListener, talking
 
 
 def names(folder: Path) -> list[str]:
-    """What is in *folder*."""
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -222,7 +221,7 @@ async def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> N
 
 
 async def preview(path: Path, content: str) -> tuple[list[str], ToolDiffContent]:
-    """What the card says, and the change that it shows."""
+    """Returns what the card says, and the change that it shows."""
     listener = RecordingListener()
     await Files(WorkspaceBoundary(path.parent), listener).write({"path": str(path), "content": content})
     *said, diff = listener.requests[0].preview or ()

@@ -312,7 +312,7 @@ def test_what_concerns_the_session_is_for_its_channel(update: dict[str, Any], ac
 
 
 def suggested(*prompts: Any) -> Any:
-    """What becomes of suggestions with these prompts."""
+    """Returns what becomes of suggestions with these prompts."""
     update = {"sessionUpdate": "prompt_suggestions_update", "suggestions": [{"prompt": each} for each in prompts]}
     (action,) = map_update(update, empty_chat(), None, 1)
     assert isinstance(action, XPromptSuggestionsChanged)
@@ -366,7 +366,7 @@ def test_a_suggested_prompt_is_text_as_its_user_would_write_it(prompt: Any, text
     ],
 )
 def test_a_suggested_prompt_that_text_cannot_say_is_left_out(prompt: Any) -> None:
-    """Whole: a part of it is another prompt. Those beside it stay."""
+    """Whole: a part of it is another prompt."""
     assert suggested(prompt, [said("Plot it")]) == ("Plot it",)
 
 

@@ -28,7 +28,7 @@ MEGABYTE = 1024 * 1024
 
 
 def shown(listener: RecordingListener) -> str:
-    """What the listener saw printed."""
+    """Returns what the listener saw printed."""
     return "".join(action.data for action in listener.terminals if isinstance(action, XTerminalData))
 
 

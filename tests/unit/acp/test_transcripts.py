@@ -107,7 +107,7 @@ class Replay:
 
 
 def _repeats(update: dict[str, Any], before: tuple[ChatState, SessionState]) -> bool:
-    """Whether *update* says nothing new: no words, the prompt again, the state again."""
+    """True if *update* says nothing new: no words, the prompt again, the state again."""
     content = update.get("content")
     text = content.get("text") if isinstance(content, dict) else None
     prompts = [turn.message.text for turn in turns_of(before[0])]
@@ -116,7 +116,7 @@ def _repeats(update: dict[str, Any], before: tuple[ChatState, SessionState]) -> 
 
 
 def replayed(path: Path) -> Replay:
-    """What comes of the recording at *path*."""
+    """Returns what comes of the recording at *path*."""
     replay = Replay()
     for line in path.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)

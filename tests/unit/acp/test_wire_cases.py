@@ -58,7 +58,7 @@ class Line:
 
 
 def round_trip(message: Any) -> Any:
-    """What is decoded of a line with *message*, as a message again."""
+    """Returns what is decoded of a line with *message*, as a message again."""
     decoded = repair_message(json.dumps(message).encode())
     fields = {name: getattr(decoded, name) for name in ("method", "params", "id", "error")}
     kept = {name: value for name, value in fields.items() if value is not None}
@@ -88,7 +88,7 @@ async def carried(message: Case) -> None:
 
 
 def understood(message: Case) -> bool:
-    """Whether the message means something to the layers above, rather than being kept raw; raises if it is refused."""
+    """True if the message means something to the layers above, rather than being kept raw; raises if it is refused."""
     method, params = message.get("method"), message.get("params") or {}
     chat = empty_chat("Something else")
     match method:

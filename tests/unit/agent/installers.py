@@ -20,5 +20,5 @@ def make_installers(folder: Path, *names: str) -> Path:
 
 
 def calls(log: Path) -> list[list[str]]:
-    """What was called, each with its words."""
+    """Returns what was called, each with its words."""
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []

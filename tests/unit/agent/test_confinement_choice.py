@@ -140,7 +140,7 @@ def test_agents_that_cannot_work_confined_are_not_and_the_line_says_why() -> Non
 
 
 def test_while_a_policy_file_cannot_be_read_agents_are_confined_where_that_is_possible(config: Path) -> None:
-    """It could say so. What is said in code still counts."""
+    """It could say so."""
     (config / "policy.toml").write_text("[agents.eliza")
     assert configured("eliza", None, None, config).network == (None if way_here()[0] is None else "all")
     assert configured("eliza", None, None, config, confine=False).network is None

@@ -28,7 +28,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def install(name: str = "opencode", **limits: float) -> tuple[InstallEnd, str]:
-    """How it ends, and what was printed."""
+    """Returns how it ends, and what was printed."""
     printed = bytearray()
     end = await Installation(find(name), printed.extend, **limits).run()
     return end, printed.decode()
@@ -85,7 +85,7 @@ async def test_an_install_is_the_exact_command_and_the_agent_is_ready_then(
 async def test_an_install_that_does_not_work_ends_with_a_clear_word(
     monkeypatch: pytest.MonkeyPatch, how: str, said: str
 ) -> None:
-    """It fails, asks for a password, installs nothing, hangs. Nothing of it stays behind."""
+    """It fails, asks for a password, installs nothing, hangs."""
     monkeypatch.setenv("INSTALLER", how)
     end, _ = await install(silent_seconds=0.2 if how == "hangs" else 60)
     assert end.state == "failed"

@@ -36,7 +36,7 @@ AT_ONCE = 4.0
 
 
 def alive(pid: int) -> bool:
-    """Whether process *pid* runs; one that is only not yet waited for does not."""
+    """True if process *pid* runs; one that is only not yet waited for does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

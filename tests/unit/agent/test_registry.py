@@ -202,7 +202,6 @@ class Answers(BaseHTTPRequestHandler):
     """Answers by the path: a registry, a redirect to a file, an error, more than enough."""
 
     def do_GET(self) -> None:
-        """Answer."""
         if self.path == "/moved":
             self.send_response(302)
             self.send_header("Location", "http://example.org/registry.json")

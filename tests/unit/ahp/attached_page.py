@@ -18,11 +18,7 @@ PATIENCE = 30.0
 
 
 class MirroringPage:
-    """A page on any wire.
-
-    Args:
-        client_id: Its own id.
-    """
+    """A page on any wire."""
 
     def __init__(self, client_id: str = "page") -> None:
         self.client_id = client_id
@@ -96,12 +92,7 @@ class MirroringPage:
 
 
 class AttachedPage(MirroringPage):
-    """A page that talks to a service in this process.
-
-    Args:
-        make: Makes the service that it talks to, from what sends it messages.
-        client_id: Its own id.
-    """
+    """A page that talks to a service in this process."""
 
     def __init__(self, make: Callable[[Send], PageService], client_id: str = "page") -> None:
         self._heard: queue.Queue[dict[str, Any]] = queue.Queue()

@@ -28,13 +28,7 @@ class Failed(Exception):
 
 
 class Client:
-    """One connection.
-
-    Args:
-        address: The server's address without a token.
-        token: The token, sent in a header.
-        options: More for the WebSocket library.
-    """
+    """One connection."""
 
     def __init__(self, address: str, token: str, **options: Any) -> None:
         headers = {"Authorization": f"Bearer {token}", **options.pop("headers", {})}
@@ -100,7 +94,6 @@ class Client:
         return seq
 
     def prompt(self, session: Session, text: str, turn_id: str) -> int:
-        """Prompt the session."""
         message = {"text": text, "origin": USER}
         action = {"type": "chat/turnStarted", "turnId": turn_id, "startedAt": BEGAN, "message": message}
         return self.dispatch(chat_of(session), action)

@@ -225,5 +225,5 @@ OTHERS: dict[str, Callable[[Json, Json], Json]] = {
 
 
 def is_time(text: str) -> bool:
-    """Whether it is a time as JavaScript writes it."""
+    """True if it is a time as JavaScript writes it."""
     return text.endswith("Z") and datetime.fromisoformat(text.replace("Z", "+00:00")).year >= 1970

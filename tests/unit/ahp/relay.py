@@ -12,14 +12,7 @@ BYTES = 65_536
 
 
 class Relay:
-    """Passes bytes on to a server, until it is cut.
-
-    Args:
-        loop: Where it runs.
-
-    Attributes:
-        place: ``host:port`` that it listens at.
-    """
+    """Passes bytes on to a server, until it is cut."""
 
     def __init__(self, loop: HostLoop) -> None:
         self._loop = loop

@@ -14,13 +14,7 @@ from websockets.sync.server import serve as serve_websockets
 
 
 class Stranger:
-    """Leads on to a served kernel.
-
-    Args:
-        address: The kernel's address.
-        version: The only version of the protocol that it lets the other offer.
-        hides_new: Whether it lists no session that was made over it, as VS Code's host does until there is a turn.
-    """
+    """Leads on to a served kernel."""
 
     def __init__(self, address: str, version: str, *, hides_new: bool = False) -> None:
         self.address, self.version, self.hides_new = address, version, hides_new

@@ -1,8 +1,4 @@
-"""Any schedule of writing slowly, cutting and coming back: every mirror ends as the host is, nothing lost or twice.
-
-``AGENTNB_AHP_SCHEDULES`` says how many schedules are tried (100 unless told, 2,000 in ``make soak``); of another
-kernel of ours a quarter.
-"""
+"""Any schedule of writing slowly, cutting and coming back: every mirror ends as the host is, nothing lost or twice."""
 
 from __future__ import annotations
 
@@ -149,11 +145,11 @@ class Mirror:
             self.states[uri] = later_mirror.reduce(uri, self.states[uri], action)
 
     def seen(self) -> dict[str, str]:
-        """What it has, as text."""
+        """Returns what it has, as text."""
         return {uri: settled(to_json(self.states[uri])) for uri in self.uris}
 
     def truth(self) -> dict[str, str]:
-        """What the host has of what it was given."""
+        """Returns what the host has of what it was given."""
         session, chat = (self.world.host.channel(uri) for uri in (self.world.session, self.world.chat))
         mirrored = self.states[self.uris[1]]
         given = len(mirrored.turns if self.is_ours else mirrored["turns"])

@@ -177,7 +177,7 @@ def test_connections_that_never_say_anything_do_not_keep_others_out(server: Serv
 
 
 def test_a_connection_whose_other_end_is_gone_is_ended() -> None:
-    """Its machine sleeps, or its network is cut: nothing says so, and it answers no ping. Its place is free again."""
+    """Its machine sleeps, or its network is cut: nothing says so, and it answers no ping."""
     host, left = current_host(), threading.Event()
     changed = lambda _grant, came: None if came else left.set()  # noqa: E731
     listener = WebSocketListener(

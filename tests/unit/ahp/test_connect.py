@@ -94,7 +94,7 @@ def waiting_call(chat: ChatState) -> ToolCallPendingConfirmationState | None:
 
 
 def is_over(turn_id: str) -> Callable[[ChatState], bool]:
-    """Whether the turn has ended."""
+    """True if the turn has ended."""
     return lambda chat: any(turn.id == turn_id for turn in chat.turns)
 
 

@@ -49,13 +49,13 @@ def attach(server: Server) -> Iterator[Attach]:
 
 
 def told(chat: ChatState) -> str:
-    """What AHP has of a chat; not the time of its last change."""
+    """Returns what AHP has of a chat; not the time of its last change."""
     value = state_to_ahp(chat)
     return json.dumps({name: item for name, item in value.items() if name != "modifiedAt"}, sort_keys=True)
 
 
 def is_the_truth(session: Session) -> Callable[[Any], bool]:
-    """Whether a chat is as the other host has it, as far as AHP has that."""
+    """True if a chat is as the other host has it, as far as AHP has that."""
     return lambda state: told(state) == told(truth(session))
 
 

@@ -207,7 +207,6 @@ def test_terminals_say_whether_they_run_and_which_chat_owns_them(session: Sessio
 
 
 def test_sessions_are_listed_in_pages_with_their_folders_and_times(session: Session, mirror: Mirror) -> None:
-    """As later versions have them."""
     mirror.begin(ROOT_URI)
     first = mirror.ask("listSessions", {"limit": 1})
     found = list(first["items"])

@@ -32,7 +32,7 @@ from tests.unit.ahp.conftest import Connect
 def test_initialize_answers_with_the_highest_version_that_both_speak(
     server: Server, offered: tuple[str, ...], chosen: str
 ) -> None:
-    """Whatever the order; what is no version is passed over. From 0.9 on a number stands for all compatible with it."""
+    """Whatever the order; what is no version is passed over."""
     client = Client(server.address, server.token)
     assert client.initialize("me", versions=offered)["protocolVersion"] == chosen
     client.close()

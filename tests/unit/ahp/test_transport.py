@@ -35,11 +35,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 async def initialized(address: str, token: str, tls: ssl.SSLContext) -> dict[str, Any]:
-    """The answer to `initialize` over TLS.
-
-    Not by `Client`: its library reads and writes one TLS connection in two threads, which Python before 3.13 does not
-    guard, so one of a thousand connections ended by itself.
-    """
+    """The answer to `initialize` over TLS."""
     headers = {"Authorization": f"Bearer {token}"}
     params = {"channel": "ahp-root://", "clientId": "me", "protocolVersions": VERSIONS, "initialSubscriptions": ()}
     async with connect(address, ssl=tls, additional_headers=headers, open_timeout=PATIENCE, proxy=None) as socket:

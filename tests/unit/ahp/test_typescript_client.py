@@ -25,7 +25,6 @@ def bundle(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def peer(bundle: Path) -> Iterator[Peer]:
-    """The client."""
     peer = Peer(bundle)
     yield peer
     peer.close()

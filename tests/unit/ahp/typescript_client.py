@@ -52,10 +52,7 @@ class Peer:
 
 
 def make_bundle(shared: Path, into: Path, reducers: Path | None = None) -> Path:
-    """The test's driver with the client, and with other *reducers* than those that come with it.
-
-    Skips the test, and says why, where something for it is not there.
-    """
+    """The test's driver with the client, and with other *reducers* than those that come with it."""
     folder = shared / "peers/ahp/clients/typescript"
     if not folder.is_dir():
         pytest.skip(f"no client of the Agent Host Protocol at {folder}")
@@ -67,11 +64,7 @@ def make_bundle(shared: Path, into: Path, reducers: Path | None = None) -> Path:
 
 
 def vscode_folder(shared: Path) -> Path:
-    """A built VS Code, which speaks version 0.9 or later.
-
-    ``AGENTNB_VSCODE`` is its folder, ``lib/vscode`` of what ``npm pack code-server`` makes; or that package stands
-    beside the other reference data. Skips the test, and says why, where it is not there.
-    """
+    """A built VS Code, which speaks version 0.9 or later."""
     folder = Path(VSCODE or shared / "peers/code-server/lib/vscode")
     if not (folder / "out/vs/code/browser/workbench/workbench.js").is_file():
         pytest.skip(f"no built VS Code at {folder} (AGENTNB_VSCODE)")
@@ -79,7 +72,7 @@ def vscode_folder(shared: Path) -> Path:
 
 
 def make_reducers_of_vscode(shared: Path, into: Path) -> Path:
-    """The reducers of a built VS Code, as a module. Skips the test, and says why, where something is not there."""
+    """The reducers of a built VS Code, as a module."""
     folder = vscode_folder(shared)
     if not (ROOT / "js/node_modules/acorn").is_dir():
         pytest.skip("js/node_modules is not installed")
@@ -113,7 +106,7 @@ def settled(value: Any, *without: str) -> str:
 def states(
     peer: Peer, host: Client, *uris: str, without: tuple[str, ...] = ()
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What the client's mirror has, and what the host has, both as text, once nothing more happens."""
+    """Returns what the client's mirror has, and what the host has, both as text, once nothing more happens."""
     truth: dict[str, str] = {}
     mirrored: dict[str, str] = {}
     while truth != (truth := {uri: settled(host.snapshot(uri), *without) for uri in uris}):

@@ -31,14 +31,13 @@ def does(session: Session, *steps: list[Any]) -> Turn:
 
 
 def files(folder: Path) -> dict[str, str]:
-    """What is in the files of *folder*."""
     return {
         path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()
     }
 
 
 def numbers(turn: Turn) -> TurnChanges:
-    """What the chat's state says of the turn's changes."""
+    """Returns what the chat's state says of the turn's changes."""
     assert turn.changes is not None
     known = getattr(turn.snapshot, "changes", None)
     assert isinstance(known, TurnChanges)

@@ -1,4 +1,4 @@
-"""What the log says in Python: by notebook and by folder, of its troubles and its losses. In kernels of their own."""
+"""What the log says in Python: by notebook and by folder, of its troubles and its losses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Folder:
         return self.run(f"import agentnb; print({expression})", folder, **env).stdout.strip()
 
     def shell(self, *words: str, code: int = 0) -> str:
-        """What `agentnb WORDS` says here."""
+        """Returns what `agentnb WORDS` says here."""
         env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_LOG": str(self.log)}
         command = [sys.executable, "-m", "agentnb", *words]
         done = subprocess.run(command, cwd=self.path, env=env, capture_output=True, text=True, timeout=120, check=False)

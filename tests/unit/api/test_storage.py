@@ -58,7 +58,6 @@ def stored_at(log: Path, host: Host | None = None) -> Storage:
 
 
 def titles(log: Path) -> list[str]:
-    """What the log has."""
     return [record.title for record in LogStore(log, new_id()).sessions()]
 
 
@@ -265,5 +264,4 @@ def test_a_file_that_is_no_log_is_not_imported(log: Path, tmp_path: Path, conten
     ("text", "bytes_of_it"), [("10", 10), ("2k", 2048), ("1 MB", 2**20), ("", None), ("-1", None), ("1T", None)]
 )
 def test_a_size_is_read_as_people_write_it(text: str, bytes_of_it: int | None) -> None:
-    """Bytes, or with K, M or G."""
     assert size(text) == bytes_of_it

@@ -16,12 +16,7 @@ WORK = "/home/ada/fits"
 
 
 class Conversation:
-    """Speaks for both sides.
-
-    Args:
-        tap: Who listens.
-        cwd: The workspace of its sessions.
-    """
+    """Speaks for both sides."""
 
     def __init__(self, tap: WireTap, cwd: str = WORK) -> None:
         self.tap = tap

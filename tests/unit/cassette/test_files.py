@@ -294,8 +294,6 @@ def recorded_turn(tmp_path_factory: pytest.TempPathFactory) -> Cassette:
 
 @pytest.fixture
 def hostile(recorded_turn: Cassette, tmp_path: Path) -> Callable[[RecordedFile], Path]:
-    """That recording with one file in its turn."""
-
     def written(recorded: RecordedFile) -> Path:
         recorded_turn.sections[-1].turns[0].files = [recorded]
         file.write(tmp_path / "a.cassette.jsonl", recorded_turn)
@@ -413,7 +411,7 @@ def test_files_when_a_proxy_shall_leave_them_out_are_not_looked_at(
 
 
 def test_files_when_two_turns_of_a_proxys_agent_overlap_are_those_of_the_turn_that_ends_first(tmp_path: Path) -> None:
-    """So no change is in two turns. A turn without a folder that can be looked at has none, and says so once."""
+    """So no change is in two turns."""
     said: list[str] = []
     turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", said.append)
     first, second, lost = (RecordedExchange(method=PROMPT, params={}) for _ in range(3))

@@ -27,13 +27,7 @@ AGENT = (sys.executable, str(ROOT / "tests/agents/uses_mcp.py"))
 
 
 class Host:
-    """A client that serves tools over ACP; attributes say what was asked of them.
-
-    Args:
-        process: The agent.
-        prefix: What its ids begin with: other ones on every day.
-        fails: Whether its tools fail.
-    """
+    """A client that serves tools over ACP; attributes say what was asked of them."""
 
     def __init__(self, process: subprocess.Popen[str], prefix: str, *, fails: bool = False) -> None:
         self.process = process
@@ -207,7 +201,7 @@ def test_sessions_are_told_apart_by_their_servers(tmp_path: Path) -> None:
 
 
 def answer(text: str, *changed: str, picture: str = "", recorded_by_old: bool = False) -> dict[str, Any]:
-    """What the tool run_code answers."""
+    """Returns what the tool run_code answers."""
     blocks = [{"type": "text", "text": text}, *([{"type": "image", "data": picture}] if picture else [])]
     meta = {} if recorded_by_old else {"_meta": {CHANGED: [*changed]}}
     return {"content": blocks, "isError": False, **meta}

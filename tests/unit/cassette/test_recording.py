@@ -206,11 +206,7 @@ def test_noise_between_messages_is_not_recorded(path: Path) -> None:
 
 
 def said_in(path: Path, order: str) -> list[dict[str, object]]:
-    """Two turns of one session, with what the agent sends besides where it stands in *order*.
-
-    *order*: `1` the first prompt, `a` what is answered to it, `2` the second prompt; `c` its commands, `u` the first
-    turn's usage, `s` what it suggests after it, `w` that it takes this back.
-    """
+    """Two turns of one session, with what the agent sends besides where it stands in *order*."""
     sends: dict[str, tuple[str, dict[str, Any]]] = {
         "c": ("available_commands_update", {"availableCommands": []}),
         "u": ("usage_update", {"used": 1, "size": 2}),

@@ -315,7 +315,7 @@ def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProces
 def test_turns_that_nobody_asked_for_are_named(
     cassette: tuple[Path, list[tuple[str, object]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On stderr, with their lines; that is no failure. That it has ended is told as an event."""
+    """On stderr, with their lines; that is no failure."""
     monkeypatch.setenv("AGENTNB_EVENTS", str(tmp_path / "events.jsonl"))
     done = play(cassette[0], {"id": 1, "method": "initialize", "params": {}})
     assert done.returncode == 0

@@ -62,7 +62,7 @@ def test_auto_records_and_then_replays(tmp_path: Path) -> None:
 
 
 def test_another_prompt_is_an_error_of_its_own_class(tmp_path: Path) -> None:
-    """With the diff; the other tab goes on. Kernel and replayer tell events of it."""
+    """With the diff; the other tab goes on."""
     told = tmp_path / "events.jsonl"
     talk(tmp_path, AGENTNB_EVENTS=str(told))
     done = talk(tmp_path, "Hello", "Good evening", AGENTNB_CASSETTE_MODE="replay", AGENTNB_EVENTS=str(told))

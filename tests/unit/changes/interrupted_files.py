@@ -15,13 +15,7 @@ class Killed(BaseException):
 
 
 class InterruptedFiles(FileOperations):
-    """Ends at an operation.
-
-    Args:
-        at: How many operations are done before; never ends where it is negative.
-        full: A full disk instead of a killed process: this operation fails, later ones do not.
-        half: The last operation is done, but what follows it is not.
-    """
+    """Ends at an operation."""
 
     def __init__(self, at: int, *, full: bool = False, half: bool = False) -> None:
         super().__init__(sync=False)

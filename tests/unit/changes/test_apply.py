@@ -144,7 +144,7 @@ def test_a_file_when_undo_makes_a_folder_of_it_comes_back_with_redo(store: Chang
 def test_a_link_to_a_folder_with_files_when_undo_makes_an_empty_folder_of_it_comes_back_with_redo(
     store: ChangeStore, workspace: Path, link: str
 ) -> None:
-    """What it leads to is not in it. Below it, too: the folder that it stands for may have had an empty one."""
+    """What it leads to is not in it."""
     (workspace / "full/e").mkdir(parents=True)
     (workspace / "full/e/x").write_text("x\n")
     (workspace / link).mkdir(parents=True)

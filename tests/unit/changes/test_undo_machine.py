@@ -1,8 +1,4 @@
-"""Any order of edits by agent and user, undo, redo, keep, and kills: files end as a model says, and no edit is lost.
-
-``AGENTNB_UNDOS`` says how many runs are tried (2,000 unless told; beyond that, others in every run, in parts of as many
-each). They use the copy engine; a few of them use git.
-"""
+"""Any order of edits by agent and user, undo, redo, keep, and kills: files end as a model says, and no edit is lost."""
 
 from __future__ import annotations
 
@@ -257,7 +253,7 @@ class Undos(RuleBasedStateMachine):
 
 
 def expected(model: Tree, wishes: dict[str, tuple[Leaf | None, Leaf | None]], choices: dict[str, str]) -> Tree | None:
-    """What a workspace is after steps from bases to targets; None where there is a conflict."""
+    """Returns what a workspace is after steps from bases to targets; None where there is a conflict."""
     new = dict(model)
     for path, (base, target) in wishes.items():
         current = model.get(path)
@@ -379,8 +375,6 @@ def test_any_order_of_edits_undos_and_kills_leaves_files_as_the_model_says(part:
 
 
 def test_the_same_with_git_leaves_files_as_the_model_says() -> None:
-    """With git."""
-
     class WithGit(Undos):
         engine: EngineName = "git"
 

@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 
 def run(*words: str, stdin: int = subprocess.DEVNULL, **env: str) -> subprocess.CompletedProcess[str]:
-    """What `agentnb` with these words prints, with *env* besides our own environment."""
+    """Returns what `agentnb` with these words prints, with *env* besides our own environment."""
     return subprocess.run(
         [sys.executable, "-m", "agentnb", *words],
         cwd=ROOT,

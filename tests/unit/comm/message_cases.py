@@ -67,14 +67,7 @@ class AnsweringLoop(ManualLoop):
 
 
 class Kernel:
-    """A service on a host with one session, without an agent; a page that follows it where it is *known*.
-
-    Args:
-        known: Whether the page has introduced itself.
-        log: The file of the session log, if there is one; then the session has had a turn.
-        large: Whether the session has had a turn with something large in it.
-        changed: Whether the session has had a turn that changed a cell.
-    """
+    """A service on a host with one session, without an agent; a page that follows it where it is *known*."""
 
     def __init__(self, *, known: bool, log: Path | None = None, large: bool = False, changed: bool = False) -> None:
         self.loop = AnsweringLoop()
@@ -105,7 +98,7 @@ class Kernel:
         self.host.stores.close()
 
     def hear(self, message: Any) -> list[Any]:
-        """What the page hears after it said *message*, within half a second."""
+        """Returns what the page hears after it said *message*, within half a second."""
         self.service.receive(self.filled(message))
         self.loop.advance(500)
         return self.heard

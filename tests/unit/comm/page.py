@@ -232,7 +232,7 @@ class Page:
             self._initialize()
 
     def _is_forgotten(self, sent: dict[str, int]) -> bool:
-        """Whether the kernel sends less than what this page follows (``isForgotten``)."""
+        """True if the kernel sends less than what this page follows (``isForgotten``)."""
         root = self._channel(ROOT).confirmed
         sessions = [] if root is None or not root.sessions else [summary.resource for summary in root.sessions]
         followed = [uri for uri in self._subscribed if uri.removesuffix("/chat") in sessions]
@@ -366,7 +366,7 @@ class Page:
     # --- inside ---
 
     def record(self) -> dict[str, Any]:
-        """What happened to it, what it said, and what it shows: for the real client to do the same."""
+        """Returns what happened to it, what it said, and what it shows: for the real client to do the same."""
         shown = {uri: to_json(channel.shown) for uri, channel in self.channels.items()}
         until = self._loop.now - self._born if self._ended is None else self._ended
         return {

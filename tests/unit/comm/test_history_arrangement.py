@@ -18,18 +18,17 @@ __all__ = ["kernel"]
 
 
 def listed(page: Page, **params: object) -> list[dict[str, object]]:
-    """How the page gets the sessions."""
+    """Returns how the page gets the sessions."""
     found: list[dict[str, object]] = page.ask("listSessions", params)["result"]["sessions"]
     return found
 
 
 def titles(page: Page, **params: object) -> list[object]:
-    """Their titles."""
     return [one["title"] for one in listed(page, **params)]
 
 
 def refused(page: Page, method: str, **params: object) -> str:
-    """Why the kernel does not do it."""
+    """Returns why the kernel does not do it."""
     return str(page.ask(method, params)["error"]["message"])
 
 

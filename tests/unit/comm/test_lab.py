@@ -43,7 +43,7 @@ class Page:
 
 
 def path(lab: Lab) -> str | None:
-    """Which notebook it is."""
+    """Returns which notebook it is."""
     return lab.notebook.path if lab.notebook else None
 
 

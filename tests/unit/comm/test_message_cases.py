@@ -98,7 +98,7 @@ def kinds(*, dispatchable: bool) -> st.SearchStrategy[Any]:
 
 
 def reasons(action: Any) -> list[str | None]:
-    """Why a page's *action* was rejected, if it was, by envelope."""
+    """Returns why a page's *action* was rejected, if it was, by envelope."""
     params = {"clientSeq": 1, "channel": f"eliza:/{TAB}/chat", "action": to_json(action)}
     message = {"jsonrpc": "2.0", "v": WINDOW.current, "clientId": CLIENT, "method": "dispatchAction", "params": params}
     heard = Kernel(known=True).hear(message)

@@ -51,7 +51,7 @@ def notebooks(page: Page, session: Path | str, *, attached: bool = True) -> Open
 
 
 def text_for(agents: OpenNotebooks, path: Path) -> str:
-    """What an agent that reads *path* gets."""
+    """Returns what an agent that reads *path* gets."""
     held, text = agents.unsaved(str(path)), path.read_text(encoding="utf-8")
     return text if held is None else held.over(text)
 
@@ -150,10 +150,7 @@ def test_an_agent_reads_the_page_s_notebook_while_it_is_unsaved(tmp_path: Path, 
 
 
 def test_a_file_written_after_the_page_s_last_change_is_as_written(tmp_path: Path, page: Page) -> None:
-    """An agent reads back what it wrote, though the page has not loaded it yet; that it is unsaved there is still said.
-
-    Moving the cursor in the page changes nothing; typing does.
-    """
+    """An agent reads back what it wrote, though the page has not loaded it yet."""
     path = tmp_path / "fit.ipynb"
     path.write_text(TWO, encoding="utf-8")
     page.say(path="fit.ipynb", cells=[cell("a", "x = 3")], unsaved=True)

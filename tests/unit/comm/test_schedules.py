@@ -1,8 +1,4 @@
-"""Any schedule of hiding, reloading, losing, doubling and reordering: every page ends as the host is, byte for byte.
-
-``AGENTNB_SCHEDULES`` says how many schedules are tried (1,000 unless told; beyond that, others in every run, in
-parts of as many each).
-"""
+"""Any schedule of hiding, reloading, losing, doubling and reordering: every page ends as the host is, byte for byte."""
 
 from __future__ import annotations
 

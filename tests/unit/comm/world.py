@@ -24,13 +24,7 @@ ROUNDS = 120  # of half a second, until everything must have settled
 
 
 class World:
-    """One kernel at a time, and its pages.
-
-    Args:
-        pages: How many.
-        log_entries: How far back each channel's log reaches.
-        turns: How many of a chat's turns a page is given at first.
-    """
+    """One kernel at a time, and its pages."""
 
     def __init__(self, *, pages: int = 2, log_entries: int = 5_000, turns: int = 30) -> None:
         self.loop = ManualLoop()
@@ -129,7 +123,7 @@ class World:
             self.loop.advance(500)
 
     def settled(self, page: Page) -> bool:
-        """Whether the page is where the kernel is, and nothing is on its way."""
+        """True if the page is where the kernel is, and nothing is on its way."""
         uris = self.uris if page.visible else (ROOT,)
         quiet = not page.incoming and not page.outgoing and page.host_id == self.host.host_id
         return quiet and all(
@@ -147,11 +141,11 @@ class World:
         return self._given(page, uri, self.history[page.host_id or "", uri][page.channels[uri].index])
 
     def seen(self, page: Page) -> dict[str, str]:
-        """What *page* shows of what it gets, as JSON."""
+        """Returns what *page* shows of what it gets, as JSON."""
         return {uri: encode(page.channels[uri].shown).decode() for uri in (self.uris if page.visible else (ROOT,))}
 
     def said(self, page: Page) -> dict[str, str]:
-        """What the kernel says that it should be."""
+        """Returns what the kernel says that it should be."""
         return {uri: encode(self._given(page, uri, self.host.channel(uri).state)).decode() for uri in self.seen(page)}
 
     def _given(self, page: Page, uri: str, state: Any) -> Any:

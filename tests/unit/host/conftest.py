@@ -78,7 +78,7 @@ class Saved:
 
 
 def configuration(spec: AgentSpec, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> Configuration:
-    """What an agent is started with for a session with these *options*."""
+    """Returns what an agent is started with for a session with these *options*."""
     return SessionOptions(spec=spec, cwd=cwd, env=env or {}, **options).configuration({})
 
 
@@ -93,7 +93,7 @@ def uri_of(session: Session) -> str:
 
 
 def agent_idle(session: Session) -> bool:
-    """Whether the agent owes no answer, also to a prompt that was cancelled."""
+    """True if the agent owes no answer, also to a prompt that was cancelled."""
     return session.health().silent is None
 
 

@@ -15,11 +15,7 @@ from tests.unit.kernel.shell_tools import waited_for
 
 
 class Terminal:
-    """One connected program.
-
-    Attributes:
-        progress: What it was told while its calls ran.
-    """
+    """One connected program."""
 
     def __init__(self, host: Host, name: str = "claude-code") -> None:
         self.host = host
@@ -44,12 +40,12 @@ class Terminal:
         return self._loop.submit(self.connection.request("tools/call", params))
 
     def text(self, call: Future[dict[str, Any]]) -> str:
-        """What the tool said, while the main thread runs what agents want."""
+        """Returns what the tool said, while the main thread runs what agents want."""
         result = waited_for(self.host.environment.job_queue, call)
         return "\n".join(block.get("text", "") for block in result["content"])
 
     def call(self, name: str, **arguments: Any) -> str:
-        """What the tool *name* says."""
+        """Returns what the tool *name* says."""
         return self.text(self.begin(name, **arguments))
 
     def leave(self) -> None:

@@ -32,7 +32,6 @@ class Follower:
         host.listen(self.hear)
 
     def hear(self, channel: Any, envelope: Envelope) -> None:
-        """An envelope of any channel."""
         if channel.uri == self.uri:
             self.heard.append(action_type(envelope.action))
             self.state = reduce_changeset(self.state, envelope.action)
@@ -56,7 +55,7 @@ def does(session: Session, *steps: list[Any]) -> Turn:
 
 
 def ask(host: Host, method: str, **params: Any) -> Any:
-    """What a page is answered."""
+    """Returns what a page is answered."""
     service = Service(host, lambda _client, _message, _buffers=(): None)
 
     async def answer() -> Any:

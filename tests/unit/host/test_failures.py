@@ -34,7 +34,7 @@ def soon_stopped(host: Host) -> None:
 
 
 def ready(session: Session) -> str:
-    """What comes of starting the agent: nothing, or what is said."""
+    """Returns what comes of starting the agent: nothing, or what is said."""
     try:
         session.open(PATIENCE)
     except AgentError as error:

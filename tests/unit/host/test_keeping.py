@@ -1,4 +1,4 @@
-"""What agents keep of sessions: listed page by page, opened, copied, deleted; logging out. Each by capability."""
+"""What agents keep of sessions: listed page by page, opened, copied, deleted; logging out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kept(tmp_path: Path) -> Kept:
 
 
 def run(host: Host, work: Any) -> Any:
-    """What comes of *work* on the host's thread."""
+    """Returns what comes of *work* on the host's thread."""
     return host.loop.submit(work).result(PATIENCE)
 
 

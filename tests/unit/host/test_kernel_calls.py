@@ -64,7 +64,7 @@ def steps(*each: Any) -> list[Any]:
 
 
 def ended(turn: Turn) -> tuple[list[Any], int]:
-    """What the agent was answered, and how many tool calls the turn shows."""
+    """Returns what the agent was answered, and how many tool calls the turn shows."""
     said = [json.loads(line) for line in turn.wait(PATIENCE).text.splitlines()]
     return said, len(turn.tool_calls)
 

@@ -33,7 +33,6 @@ def page(host: Host) -> Page:
 
 
 def begun(page: Page, **params: Any) -> Conversation:
-    """A conversation that the page has begun."""
     return page.host.find(page.ask("createSession", {"agent": "eliza", **params})["result"]["channel"])
 
 

@@ -94,7 +94,7 @@ def test_undo_when_a_turn_changed_files_and_variables_brings_both_back(talk: Tal
 
 
 def test_the_difference_of_a_variable_is_empty(talk: Talk, tools: Tools, work: Path) -> None:
-    """What is known of it is a line on the object; `detail` says that. A file of the same turn has its difference."""
+    """What is known of it is a line on the object; `detail` says that."""
     changes = turn_that(talk, tools, work).changes
     assert [each.diff().splitlines()[3:] for each in changes] == [["-one", "+two"], [], []]
     assert [each.diff() for each in changes if each.kind == "variable"] == ["", ""]
@@ -124,7 +124,6 @@ def test_undo_when_a_file_changed_since_leaves_the_variables_as_they_are(talk: T
 def test_a_page_when_it_reads_a_changed_variable_gets_a_line_on_it(
     host: Host, talk: Talk, tools: Tools, work: Path
 ) -> None:
-    """As it was, and as it is."""
     turn = turn_that(talk, tools, work)
     uri = f"{talk.conversation.session.uri}/changes/{turn.id}"
     sides = [

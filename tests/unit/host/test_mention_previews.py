@@ -22,7 +22,7 @@ FILE = MessageResourceAttachment(label="a.csv", uri="file:///w/a.csv")
 
 
 def test_each_attachment_has_its_size_in_tokens_and_what_is_cut() -> None:
-    """A file has none: the agent reads it itself. Contents travel only on demand."""
+    """A file has none: the agent reads it itself."""
     assert to_json(previews([CELL, PICTURE, FILE], None, None)) == [
         {"label": "cell:3", "kind": "document", "tokens": 1_001, "leftOut": ["It is cut."], "isTaken": True},
         {"label": "cell:3 picture 1", "kind": "image", "tokens": 409, "leftOut": [], "isTaken": True},

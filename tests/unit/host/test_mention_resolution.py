@@ -57,7 +57,7 @@ class Held:
 
 @pytest.fixture
 def held(host: Host) -> Iterator[Held]:
-    """What the host looks mentions up in."""
+    """Returns what the host looks mentions up in."""
     source = Held()
     host.environment.connect(shell=source)
     yield source

@@ -66,7 +66,7 @@ def session(attended: Host, tools: Tools, open_session: Open, page: NotebookPage
 
 
 def notices(session: Session) -> list[str]:
-    """What the transcript says beside the agent."""
+    """Returns what the transcript says beside the agent."""
     parts = [part for turn in session.chat.turns for part in turn.response_parts]
     return [str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)]
 

@@ -1,4 +1,4 @@
-"""agentnb's own files in a workspace: the log, the data folder, a cassette. Writing them is no change of a turn."""
+"""agentnb's own files in a workspace: the log, the data folder, a cassette."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def does(session: Session, *steps: list[Any]) -> Turn:
 
 
 def test_a_turn_when_log_and_data_lie_in_the_workspace_has_its_own_files_only(own_host: Host, workspace: Path) -> None:
-    """Whatever an ignore file says of them. The user's files beside them are covered."""
+    """Whatever an ignore file says of them."""
     (workspace / ".gitignore").write_text("!*.db\n!data\n")
     session = opened(own_host, workspace)
     first = does(session, ["write", "data/mine.csv", "1\n"], ["write", "x.db.txt", "t\n"])

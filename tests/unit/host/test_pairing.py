@@ -232,7 +232,7 @@ def test_a_program_is_named_as_it_says_but_never_as_an_agent(connect: Connect) -
 
 
 def failure(terminal: Terminal) -> str:
-    """Why the program's connection has ended."""
+    """Returns why the program's connection has ended."""
     with pytest.raises(KernelGone) as caught:
         terminal.begin("variables").result(PATIENCE)
     return str(caught.value)
@@ -429,7 +429,7 @@ def settings(host: Host) -> Any:
 
 
 def choose(page: Page, seq: int, **config: object) -> str:
-    """Why the page's change of the host's settings was not accepted; empty where it was."""
+    """Returns why the page's change of the host's settings was not accepted; empty where it was."""
     page.dispatch(ROOT, {"type": "root/configChanged", "config": config}, seq)
     return str(page.envelope(seq).get("rejectionReason", ""))
 

@@ -256,7 +256,7 @@ def test_the_state_says_that_nobody_was_asked(host: Host, work: Path, mode: Mode
 
 
 def test_the_user_changes_what_answers_while_the_session_is_open(host: Host, work: Path, tmp_path: Path) -> None:
-    """From a page and from Python; the state says what holds, and the log who changed it. What is asked stays open."""
+    """From a page and from Python; the state says what holds, and the log who changed it."""
     talk = Talk(host, work)
     values = lambda: (talk.session.permissions, talk.session.state.config and talk.session.state.config.values)  # noqa: E731
     assert values() == ("ask", {"permissions": "ask"})

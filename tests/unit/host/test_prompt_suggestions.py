@@ -21,12 +21,12 @@ __all__ = ["kernel", "log"]
 
 
 def on_offer(session: Session) -> tuple[str, ...]:
-    """What is suggested now."""
+    """Returns what is suggested now."""
     return session.suggestions
 
 
 def prompts(*texts: str) -> str:
-    """What the agent is told to suggest."""
+    """Returns what the agent is told to suggest."""
     return json.dumps([{"prompt": [{"type": "text", "text": text}]} for text in texts])
 
 

@@ -224,7 +224,7 @@ TEXT = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}
 
 
 def is_text(actions: Sequence[Action]) -> bool:
-    """Whether *actions* are a piece of text (which is compared as a whole), nothing, or the recording's own."""
+    """True if *actions* are a piece of text (which is compared as a whole), nothing, or the recording's own."""
     inner = [action.action if isinstance(action, XLate) else action for action in actions]
     parts = [action.part for action in inner if isinstance(action, ChatResponsePart)]
     own = any(isinstance(part, RawResponsePart) and part.name.startswith("_replay/") for part in parts)

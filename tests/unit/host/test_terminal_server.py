@@ -37,7 +37,7 @@ def session_of(host: Host) -> Session:
 
 
 def test_a_notebook_is_chosen_and_its_tools_are_called(paired: Host) -> None:
-    """By its name; a call waits for the user's card, says so, and can be cancelled. What is wrong is said."""
+    """By its name; a call waits for the user's card, says so, and can be cancelled."""
     paired.pairing.progress_seconds = 0.01
     with McpClient("--notebook", "plot") as client:
         assert client.server["protocolVersion"] == "2025-06-18"

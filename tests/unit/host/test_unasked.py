@@ -19,7 +19,7 @@ RUN = {"toolCallId": "c", "title": "touch a", "kind": "execute", "rawInput": {"c
 
 
 def acted(host: Host, work: Path, *updates: dict[str, Any], mode: Any = "deny") -> list[bool]:
-    """Whether each tool call of a turn is marked, whose agent sends *updates* and asks nothing."""
+    """True if each tool call of a turn is marked, whose agent sends *updates* and asks nothing."""
     talk = Talk(host, work, mode, script="acts_without_asking")
     return [call.ran_without_asking for call in talk.session.prompt(json.dumps(updates)).wait(30).tool_calls]
 

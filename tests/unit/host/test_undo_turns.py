@@ -1,8 +1,4 @@
-"""Turns that write by themselves, undone, redone and kept in any order: files end as a model of paths says.
-
-Real turns of a real host with real git; the agent's and the user's hands are in this process. ``AGENTNB_UNDOS`` says
-how many steps are done (600 unless told, the same); ``AGENTNB_UNDO_SEED`` names the first seed of a run.
-"""
+"""Turns that write by themselves, undone, redone and kept in any order: files end as a model of paths says."""
 
 from __future__ import annotations
 
@@ -66,8 +62,8 @@ class Link(NamedTuple):
 class Machine:
     """A workspace, a conversation in it, and a model of both.
 
-    A path's chain is what turns did to it. From :attr:`known` on the chain explains what is there; before that
-    somebody else wrote the path, or texts were merged, and the model takes what it finds.
+    From :attr:`known` on the chain explains what is there; before that somebody else wrote the path, or texts were
+    merged, and the model takes what it finds.
     """
 
     def __init__(self, host: Host, folder: Path, seed: int) -> None:
@@ -86,7 +82,6 @@ class Machine:
     # --- steps ---
 
     def agent_writes(self) -> None:
-        """A turn."""
         turn = f"turn-{len(self.steps)}"
         before = self.tree
         turns, changes = self.conversation.turns, self.conversation.changes
@@ -250,7 +245,7 @@ class Machine:
         return ... if leaf is not None and (operation == "redo" or path not in self.tree) else leaf
 
     def _explains(self, path: str, after: dict[tuple[str, str], str], chosen: list[Change]) -> bool:
-        """Whether the chain says what is at *path* after the step."""
+        """True if the chain says what is at *path* after the step."""
         chain, known = self.chains.get(path, []), self.known.get(path, 0)
         keys = {each.key for each in chosen}
         if any(link.keys & keys for link in chain[:known]):
@@ -307,7 +302,7 @@ def _is_full(folder: str, tree: Iterable[str]) -> bool:
 
 
 def _is_blocked(tree: Tree) -> bool:
-    """Whether a file is to be where another's folder is."""
+    """True if a file is to be where another's folder is."""
     return any(
         one != other and one.startswith(f"{other}/")
         for one in tree

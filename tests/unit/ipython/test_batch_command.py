@@ -14,7 +14,7 @@ from agentnb.plugins.map.magic import batch_of
 
 
 def batch(line: str, cell: str, **variables: Any) -> Any:
-    """What the magic begins in a shell with these variables."""
+    """Returns what the magic begins in a shell with these variables."""
     shell = SimpleNamespace(user_ns=variables)
     return batch_of(parse(line, cell), shell, Agentnb(agent="eliza")), shell.user_ns
 

@@ -27,7 +27,7 @@ def shell() -> Any:
 
 @pytest.fixture
 def errors(shell: Any) -> CellErrors:
-    """What has failed there: cells 2 and 3."""
+    """Returns what has failed there: cells 2 and 3."""
     found = errors_of(shell)
     found.remember(ValueError("the older"), 2, "c2")
     found.remember(KeyError("column"), 3, "c3")
@@ -94,7 +94,7 @@ def test_the_chat_offers_the_last_error_first(shell: Any, errors: CellErrors, tm
 def test_the_word_alone_becomes_a_prompt_with_the_error(
     typed: str, parts: list[str], shell: Any, errors: CellErrors
 ) -> None:
-    """With the tools for cells the agent is to change the cell. The user reads it, too: it names no tool."""
+    """With the tools for cells the agent is to change the cell."""
     prompt = expanded(typed, shell, edits=True)
     assert [part for part in parts if part not in prompt] == []
     assert [tool for tool in TOOLS if "_" in tool and tool in prompt] == []
@@ -117,7 +117,7 @@ def test_the_word_alone_where_nothing_failed_says_what_to_do(typed: str, what: s
 
 
 def test_an_error_that_only_a_page_shows_is_told_by_its_output(shell: Any, errors: CellErrors) -> None:
-    """Masked and without colours; from then on it can be mentioned. One that the kernel saw is told as that."""
+    """Masked and without colours; from then on it can be mentioned."""
     traceback = "\x1b[31m---\x1b[0m\npassword = 'hunter2'\nValueError: gone"
     output = {"name": "ValueError", "message": "gone", "traceback": traceback}
     shown = FailedParams(id="1", action="fix", cell_id="c9", count=9, **output)

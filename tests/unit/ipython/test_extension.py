@@ -16,7 +16,7 @@ magic("load_ext", "agentnb")
 
 
 def tell(code: str, **settings: object) -> tuple[list[str], str]:
-    """What *code* prints and what goes to stderr, in a shell with these settings."""
+    """Returns what *code* prints and what goes to stderr, in a shell with these settings."""
     script = SHELL.format(settings={"Agentnb": settings} if settings else {}) + code
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
     return done.stdout.splitlines(), done.stderr

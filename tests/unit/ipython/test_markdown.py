@@ -99,7 +99,7 @@ def check(markdown: str) -> None:
 
 
 def is_harmless_place(element: str, value: str) -> bool:
-    """Whether a link or picture leads nowhere bad."""
+    """True if a link or picture leads nowhere bad."""
     if element == "img":
         return re.match(r"data:image/(png|jpeg|gif|webp);base64,", value) is not None
     scheme = re.match(r"\s*([^/?#]*?):", value)

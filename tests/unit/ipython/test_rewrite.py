@@ -13,7 +13,7 @@ from agentnb.ipython.rewrite import AgentMagicTransform, awaited
 
 
 def transformed(cell: str) -> str:
-    """What IPython would run for *cell*."""
+    """Returns what IPython would run for *cell*."""
     manager = TransformerManager()
     manager.token_transformers.insert(0, AgentMagicTransform)
     return awaited(manager.transform_cell(cell))

@@ -60,7 +60,6 @@ def failure(message: str) -> ErrorResponsePart:
 
 
 def text(content: str) -> MarkdownResponsePart:
-    """A part with text."""
     return MarkdownResponsePart(id="p1", content=content)
 
 
@@ -79,7 +78,6 @@ def tool(**more: Any) -> ToolCallResponsePart:
 
 
 def denied(**more: Any) -> ToolCallResponsePart:
-    """A tool call that was denied."""
     call = ToolCallCancelledState(
         tool_call_id="c1", tool_name="edit", display_name="Edit", invocation_message="Edit", reason="denied", **more
     )

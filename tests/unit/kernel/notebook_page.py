@@ -20,22 +20,6 @@ _numbers = count(1)
 
 
 class NotebookPage:
-    """One notebook in one page.
-
-    Args:
-        path: The notebook's path on the server.
-        cells: Its code cells' texts, by id.
-        outputs: The outputs that it tells of its cells, by id; None where it tells none.
-
-    Attributes:
-        cells: Its cells: id, kind, source.
-        runs: The cells that are to be run; :meth:`ran` answers.
-        steps: How many steps of Undo there are.
-        file_hashes: What the last change said of the notebook's file.
-        longest: How many characters of a cell are told.
-        read_only: Whether the notebook's file can't be written.
-    """
-
     def __init__(
         self, path: str, cells: dict[str, str], outputs: dict[str, list[dict[str, Any]]] | None = None
     ) -> None:

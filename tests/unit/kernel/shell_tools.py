@@ -31,19 +31,7 @@ OWNER = "tab-1"
 
 
 class Tools:
-    """The tools, over a shell.
-
-    Attributes:
-        requests: The requests that were knocked at.
-        denies: Whether they stay shut.
-        interrupts: How often the turn was to be ended.
-        access: What the user lets the tools do.
-        while_asked: Called while a request waits for its answer.
-        changes: What the tools change, once a turn has begun.
-        progress: How the code that they ran stood, each time that it was told.
-        printed: Is set once it was told that code printed something.
-        takes_pictures: Whether the agent takes pictures.
-    """
+    """The tools, over a shell."""
 
     def __init__(self) -> None:
         self.shell: Any = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
@@ -64,12 +52,12 @@ class Tools:
 
     @property
     def code_runner(self) -> ShellCodeRunner:
-        """What runs code: this stands for a whole shell in a host's environment."""
+        """Returns what runs code: this stands for a whole shell in a host's environment."""
         return self.runner
 
     @property
     def mentions(self) -> ShellMentions:
-        """What prompts can mention."""
+        """Returns what prompts can mention."""
         return ShellMentions(self.shell, self.job_queue)
 
     def use(self, runner: ShellCodeRunner) -> None:
@@ -109,14 +97,14 @@ class Tools:
         self.interrupts += 1
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """What the tool gives, while the main thread waits for the turn."""
+        """Returns what the tool gives, while the main thread waits for the turn."""
         return self.during(self.tool_runner.call(name, arguments))
 
     def text(self, name: str, **arguments: Any) -> str:
         return "\n".join(block.get("text", "") for block in self.call(name, **arguments)["content"])
 
     def during(self, work: Coroutine[Any, Any, T]) -> T:
-        """What comes of *work* on the host's thread, while this one waits and serves."""
+        """Returns what comes of *work* on the host's thread, while this one waits and serves."""
         return waited_for(self.job_queue, self.loop.submit(work))
 
 

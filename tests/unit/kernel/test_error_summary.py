@@ -35,7 +35,7 @@ class HostileError(Exception):
 
 
 def failing(source: str, **variables: Any) -> BaseException:
-    """What *source* raises, run as a cell."""
+    """Returns what *source* raises, run as a cell."""
     namespace = {"__name__": "__main__", "called": CALLED, **variables}
     linecache.cache[CELL] = (len(source), None, source.splitlines(keepends=True), CELL)
     try:
@@ -47,7 +47,6 @@ def failing(source: str, **variables: Any) -> BaseException:
 
 
 def told(error: BaseException, **options: Any) -> ErrorSummary:
-    """What is told of it."""
     failed = ErrorPlace(3, "c3")
     return summarize_error(error, cell_of=lambda file: failed if file == CELL else None, failed=failed, **options)
 

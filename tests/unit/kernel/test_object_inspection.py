@@ -21,11 +21,7 @@ LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Thing:
-    """Its own code runs wherever somebody looks.
-
-    Args:
-        act: What that code does.
-    """
+    """Its own code runs wherever somebody looks."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self._act = act

@@ -200,7 +200,7 @@ def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
 
 
 def test_no_tool_has_an_argument_called_kind() -> None:
-    """OpenHands has a field of that name in each action: its every turn failed. The old name is still accepted."""
+    """OpenHands has a field of that name in each action: its every turn failed."""
     assert [name for name, tool in kernel_tools().items() if "kind" in tool["inputSchema"]["properties"]] == []
     assert checked("insert_cell", {"source": "x", "kind": "markdown"}) == {"source": "x", "cell_type": "markdown"}
     assert checked("set_cell_type", {"cell": "a", "kind": "raw"}) == {"cell": "a", "cell_type": "raw"}

@@ -19,7 +19,7 @@ MADE = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'dose': [1, 2, 3]})
 
 
 def turn(tools: Tools, *codes: str, turn_id: str = "turn-1") -> dict[str, NameChange]:
-    """What a turn changes in which the agent runs *codes*, by name."""
+    """Returns what a turn changes in which the agent runs *codes*, by name."""
     tools.changes.begin(turn_id)
     for code in codes:
         tools.text("run_code", code=code)

@@ -1,4 +1,4 @@
-"""A kernel that streams for ever and says, after every batch, how far its log has got. It is killed from outside."""
+"""A kernel that streams for ever and says, after every batch, how far its log has got."""
 
 from __future__ import annotations
 

@@ -23,11 +23,7 @@ TURNS = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4)
 
 
 class Log:
-    """A log in a folder, written as kernels write it.
-
-    Args:
-        folder: Where.
-    """
+    """A log in a folder, written as kernels write it."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "sessions.db"

@@ -13,10 +13,7 @@ import pytest
 
 @contextlib.contextmanager
 def around(folder: Path) -> Iterator[list[str]]:
-    """What is in *folder*'s parent, in the words of `tests/agents/escapes.py`; there is a secret below `.ssh`.
-
-    At the end the file is as it was, and nobody has connected to a server, or sent anything.
-    """
+    """Returns what is in *folder*'s parent, in the words of `tests/agents/escapes.py`."""
     outside = folder.parent / "outside.txt"
     outside.write_text("kept")
     path, name = folder.parent / "socket", f"agentnb-around-{os.getpid()}"

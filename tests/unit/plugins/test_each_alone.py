@@ -52,6 +52,5 @@ def test_core_when_only_one_plugin_is_on_streams_asks_and_undoes(tmp_path: Path,
 
 
 def test_plugins_of_ours_are_named_by_their_folders() -> None:
-    """So that each is tested alone."""
     folders = {path.parent.name for path in (ROOT / "agentnb/plugins").glob("*/plugin.py")}
     assert folders == {*OURS}

@@ -12,7 +12,7 @@ from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallRunningStat
 
 
 def asked(kind: str | None, title: str = "x", raw: Any = None, **details: Any) -> PolicyRequest:
-    """What an agent asks for, in a session in /w."""
+    """Returns what an agent asks for, in a session in /w."""
     call = ToolCallRunningState(
         tool_call_id="c",
         tool_name="x",

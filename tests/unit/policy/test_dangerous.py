@@ -38,7 +38,7 @@ DISGUISED: list[str] = json.loads((CASES / "disguised.json").read_text("utf-8"))
 
 
 def outcome(command: str, situation: Situation = ALLOWING) -> str:
-    """What the policy decides about *command*, run in the workspace's folder."""
+    """Returns what the policy decides about *command*, run in the workspace's folder."""
     request = PolicyRequest(kind="terminal", title="Run", command=command, path="/home/ada/work")
     return judge(request, situation).outcome
 

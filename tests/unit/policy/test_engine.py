@@ -401,6 +401,6 @@ def test_what_a_card_says_of_code_names_where_it_runs(kind: RequestKind, command
     CASES["the effects of a command that has several are on the card the worst first"],
 )
 def test_the_effects_of_a_command_that_has_several_are_on_the_card_the_worst_first(command: str, words: str) -> None:
-    """Of those that are as bad, a deletion comes first. More than three, and what only looks, are left out."""
+    """Of those that are as bad, a deletion comes first."""
     request = PolicyRequest(kind="terminal", title="Run", command=command)
     assert judge(request, Situation(agent="a", root=PurePosixPath("/w"))).risk == words

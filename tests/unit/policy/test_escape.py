@@ -75,7 +75,6 @@ PATHS = st.lists(NAMES, max_size=8).map("/".join) | st.text(max_size=12)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """What is in *folder*."""
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
 
 

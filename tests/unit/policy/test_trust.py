@@ -144,7 +144,6 @@ def test_an_answer_for_always_says_that_it_trusts_the_folder_too() -> None:
 
 @pytest.fixture
 def files(tmp_path: Path) -> PolicyFiles:
-    """Policy files of their own."""
     return PolicyFiles(tmp_path / "config/policy.toml")
 
 

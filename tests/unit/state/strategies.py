@@ -1,8 +1,4 @@
-"""Hypothesis strategies for every struct of `agentnb.state`, made from the structs themselves.
-
-Each value is made by plain code from one number that Hypothesis draws: a choice of Hypothesis's for every field of
-every nested struct took most of the time of these tests. What fails is still made smaller by leaving values out.
-"""
+"""Hypothesis strategies for every struct of `agentnb.state`, made from the structs themselves."""
 
 from __future__ import annotations
 

@@ -25,7 +25,6 @@ def ahp_parameters() -> list[Any]:
 
 
 def parameter(name: str, case: dict[str, Any]) -> Any:
-    """The test of one case."""
     reason = skip_reason(case)
     marks = [pytest.mark.skip(reason=reason)] if reason else []
     return pytest.param(case, id=name, marks=marks)

@@ -57,5 +57,4 @@ def use(count: int) -> None:
 
 
 def test_a_terminal_costs_the_same_however_many_came_before_it() -> None:
-    """Of 4,000 as of 1,000."""
     assert is_linear(use, 1_000)

@@ -27,13 +27,7 @@ def proxy(behaviour: str = "plain", form: str = "new", name: str = "proxy") -> A
 
 
 class Client:
-    """A client that remembers what it heard.
-
-    Args:
-        components: The components of the chain.
-        agent: The scripted agent at its end.
-        limits: The chain's patience.
-    """
+    """A client that remembers what it heard."""
 
     def __init__(self, components: Sequence[Component | AgentSpec], agent: AgentSpec, **limits: float) -> None:
         self.heard: list[tuple[str, Any]] = []
@@ -52,7 +46,7 @@ class Client:
 
     @property
     def text(self) -> str:
-        """What the agent has said."""
+        """Returns what the agent has said."""
         updates = [params["update"] for method, params in self.heard if method == "session/update"]
         return "".join(update.get("content", {}).get("text", "") for update in updates)
 

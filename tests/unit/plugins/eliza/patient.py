@@ -44,14 +44,7 @@ ABLE = {
 
 
 class Patient:
-    """The client's side of one process; attributes say how it answers what it is asked.
-
-    Args:
-        choice: The permission option to choose, None for a cancelled question.
-        answers: What to fill in a form.
-        files: By absolute path; a file that is not there is refused.
-        exit_code: Of every terminal; None for one that never ends.
-    """
+    """The client's side of one process; attributes say how it answers what it is asked."""
 
     def __init__(self) -> None:
         self.choice: str | None = "allow_once"

@@ -190,5 +190,4 @@ async def test_misuse(patient: Patient, prompt: str) -> None:
 
 
 async def test_path_at_the_beginning(patient: Patient) -> None:
-    """A path at the beginning is no command."""
     assert await patient.hear("/data/first.csv is empty") == "Where did the data come from, and who wanted it that way?"

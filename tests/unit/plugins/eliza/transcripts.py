@@ -1,8 +1,4 @@
-"""Conversations with eliza, line by line: what a client writes (``>``) and every line that eliza writes (``<``).
-
-They were first recorded when eliza was built on the official SDK, and differ from then only where
-docs/decisions/0080 says so. Run this file to record them anew; then read the difference.
-"""
+"""Conversations with eliza, line by line: what a client writes (``>``) and every line that eliza writes (``<``)."""
 
 from __future__ import annotations
 

@@ -153,7 +153,6 @@ def test_the_notebook_of_a_cassette_is_valid() -> None:
 
 
 def test_a_notebook_stays_itself() -> None:
-    """As a notebook."""
     assert json.loads(exported(find(str(NOTEBOOK)), "ipynb")) == json.loads(NOTEBOOK.read_text(encoding="utf-8"))
 
 

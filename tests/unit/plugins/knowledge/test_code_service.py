@@ -75,10 +75,7 @@ def test_an_assignment_to_an_item_of_an_argument_leads_to_the_argument(tmp_path:
 
 
 def test_the_public_names_of_agentnb_are_known(tmp_path: Path) -> None:
-    """Although they are loaded at their first use: their imports stand below a condition that jedi cannot decide.
-
-    In a process of its own: pytest loads the package in a way that jedi does not follow.
-    """
+    """Although they are loaded at their first use: their imports stand below a condition that jedi cannot decide."""
     code = """
 from pathlib import Path
 from agentnb.plugins.knowledge.code.notebook_module import CodeCell

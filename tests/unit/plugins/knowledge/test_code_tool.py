@@ -13,7 +13,6 @@ from tests.unit.kernel.shell_tools import Tools
 
 @pytest.fixture
 def page() -> Iterator[NotebookPage]:
-    """A notebook in a page."""
     shown = NotebookPage("fit.ipynb", {"a": "def fit(x):\n    '''Fits.'''\n    return x", "b": "%time fit(data)"})
     yield shown
     shown.close()

@@ -214,7 +214,7 @@ def test_a_server_that_fails_costs_a_sentence_and_jedi_answers(tmp_path: Path, h
 
 @pytest.mark.parametrize("how", ["hangs-at-start", "hangs-at-question", "deaf"])
 def test_a_server_that_hangs_is_ended_and_jedi_answers(tmp_path: Path, how: str) -> None:
-    """When its time is up. What does not fit into the pipe to it waits no longer, either."""
+    """When its time is up."""
     asked = service(tmp_path, odd(how), "x = 1", f"x('{'x' * 1_000_000}'", seconds=1)
     assert problems(asked.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
     assert asked.failure == "odd did not answer in time and was ended."

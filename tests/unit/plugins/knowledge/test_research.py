@@ -169,7 +169,6 @@ def test_a_research_has_a_limit_of_tokens(host: Host, led: Led) -> None:
 def test_a_question_that_cannot_be_asked_is_refused_before_an_agent_is_started(
     host: Host, question: str, package: str, version: str | None
 ) -> None:
-    """No question, no package, no version."""
     with pytest.raises(UsageError):
         asked(host, question, package, version)
     assert host.conversations == {}

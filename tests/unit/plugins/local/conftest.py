@@ -24,11 +24,7 @@ KEY = "sk-very-secret"
 
 
 class Models:
-    """The scripted model server.
-
-    Attributes:
-        ports: Where it speaks as each kind of server.
-    """
+    """The scripted model server."""
 
     def __init__(self, ports: dict[str, int]) -> None:
         self.ports = ports

@@ -19,10 +19,7 @@ from tests.unit.running import run
 
 
 def check(models: Models, settings: dict[str, str]) -> Checked:
-    """Check the connection with *settings*, in which a URL may be the kind of a server and a path behind it.
-
-    Ports may be a kind, too.
-    """
+    """Check the connection with *settings*, in which a URL may be the kind of a server and a path behind it."""
     given = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
     for name, value in settings.items():
         kind, _, path = value.partition("/")
@@ -96,7 +93,7 @@ def test_check_in_a_shell_says_it_on_stdout_and_by_the_exit_code(models: Models)
 
 
 async def steps_of(models: Models, name: str) -> list[str]:
-    """What is said while a model is downloaded."""
+    """Returns what is said while a model is downloaded."""
     settings = read_settings(None, {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_URL": models.url("empty")})
     return [str(progress) async for progress in find_and_pull(settings, name)]
 

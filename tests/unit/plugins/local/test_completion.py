@@ -19,7 +19,7 @@ STREAMS = ROOT / "tests/cases/model_streams"
 
 
 def streamed(data: bytes, cuts: Sequence[int]) -> tuple[ModelAnswer, str, EventStream]:
-    """What is read of *data* that comes in pieces which end at *cuts*: the answer, its thoughts, the stream."""
+    """Returns what is read of *data* that comes in pieces which end at *cuts*: the answer, its thoughts, the stream."""
 
     async def pieces() -> AsyncIterator[bytes]:
         places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]

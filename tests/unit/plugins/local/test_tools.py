@@ -24,7 +24,7 @@ def steps(*calls: list[Any]) -> str:
 
 
 def results(turn: Turn) -> list[str]:
-    """What the model was given for its calls."""
+    """Returns what the model was given for its calls."""
     found: list[str] = json.loads(turn.wait(PATIENCE).text)
     return found
 

@@ -191,7 +191,7 @@ def test_key_goes_to_the_server_and_into_no_file_or_message(
 
 
 def holds(path: Path, text: str) -> bool:
-    """Whether the file at *path* is there and holds *text*."""
+    """True if the file at *path* is there and holds *text*."""
     with contextlib.suppress(FileNotFoundError):  # a database's own files come and go
         return text.encode() in path.read_bytes()
     return False

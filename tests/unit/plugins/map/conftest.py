@@ -17,7 +17,7 @@ Asks = Callable[..., Any]
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """What the agent was asked, a line each."""
+    """Returns what the agent was asked, a line each."""
     return tmp_path / "asked.txt"
 
 

@@ -1,7 +1,4 @@
-"""Batches with bad input: very many inputs, large ones, agents that die, files that cannot be written.
-
-``make soak`` asks about more of them (``AGENTNB_BATCH_ASKED``, ``AGENTNB_BATCH_ANSWERED``).
-"""
+"""Batches with bad input: very many inputs, large ones, agents that die, files that cannot be written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Failures in any order: agents, workers and kernels die, users interrupt; each input ends with exactly one result.
-
-Some runs in ``make test``, many in ``make soak`` (``AGENTNB_BATCHES``).
-"""
+"""Failures in any order: agents, workers and kernels die, users interrupt; each input ends with exactly one result."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]
 
 
 def tries(script: str, folder: Path, way: str) -> list[str]:
-    """What *script* of `tests/agents` prints of its attempts, one a line."""
+    """Returns what *script* of `tests/agents` prints of its attempts, one a line."""
     command = [*(_WITHOUT if way == "Landlock" else []), sys.executable, str(ROOT / "tests/agents" / script)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)

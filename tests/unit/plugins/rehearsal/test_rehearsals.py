@@ -204,7 +204,7 @@ def test_card_whose_code_hangs_says_so(kernel_talk: Talk, tools: Tools) -> None:
 
 
 def test_card_without_a_preview_says_why(kernel_talk: Talk, tools: Tools) -> None:
-    """The kernel's thread does not come to it, so no copy is made. Nothing has run, and the question is open."""
+    """The kernel's thread does not come to it, so no copy is made."""
     turn = kernel_talk.prompt(*steps(["run_code", {"code": "ran = 1"}], {"end": 1}))
     asked = question(kernel_talk)
     with ThreadPoolExecutor(1) as user:

@@ -33,7 +33,6 @@ class Answering(BaseHTTPRequestHandler):
     """Answers each request."""
 
     def do_GET(self) -> None:
-        """Answer."""
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"served")

@@ -399,7 +399,7 @@ def test_confined_agent_has_its_own_files_where_variables_say(folder: Path, monk
 def test_caches_of_a_confined_agent_are_temporary_where_no_folder_can_be_made(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a container without a home, for example. What the session gives stays."""
+    """In a container without a home, for example."""
     (folder / "file").write_text("")
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(folder / "file"))
     own, variables = confined_variables("mine", folder, {"PIP_CACHE_DIR": "/given"})

@@ -50,7 +50,7 @@ async def server(
 
 
 async def asked(port: int, request: str) -> str:
-    """What the proxy at *port* answers to *request*, all of it."""
+    """Returns what the proxy at *port* answers to *request*, all of it."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request.encode())
     received = await reader.read()
@@ -300,10 +300,7 @@ told("variables", lambda: (os.environ["HTTPS_PROXY"] == os.environ["http_proxy"]
 def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else(
     tmp_path: Path, apart: bool, without_rights: bool
 ) -> None:
-    """Not by UDP, so no names either; not by what Landlock does not look at; as root or not.
-
-    In a network of its own the server that it may reach is where it is outside, and so are servers that it starts.
-    """
+    """Not by UDP, so no names either; not by what Landlock does not look at; as root or not."""
     if not apart and landlock.abi() < landlock.SINCE["TCP"]:
         pytest.skip(f"Landlock has version {landlock.abi()} here")
 
@@ -383,7 +380,7 @@ def test_servers_of_this_machine_are_reached_without_the_proxy_where_their_ports
 
 @needs_landlock
 def test_network_of_its_own_is_gone_with_the_process(tmp_path: Path) -> None:
-    """The proxy lets go of its listening socket. Servers that the agent starts itself are reached, inside."""
+    """The proxy lets go of its listening socket."""
     script = (
         "import socket, threading; s = socket.create_server(('127.0.0.1', 0)); "
         "c = socket.create_connection(s.getsockname()); print('reached its own')"
@@ -415,6 +412,6 @@ def descriptors() -> list[str]:
 
 
 def test_single_hosts_when_landlock_is_too_old_are_refused() -> None:
-    """Rather than half kept; the error says what is needed. Nothing is closed in then."""
+    """Rather than half kept; the error says what is needed."""
     with pytest.raises(OSError, match=r"version 4 of Landlock \(Linux 6.7\); the kernel has version 3"):
         landlock.restrict(read=(), write=(), ports=(80,), version=3)
