@@ -80,7 +80,7 @@ def apply(host: Host, session: Session, turn: Turn, **more: Any) -> Any:
     """A page applies cells."""
     conversation = hosted(host, session)
     uri = f"{conversation.session.uri}/changes/{turn.id}"
-    return ask(host, "invokeChangesetOperation", changeset=uri, operationId="apply", **more)
+    return ask(host, "invokeChangesetOperation", channel=uri, operationId="apply", **more)
 
 
 def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
