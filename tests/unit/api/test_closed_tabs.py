@@ -27,7 +27,7 @@ from agentnb.host.intents import carry_out
 from agentnb.state import ActionOrigin, SessionIsArchivedChanged
 action, page = SessionIsArchivedChanged(is_archived=True), ActionOrigin(client_id="page", client_seq=1)
 host = current_host()
-host.loop.call(lambda: carry_out(host, closed.state.summary.resource, action, page))
+host.loop.call(lambda: carry_out(host, closed.chat.resource.removesuffix("/chat"), action, page))
 """
 LEAVE_SLOWLY = """
 import threading
