@@ -136,7 +136,7 @@ SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$
 
 test: ## everything that must pass (17 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js test-pythons
-	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory test-core
 	+@$(SIDE_BY_SIDE) test-kernel test-notebooks
 	@$(MAKE) --no-print-directory test-browser
 

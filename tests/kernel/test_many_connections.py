@@ -133,7 +133,7 @@ def test_a_crowd_of_connections_is_held_off_in_bounded_memory(kernel: RunningKer
         each.close()
     until(lambda: process.num_fds() <= files + 5, lambda: good.ask("ping", {}))
     late = connected(address, kernel.run("server.add_client('late')").values[0].strip("'"))
-    assert late.initialize("late")["protocolVersion"] == "0.5.0"
+    assert late.initialize("late")["protocolVersion"] == "1.0.0"
     for client in (good, deaf, late):
         client.close()
     assert kernel.run("server.close(); server.closed").values == ["True"]
