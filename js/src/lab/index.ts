@@ -63,7 +63,7 @@ function activate(
   const sidebar = new Sidebar(
     tracker,
     (panel) => {
-      const { edits, manager, proposals } = joined.get(panel) as Joined;
+      const { edits, manager, proposals } = join(panel); // a notebook can be shown before the tracker says that it is there
       const { contents } = app.serviceManager;
       return new Session({
         panel,
@@ -84,7 +84,9 @@ function activate(
   const warn = (sentence: string): void => {
     Notification.warning(sentence, { autoClose: 6000 });
   };
-  const join = (panel: NotebookPanel): void => {
+  const join = (panel: NotebookPanel): Joined => {
+    const known = joined.get(panel);
+    if (known !== undefined) return known;
     const edits = new NotebookEdits(panel, { executor, warn });
     const proposals = new Proposals(async () => {
       const { shownProposals } = await part("cell-review");
@@ -108,9 +110,11 @@ function activate(
     });
     panel.disposed.connect(() => sidebar.hasAttention && attend(0));
     const manager = managerOf(panel);
-    manager.then((known) => offer(known, edits)).catch((error: unknown) => console.warn("agentnb:", error));
+    manager.then((widgets) => offer(widgets, edits)).catch((error: unknown) => console.warn("agentnb:", error));
     followKernel(panel, () => reveal());
-    joined.set(panel, { edits, manager, proposals, failures: new FailedCells(panel, ask, noteFailures) });
+    const made = { edits, manager, proposals, failures: new FailedCells(panel, ask, noteFailures) };
+    joined.set(panel, made);
+    return made;
   };
   const ask = (failed: Failed): void => {
     if (!sidebar.isVisible) {
@@ -124,7 +128,7 @@ function activate(
   };
   // Notebook 7.2's shell closes a side panel that is activated while it is open.
   const reveal = (): void => (sidebar.isVisible ? sidebar.activate() : app.shell.activateById(ID));
-  tracker.forEach(join);
+  tracker.forEach((panel) => void join(panel));
   tracker.widgetAdded.connect((_, panel) => {
     join(panel);
     if (!classic) return;
