@@ -127,7 +127,6 @@ def test_a_page_when_it_reads_a_changed_variable_gets_a_line_on_it(
     turn = turn_that(talk, tools, work)
     uri = f"{talk.conversation.session.uri}/changes/{turn.id}"
     sides = [
-        ask(host, "readChange", channel=uri, id="variable:x", side=side)[1][0].decode()
-        for side in ("before", "after")
+        ask(host, "readChange", channel=uri, id="variable:x", side=side)[1][0].decode() for side in ("before", "after")
     ]
     assert ["1" in sides[0], "2" in sides[1]] == [True, True]
