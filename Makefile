@@ -175,7 +175,7 @@ CORE_TESTS = $(filter-out tests/unit/plugins/,$(wildcard tests/unit/*/)) $(wildc
 test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 7 min)
 	AGENTNB_PLUGINS= $(PYTEST) $(CORE_TESTS) --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 	$(PYTEST) tests/unit/plugins/test_*.py --numprocesses $(MORE_WORKERS) $(PYTEST_ARGS)
-	for each in $(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/)); do \
+	for each in $(filter-out __pycache__,$(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/))); do \
 		AGENTNB_PLUGINS=$$each $(PYTEST) tests/unit/plugins/$$each --numprocesses $(MORE_WORKERS) --dist loadfile $(PYTEST_ARGS) || exit 1; done
 
 test-pythons: $(OTHER_PYTHONS:%=test-python-%) ## how programs end, on newer Pythons where they are installed (1 min, with their environments)
