@@ -84,7 +84,10 @@ def usage(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None
 
 
 def prompt_suggestions(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
-    """ACP ``prompt_suggestions_update``: the first three that can be written into a box."""
+    """ACP ``prompt_suggestions_update``: the first three that can be written into a box.
+
+    None when it cannot be read.
+    """
     listed = update.get("suggestions")
     if not isinstance(listed, list):
         return None

@@ -122,12 +122,18 @@ def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_
 
 
 def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> PackageRunner | None:
-    """Returns how *spec* is run from a package index where it is not installed."""
+    """Returns how *spec* is run from a package index where it is not installed.
+
+    None where the program for that is missing.
+    """
     return spec.runner if spec.runner is not None and find(spec.runner.kind, path) else None
 
 
 def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | None:
-    """Returns what to set where this process runs as root and the agent wants to be told."""
+    """Returns what to set where this process runs as root and the agent wants to be told.
+
+    None where nothing is to be set.
+    """
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     whole = {**os.environ, **spec.env, **(env or {})}

@@ -111,7 +111,10 @@ def _named(params: Any) -> Any:
 def difference(
     ask: WireEvent, recorded: WireEvent, result: Any, error: Any, *, header: Header, written: Collection[str] = ()
 ) -> str | None:
-    """Returns how today's answer to the agent's request differs from the recorded one in a way that matters."""
+    """Returns how today's answer to the agent's request differs from the recorded one in a way that matters.
+
+    Else None.
+    """
     if ask.method == "fs/read_text_file" and error is None and _content(result) in written:
         return None
     then, now = _outcome(ask, recorded.result, recorded.error), _outcome(ask, result, error)

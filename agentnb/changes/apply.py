@@ -114,7 +114,10 @@ class Planner:
         return self._operations(wishes, folders)
 
     def entry(self, path: str) -> PathState | None:
-        """Returns what is at *path* now."""
+        """Returns what is at *path* now.
+
+        None where nothing is, or where a link or file stands for one of its folders.
+        """
         try:
             *above, name = path.split("/")
             with open_folder(self._workspace, above) as folder:

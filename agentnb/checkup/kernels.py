@@ -100,7 +100,10 @@ async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
 
 
 def interpreter(command: list[str], folder: Path) -> list[str] | None:
-    """Returns how the Python of a kernel is started, without the module that it runs."""
+    """Returns how the Python of a kernel is started, without the module that it runs.
+
+    None where that cannot be told.
+    """
     at = next((at for at, word in enumerate(command) if word == "-m"), len(command))
     if at == 0 or at + 1 >= len(command) or not _LAUNCHER.match(command[at + 1]):
         return None

@@ -40,7 +40,10 @@ class ContinuedText:
 
 
 def _key_of(envelope: dict[str, Any]) -> Key | None:
-    """Returns what a delta continues."""
+    """Returns what a delta continues.
+
+    None for any other envelope, and for one with fields that the short form has not.
+    """
     action = envelope["action"]
     if action.get("type") not in DELTAS or not (envelope.keys() <= ENVELOPE and action.keys() <= ACTION):
         return None

@@ -60,7 +60,10 @@ class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def log_place() -> str:
-    """Returns where conversations of this process are kept: the machine and the log's file."""
+    """Returns where conversations of this process are kept: the machine and the log's file.
+
+    Empty where they are not.
+    """
     log = log_location(os.environ)
     return "" if log is None else f"{platform.node()}:{log.absolute()}"
 

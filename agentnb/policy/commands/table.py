@@ -166,7 +166,10 @@ def known_programs() -> frozenset[str]:
 
 
 def module_kind(name: str) -> str | None:
-    """Returns what ``python -m NAME`` is: ``"program"``, ``"script"`` or a severity."""
+    """Returns what ``python -m NAME`` is: ``"program"``, ``"script"`` or a severity.
+
+    None for a module that is not known.
+    """
     modules = table()[2]
     return modules.get(name) or modules.get(name.partition(".")[0])
 

@@ -81,7 +81,10 @@ class CodeService:
 
     @property
     def failure(self) -> str:
-        """Returns why jedi had to give the last answer instead of the language server, as whole sentences."""
+        """Returns why jedi had to give the last answer instead of the language server, as whole sentences.
+
+        Else empty.
+        """
         return "" if self._server is None else self._server.failure
 
     def ask(self, question: str, place: CodePlace) -> list[Any]:
