@@ -169,7 +169,10 @@ class Planner:
         return entry is None or (entry.mode == "folder") != (step.base == FOLDER)
 
     def _decide(self, step: Step, entry: PathState | None) -> Wish | Conflict | None:
-        """Returns what one step does: a wish, a conflict, or nothing since it is done."""
+        """Returns what one step does: a wish, a conflict, or nothing since it is done.
+
+        A folder holds no content, so it is as good a base as nothing: its entries decide (:meth:`_in_the_way`).
+        """
         if self._is_done(step, entry) or (step.is_implied and entry is not None and entry.mode != "folder"):
             return None
         if self.is_at(step.target, step.path, entry) or self.is_at(step.base, step.path, entry):

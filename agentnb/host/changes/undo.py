@@ -341,7 +341,10 @@ def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[
 
 
 def _apart(done: Sequence[Selected], changed: Sequence[FileChange], time: int) -> list[Undone]:
-    """Returns what one undo did, apart for changes that share no path: so each can be taken back by itself."""
+    """Returns what one undo did, apart for changes that share no path: so each can be taken back by itself.
+
+    A folder that came or went on the way belongs to all changes in it.
+    """
     parts: list[tuple[set[str], list[Selected]]] = []
     for each in done:
         paths = {step.path for step in _backward(each)}
@@ -369,7 +372,11 @@ def _above(paths: Iterable[str]) -> set[str]:
 
 
 def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
-    """The steps of *groups* in batches; steps of one path that fit together are one step."""
+    """The steps of *groups* in batches; steps of one path that fit together are one step.
+
+    Two steps of one path do not fit if the file changed in between. The second one's whole group, which may make room
+    for it, then comes after the first.
+    """
     batches: list[dict[str, Step]] = [{}]
     for group in groups:
         last = batches[-1]
