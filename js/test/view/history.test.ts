@@ -221,7 +221,7 @@ describe("the list", () => {
       }),
     });
     const page = await opened(store);
-    expect(mains(page)[0]?.textContent).toContain("Open in another kernel");
+    expect(mains(page)[0]?.textContent).toContain("open in another kernel");
     expect(page.all(".history-line button").map((one) => one.ariaLabel)).toEqual([null, "More: About a"]);
     press(mains(page)[0] as Element, "Delete");
     mains(page)[0]?.click();
@@ -372,7 +372,7 @@ describe("a conversation of the history", () => {
     const store = new HistoryStore();
     const page = await opened(store);
     store.root.value = { agents: [AGENT], sessions: [summary("eliza:/a", "About a"), summary(SESSION)] };
-    await page.until(() => expect(mains(page)[0]?.textContent).toContain("Open"));
+    await page.until(() => expect(mains(page)[0]?.textContent).toContain("· open"));
     store.root.value = { agents: [AGENT], sessions: [summary(SESSION)] };
     await page.until(() => expect(mains(page)[0]?.title).toBe("Open"));
     mains(page)[0]?.click();

@@ -107,11 +107,11 @@ export function Row(props: Props) {
             <span class="cut history-title">{title}</span>
             <span class="dim small">
               {line(agent, 40)} · {new Date(conversation.modifiedAt).toLocaleTimeString([], { timeStyle: "short" })}
+              {isOpen && " · open"}
+              {conversation.isElsewhere && " · open in another kernel"}
               <Where conversation={conversation} scope={scope} />
             </span>
           </span>
-          {isOpen && <span class="chip">Open</span>}
-          {conversation.isElsewhere && <span class="chip">Open in another kernel</span>}
         </button>
         <Menu label={`More: ${title}`} items={items} placement="in-flow" disabled={busy} tabIndex={tabIndex}>
           <Icon name="more" />
