@@ -150,7 +150,9 @@ describe("the history", () => {
     store.module = () => Promise.reject(new Error("The front end has no module 'history'."));
     const page = open(store, { kind: "chat" });
     press(page.find(".prompt"), "h", { code: "KeyH", altKey: true });
-    await page.until(() => expect(page.text()).toContain("no module 'history'. If this stays so, update agentnb"));
+    await page.until(() =>
+      expect(page.text()).toContain("no module 'history'. If this keeps happening, update agentnb"),
+    );
     press(page.find("[aria-label=History]"), "Escape");
     await page.until(() => page.find(".prompt"));
     store.module = load;

@@ -13,7 +13,7 @@ import { line, plain, reason } from "../plain";
 import { FoldRow, several } from "./fields";
 import { type Listed, type Setting, typed } from "./list";
 import { OwnAgents, ownOnes } from "./own-agents";
-import { decided, Grants, Trusted, WhatIf } from "./policy";
+import { decided, Rules, Trusted, WhatIf } from "./policy";
 import { BLOCKED, Row } from "./row";
 import CSS from "./settings.css";
 import { useChanges } from "./use-changes";
@@ -165,7 +165,7 @@ function Settings({ context }: { context: SettingsContext }) {
     }
     if (at !== "permissions") return [];
     return [
-      row("grants", "Rules and approvals", decided(listed), "policy allow deny grants", <Grants {...policy} />),
+      row("grants", "Rules and approvals", decided(listed), "policy allow deny grants", <Rules {...policy} />),
       row("trust", "Trusted folders", several(listed.trusted.length, "folder"), "policy", <Trusted {...policy} />),
       row("what if", "Test a command or file", "", "policy what would happen", <WhatIf request={request} />),
     ];

@@ -23,7 +23,7 @@ const TOOLS = [
 const WANTS = [["command", "run"] as const, ...["read", "edit", "delete"].map(asNamed)];
 
 /** The user's rules and what was allowed on cards: all that is decided without asking. */
-export function Grants({ listed, change }: Props) {
+export function Rules({ listed, change }: Props) {
   const { rules, projectRules, grants = [], policyFile } = listed;
   return (
     <>
