@@ -46,10 +46,10 @@ def _storage(arguments: argparse.Namespace) -> int:
     kept = storage_of(shell_log(), measure=False)
     said: list[str] = []
     if given.check:
-        said += kept.check() or ["The log is sound."]
+        said += kept.check() or ["The log is intact."]
     if given.repair:
         done = kept.repair()
-        said.append(f"{done.sessions:,} conversations are in the new file; the old one is {done.aside}.")
+        said.append(f"The new log has {done.sessions:,} conversations. The old one is kept as {done.aside}.")
         said += [f"{uri} could not be read, or not whole." for uri in done.lost]
     if given.older_than is not None or given.larger_than is not None:
         said.append(str(kept.remove(older_than_days=given.older_than, larger_than=given.larger_than, dry_run=dry)))
@@ -62,10 +62,10 @@ def _storage(arguments: argparse.Namespace) -> int:
     if given.export is not None:
         from agentnb.log.maintenance import WITHOUT_CHANGES
 
-        said.append(f"{kept.export_to(given.export):,} conversations are in {given.export}. {WITHOUT_CHANGES}")
+        said.append(f"Exported {kept.export_to(given.export):,} conversations to {given.export}. {WITHOUT_CHANGES}")
     if given.import_from is not None:
         added, known = kept.import_from(given.import_from)
-        said.append(f"{added:,} conversations added, without what turns changed; {known:,} were here already.")
+        said.append(f"Imported {added:,} conversations, without undo history; {known:,} were here already.")
     return write("\n".join(said)) if said else _write_rows(storage_of(shell_log()), as_json=given.json)
 
 

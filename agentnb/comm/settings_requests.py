@@ -129,7 +129,8 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
         problems: What is wrong with files and variables; that does not count.
         rules: The rules of the user's policy file.
         project_rules: Those of the project's, on one line each.
-        first: The names of the settings on the first screen, in order; `grants` is the list of rules and grants. Absent from a kernel of an older version.
+        first: The names of the settings on the first screen, in order; `grants` is the list of rules and grants.
+            Absent from a kernel of an older version.
         grants: What was answered on cards and still holds in open conversations. Absent from a kernel of an older
             version.
         trusted: The trusted folders.

@@ -81,8 +81,6 @@ def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_de
     box = chat.get_by_role("textbox").first
     box.press("Alt+h")
     expect(rows).to_have_count(2, timeout=PATIENCE_MS)
-    rows.filter(has_text="The residuals").locator(".history-main").press("Delete")  # it is open: nothing happens
-    expect(rows).to_have_count(2, timeout=PATIENCE_MS)
     row = rows.filter(has_text="Remember the")
     row.locator(".history-main").evaluate(DELETE_AND_UNDO)
     expect(rows).to_have_count(2, timeout=PATIENCE_MS)
