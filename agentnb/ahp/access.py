@@ -70,10 +70,10 @@ class ClientGrants:
     ) -> str:
         """Let a client connect."""
         name = " ".join(name.replace(":", " ").split())[:LONGEST_NAME]
-        given = frozenset(rights)
+        allowed = frozenset(rights)
         if not name or name in self._grants:
             raise UsageError(f"There is a client {name!r} already." if name else "A client needs a name.")
-        if unknown := given - set(RIGHTS):
+        if unknown := allowed - set(RIGHTS):
             raise UsageError(f"There is no right {min(unknown)!r}.", hint=f"The rights are {', '.join(RIGHTS)}.")
         if len(self._grants) >= MOST_GRANTS:
             raise UsageError(f"{MOST_GRANTS} clients may connect already.", hint="Revoke one first.")
@@ -82,7 +82,7 @@ class ClientGrants:
             raise UsageError("The token is too short.", hint="Leave it out: a random one of 256 bits is made.")
         self._grants[name] = Grant(
             name=name,
-            rights=given | {"watch"},
+            rights=allowed | {"watch"},
             digest=digest(token),
             tabs=None if tabs is None else frozenset(tabs),
             ends_at=None if seconds is None else time.monotonic() + seconds,
@@ -96,8 +96,8 @@ class ClientGrants:
     def find(self, token: str) -> Grant | None:
         """The client whose token this is; None where it is nobody's, or has expired."""
         wanted = digest(token)
-        found = [grant for grant in self._grants.values() if hmac.compare_digest(grant.digest, wanted)]
-        return None if not found or found[0].seconds_left == 0 else found[0]
+        matching = [grant for grant in self._grants.values() if hmac.compare_digest(grant.digest, wanted)]
+        return None if not matching or matching[0].seconds_left == 0 else matching[0]
 
 
 def digest(token: str) -> bytes:

@@ -92,18 +92,18 @@ class RemoteClient(DeliveryClient):
             if each.index > self._followed.get(each.channel, each.index)
         ]
         self.sent = self._feed.seq
-        told = [self._told(each, each.index) for each in merge_envelopes(fresh)]
-        return [each for each in told if each["action"] is not None]
+        messages = [self._told(each, each.index) for each in merge_envelopes(fresh)]
+        return [each for each in messages if each["action"] is not None]
 
     def _told(self, envelope: Envelope, seq: int) -> dict[str, Any]:
         action = action_to_ahp(self._seen(envelope.action), own=self.is_ours)
-        told: dict[str, Any] = {"channel": to_ahp(envelope.channel), "action": action, "serverSeq": seq}
+        message: dict[str, Any] = {"channel": to_ahp(envelope.channel), "action": action, "serverSeq": seq}
         if envelope.origin is not None:
-            told["origin"] = self._origin(envelope.origin)
+            message["origin"] = self._origin(envelope.origin)
         if envelope.rejection_reason is not None:
-            told["action"] = envelope.action.raw if isinstance(envelope.action, UnknownAction) else action
-            told["rejectionReason"] = envelope.rejection_reason
-        return told
+            message["action"] = envelope.action.raw if isinstance(envelope.action, UnknownAction) else action
+            message["rejectionReason"] = envelope.rejection_reason
+        return message
 
     def _seen(self, action: Any) -> Any:
         """*action* without what the client may not see."""

@@ -52,17 +52,17 @@ class ClientChannels:
 
     def snapshots(self, uris: tuple[str, ...]) -> list[dict[str, Any]]:
         """The states of those of *uris* that it may see; from now on it follows them."""
-        found = dict.fromkeys(uris)
-        return [self.snapshot(uri, own) for uri in found if (own := self.find(uri)) is not None]
+        unique = dict.fromkeys(uris)
+        return [self.snapshot(uri, own) for uri in unique if (own := self.find(uri)) is not None]
 
     def snapshot(self, uri: str, own: str, turns: int = window.TURNS) -> dict[str, Any]:
         """The state of a channel; from now on the client follows it."""
         self._client.follow(own)
         state, earlier = window.latest(self._complete(own, self._state(own)), turns=turns)
-        told = state_to_ahp(state, own=self._client.is_ours)
+        ahp_state = state_to_ahp(state, own=self._client.is_ours)
         if earlier and not self._client.is_ours:
-            told["turnsNextCursor"] = state.turns[0].id
-        return {"resource": uri, "state": told, "fromSeq": self._feed.seq}
+            ahp_state["turnsNextCursor"] = state.turns[0].id
+        return {"resource": uri, "state": ahp_state, "fromSeq": self._feed.seq}
 
     def _complete(self, own: str, state: Any) -> Any:
         """*state* with what AHP has in it and the host elsewhere."""

@@ -265,14 +265,14 @@ def reconnect(connection: AhpConnection, params: c.ReconnectCommand) -> dict[str
         raise RequestFailed(INVALID_REQUEST, why)
     asker = connection.admit(params)
     client, channels = asker.client, asker.channels
-    found = {uri: own for uri in params.subscriptions if (own := channels.find(uri)) is not None}
+    known = {uri: own for uri in params.subscriptions if (own := channels.find(uri)) is not None}
     seen = params.last_seen_server_seq
     if not seen.is_integer() or not asker.feed.reaches(int(seen)):
-        return {"type": "snapshot", "snapshots": channels.snapshots(tuple(found))}
+        return {"type": "snapshot", "snapshots": channels.snapshots(tuple(known))}
     client.sent = int(seen)
-    for own in found.values():
+    for own in known.values():
         client.follow(own, int(seen))
-    missing = [uri for uri in params.subscriptions if uri not in found]
+    missing = [uri for uri in params.subscriptions if uri not in known]
     return {"type": "replay", "actions": client.unseen(), "missing": missing}
 
 

@@ -34,8 +34,8 @@ def older_turns(chat: ChatState, before: str | None, limit: int) -> dict[str, An
 
 def turns_loaded(chat: ChatState, cursor: str | None, limit: int) -> dict[str, Any]:
     """The action that brings older turns: to the client that asked, which knows the turns after them."""
-    given = window.latest(chat)[0].turns
-    first = cursor or (given[0].id if given else None)
+    loaded = window.latest(chat)[0].turns
+    first = cursor or (loaded[0].id if loaded else None)
     turns, earlier = window.before(chat, first, min(limit, MOST_TURNS))
     action = {"type": "chat/turnsLoaded", "turns": [state_to_ahp(turn) for turn in turns]}
     return {**action, "turnsNextCursor": turns[0].id} if earlier else action

@@ -137,16 +137,16 @@ def _object(struct: msgspec.Struct, fields: _LeftOut) -> Any:
         return struct.raw
     kind = type(struct)
     config, uris = struct.__struct_config__, _URIS.get(kind, _NONE)
-    told: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
+    built: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
     left_out = fields.get(kind, _NONE) if fields is _EVERYTHING else _left_out(struct, fields)
     for name, encoded in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
         value = getattr(struct, name)
         if value is None or name in left_out:
             continue
-        told[encoded] = to_ahp(value) if name in uris else _plain(value, fields)
+        built[encoded] = to_ahp(value) if name in uris else _plain(value, fields)
     if kind in _CALLS and fields is not _EVERYTHING:
-        told["displayName"] = told["toolName"]
-    return told
+        built["displayName"] = built["toolName"]
+    return built
 
 
 def _left_out(struct: msgspec.Struct, fields: _LeftOut) -> frozenset[str]:

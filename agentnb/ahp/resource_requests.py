@@ -61,11 +61,11 @@ async def list_files(asker: RemoteAsker, params: c.ResourceListCommand) -> dict[
 async def resolve_file(asker: RemoteAsker, params: c.ResourceResolveCommand) -> dict[str, Any]:
     """Returns what is at a path of a workspace, with an `etag`."""
     _, place = _place(asker, params.uri, follow=params.follow_symlinks)
-    found = await asyncio.to_thread(_there, place)
-    moment = datetime.fromtimestamp(found.modified_ns / 1e9, timezone.utc)
-    told = {"uri": found.path.as_uri(), "type": found.kind, "etag": found.version}
-    size = {"size": found.size} if found.kind == "file" else {}
-    return {**told, **size, "mtime": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+    entry = await asyncio.to_thread(_there, place)
+    moment = datetime.fromtimestamp(entry.modified_ns / 1e9, timezone.utc)
+    answer = {"uri": entry.path.as_uri(), "type": entry.kind, "etag": entry.version}
+    size = {"size": entry.size} if entry.kind == "file" else {}
+    return {**answer, **size, "mtime": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
 
 
 @c.command("resourceRequest", c.ResourceRequestCommand, "drive")
@@ -85,14 +85,14 @@ async def write_file(asker: RemoteAsker, params: c.ResourceWriteCommand) -> dict
     """Asks as a file write of an agent does. `ifMatch`, `createOnly` and all modes."""
     data = _decoded(params)
 
-    def new(shown: bytes | None) -> bytes:
-        return placed(shown or b"", data, params.mode, params.position)
+    def new(current: bytes | None) -> bytes:
+        return placed(current or b"", data, params.mode, params.position)
 
     def check(place: files.WorkspacePath) -> None:
-        found = files.found_at(place)
-        if found is not None and params.create_only:
+        entry = files.found_at(place)
+        if entry is not None and params.create_only:
             raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there already.")
-        if params.if_match is not None and (found is None or found.version != params.if_match):
+        if params.if_match is not None and (entry is None or entry.version != params.if_match):
             raise RequestFailed(c.CONFLICT, f"{place.path.name} has changed. Read it again.")
 
     await _write(asker, params.uri, new, check)
@@ -115,10 +115,10 @@ async def copy_file(asker: RemoteAsker, params: c.ResourceMoveCommand) -> dict[s
 async def make_folder(asker: RemoteAsker, params: c.ResourceMkdirCommand) -> dict[str, Any]:
     """Asks likewise; a folder that is there is no change."""
     conversation, place = _place(asker, params.uri)
-    found = await asyncio.to_thread(files.found_at, place)
-    if found is not None and found.kind != "directory":
+    entry = await asyncio.to_thread(files.found_at, place)
+    if entry is not None and entry.kind != "directory":
         raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there, and is no folder.")
-    if found is None:
+    if entry is None:
         request = PolicyRequest(kind="write", title=f"Create the folder {place.path.name}", path=str(place.path))
         async with _change(asker, conversation) as authorize:
             await _ask(asker, authorize, request)
@@ -130,10 +130,10 @@ async def make_folder(asker: RemoteAsker, params: c.ResourceMkdirCommand) -> dic
 async def delete_file(asker: RemoteAsker, params: c.ResourceDeleteCommand) -> dict[str, Any]:
     """Asks likewise. A link goes, not what it leads to."""
     conversation, place = _place(asker, params.uri, follow=False)
-    request, shown = await asyncio.to_thread(_deletion, place, recursive=params.recursive)
+    request, content = await asyncio.to_thread(_deletion, place, recursive=params.recursive)
     async with _change(asker, conversation) as authorize:
         await _ask(asker, authorize, request)
-        if await asyncio.to_thread(_deletion, place, recursive=params.recursive) != (request, shown):
+        if await asyncio.to_thread(_deletion, place, recursive=params.recursive) != (request, content):
             raise RequestFailed(c.CONFLICT, f"{place.path.name} changed while that was asked. Ask again.")
         await asyncio.to_thread(files.delete, place, recursive=params.recursive)
     return {}
@@ -153,8 +153,8 @@ async def move_file(asker: RemoteAsker, params: c.ResourceMoveCommand) -> dict[s
     await asyncio.to_thread(_check_folder, destination)
     before = await asyncio.to_thread(shown)
     paths = (str(source.path), str(destination.path))
-    said = "" if before[1] is None else ", which it replaces"
-    title = f"Move {source.path.name} to {_relative(destination)}{said}"
+    replacement = "" if before[1] is None else ", which it replaces"
+    title = f"Move {source.path.name} to {_relative(destination)}{replacement}"
     async with _change(asker, conversation) as authorize:
         await _ask(asker, authorize, PolicyRequest(kind="move", title=title, path=paths[0], paths=paths))
         if await asyncio.to_thread(shown) != before:
@@ -175,13 +175,13 @@ async def _write(
     await asyncio.to_thread(check, place)
     async with _change(asker, conversation) as authorize:
         for time in range(TIMES):
-            shown = await asyncio.to_thread(files.content_of, place)
-            data = new(shown)
-            await _ask(asker, authorize, write_question(place.path, shown, data, again=time > 0))
+            content = await asyncio.to_thread(files.content_of, place)
+            data = new(content)
+            await _ask(asker, authorize, write_question(place.path, content, data, again=time > 0))
             if _place(asker, uri)[1] != place:
                 raise OutsideWorkspace(f"{uri[:200]!r} no longer leads to the same file.", hint="Ask again.")
             await asyncio.to_thread(check, place)
-            if await asyncio.to_thread(files.write, place, data, shown):
+            if await asyncio.to_thread(files.write, place, data, content):
                 return
     raise RequestFailed(c.CONFLICT, f"{place.path.name} changed each of the {TIMES} times that this was asked.")
 
@@ -217,13 +217,13 @@ def placed(before: bytes, data: bytes, mode: str, position: int) -> bytes:
     return before[:at] + data + before[at:]
 
 
-def write_question(path: Path, shown: bytes | None, data: bytes, *, again: bool) -> PolicyRequest:
+def write_question(path: Path, expected: bytes | None, data: bytes, *, again: bool) -> PolicyRequest:
     """The question whether *path*, which holds *shown*, may hold *data*; what is no text is said in a sentence."""
     try:
-        return write_request(path, shown, data.decode(), again=again)
+        return write_request(path, expected, data.decode(), again=again)
     except UnicodeDecodeError:
-        request = write_request(path, shown, "", again=again)
-        was = "a new file" if shown is None else f"{len(shown):,} bytes"
+        request = write_request(path, expected, "", again=again)
+        was = "a new file" if expected is None else f"{len(expected):,} bytes"
         note = ToolTextContent(text=f"Writes {len(data):,} bytes that are not text, in the place of {was}.")
         return PolicyRequest(kind="write", title=request.title, path=request.path, preview=(note,), again=again)
 
@@ -239,23 +239,23 @@ def _decoded(params: c.ResourceWriteCommand) -> bytes:
 
 def _deletion(place: files.WorkspacePath, *, recursive: bool) -> tuple[PolicyRequest, str]:
     """The question whether what is at *place* may be deleted, and which version of it that is."""
-    found = _there(place)
+    entry = _there(place)
     title, preview = f"Delete {_relative(place)}", None
-    if found.kind == "directory":
+    if entry.kind == "directory":
         count = files.files_below(place)
         if not recursive and any(place.path.iterdir()):
             raise RequestFailed(INVALID_PARAMS, f"{place.path.name} is not empty. Say `recursive`.")
         title += " and everything in it" if count else ""
         preview = (ToolTextContent(text=f"A folder with {count:,} file{'' if count == 1 else 's'}."),)
     request = PolicyRequest(kind="delete", title=title, path=str(place.path), preview=preview)
-    return request, found.version
+    return request, entry.version
 
 
 def _there(place: files.WorkspacePath) -> files.FoundPath:
-    found = files.found_at(place)
-    if found is None:
+    entry = files.found_at(place)
+    if entry is None:
         raise _missing(place)
-    return found
+    return entry
 
 
 def _missing(place: files.WorkspacePath) -> FileUnavailable:
@@ -263,8 +263,8 @@ def _missing(place: files.WorkspacePath) -> FileUnavailable:
 
 
 def _check_free(place: files.WorkspacePath, fail_if_exists: bool) -> None:
-    found = files.found_at(place)
-    if found is not None and (fail_if_exists or found.kind == "directory"):
+    entry = files.found_at(place)
+    if entry is not None and (fail_if_exists or entry.kind == "directory"):
         raise RequestFailed(c.ALREADY_EXISTS, f"{_relative(place)} is there already.")
 
 

@@ -31,9 +31,10 @@ async def read_resource(seen: Sequence[Conversation], service: Service, client_i
 async def list_folder(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> dict[str, Any]:
     """The entries of a folder (AHP ``ResourceListResult``); see :func:`read_resource`."""
     conversation, path = within(seen, uri)
-    found = await service.ask(client_id, f"{OURS}listFiles", {"channel": conversation.session.uri, "path": path})
+    answer = await service.ask(client_id, f"{OURS}listFiles", {"channel": conversation.session.uri, "path": path})
     entries = [
-        {"name": each["name"], "type": "directory" if each["kind"] == "folder" else "file"} for each in found["entries"]
+        {"name": each["name"], "type": "directory" if each["kind"] == "folder" else "file"}
+        for each in answer["entries"]
     ]
     return {"entries": entries}
 
@@ -68,10 +69,10 @@ async def _pieces(service: Service, client_id: str, method: str, params: dict[st
     data = b""
     while True:
         answer = service.ask(client_id, method, {**params, "offset": len(data), "length": RANGE})
-        found: Bytes = answer if isinstance(answer, Bytes) else await answer
-        data += found.buffers[0]
-        size = found.result["size"]
+        content: Bytes = answer if isinstance(answer, Bytes) else await answer
+        data += content.buffers[0]
+        size = content.result["size"]
         if size > LARGEST:
             raise FileUnavailable(f"It is larger than {LARGEST // 1024 // 1024} MiB.", hint="Read it in the notebook.")
-        if len(data) >= size or not found.buffers[0]:
+        if len(data) >= size or not content.buffers[0]:
             return data

@@ -38,8 +38,8 @@ class ServedKernel(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> list[str]:
         """The kernel and the addresses of its clients, which have their tokens in them."""
         what = self.place or "a kernel without a notebook"
-        found = [f"{what} (kernel {self.pid} in {self.folder})"]
-        return found + [f"  {each.doing}: {self.url}?token={each.token}" for each in self.clients.values()]
+        texts = [f"{what} (kernel {self.pid} in {self.folder})"]
+        return texts + [f"  {each.doing}: {self.url}?token={each.token}" for each in self.clients.values()]
 
     @property
     def is_here(self) -> bool:
@@ -57,15 +57,15 @@ class ServedKernel(msgspec.Struct, frozen=True, kw_only=True):
 
 def runtime_folder() -> Path:
     """Jupyter's runtime folder, where servers and kernels have their files (``jupyter --runtime-dir``)."""
-    said = os.environ.get("JUPYTER_RUNTIME_DIR")
-    return Path(said) if said else data_folder().parent / "runtime"
+    runtime_dir = os.environ.get("JUPYTER_RUNTIME_DIR")
+    return Path(runtime_dir) if runtime_dir else data_folder().parent / "runtime"
 
 
 def write(host_id: str, url: str, clients: dict[str, ServedClient]) -> Path:
     """Write the file of this process's kernel; returns it."""
     folder = runtime_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    said = ServedKernel(
+    record = ServedKernel(
         machine=socket.gethostname(),
         pid=os.getpid(),
         url=url,
@@ -74,7 +74,7 @@ def write(host_id: str, url: str, clients: dict[str, ServedClient]) -> Path:
         place=log_place(),
     )
     path = folder / f"agentnb-serve-{host_id}.json"
-    write_atomically(path, msgspec.json.encode(said), mode=0o600)
+    write_atomically(path, msgspec.json.encode(record), mode=0o600)
     return path
 
 
@@ -86,14 +86,14 @@ def remove(path: Path) -> None:
 
 def served_kernels() -> list[ServedKernel]:
     """The kernels of this user that are served on this machine."""
-    found = []
+    kernels = []
     for path in sorted(runtime_folder().glob("agentnb-serve-*.json")):
         with contextlib.suppress(OSError, ValueError):
             if path.stat().st_size > LARGEST:
                 continue
             kernel = read_record(path.read_bytes(), ServedKernel)
             if kernel.is_here:
-                found.append(kernel)
+                kernels.append(kernel)
             elif kernel.machine == socket.gethostname():
                 remove(path)
-    return found
+    return kernels

@@ -171,11 +171,11 @@ class WebSocketListener:
 
     def revoke(self, name: str) -> bool:
         """Let that client connect no more, and end its connection; says whether there was one."""
-        found = self.grants.remove(name)
+        grant = self.grants.remove(name)
         for socket in tuple(self._sockets.values()):
             if socket.connection.grant.name == name:
                 self._end(socket, POLICY_VIOLATION, "The access was revoked.")
-        return found
+        return grant
 
     # --- before a connection is open ---
 
@@ -362,8 +362,8 @@ def _token(request: Request) -> str | None:
         query = parse_qs(urlsplit(request.path).query, max_num_fields=10)
     except ValueError:
         return None
-    given = query.get(TOKEN_BEHIND_PROXY) or query.get(TOKEN, [])
-    return given[0] if len(given) == 1 else None
+    tokens = query.get(TOKEN_BEHIND_PROXY) or query.get(TOKEN, [])
+    return tokens[0] if len(tokens) == 1 else None
 
 
 def _refusal(websocket: ServerConnection, status: http.HTTPStatus, why: str) -> Response:

@@ -18,10 +18,10 @@ class SessionNames:
 
     def read(self, uri: str) -> str:
         """A channel's URI in AHP's own scheme, where the client names a session in another one."""
-        found = _NAMED.fullmatch(uri)
-        if found is None:
+        match = _NAMED.fullmatch(uri)
+        if match is None:
             return uri
-        own = f"ahp-session:/{found[1]}"
+        own = f"ahp-session:/{match[1]}"
         if own in self._chosen or len(self._chosen) < MOST_SUBSCRIPTIONS:
             self._chosen[own] = uri
         return own

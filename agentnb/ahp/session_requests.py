@@ -101,8 +101,8 @@ def dispatch(asker: RemoteAsker, params: c.DispatchCommand) -> None:
         return
     action = {name: value for name, value in params.action.items() if name not in HOSTS_WORD}
     action = _with_option(asker, own, action) if kind == "chat/toolCallConfirmed" else action
-    told = {"channel": own, "clientSeq": params.client_seq, "action": action}
-    asker.service.tell(client.client_id, "dispatchAction", told)
+    message = {"channel": own, "clientSeq": params.client_seq, "action": action}
+    asker.service.tell(client.client_id, "dispatchAction", message)
     asker.service.delivery.kick()
 
 
@@ -145,8 +145,8 @@ def create_session(asker: RemoteAsker, params: c.CreateSessionCommand) -> None:
     folders = {params.working_directory, *params.working_directories} - {None}
     if any(folder.rstrip("/") != _here() for folder in folders if folder is not None):
         raise PermissionDenied("Conversations begin in the kernel's folder only.")
-    told = {"agent": params.provider, "tabId": place.tab_id}
-    asker.service.ask(asker.client_id, "createSession", told)
+    request = {"agent": params.provider, "tabId": place.tab_id}
+    asker.service.ask(asker.client_id, "createSession", request)
 
 
 @c.command("disposeSession", c.Params, "drive")
@@ -179,7 +179,7 @@ def resolve_config(_asker: RemoteAsker, _params: c.SessionConfigCommand) -> dict
 @c.command("invokeChangesetOperation", c.InvokeChangesetOperationCommand, "approve")
 async def invoke_changeset_operation(asker: RemoteAsker, params: c.InvokeChangesetOperationCommand) -> dict[str, Any]:
     """`undo`, `redo`, `keep` and `apply`; targets of kind `resource`."""
-    told: dict[str, Any] = {
+    params_of_page: dict[str, Any] = {
         "channel": asker.channels.named(params.channel, "changeset"),
         "operationId": params.operation_id,
         "choices": params.choices,
@@ -188,8 +188,8 @@ async def invoke_changeset_operation(asker: RemoteAsker, params: c.InvokeChanges
     if isinstance(params.target, c.RangeTarget):
         raise RequestFailed(INVALID_PARAMS, "No operation here works on a range.")
     if params.target is not None:
-        told["target"] = {"kind": "resource", "resource": params.target.resource}
-    result = await asker.service.ask(asker.client_id, "invokeChangesetOperation", told)
+        params_of_page["target"] = {"kind": "resource", "resource": params.target.resource}
+    result = await asker.service.ask(asker.client_id, "invokeChangesetOperation", params_of_page)
     return dict(result) if asker.client.is_ours else {"message": result["message"]}
 
 

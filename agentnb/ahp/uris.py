@@ -30,19 +30,19 @@ class AhpChannel(NamedTuple):
 
 def to_ahp(uri: str) -> str:
     """The host's *uri* as AHP names that channel; what is no channel's stays as it is."""
-    found = None if uri == ROOT else _OWN.fullmatch(uri)
-    if found is None:
+    match = None if uri == ROOT else _OWN.fullmatch(uri)
+    if match is None:
         return uri
-    tab_id, ending, member = found.groups()
+    tab_id, ending, member = match.groups()
     return f"ahp-{_SCHEMES[ending]}:/{tab_id}" + (f"/{member}" if member else "")
 
 
 def place_of(uri: str) -> AhpChannel | None:
     """Returns what the AHP *uri* names; None where it has not the form of one."""
-    found = _AHP.fullmatch(uri)
-    if found is None:
+    match = _AHP.fullmatch(uri)
+    if match is None:
         return None
-    kind, tab_id, member = found.groups()
+    kind, tab_id, member = match.groups()
     if kind in {"session", "chat"} and member is not None:
         return None
     if kind == "terminal" and member is None:

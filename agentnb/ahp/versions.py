@@ -21,12 +21,14 @@ _FORM = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 def negotiate(offered: Iterable[str]) -> str:
     """The highest of the *offered* versions that is spoken here, as it was offered."""
     wanted = sorted({version for version in offered if _FORM.fullmatch(version)}, key=_key)
-    found = [version for version in wanted if any(_is_compatible(version, spoken) for spoken in SPOKEN)]
-    if not found:
-        said = ", ".join(wanted[:10]) or "none"
-        message = f"The client speaks version {said} of the Agent Host Protocol, this kernel {' and '.join(SPOKEN)}."
+    compatible = [version for version in wanted if any(_is_compatible(version, spoken) for spoken in SPOKEN)]
+    if not compatible:
+        wanted_text = ", ".join(wanted[:10]) or "none"
+        message = (
+            f"The client speaks version {wanted_text} of the Agent Host Protocol, this kernel {' and '.join(SPOKEN)}."
+        )
         raise UnsupportedVersion(message, hint="Update agentnb, or use a client that also offers one of these.")
-    return found[-1]
+    return compatible[-1]
 
 
 def _is_compatible(version: str, spoken: str) -> bool:

@@ -144,15 +144,19 @@ def connect(
     address, token, is_local = _address_of(url, token, insecure=insecure)
     tls = None if address.startswith("ws:") else ssl.create_default_context(cafile=certificate)
     host, frontend = current_host(), current_frontend()
-    shown = address.partition("?")[0]
+    address_without_query = address.partition("?")[0]
 
     values = host.environment.sources().values
-    look = {each: said.value for each, said in values.items() if said.setting.is_look and said.source != "default"}
+    look = {
+        each: setting_value.value
+        for each, setting_value in values.items()
+        if setting_value.setting.is_look and setting_value.source != "default"
+    }
     name = urlsplit(address).netloc
     begun = connect_host(host.loop, address, token, name=name, tls=tls, is_local=is_local, look=look)
     mirror, client = host.loop.submit(begun).result(OPEN_SECONDS)
     model, _ = frontend.connect(lambda send: RemotePageService(mirror, send))
-    remote = Remote(mirror, client, model, shown)
+    remote = Remote(mirror, client, model, address_without_query)
     atexit.register(remote.close)
     return remote
 
