@@ -98,11 +98,11 @@ def _source(value: Any) -> str:
 
 def _container(value: Any) -> str:
     if isinstance(value, dict):
-        shown: Any = {key: value[key] for key in islice(value, HEAD_ITEMS)}
+        excerpt: Any = {key: value[key] for key in islice(value, HEAD_ITEMS)}
     else:
-        shown = type(value)(islice(value, HEAD_ITEMS)) if type(value) in (list, tuple, set, frozenset) else value
+        excerpt = type(value)(islice(value, HEAD_ITEMS)) if type(value) in (list, tuple, set, frozenset) else value
     more = f"\n… and {len(value) - HEAD_ITEMS} more" if len(value) > HEAD_ITEMS else ""
-    return f"{_repr(shown)}{more}"
+    return f"{_repr(excerpt)}{more}"
 
 
 def _repr(value: Any) -> str:

@@ -194,8 +194,8 @@ def serve(
 
 def serving() -> Server | None:
     """The server of this kernel; None where it is not served."""
-    found = _servers.get(current_host().host_id)
-    return None if found is None or found.closed else found
+    server = _servers.get(current_host().host_id)
+    return None if server is None or server.closed else server
 
 
 _servers: dict[str, Server] = {}

@@ -252,9 +252,10 @@ class SessionAgent(SessionView):
             >>> session.extension("_goose/health")  # doctest: +SKIP
             {'status': 'ok'}
         """
-        given = dict(params or {})
+        arguments = dict(params or {})
         return self._ask(
-            lambda conversation: intents.extend(conversation, method, given, notify=notify, timeout=timeout), timeout
+            lambda conversation: intents.extend(conversation, method, arguments, notify=notify, timeout=timeout),
+            timeout,
         )
 
     def on_extension(self, method: str, handler: Callable[[dict[str, Any]], Any] | None) -> None:

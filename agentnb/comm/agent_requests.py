@@ -102,14 +102,14 @@ async def check_agent(_: Asker[Host], *, agent: str) -> CheckAgentResult:
     Args:
         agent: The agent's name.
     """
-    found = await examine(find(agent))
+    checkup = await examine(find(agent))
     return CheckAgentResult(
-        state=found.state,
-        message=found.message,
-        version=found.version,
-        todo=found.todo,
-        start_ms=None if found.seconds is None else round(found.seconds * 1000),
-        models=tuple(found.models) or None,
+        state=checkup.state,
+        message=checkup.message,
+        version=checkup.version,
+        todo=checkup.todo,
+        start_ms=None if checkup.seconds is None else round(checkup.seconds * 1000),
+        models=tuple(checkup.models) or None,
     )
 
 
@@ -172,9 +172,9 @@ def _question(params: ChangeOwnAgentParams) -> str:
     having = f" with the variables {names}" if names else ""
     missing = "" if has_program(words) else f" {words[0]} is not on this machine: the agent does not start until it is."
     line = shlex.join(words)
-    shown = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
+    excerpt = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
     return (
-        f"Start the agent “{params.name}” by “{shown}”{having}? New conversations run this program, with your rights."
+        f"Start the agent “{params.name}” by “{excerpt}”{having}? New conversations run this program, with your rights."
         f"{missing}"
     )
 
@@ -242,12 +242,12 @@ class OfferedModel(Wire, frozen=True, kw_only=True):
 
 def offered_models(host: Host) -> tuple[OfferedModel, ...]:
     """The models that agents offer in the conversations that are open."""
-    found = {
+    models = {
         (model.agent, model.id): model
         for each in host.conversations.values()
         for model in _models(each.session.state.provider, each.session.state.config_options or ())
     }
-    return tuple(found.values())
+    return tuple(models.values())
 
 
 def _models(agent: str, options: Any) -> Iterator[OfferedModel]:

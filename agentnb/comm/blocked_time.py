@@ -34,11 +34,11 @@ class BlockedTime:
 
     def blocked_seconds(self) -> float:
         """For how many seconds it was blocked, all in all."""
-        asked = self._asked
-        return self._past + (0.0 if asked is None else self._wait_since(asked))
+        asked_at = self._asked
+        return self._past + (0.0 if asked_at is None else self._wait_since(asked_at))
 
-    def _wait_since(self, asked: float) -> float:
-        waited = self._host_loop.time() - asked
+    def _wait_since(self, asked_at: float) -> float:
+        waited = self._host_loop.time() - asked_at
         return waited if waited > PROMPT_SECONDS else 0.0
 
     def _begin(self) -> None:

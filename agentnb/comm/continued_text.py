@@ -35,8 +35,8 @@ class ContinuedText:
             self._flush, self._key = flush["flush"], key
             return None
         action, index = envelope["action"], envelope["index"]
-        said = [flush["flush"], self._flush, envelope.get("first", index), index, action["content"]]
-        return [*said, action["time"]] if "time" in action else said
+        short_form = [flush["flush"], self._flush, envelope.get("first", index), index, action["content"]]
+        return [*short_form, action["time"]] if "time" in action else short_form
 
 
 def _key_of(envelope: dict[str, Any]) -> Key | None:

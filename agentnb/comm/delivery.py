@@ -227,10 +227,10 @@ class Delivery:
 
     def _channels(self, client: DeliveryClient) -> list[Channel[Any]]:
         uris = [uri for uri in client.cursors if client.visible or uri == ROOT]
-        found = {uri: self._host.channel_or_none(uri) for uri in uris}
-        for uri in [uri for uri, channel in found.items() if channel is None]:
+        channels = {uri: self._host.channel_or_none(uri) for uri in uris}
+        for uri in [uri for uri, channel in channels.items() if channel is None]:
             client.unsubscribe(uri)
-        return [channel for channel in found.values() if channel is not None]
+        return [channel for channel in channels.values() if channel is not None]
 
     def _watch_for_silence(self) -> None:
         if not self._resending and any(client.waiting_since() is not None for client in self.clients.values()):

@@ -66,11 +66,11 @@ async def list_files(asker: Asker[Host], *, channel: str, path: str = ".") -> Li
 
 
 def _folder(cwd: Path, path: str) -> ListFilesResult:
-    shown, entries, more = listed(WorkspaceBoundary(cwd), path)
+    title, entries, more = listed(WorkspaceBoundary(cwd), path)
     rows = (
         FileEntry(name=_text(name), kind=kind, modified=modified, size=size) for name, kind, size, modified in entries
     )
-    return ListFilesResult(path=_text(shown), entries=tuple(rows), more=more)
+    return ListFilesResult(path=_text(title), entries=tuple(rows), more=more)
 
 
 class ReadFileParams(Wire, frozen=True, kw_only=True):
@@ -122,12 +122,12 @@ def _piece(cwd: Path, params: ReadFileParams, patterns: Patterns) -> Bytes:
     if params.head is not None and params.tail is not None:
         raise UsageError("head and tail are both given.", hint="Ask for one after the other.")
     length, from_end = min(params.length, RANGE), params.tail is not None
-    found = snippet(WorkspaceBoundary(cwd), params.path, offset=params.offset, length=length, from_end=from_end)
-    found = for_page(found, patterns)
+    piece = snippet(WorkspaceBoundary(cwd), params.path, offset=params.offset, length=length, from_end=from_end)
+    piece = for_page(piece, patterns)
     if params.head is not None or params.tail is not None:
-        found = found.only(params.head, params.tail)
-    result = ReadFileResult(path=_text(found.path), offset=found.offset, size=found.size, modified=found.modified)
-    return Bytes(result, (found.data,))
+        piece = piece.only(params.head, params.tail)
+    result = ReadFileResult(path=_text(piece.path), offset=piece.offset, size=piece.size, modified=piece.modified)
+    return Bytes(result, (piece.data,))
 
 
 def _text(name: str) -> str:

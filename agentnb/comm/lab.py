@@ -108,24 +108,24 @@ class Lab:
         if page is None:
             return
         try:
-            said = msgspec.convert(message["content"]["data"], _Said)
-            if isinstance(said, m.EditedMessage):
-                self._edited(said.params)
+            content = msgspec.convert(message["content"]["data"], _Said)
+            if isinstance(content, m.EditedMessage):
+                self._edited(content.params)
                 return
-            if isinstance(said, m.FailedMessage):
-                self._failed(page, said.params)
+            if isinstance(content, m.FailedMessage):
+                self._failed(page, content.params)
                 return
-            if isinstance(said, m.CellOutputsMessage):
-                self._told(said.params)
+            if isinstance(content, m.CellOutputsMessage):
+                self._told(content.params)
                 return
-            if isinstance(said, m.QuoteMessage):
-                self._quoted(page, said.params)
+            if isinstance(content, m.QuoteMessage):
+                self._quoted(page, content.params)
                 return
-            if isinstance(said, m.SavedMessage):
+            if isinstance(content, m.SavedMessage):
                 with self._lock:
-                    self._saved.append((said.params, time.time()))
+                    self._saved.append((content.params, time.time()))
                 return
-            notebook = follow(page.notebook, said.params)
+            notebook = follow(page.notebook, content.params)
         except Unfollowable:
             page.say("notebookAgain", {})
             return
@@ -141,22 +141,22 @@ class Lab:
         self, edit: m.EditParams, timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
     ) -> m.EditedParams:
         """Let the page that spoke last change or run a cell of its notebook."""
-        asked = msgspec.structs.replace(edit, id=new_id())
+        request = msgspec.structs.replace(edit, id=new_id())
         answer: Future[m.EditedParams] = Future()
         with self._lock:
             page = self._fitting(notebook)
-            self._asked[asked.id] = answer
+            self._asked[request.id] = answer
         try:
             if page is None:
                 raise UsageError("No browser page shows the notebook.", hint="Open agentnb's sidebar beside it.")
-            page.say("edit", asked)
+            page.say("edit", request)
             return await asyncio.wait_for(asyncio.wrap_future(answer), timeout)
         except asyncio.TimeoutError:
             hint = "A cell may be blocking the kernel, or the page is gone, or older than this agentnb: reload it."
             raise UsageError(f"The notebook's page did not answer within {timeout:g} s.", hint=hint) from None
         finally:
             with self._lock:
-                self._asked.pop(asked.id, None)
+                self._asked.pop(request.id, None)
 
     def _fitting(self, notebook: Callable[[Notebook], int]) -> _Page | None:
         """The page whose notebook fits best; of equals, who spoke last."""
@@ -177,22 +177,22 @@ class Lab:
 
         Blocks: not to be called on a thread that the answer comes on.
         """
-        asked = m.OutputsParams(id=new_id(), cell_ids=tuple(cell_ids))
+        request = m.OutputsParams(id=new_id(), cell_ids=tuple(cell_ids))
         answer: Future[m.CellsOutputsParams] = Future()
         with self._lock:
             page = self._fitting(notebook)
             if page is None or not page.tells_outputs:
                 return ()
-            self._wanted[asked.id] = answer
+            self._wanted[request.id] = answer
         try:
-            page.say("outputs", asked)
+            page.say("outputs", request)
             return answer.result(timeout).cells
         except FutureTimeout:
             log.info("The notebook's page did not tell the outputs of cells within %g s.", timeout)
             return ()
         finally:
             with self._lock:
-                self._wanted.pop(asked.id, None)
+                self._wanted.pop(request.id, None)
 
     def _told(self, params: m.CellsOutputsParams) -> None:
         with self._lock:
@@ -235,8 +235,8 @@ def current_notebook() -> Notebook | None:
 
 def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
     """Ask every page to show its sidebar."""
-    asked = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": VERSION})
-    skip_execution_events(asked)
-    asked.on_msg(lambda _: answered(True))
-    asked.on_close(lambda _: answered(False))
-    return asked
+    sidebar_comm = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": VERSION})
+    skip_execution_events(sidebar_comm)
+    sidebar_comm.on_msg(lambda _: answered(True))
+    sidebar_comm.on_close(lambda _: answered(False))
+    return sidebar_comm

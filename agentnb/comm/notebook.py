@@ -48,8 +48,8 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
 
     def cell(self, start: str) -> NotebookCell | None:
         """The one cell whose id begins with *start*; None where there is none or more than one."""
-        found = [cell for cell in self.cells if cell.id.startswith(start)]
-        return found[0] if len(found) == 1 else None
+        matching = [cell for cell in self.cells if cell.id.startswith(start)]
+        return matching[0] if len(matching) == 1 else None
 
     def executed(self, count: int) -> NotebookCell | None:
         """The cell with an execution count."""

@@ -51,8 +51,8 @@ def _matched(before: list[Cell], cells: Sequence[NotebookCell]) -> list[Cell] | 
     if before and by_id.keys().isdisjoint(cell.id for cell in cells):  # another notebook of that name
         return None
     if len(cells) >= MOST_CELLS:
-        told = {cell.id: cell for cell in cells}
-        return [_changed(cell, told[cell["id"]]) if cell["id"] in told else cell for cell in before]
+        cells_by_id = {cell.id: cell for cell in cells}
+        return [_changed(cell, cells_by_id[cell["id"]]) if cell["id"] in cells_by_id else cell for cell in before]
     return [_changed(by_id[cell.id], cell) if cell.id in by_id else _new(cell) for cell in cells]
 
 

@@ -91,9 +91,9 @@ class OpenNotebooks:
         return None
 
 
-def notebook_file(session: str, told: str) -> Path | None:
+def notebook_file(session: str, notebook_path: str) -> Path | None:
     """Returns where the notebook is that a page calls *told*; None where that is not known."""
-    started, named = Path(session), PurePosixPath(told)
+    started, named = Path(session), PurePosixPath(notebook_path)
     if not started.is_absolute() or not named.name or ".." in named.parts:
         return None
     file = started if started.exists() else started.with_name(named.name)  # it may have been renamed since
@@ -102,22 +102,24 @@ def notebook_file(session: str, told: str) -> Path | None:
 
 def open_notebooks(lab: Lab) -> list[Notebook]:
     """The notebooks that pages have open, the one that was used last first; one that two pages have is there once."""
-    found: dict[str, Notebook] = {}
+    notebooks: dict[str, Notebook] = {}
     for told, _ in lab.told:
-        found.setdefault(told.path, told)
-    return [*found.values()]
+        notebooks.setdefault(told.path, told)
+    return [*notebooks.values()]
 
 
 def named_notebook(named: str, notebooks: Sequence[Notebook]) -> Notebook:
     """The one of *notebooks* that is meant by a path, or by a name that no other has."""
     wanted = PurePosixPath(named.strip().strip("/"))
-    found = [each for each in notebooks if each.path == str(wanted)]
-    found = found or [each for each in notebooks if _is_called(PurePosixPath(each.path), wanted)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        paths = ", ".join(each.path for each in found)
-        raise UsageError(f"{len(found)} open notebooks are called {named!r}.", hint=f"Name one by its path: {paths}.")
+    matching = [each for each in notebooks if each.path == str(wanted)]
+    matching = matching or [each for each in notebooks if _is_called(PurePosixPath(each.path), wanted)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        paths = ", ".join(each.path for each in matching)
+        raise UsageError(
+            f"{len(matching)} open notebooks are called {named!r}.", hint=f"Name one by its path: {paths}."
+        )
     paths = ", ".join(each.path for each in notebooks)
     hint = f"Open with this kernel: {paths}." if paths else "No page has a notebook open with this kernel."
     raise UsageError(f"The notebook {named!r} is not open.", hint=hint)
@@ -144,11 +146,11 @@ def _ends(parts: tuple[str, ...], tail: tuple[str, ...]) -> bool:
     return len(parts) > len(tail) and parts[-len(tail) :] == tail
 
 
-def _names(path: str, told: str, root: Path | None) -> bool:
+def _names(path: str, notebook_path: str, root: Path | None) -> bool:
     """True if *told*, a path on the server, is the file *path*; by its end where nobody knows the server's folder."""
     if root is not None:
-        return os.path.realpath(root / told) == os.path.realpath(path)
-    return _ends(PurePosixPath(path).parts, PurePosixPath(told).parts)
+        return os.path.realpath(root / notebook_path) == os.path.realpath(path)
+    return _ends(PurePosixPath(path).parts, PurePosixPath(notebook_path).parts)
 
 
 def _is_same(file: Path, path: str) -> bool:

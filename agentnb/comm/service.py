@@ -253,14 +253,14 @@ class Service(PageService):
 
 def offered_requests() -> list[tuple[Plugin, Request]]:
     """The requests of plug-ins; each name begins with the plug-in's own, so that it hides none of ours."""
-    found = plugins()
+    registry = plugins()
     offered: list[tuple[Plugin, Request]] = []
-    for plugin, request in found.offers("requests"):
+    for plugin, request in registry.offers("requests"):
         if request.name.startswith(f"{plugin.name}/"):
             offered.append((plugin, request))
         else:
             wrong = UsageError(f"the name {request.name!r} does not begin with '{plugin.name}/'.")
-            found.failed(plugin.name, "requests", wrong)
+            registry.failed(plugin.name, "requests", wrong)
     return offered
 
 

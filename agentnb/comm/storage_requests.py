@@ -78,11 +78,11 @@ async def list_agent_sessions(
         cursor: Where the page begins: the `cursor` of the page before.
     """
     host = asker.host
-    asked = _configuration(host, agent, Path.cwd())
-    page = await listed(host, asked, None if everywhere else str(asked.cwd), cursor)
+    configuration = _configuration(host, agent, Path.cwd())
+    page = await listed(host, configuration, None if everywhere else str(configuration.cwd), cursor)
     known = await asyncio.to_thread(_known, host, agent, [each.id for each in page.sessions])
     theirs = [each for each in page.sessions if each.id not in known]
-    theirs = [each for each in theirs if holder(host, asked.spec, each.id) is None]
+    theirs = [each for each in theirs if holder(host, configuration.spec, each.id) is None]
     return ListAgentSessionsResult(sessions=tuple(map(_agent_session, theirs)), cursor=page.next_cursor)
 
 
@@ -238,9 +238,9 @@ def _tidy(store: LogStore, params: ChangeStorageParams) -> None:
 
 
 def _check(path: Path, _: ChangeStorageParams) -> str:
-    found = maintenance.faults(path)
+    faults = maintenance.faults(path)
     hint = "Repair makes a new log of what can be read, and keeps this one beside it."
-    return " ".join([*found, hint]) if found else "The log is sound."
+    return " ".join([*faults, hint]) if faults else "The log is sound."
 
 
 def _compact(path: Path, _: ChangeStorageParams) -> str:
@@ -256,8 +256,8 @@ def _repair(path: Path, _: ChangeStorageParams) -> str:
 
 def _export(path: Path, params: ChangeStorageParams) -> str:
     to = _file(params)
-    said = f"{maintenance.copy_out(path, to):,} conversations are in {to}. Credentials in them are not masked."
-    return f"{said} {maintenance.WITHOUT_CHANGES}"
+    answer = f"{maintenance.copy_out(path, to):,} conversations are in {to}. Credentials in them are not masked."
+    return f"{answer} {maintenance.WITHOUT_CHANGES}"
 
 
 def _import(path: Path, params: ChangeStorageParams) -> str:

@@ -31,8 +31,8 @@ def latest(state: Any, earlier: int | None = None, *, turns: int = TURNS) -> tup
 def before(state: ChatState, turn_id: str | None, limit: int) -> tuple[tuple[Turn, ...], int]:
     """The turns right before one."""
     end = len(state.turns) if turn_id is None else _place(state, turn_id)
-    found = _fitting(state.turns[:end], min(max(limit, 1), MAX_FETCHED))
-    return found, end - len(found)
+    fitting = _fitting(state.turns[:end], min(max(limit, 1), MAX_FETCHED))
+    return fitting, end - len(fitting)
 
 
 def _place(state: ChatState, turn_id: str) -> int:
