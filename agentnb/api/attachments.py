@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from agentnb.api.describe import describe
 from agentnb.errors import UsageError
 from agentnb.kernel.chart_pictures import chart_of, with_pictures
-from agentnb.kernel.output_text import LARGEST_PICTURE, LEFT_OUT, PICTURES, read_outputs
+from agentnb.kernel.output_kinds import LARGEST_PICTURE, PICTURES
+from agentnb.kernel.output_text import LEFT_OUT, read_outputs
 from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment
 
 if TYPE_CHECKING:

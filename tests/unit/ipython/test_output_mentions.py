@@ -15,7 +15,8 @@ from agentnb.ipython.cell_outputs import CellOutputs, outputs_of
 from agentnb.ipython.cells import MOST_QUOTES, Quotes
 from agentnb.ipython.mentions import attachments, scope_of
 from agentnb.ipython.output_mentions import KnownOutputs
-from agentnb.kernel.output_text import LARGEST_PICTURE, LEFT_OUT
+from agentnb.kernel.output_kinds import LARGEST_PICTURE
+from agentnb.kernel.output_text import LEFT_OUT
 from tests.unit.kernel.test_output_text import png
 
 PNG = png()
