@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.comm.lab import current_notebook
 from agentnb.kernel.error_summary import ErrorPlace, summarize_error
+from agentnb.server.comm.lab import current_notebook
 from agentnb.state import SimpleMessageAttachment
 
 if TYPE_CHECKING:

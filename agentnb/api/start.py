@@ -175,7 +175,7 @@ def chat(session: Session | None = None) -> Any:
     Example:
         >>> agentnb.chat()  # doctest: +SKIP
     """
-    from agentnb.comm import frontend
+    from agentnb.server.comm import frontend
 
     if session is not None and not isinstance(session, Session):
         raise UsageError(f"{session!r} is not a session.", hint="agentnb.start() gives one.")

@@ -233,7 +233,7 @@ class TurnView:
 
     def _display_(self) -> Any:
         """What marimo shows for it: the turn, live (its protocol for objects that know how to display themselves)."""
-        from agentnb.comm import frontend
+        from agentnb.server.comm import frontend
 
         return frontend.turn_view(self._conversation.chat.state.resource, self._id)
 

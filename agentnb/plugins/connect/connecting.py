@@ -8,20 +8,20 @@ import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE
 from agentnb.api.serving import is_loopback
-from agentnb.comm.frontend import current_frontend
 from agentnb.errors import AgentnbError, NotOffered, UsageError
 from agentnb.host import current_host
+from agentnb.server.comm.frontend import current_frontend
+from agentnb.server.websocket.access import TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from typing_extensions import Self
 
-    from agentnb.comm.model import HostModel
     from agentnb.plugins.connect.remote.host_client import HostClient, LinkState
     from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
+    from agentnb.server.comm.model import HostModel
     from agentnb.state import SessionSummary
 
 OPEN_SECONDS = 30.0

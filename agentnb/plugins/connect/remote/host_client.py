@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
 
-from agentnb.ahp import commands as c
-from agentnb.ahp.server import NOT_SERVED, silent_logger
-from agentnb.ahp.versions import SPOKEN
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, HostUnavailable, ProtocolError, UnsupportedVersion
 from agentnb.ids import new_id
 from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INVALID_PARAMS, RpcError
+from agentnb.server.websocket import commands as c
+from agentnb.server.websocket.server import NOT_SERVED, silent_logger
+from agentnb.server.websocket.versions import SPOKEN
 
 if TYPE_CHECKING:
     import ssl

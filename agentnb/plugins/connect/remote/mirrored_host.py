@@ -65,7 +65,7 @@ class MirroredConversation(NamedTuple):
 
 
 class MirroredHost:
-    """The mirror of one host; what `agentnb.comm` needs of one. On the host's thread."""
+    """The mirror of one host; what `agentnb.server` needs of one. On the host's thread."""
 
     def __init__(self, loop: HostLoop, name: str, look: dict[str, Any]) -> None:
         self.host_id = f"remote-{new_id()}"
