@@ -16,7 +16,7 @@ import traitlets as t
 from agentnb.errors import AgentnbError
 from agentnb.server.client import TEXT
 
-STATIC = Path(__file__).parent.parent / "static"
+STATIC = Path(__file__).parents[2] / "static"
 
 if not (STATIC / "widget.js").exists():
     MESSAGE = f"The front end is missing: {STATIC.name}/widget.js was not built."
