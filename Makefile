@@ -48,7 +48,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean agent-matrix
+	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -250,6 +250,9 @@ bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with rati
 
 newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks (about 5 min)
 	$(BIN)/python scripts/newcomer.py
+
+measure-ui: $(LABEXTENSION) chromium ## what a user sees: clicks, controls, heights, decisions, beside 0.2's and what is wanted (2 min)
+	$(BIN)/python scripts/measure_ui.py
 
 pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product (about 1 min)
 	$(BIN)/python scripts/pictures.py

@@ -8,8 +8,12 @@ from __future__ import annotations
 import inspect
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentnb.configuration.table import GROUPS, SETTINGS, Setting
+from agentnb.configuration.table import GROUPS, SETTINGS
+
+if TYPE_CHECKING:
+    from agentnb.configuration.setting import Setting
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -73,18 +77,17 @@ def magics() -> str:
 
 HOW = """\
 `agentnb settings` in a shell, `agentnb.settings()` in Python and ⋯ → *Settings* in the chat show them all, with where
-each value comes from, and change them: [how](../how-to/settings.md). Of these places the first that says something
-counts:
+each value comes from, and change them: [how](../how-to/settings.md). The first of these places that has a value counts:
 
 1. `%config Agentnb.agent = "claude"`: this kernel, until it ends.
 2. `c.Agentnb.agent = "claude"` in `ipython_config.py`.
 3. The setting's environment variable, where it has one.
 4. The project's file, `.agentnb/settings.toml` in the workspace. It can only choose a value that lets agents do less.
 5. Your file: `settings.toml` in agentnb's settings folder (`agentnb` in `JUPYTER_CONFIG_DIR`, or
-   `AGENTNB_CONFIG_DIR`), with a line as `agent = "claude"`; for some settings another file of that folder.
+   `AGENTNB_CONFIG_DIR`), with a line such as `agent = "claude"`; for some settings another file of that folder.
 6. The default.
 
-Your file is read again when it changes. What is wrong in it is said with file and line, and does not count.
+Your file is read again when it changes. An error in it is reported with file and line, and that line is ignored.
 """
 
 
@@ -92,7 +95,7 @@ def _row(each: Setting) -> str:
     places = ["`%config`"] if each.trait else []
     places += [f"`{each.file}`: `{each.file_key}`"] if each.file else []
     places += [f"`{each.variable}`"] if each.variable else []
-    about = f"{each.about} Applies {each.counts}."
+    about = f"**{each.title}.** {each.about} Applies {each.counts}."
     return f"| `{each.name}` | `{each.default!r}` | {about} | {', '.join(places)} |"
 
 

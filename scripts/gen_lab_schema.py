@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "js" / "schema" / "settings.gen.json"
 
 if TYPE_CHECKING:
-    from agentnb.configuration.table import Setting
+    from agentnb.configuration.setting import Setting
 
 TYPES = {"switch": "boolean", "number": "number", "names": "array"}
 
@@ -35,11 +35,10 @@ def property_of(setting: Setting) -> dict[str, Any]:
 
 def text() -> str:
     """The whole file."""
-    from agentnb.configuration.table import GROUPS, SETTINGS
+    from agentnb.configuration.table import FIRST, SETTINGS
 
-    order = list(GROUPS)
-    shown = [each for each in SETTINGS.values() if each.file and each.kind != "servers"]
-    shown.sort(key=lambda each: order.index(each.group))
+    ordered = [SETTINGS[name] for name in dict.fromkeys((*FIRST, *SETTINGS)) if name in SETTINGS]
+    shown = [each for each in ordered if each.file and each.kind != "servers"]
     found = {each.name: property_of(each) for each in shown}
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 

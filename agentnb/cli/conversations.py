@@ -46,10 +46,10 @@ def _storage(arguments: argparse.Namespace) -> int:
     kept = storage_of(shell_log(), measure=False)
     texts: list[str] = []
     if options.check:
-        texts += kept.check() or ["The log is sound."]
+        texts += kept.check() or ["The log is intact."]
     if options.repair:
         done = kept.repair()
-        texts.append(f"{done.sessions:,} conversations are in the new file; the old one is {done.aside}.")
+        texts.append(f"The new log has {done.sessions:,} conversations. The old one is kept as {done.aside}.")
         texts += [f"{uri} could not be read, or not whole." for uri in done.lost]
     if options.older_than is not None or options.larger_than is not None:
         texts.append(str(kept.remove(older_than_days=options.older_than, larger_than=options.larger_than, dry_run=dry)))
@@ -62,10 +62,12 @@ def _storage(arguments: argparse.Namespace) -> int:
     if options.export is not None:
         from agentnb.log.maintenance import WITHOUT_CHANGES
 
-        texts.append(f"{kept.export_to(options.export):,} conversations are in {options.export}. {WITHOUT_CHANGES}")
+        texts.append(
+            f"Exported {kept.export_to(options.export):,} conversations to {options.export}. {WITHOUT_CHANGES}"
+        )
     if options.import_from is not None:
         added, known = kept.import_from(options.import_from)
-        texts.append(f"{added:,} conversations added, without what turns changed; {known:,} were here already.")
+        texts.append(f"Imported {added:,} conversations, without undo history; {known:,} were here already.")
     return write("\n".join(texts)) if texts else _write_rows(storage_of(shell_log()), as_json=options.json)
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from agentnb.configuration.table import GROUPS, SETTINGS, Setting, setting
+from agentnb.configuration.setting import Setting
+from agentnb.configuration.table import GROUPS, SETTINGS, setting
 from agentnb.configuration.variables import wrong_variables
 from agentnb.errors import UsageError
 from agentnb.folders import config_folder

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import re
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
 
+from agentnb.configuration.setting import Setting
 from agentnb.errors import UsageError
 from agentnb.policy.keys import FILE_KEYS, Key
-
-Kind: TypeAlias = Literal["switch", "choice", "number", "text", "folder", "agent", "names", "servers"]
-"""The kind of a value: true or false; one of several texts; a number from 0; a text; a folder's path; an agent's name;
-a list of names; MCP servers (a mapping by name, or the path of a file that has one)."""
-File: TypeAlias = Literal["settings.toml", "policy.toml", "local.toml", ""]
-Counts: TypeAlias = Literal["at once", "to new conversations", "when a kernel starts"]
 
 GROUPS: dict[str, str] = {
     "agents": "Agents",
     "permissions": "Permissions",
-    "kernel": "Kernel access",
+    "kernel": "Kernel",
     "changes": "Changes and undo",
     "turns": "Turns in cells",
     "local": "Local model",
@@ -28,57 +22,22 @@ GROUPS: dict[str, str] = {
     "storage": "Storage",
 }
 """The groups, in the order in which they are shown."""
-
-
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting; ``choices`` are its values, each with what it is called."""
-
-    name: str
-    title: str
-    kind: Kind
-    default: Any
-    about: str
-    choices: dict[str, str] = {}
-    group: str = ""
-    file: File = "settings.toml"
-    key: str = ""
-    variable: str = ""
-    variable_first: bool = False
-    trait: bool = True
-    unset: Any = None
-    order: tuple[Any, ...] = ()
-    widens: bool = False
-    counts: Counts = "to new conversations"
-    is_look: bool = False
-
-    @property
-    def file_key(self) -> str:
-        """Its key in its file."""
-        return self.key or self.name
-
-    def check(self, value: Any) -> Any:
-        """*value* as this setting takes it."""
-        wanted = _wrong(self, value)
-        if wanted is not None:
-            shown = repr(value) if self.kind != "servers" else f"a {type(value).__name__}"
-            raise UsageError(f"{self.name} cannot be {shown:.200}.", hint=wanted)
-        if self.kind == "number":
-            return float(value)
-        return list(value) if self.kind == "names" else value
-
-    def read(self, text: str) -> Any:
-        """The value that is typed as *text* in a shell or an environment variable."""
-        value: Any = text.strip()
-        if self.kind == "switch":
-            value = {**dict.fromkeys(_ON, True), **dict.fromkeys(_OFF, False)}.get(value.lower(), value)
-        elif self.kind == "number":
-            try:
-                value = float(value)
-            except ValueError:
-                value = text
-        elif self.kind == "names":
-            value = [name for each in value.split(",") if (name := each.strip())]
-        return self.check(value)
+FIRST = (
+    "agent",
+    "agents_hidden",
+    "local_url",
+    "permissions",
+    "grants",
+    "confine",
+    "language_server",
+    "notifications",
+    "font_size",
+    "density",
+    "send_key",
+    "log_days",
+    "log_max",
+)
+"""The first screen, in order; all others are under *Advanced*. `grants` is the list of what you have allowed."""
 
 
 def _policy_setting(key: Key) -> Setting:
@@ -98,51 +57,6 @@ def _policy_setting(key: Key) -> Setting:
     )
 
 
-_ON = ("on", "1", "yes", "true")
-_OFF = ("off", "0", "no", "false")
-_LONGEST = 4_000
-_SIZE = re.compile(r"\d+\s*[KMG]?B?", re.IGNORECASE)
-
-
-def _wrong(setting: Setting, value: Any) -> str | None:
-    """Returns what *setting* takes, where it is not *value*."""
-    kind = setting.kind
-    if kind == "switch":
-        return None if isinstance(value, bool) else "It is true or false."
-    if kind == "number":
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return None if is_number and 0 <= value < float("inf") else "It is a number from 0."
-    if kind == "choice":
-        if isinstance(value, str) and value in setting.choices:
-            return None
-        close = difflib.get_close_matches(str(value), setting.choices, n=1)
-        guess = f"Did you mean {close[0]!r}? " if close else ""
-        return f"{guess}It is one of {', '.join(map(repr, setting.choices))}."
-    if kind == "names":
-        is_list = isinstance(value, (list, tuple)) and all(_is_line(each) and each.strip() for each in value)
-        return None if is_list else "It is a list of names."
-    if kind == "servers":
-        is_mapping = isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
-        return None if is_mapping or _is_line(value) else "It maps names to servers, or is the path of a file."
-    return _wrong_text(setting, value) if _is_line(value) else "It is a text on one line."
-
-
-def _wrong_text(setting: Setting, value: str) -> str | None:
-    if setting.kind == "agent" and not value.strip():
-        return "It is the name of an agent."
-    is_wrong = setting.name == "log_max" and value.strip() and not is_size(value)
-    return "It is a size, as 500M or 2G." if is_wrong else None
-
-
-def is_size(text: str) -> bool:
-    """True if *text* is a number of bytes, or one with K, M or G behind."""
-    return _SIZE.fullmatch(text.strip()) is not None
-
-
-def _is_line(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST and all(char.isprintable() for char in value)
-
-
 _TABLE: dict[str, tuple[Setting, ...]] = {
     "agents": (
         Setting(
@@ -150,42 +64,56 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Default agent",
             kind="agent",
             default="eliza",
-            about="The agent that `%agent` talks to without -a, and the first in the chat. `%agents known` lists them.",
-            counts="at once",
-        ),
-        Setting(
-            name="agents_order",
-            title="Order of agents",
-            kind="names",
-            default=[],
-            about="The agents that are listed first, in this order; the others follow as usual.",
+            about="The agent of a new chat, and of `%agent` without -a.",
             counts="at once",
         ),
         Setting(
             name="agents_hidden",
             title="Hidden agents",
+            checks_title="Shown agents",
             kind="names",
             default=[],
-            about="Agents that the chat does not list. `%agent -a` and Python start them all the same.",
+            about="Agents that the chat doesn't list. `%agent -a` and Python still start them.",
+            counts="at once",
+        ),
+        Setting(
+            name="agents_order",
+            title="Agent order",
+            kind="names",
+            default=[],
+            about="The agents to list first, in this order. The others follow in their usual order.",
             counts="at once",
         ),
         Setting(
             name="models_hidden",
             title="Hidden models",
+            checks_title="Shown models",
             kind="names",
             default=[],
-            about="Models that selectors do not list, so that these stay short: the model's id, or `agent/id` for one"
-            " agent's. The one that is in use is always listed.",
+            about="Models that the chat doesn't offer: a model's id, or `agent/id` for one agent's. The model in use "
+            "is always listed.",
             counts="at once",
             is_look=True,
+        ),
+        Setting(
+            name="confine",
+            title="Confine agents",
+            kind="choice",
+            default="where possible",
+            about="For new conversations: limit agents to the files they need (the system, their own program and "
+            "settings, the workspace). Where possible: the agents that agentnb knows, on Linux 6.2 or with "
+            "bubblewrap; the chat says when one starts unconfined. On: every agent; one that can't be confined "
+            "doesn't start.",
+            choices={"no network": "On, without network", "on": "On", "where possible": "Where possible", "off": "Off"},
+            order=("no network", "on", "where possible", "off"),
         ),
         Setting(
             name="cwd",
             title="Working folder",
             kind="folder",
             default="",
-            about="The workspace of tabs opened from now on: where the agent works. Empty: the kernel's current "
-            "folder.",
+            empty="the kernel's folder",
+            about="For new conversations: the folder that the agent works in.",
             widens=True,
         ),
         Setting(
@@ -193,8 +121,9 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="MCP servers",
             kind="servers",
             default={},
-            about="MCP servers that agents in tabs opened from now on may use: a mapping of names to servers, as "
-            "other tools keep it in mcp.json, or the path of such a file.",
+            empty="or the path of an mcp.json",
+            about="For new conversations: MCP servers that agents may use. By hand: a mapping of names to servers, as "
+            "in mcp.json, or the path of such a file.",
             widens=True,
         ),
         Setting(
@@ -202,39 +131,26 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Components",
             kind="names",
             default=[],
-            about="What stands between you and the agent in tabs opened from now on, the first one next to you: names"
-            " of shipped components (`agentnb components` lists them), or commands.",
+            about="For new conversations: programs between you and the agent, the one next to you first. Names of "
+            "shipped components (`agentnb components` lists them), or commands.",
             widens=True,
-        ),
-        Setting(
-            name="plugins_off",
-            title="Plug-ins switched off",
-            kind="names",
-            default=[],
-            about="Plug-ins that are not loaded, by name; `agentnb plugins` lists them.",
-            trait=False,
-            counts="when a kernel starts",
-        ),
-        Setting(
-            name="confine",
-            title="Confine agents",
-            kind="choice",
-            default="where possible",
-            about="Whether agents in tabs opened from now on can read and change only what they need: the system, "
-            "their install, the workspace, their own settings. Where possible: agents whose needs agentnb "
-            "knows, on Linux 6.2 or with bubblewrap; others start unconfined, and the chat says so. On: every "
-            "agent, with the network; no network: without; an agent that cannot be confined does not start.",
-            choices={"no network": "On, without network", "on": "On", "where possible": "Where possible", "off": "Off"},
-            order=("no network", "on", "where possible", "off"),
         ),
         Setting(
             name="warm",
-            title="Start early",
+            title="Preload agents",
             kind="names",
             default=[],
-            about="Agents to start as soon as the extension is loaded, so that the first prompt need not wait; one "
-            "that nobody uses is stopped after ten minutes.",
-            widens=True,
+            about="Agents to start with the kernel, so that the first message doesn't wait. An unused one stops after "
+            "ten minutes.",
+            counts="when a kernel starts",
+        ),
+        Setting(
+            name="plugins_off",
+            title="Disabled plug-ins",
+            kind="names",
+            default=[],
+            about="Plug-ins not to load. `agentnb plugins` lists them.",
+            trait=False,
             counts="when a kernel starts",
         ),
     ),
@@ -244,21 +160,21 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Permissions",
             kind="choice",
             default="ask",
-            about="What answers an agent's permission request in tabs opened from now on: 'ask' (you, in the "
-            "notebook; denied where no front end is attached), 'allow' or 'deny'.",
+            about="For new conversations: what happens when an agent asks for permission. Ask: you decide, and where "
+            "no page is open the answer is no.",
             choices={"ask": "Ask", "allow": "Allow", "deny": "Deny"},
             order=("deny", "ask", "allow"),
         ),
         *(_policy_setting(key) for key in FILE_KEYS if key.title),
         Setting(
             name="cell_review",
-            title="Review of cell edits",
+            title="Review cell edits",
             kind="choice",
             default="first",
-            about="When you review an agent's change of a notebook's cell: 'first' (it is shown in the cell until you"
-            " accept it) or 'after' (it is made at once; Review and Undo stand below the turn). 'policy': as "
-            "cell_review in your policy file says, else 'first'.",
-            choices={"policy": "As the policy file says", "first": "Review first", "after": "Review afterwards"},
+            about="When you review an agent's edit of a cell. Before: the cell shows it until you accept. Afterwards: "
+            "it is made at once, and you can undo it. 'policy' in a file: as `cell_review` in your policy file, else "
+            "'first'.",
+            choices={"policy": "As the policy file says", "first": "Before it is made", "after": "Afterwards"},
             file="policy.toml",
             unset="policy",
             order=("first", "after"),
@@ -269,11 +185,9 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Previews",
             kind="choice",
             default="on demand",
-            about="Whether a permission request can show what the code or command would do, from a run in a closed-in"
-            " copy that changes nothing: 'on demand' (Preview on the card), 'auto' (by itself where that is "
-            "quick and nothing else waits; commands that are rated high or worse only on demand) or 'off'. It "
-            "needs Linux.",
-            choices={"auto": "By themselves", "on demand": "On demand", "off": "Off"},
+            about="Try code or a command in a sandbox before you allow it, to see what it would change. Automatic: "
+            "when that is quick and the risk is below high. Needs Linux.",
+            choices={"auto": "Automatic", "on demand": "On demand", "off": "Off"},
             order=("off", "on demand", "auto"),
             counts="at once",
             is_look=True,
@@ -285,9 +199,8 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Kernel access",
             kind="switch",
             default=False,
-            about="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, run "
-            "code in it, read and change the notebook's cells. What runs or changes something is asked for like"
-            " everything else.",
+            about="For new conversations: agents can look at this kernel's variables, run code in it, and read and "
+            "edit the notebook's cells. You are asked before they run or change anything.",
             order=(False, True),
         ),
         Setting(
@@ -295,68 +208,68 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Language server",
             kind="choice",
             default="off",
-            about="The language server that finds problems in the notebook's and the workspace's code, beside jedi; "
-            "basedpyright and pyright find uses, too. It is a program that runs with your rights and reads the "
-            "workspace; it starts at the first question and ends with the kernel.",
+            about="Finds problems in the code of the notebook and the workspace, beside jedi; basedpyright and "
+            "pyright also find uses. It runs with your rights, and reads the workspace.",
             choices={
                 "off": "Off",
-                "auto": "The first that is installed",
+                "auto": "The first installed",
                 "basedpyright": "basedpyright",
                 "pyright": "pyright",
                 "pylsp": "pylsp",
                 "ruff": "ruff",
             },
-            widens=True,
             counts="at once",
         ),
     ),
     "changes": (
         Setting(
             name="changes",
-            title="Follow changes",
+            title="Track changes",
             kind="switch",
             default=True,
-            about="Whether tabs opened from now on follow what each turn changes, so that it can be shown and undone."
-            " AGENTNB_CHANGES=off switches it off for all.",
+            about="For new conversations: record what each turn changes, so that you can review and undo it. "
+            "AGENTNB_CHANGES=off turns it off everywhere.",
             variable="AGENTNB_CHANGES",
             variable_first=True,
         ),
         Setting(
             name="store_sensitive",
-            title="Store sensitive files",
+            title="Record sensitive files",
             kind="switch",
             default=False,
-            about="Whether the contents of files that may hold secrets are stored, too, so that their changes can be "
-            "shown and undone. Otherwise only that they changed is known.",
+            about="For new conversations: also record the contents of files that may hold secrets, so that their "
+            "changes can be undone.",
             order=(False, True),
         ),
     ),
     "turns": (
         Setting(
             name="view",
-            title="Turns in a notebook",
+            title="Output of %agent",
             kind="choice",
             default="auto",
-            about="How a running turn is shown in a notebook: 'auto' (live where a page is there, else one final "
-            "output), 'live' (always the live view), 'text' (Markdown that grows, no widget).",
+            about="How a cell shows a running turn. Auto: live in a page, otherwise one output at the end. Text: "
+            "Markdown that grows, without a widget.",
             choices={"auto": "Live where possible", "live": "Always live", "text": "Text"},
             counts="at once",
         ),
         Setting(
             name="timeout",
-            title="Time limit of a turn",
+            title="Turn time limit (seconds)",
             kind="number",
             default=0.0,
-            about="Seconds after which a cell's turn is cancelled. 0 means no limit.",
+            empty="no limit",
+            about="A turn in a cell is cancelled after this time. 0: no limit.",
             counts="at once",
         ),
         Setting(
             name="headless_timeout",
-            title="Time limit where nobody can stop it",
+            title="Unattended time limit (seconds)",
             kind="number",
             default=1800.0,
-            about="Seconds after which a cell's turn is cancelled if nobody can stop it (nbconvert, papermill, a "
-            "pipe) and neither --timeout nor Agentnb.timeout is set. 0 means no limit.",
+            empty="no limit",
+            about="The time limit of a cell's turn where nobody can stop it (nbconvert, papermill, a pipe), unless "
+            "--timeout or the turn time limit is set. 0: no limit.",
             counts="at once",
         ),
     ),
@@ -366,20 +279,21 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Model server",
             kind="text",
             default="",
-            about="The base URL of the model server that the agent `local` uses in tabs opened from now on, as "
-            "http://127.0.0.1:11434/v1. Empty: AGENTNB_LOCAL_URL, local.toml, else this machine is searched.",
+            empty="found on this machine",
+            about="For new conversations: the address of the model server for the local agent, such as "
+            "http://127.0.0.1:11434/v1.",
             file="local.toml",
             key="url",
             variable="AGENTNB_LOCAL_URL",
             unset="",
-            widens=True,
         ),
         Setting(
             name="local_model",
-            title="Model",
+            title="Model of the server",
             kind="text",
             default="",
-            about="The model that the agent `local` uses. Empty: AGENTNB_LOCAL_MODEL, local.toml, else the first.",
+            empty="the first",
+            about="For new conversations: the model that the local agent uses.",
             file="local.toml",
             key="model",
             variable="AGENTNB_LOCAL_MODEL",
@@ -387,67 +301,66 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
         ),
         Setting(
             name="local_key_variable",
-            title="Variable with the key",
+            title="API key variable",
             kind="text",
             default="",
-            about="The name of the environment variable that holds the key for that server; never the key itself. "
-            "Empty: AGENTNB_LOCAL_KEY_VARIABLE, local.toml, else no key is sent.",
+            empty="no key",
+            about="For new conversations: the name of the environment variable that holds the server's API key, never "
+            "the key itself.",
             file="local.toml",
             key="key_variable",
             variable="AGENTNB_LOCAL_KEY_VARIABLE",
             unset="",
-            widens=True,
         ),
     ),
     "look": (
+        Setting(
+            name="font_size",
+            title="Font size",
+            kind="choice",
+            default="normal",
+            about="The size of the chat's text.",
+            choices={"small": "Small", "normal": "Normal", "large": "Large"},
+            counts="at once",
+            is_look=True,
+        ),
         Setting(
             name="density",
             title="Density",
             kind="choice",
             default="comfortable",
-            about="How much room the chat leaves between things.",
+            about="The space between messages.",
             choices={"comfortable": "Comfortable", "compact": "Compact"},
             counts="at once",
             is_look=True,
         ),
         Setting(
             name="text_width",
-            title="Width of text",
+            title="Text width",
             kind="choice",
             default="readable",
-            about="How wide messages are in a wide chat: 'readable' (lines that the eye can follow), or 'full'.",
-            choices={"readable": "Readable lines", "full": "The whole chat"},
-            counts="at once",
-            is_look=True,
-        ),
-        Setting(
-            name="font_size",
-            title="Size of letters",
-            kind="choice",
-            default="normal",
-            about="How large the chat's letters are.",
-            choices={"small": "Small", "normal": "Normal", "large": "Large"},
+            about="The width of messages in a wide chat.",
+            choices={"readable": "Readable lines", "full": "Full width"},
             counts="at once",
             is_look=True,
         ),
         Setting(
             name="send_key",
-            title="Key that sends",
+            title="Send with",
             kind="choice",
             default="enter",
-            about="The key that sends a message: 'enter' (Shift+Enter for a new line), or 'ctrl-enter' (Enter for a "
-            "new line).",
-            choices={"enter": "Enter", "ctrl-enter": "Ctrl+Enter, or ⌘+Enter"},
+            about="The key that sends a message. With Enter, Shift+Enter starts a new line.",
+            choices={"enter": "Enter", "ctrl-enter": "Ctrl+Enter or ⌘+Enter"},
             counts="at once",
             is_look=True,
         ),
         Setting(
             name="notifications",
-            title="Notifications of the browser",
+            title="Notifications",
             kind="switch",
             default=False,
-            about="Whether the browser notifies you when an agent needs your answer or has ended while you look "
-            "elsewhere. The browser must allow it, too: it asks when you switch this on in the chat.",
+            about="The browser notifies you when an agent needs you or has finished while you look elsewhere. The "
+            "browser asks for permission when you turn this on in the chat.",
             counts="at once",
             is_look=True,
         ),
@@ -455,20 +368,22 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
     "storage": (
         Setting(
             name="log_days",
-            title="Keep quiet conversations for (days)",
+            title="Keep conversations (days)",
             kind="number",
             default=0.0,
-            about="Delete conversations in which nothing has happened for so many days; 0: none. Pinned ones stay.",
+            empty="forever",
+            about="Conversations without activity for this long are deleted. Pinned ones stay. 0: keep them.",
             variable="AGENTNB_LOG_DAYS",
             trait=False,
             counts="when a kernel starts",
         ),
         Setting(
             name="log_max",
-            title="Largest size of what is kept",
+            title="Keep at most",
             kind="text",
             default="",
-            about="Delete the oldest conversations beyond this size, as 2G; empty: none. Pinned ones stay.",
+            empty="no limit; such as 2G",
+            about="The oldest conversations beyond this size are deleted. Pinned ones stay.",
             variable="AGENTNB_LOG_MAX",
             trait=False,
             counts="when a kernel starts",

@@ -7,7 +7,8 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from agentnb.configuration.table import SETTINGS, is_size
+from agentnb.configuration.setting import is_size
+from agentnb.configuration.table import SETTINGS
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,4 +54,4 @@ def _wanted(name: str, value: str) -> str:
         return "" if value in _WORDS[name] else f"It is {' or '.join(_WORDS[name])}."
     if name == "AGENTNB_PROGRESS_SECONDS":
         return "" if _NUMBER.fullmatch(value) else "It is a number of seconds."
-    return "" if is_size(value) else "It is a size, as 500M or 2G."
+    return "" if is_size(value) else "It is a size, such as 500M or 2G."

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentnb.policy.situation import Mode, Verdict
     from agentnb.policy.store import PolicyFiles
 
-_WORDS = {"allow": "It would be allowed", "ask": "You would be asked", "deny": "It would be denied"}
+_WORDS = {"allow": "It would be allowed", "ask": "You'd be asked", "deny": "It would be denied"}
 _SAID = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 """The word that a reason begins with, which the sentence has said already."""
 
@@ -56,4 +56,6 @@ def in_words(verdict: Verdict) -> str:
     why = reason.removeprefix(said) if reason.startswith((f"{said}: ", f"{said} by ")) else f": {reason}"
     if reason in ("", "the user decides"):
         why = ""
+    if verdict.risk and not why:
+        return f"{_WORDS[verdict.outcome]}: it {verdict.risk[0].lower()}{verdict.risk[1:]}"
     return " ".join(filter(None, [f"{_WORDS[verdict.outcome]}{why}.", verdict.risk]))

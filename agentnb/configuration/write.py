@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.configuration.table import Setting, setting
+from agentnb.configuration.table import setting
 from agentnb.errors import AgentnbError, PolicyError, SettingsError, UsageError
 from agentnb.folders import config_folder
 from agentnb.toml_file import change_file, parsed, with_key, without_key
@@ -12,6 +12,8 @@ from agentnb.toml_file import change_file, parsed, with_key, without_key
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from agentnb.configuration.setting import Setting
 
 UNKNOWN: Any = object()
 """The caller does not know what the file said."""

@@ -12,13 +12,15 @@ from traitlets.config import Config, Configurable
 
 from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.sources import USER, Layer, Sources, read_settings
-from agentnb.configuration.table import SETTINGS, Setting
+from agentnb.configuration.table import SETTINGS
 from agentnb.errors import UnknownAgent, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from traitlets import Bunch
+
+    from agentnb.configuration.setting import Setting
 
 
 def _trait(setting: Setting) -> TraitType[Any, Any]:

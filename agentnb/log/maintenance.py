@@ -115,8 +115,8 @@ def compact(path: Path) -> int:
 
 
 WITHOUT_CHANGES = (
-    "What their turns changed is not in it: that is kept as copies of whole workspaces, and can only be undone in the "
-    "same folder of the same machine."
+    "The undo history is not included: it is kept as copies of whole workspaces, and only works in the same folder of "
+    "the same machine."
 )
 """What an export leaves out, for people."""
 

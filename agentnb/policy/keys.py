@@ -49,10 +49,10 @@ FILE_KEYS = (
         choices=("deny", "allow"),
         default="deny",
         loosest="allow",
-        about="What happens to questions that nobody can answer and no rule is about. 'allow' counts in "
-        "trusted folders.",
+        about="The answer to a permission request that no rule decides and nobody can answer. 'allow' works in trusted "
+        "folders only.",
         facts={"allow": "Where nobody can be asked: allow.", "deny": "Where nobody can be asked: deny."},
-        title="Where nobody can answer",
+        title="When nobody can answer",
         labels=("Deny", "Allow"),
         variable="AGENTNB_HEADLESS",
     ),

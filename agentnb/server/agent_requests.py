@@ -165,17 +165,17 @@ def _question(params: ChangeOwnAgentParams) -> str:
     if params.agent is None:
         own = next((each for each in own_agents() if each.name == params.name), None)
         file = f" {own.path} is deleted." if own is not None else ""
-        after = " The catalogue's own description counts again then." if params.name in catalogue() else ""
-        return f"Remove your description of the agent “{params.name}”?{file}{after}"
+        after = " The built-in command is used again." if params.name in catalogue() else ""
+        return f"Remove your command for the agent “{params.name}”?{file}{after}"
     words = check(params.name, params.agent.line, params.agent.env)
     names = ", ".join(params.agent.env)
     having = f" with the variables {names}" if names else ""
-    missing = "" if has_program(words) else f" {words[0]} is not on this machine: the agent does not start until it is."
+    missing = "" if has_program(words) else f" {words[0]} is not on this machine, so the agent can't start yet."
     line = shlex.join(words)
     excerpt = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
     return (
-        f"Start the agent “{params.name}” by “{excerpt}”{having}? New conversations run this program, with your rights."
-        f"{missing}"
+        f"Start the agent “{params.name}” with “{excerpt}”{having}? "
+        f"New conversations run this program with your rights.{missing}"
     )
 
 

@@ -87,12 +87,12 @@ def change_policy(
     files = asker.host.policy.files
     match action:
         case "add" if rule is not None:
-            question = f"Add the rule “{rule.text}”? Agents may do this without asking, in folders that you trust."
+            question = f"Add the rule “{rule.text}”? Agents can then do this without asking, in folders that you trust."
             if rule.action == "allow" and confirmed != question:
                 return ChangedResult(confirm=question)
             files.remember(rule)
         case "remove" if number is not None:
-            question = f"Remove the rule “{text}”? What it denied or asked may be allowed then."
+            question = f"Remove the rule “{text}”? What it denied, or asked about, may then be allowed."
             if not text.startswith("allow") and confirmed != question:
                 return ChangedResult(confirm=question)
             files.forget(number, text)
@@ -104,12 +104,12 @@ def change_policy(
                 raise UsageError(f"{folder!r} is not an absolute path.", hint="Begin it with / or ~/.")
             question = f"Trust {shown(path)} and everything in it? Your allow rules apply there."
             if action == "trust" and not path.is_dir():
-                raise UsageError(f"{folder!r} is not a folder.", hint="Name one that is there.")
+                raise UsageError(f"{folder!r} is not a folder.", hint="Choose an existing one.")
             if action == "trust" and confirmed != question:
                 return ChangedResult(confirm=question)
             (files.trust if action == "trust" else files.untrust)(path)
         case _:
-            raise UsageError(f"{action} lacks what it is about.")
+            raise UsageError(f"{action} needs a rule, a number or a folder.")
     return ChangedResult()
 
 

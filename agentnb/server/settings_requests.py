@@ -17,7 +17,7 @@ import msgspec
 from agentnb.agent.mcp import mcp_servers
 from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.shown import public_value, shown_value
-from agentnb.configuration.table import is_wider, setting
+from agentnb.configuration.table import FIRST, is_wider, setting
 from agentnb.configuration.write import UNKNOWN, change_setting
 from agentnb.errors import UsageError
 from agentnb.host.history.restore import recorder_of
@@ -30,6 +30,7 @@ from agentnb.server.request_table import Asker, ChangedResult, request
 from agentnb.state.wire import Wire
 
 if TYPE_CHECKING:
+    from agentnb.configuration.setting import Setting
     from agentnb.configuration.sources import SettingValue
     from agentnb.host.host import Host
 
@@ -66,6 +67,7 @@ class SettingInfo(Wire, frozen=True, kw_only=True):
         counts: When a change counts.
         choices: The values of a `choice`, each with what it is called.
         in_file: What the user's file says; absent where it says nothing.
+        empty: What an empty value, or 0, means. Absent where that is clear, and from a kernel of an older version.
     """
 
     name: str
@@ -81,6 +83,7 @@ class SettingInfo(Wire, frozen=True, kw_only=True):
     counts: str
     choices: tuple[tuple[str, str], ...]
     in_file: Any = None
+    empty: str | None = None
 
 
 def _info(value: SettingValue) -> SettingInfo:
@@ -90,7 +93,7 @@ def _info(value: SettingValue) -> SettingInfo:
     layers = value.layers[1:]
     return SettingInfo(
         name=which.name,
-        title=which.title,
+        title=which.checks_title or which.title,
         about=which.about,
         kind=which.kind,
         value=public_value(which.name, value.value),
@@ -102,6 +105,7 @@ def _info(value: SettingValue) -> SettingInfo:
         counts=which.counts,
         choices=tuple(which.choices.items()),
         in_file=public_value(which.name, in_file) if in_file is not None else None,
+        empty=which.empty or None,
     )
 
 
@@ -125,6 +129,8 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
         problems: What is wrong with files and variables; that does not count.
         rules: The rules of the user's policy file.
         project_rules: Those of the project's, on one line each.
+        first: The names of the settings on the first screen, in order; `grants` is the list of rules and grants.
+            Absent from a kernel of an older version.
         grants: What was answered on cards and still holds in open conversations. Absent from a kernel of an older
             version.
         trusted: The trusted folders.
@@ -146,6 +152,7 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
     agents: tuple[AgentLaunch, ...] | None = None
     models: tuple[OfferedModel, ...] | None = None
     grants: tuple[ConversationGrant, ...] | None = None
+    first: tuple[str, ...] | None = None
 
 
 @request("listSettings")
@@ -178,6 +185,7 @@ def list_settings(asker: Asker[Host]) -> ListSettingsResult:
         project_file=str(folder / PROJECT),
         agents=agents,
         models=offered_models(host),
+        first=FIRST,
     )
 
 
@@ -224,7 +232,7 @@ async def change_a_setting(asker: Asker[Host], params: ChangeSettingParams) -> C
         value = which.check(value)
         if (error := missing(which.name, value)) is not None:
             raise error
-        question = _question(which.title, which.name, value) if is_wider(which, now.value, value) else ""
+        question = _question(which, value) if is_wider(which, now.value, value) else ""
         question = question or await _deletion(host, which.name, value)
         if question and params.confirmed != question:
             return ChangedResult(confirm=question)
@@ -256,14 +264,14 @@ async def _deletion(host: Host, name: str, value: Any) -> str:
         count = len(await asyncio.to_thread(outdated, store, before=before, most_bytes=most))
     what = f"{count:,} conversation{'' if count == 1 else 's'}"
     return (
-        f"Delete what is beyond this limit whenever a kernel starts? Now that would be {what}. Pinned ones stay; "
-        "what is deleted can't be brought back."
+        f"Each time a kernel starts, conversations beyond this limit are deleted for good (now: {what}). Pinned ones "
+        "stay. Set the limit?"
     )
 
 
-def _question(title: str, name: str, value: Any) -> str:
-    text = shown_value(name, value)
-    return f"Set “{title}” to “{text:.200}”? Agents may do more then than now."
+def _question(which: Setting, value: Any) -> str:
+    label = which.choices.get(value) if which.choices else None
+    return f"{which.title}: {label or shown_value(which.name, value):.200}. This lets agents do more. Change it?"
 
 
 class McpServerChange(Wire, frozen=True, kw_only=True):
@@ -312,7 +320,7 @@ async def change_mcp_server(
     servers = {**others, name: _server(server)}
     mcp_servers(servers)  # says what makes no sense
     line = f"{server.line.strip():.300}"
-    question = f"Give agents the MCP server “{name}” ({line})? New conversations start it, with your rights."
+    question = f"Add the MCP server “{name}” ({line})? New conversations start it with your rights, and agents use it."
     if confirmed != question:
         return ChangedResult(confirm=question)
     await _set(host, "mcp_servers", servers, here=here, was=was)
@@ -324,12 +332,12 @@ def _server(typed: McpServerChange) -> dict[str, Any]:
     line = typed.line.strip()
     if line.startswith(("http://", "https://")):
         if typed.env:
-            raise UsageError("An address takes no variables.", hint="Headers can be written into the file by hand.")
+            raise UsageError("An address takes no variables.", hint="Write headers into settings.toml by hand.")
         return {"url": line}
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise UsageError(f"This is no command: {error}.", hint='For example: npx -y "my server".') from error
+        raise UsageError(f"This isn't a command: {error}.", hint='For example: npx -y "my server".') from error
     if not words:
         raise UsageError("The command is missing.", hint="For example: uvx mcp-server-git.")
     server: dict[str, Any] = {"command": words[0]}
@@ -370,15 +378,15 @@ def _folders_in(named: str) -> ListFoldersResult:
     try:
         path = Path(os.path.realpath(Path(named).expanduser() if named.strip() else Path.cwd()))
     except (OSError, RuntimeError, ValueError) as error:  # the folder is gone, nobody has that home, a NUL
-        raise UsageError(f"{named!r:.200} names no folder.", hint="Type its path.") from error
+        raise UsageError(f"{named!r:.200} isn't a folder.", hint="Type the path of one.") from error
     if not _may_list(path):
-        message = f"{str(path)!r} is neither in your home folder nor in the kernel's folder."
-        raise UsageError(message, hint="Type the path of another folder.")
+        message = f"{str(path)!r} is outside your home folder and the kernel's folder, so it can't be listed."
+        raise UsageError(message, hint="Type the path of a folder.")
     try:
         with os.scandir(path) as entries:
             names = sorted((each.name for each in entries if _is_shown(each)), key=str.casefold)
     except OSError as error:
-        message = f"{str(path)!r} cannot be listed: {error.strerror or error}."
+        message = f"{str(path)!r} can't be listed: {error.strerror or error}."
         raise UsageError(message, hint="Choose another folder.") from error
     return ListFoldersResult(
         path=str(path),

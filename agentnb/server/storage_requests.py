@@ -224,7 +224,7 @@ def _meant(store: LogStore, params: ChangeStorageParams) -> list[SessionRecord]:
         return outdated(store, before=oldest_kept(params.older_than_days))
     most = size_of(params.larger_than)
     if most is None:
-        raise UsageError(f"{params.larger_than!r} is no size.", hint="For example 500M or 2G.")
+        raise UsageError(f"{params.larger_than!r} isn't a size.", hint="Use, for example, 500M or 2G.")
     return outdated(store, most_bytes=most)
 
 
@@ -239,36 +239,36 @@ def _tidy(store: LogStore, params: ChangeStorageParams) -> None:
 
 def _check(path: Path, _: ChangeStorageParams) -> str:
     faults = maintenance.faults(path)
-    hint = "Repair makes a new log of what can be read, and keeps this one beside it."
-    return " ".join([*faults, hint]) if faults else "The log is sound."
+    hint = "Repair copies what can be read to a new log, and keeps this one beside it."
+    return " ".join([*faults, hint]) if faults else "The log is intact."
 
 
 def _compact(path: Path, _: ChangeStorageParams) -> str:
     maintenance.compact(path)
-    return "The room of what was deleted is given back to the disk."
+    return "Compacted."
 
 
 def _repair(path: Path, _: ChangeStorageParams) -> str:
     done = maintenance.repair(path)
-    whole = f"Of {len(done.lost):,} not all could be read." if done.lost else "All of them are whole."
-    return f"The new log has {done.sessions:,} conversations. {whole} The old log is beside it: {done.aside}."
+    whole = f"{len(done.lost):,} of them are incomplete." if done.lost else "All are complete."
+    return f"The new log has {done.sessions:,} conversations. {whole} The old log is kept as {done.aside}."
 
 
 def _export(path: Path, params: ChangeStorageParams) -> str:
     to = _file(params)
-    answer = f"{maintenance.copy_out(path, to):,} conversations are in {to}. Credentials in them are not masked."
+    answer = f"Exported {maintenance.copy_out(path, to):,} conversations to {to}. Credentials in them are not masked."
     return f"{answer} {maintenance.WITHOUT_CHANGES}"
 
 
 def _import(path: Path, params: ChangeStorageParams) -> str:
     new, known = maintenance.take_in(path, _file(params))
-    return f"{new:,} conversations imported, without what turns changed; {known:,} were here already."
+    return f"Imported {new:,} conversations, without undo history; {known:,} were here already."
 
 
 def _file(params: ChangeStorageParams) -> Path:
     path = Path(params.path.strip()).expanduser()
     if not path.is_absolute():
-        raise UsageError(f"{params.path!r} is not an absolute path.", hint="Begin it with / or ~/.")
+        raise UsageError(f"{params.path!r} is not an absolute path.", hint="Start it with / or ~/.")
     return path
 
 

@@ -121,5 +121,4 @@ def test_an_empty_conversation_says_whether_its_agent_is_confined(
     settings = said.get_by_role("button", name="Settings")
     settings.focus()  # a narrow chat scrolls, and keeps to its end
     settings.click()
-    about = chat.output.get_by_text("Whether agents in tabs opened from now on can read")
-    expect(about.first).to_be_visible(timeout=PATIENCE_MS)
+    expect(chat.output.get_by_role("combobox", name="Confine agents")).to_be_visible(timeout=PATIENCE_MS)

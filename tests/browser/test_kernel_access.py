@@ -80,7 +80,7 @@ def pair(lab: Lab, side: Side, press: Press) -> None:
     press(side.chat.get_by_role("button", name="New conversation"))
     press(side.chat.get_by_role("menuitem", name="Pair a terminal agent"))
     question = side.chat.get_by_role("alertdialog", name="Pair a terminal agent?")
-    expect(question).to_contain_text("Every program of yours on this machine")
+    expect(question).to_contain_text("Any program you run on this machine")
     lab.expect_in_kernel(IS_PAIRED, False)
     yes = question.get_by_role("button", name="Pair")
     expect(yes).not_to_have_attribute("aria-disabled", "true")

@@ -70,7 +70,7 @@ class Away:
         self.side = Side(lab.page)
         self.mark = self.page.locator(".lm-DockPanel-tabBar [data-agentnb='waits']", has_text="waits.ipynb")
         self.chat = self.page.locator(".agentnb-view", has_text=SECRET)
-        self.switch = self.side.chat.get_by_role("checkbox", name="Notifications of the browser", exact=True)
+        self.switch = self.side.chat.get_by_role("checkbox", name="Notifications", exact=True)
         self.stop = self.side.chat.get_by_role("button", name="Stop", exact=True)
 
     def in_kernel(self, expression: str) -> None:
@@ -144,7 +144,7 @@ def switch_on(away: Away) -> None:
     expect(away.switch).not_to_be_checked()
     assert away.page.evaluate("Notification.permission") == "default"
     away.switch.click()
-    refused = "The browser does not allow notifications of this page."
+    refused = "The browser blocks notifications from this page."
     expect(away.side.chat.get_by_role("alert")).to_contain_text(refused)
     expect(away.switch).not_to_be_checked()
     away.context.grant_permissions(["notifications"])

@@ -16,6 +16,18 @@ from tests.browser.axe import serious
 from tests.browser.lab import Lab, notebook
 from tests.browser.side import Side
 
+BEFORE_ADVANCED = """(panel) => {
+  const list = panel.querySelector(".settings-list");
+  const end = list.querySelector(".settings-advanced").getBoundingClientRect().top;
+  return end - panel.getBoundingClientRect().top + list.scrollTop;
+}"""
+"""How high the settings are before *Advanced*, in pixels."""
+
+
+def advanced(panel: Locator) -> None:
+    """Open the settings that are not on the first screen."""
+    panel.get_by_text("Advanced", exact=True).click()
+
 
 @pytest.fixture
 def side(lab: Lab, kernelspecs: Path) -> Side:
@@ -27,7 +39,8 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 def _no_settings_left(home: Path) -> Iterator[None]:
     """A test that fails half-way leaves no file of settings to the others."""
     yield
-    (config_folder() / USER).unlink(missing_ok=True)
+    for name in (USER, "local.toml"):
+        (config_folder() / name).unlink(missing_ok=True)
 
 
 def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_values(lab: Lab, side: Side) -> None:
@@ -43,7 +56,7 @@ def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_v
     panel = side.chat.get_by_role("region", name="Settings", exact=True)
     density = panel.get_by_role("combobox", name="Density")
     expect(density).to_have_value("comfortable")
-    file = Path(panel.get_by_text("Written to settings.toml.").first.get_attribute("title") or "")
+    file = config_folder() / USER
     assert serious(lab.page) == []
     lab.command("settingeditor:open", query="agentnb")
     expect(in_editor("density")).to_have_value("0")
@@ -54,11 +67,11 @@ def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_v
     expect(density).to_have_value("comfortable")
     in_editor("permissions").select_option("1")
     dialog = lab.page.locator(".jp-Dialog")
-    expect(dialog).to_contain_text("Agents may do more then than now.")
+    expect(dialog).to_contain_text("Permissions: Allow. This lets agents do more. Change it?")
     dialog.get_by_role("button", name="Cancel").click()
     expect(in_editor("permissions")).to_have_value("0")
     file.write_text('# mine\nfont_size = "large"\n', encoding="utf-8")
-    expect(panel.get_by_role("combobox", name="Size of letters")).to_have_value("large")
+    expect(panel.get_by_role("combobox", name="Font size")).to_have_value("large")
     expect(in_editor("font_size")).to_have_value("2")
     lab.picture("settings")
     file.unlink()
@@ -79,7 +92,7 @@ def test_what_is_half_typed_in_the_editor_of_jupyterlab_reaches_no_file(lab: Lab
     lab.command("agentnb:settings")
     panel = side.chat.get_by_role("region", name="Settings", exact=True)
     expect(panel.get_by_role("combobox", name="Density")).to_have_value("comfortable")
-    file = Path(panel.get_by_text("Written to settings.toml.").first.get_attribute("title") or "")
+    file = config_folder() / USER
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('agent = "claude"\n', encoding="utf-8")
     lab.command("settingeditor:open", query="agentnb")
@@ -109,26 +122,30 @@ def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Si
     lab.command("agentnb:settings")
     panel = side.chat.get_by_role("region", name="Settings", exact=True)
     expect(panel.get_by_role("searchbox", name="Find a setting")).to_be_focused()
-    panel.get_by_role("combobox", name="Agent to describe").select_option(label="an agent of your own")
+    advanced(panel)
+    panel.get_by_text("Custom launch command", exact=True).click()
+    panel.get_by_role("combobox", name="Agent of the command").select_option(label="A new agent")
     panel.get_by_role("textbox", name="Name of the agent").fill("mine")
     panel.get_by_role("textbox", name="Command of the agent").fill(f"{sys.executable} -m agentnb eliza")
     panel.get_by_role("textbox", name="Variables to set").fill("MY_KEY=s3cret")
     assert serious(lab.page) == []
     lab.picture("own-agent")
     panel.get_by_role("button", name="Save", exact=True).click()
-    expect(panel.get_by_text("New conversations run this program, with your rights.")).to_be_visible()
+    expect(panel.get_by_text("New conversations run this program with your rights.")).to_be_visible()
     panel.get_by_role("button", name="Change it").click()
     expect(panel.get_by_text("Agent mine saved.")).to_be_visible()
     expect(panel.get_by_role("textbox", name="Command of the agent")).to_have_count(0)
     expect(panel.get_by_text("with MY_KEY")).to_be_visible()
     assert "s3cret" not in lab.page.content()
-    expect(panel.get_by_role("combobox", name="Default agent")).to_contain_text("mine")
+    expect(panel.get_by_role("combobox", name="Default agent")).to_contain_text("mine", ignore_case=True)
     lab.page.keyboard.press("Escape")
     side.start("mine")
     side.say("/say I am yours.")
     expect(side.chat.get_by_text("I am yours.", exact=True)).to_be_visible()
     lab.picture("own-agent-answers")
     lab.command("agentnb:settings")
+    panel.get_by_role("searchbox", name="Find a setting").fill("launch")
+    panel.get_by_text("Custom launch command", exact=True).click()
     panel.get_by_role("button", name="Remove the agent mine").click()
     panel.get_by_role("button", name="Change it").click()
     expect(panel.get_by_text("Agent mine removed.")).to_be_visible()
@@ -142,14 +159,54 @@ def test_what_is_typed_when_the_settings_are_closed_is_set_or_the_chat_says_why_
     side.open()
     side.expect_chat()
     panel = side.chat.get_by_role("region", name="Settings", exact=True)
-    box = panel.get_by_role("textbox", name="Time limit of a turn")
+    box = panel.get_by_role("textbox", name="Turn time limit (seconds)")
     for typed in ("90", "soon"):
         lab.command("agentnb:settings")
+        advanced(panel)
         box.fill(typed)
         box.press("Escape")
         expect(panel).to_have_count(0)
     expect(side.chat.get_by_text("A setting was not changed")).to_be_visible()
-    expect(side.chat.get_by_text("Time limit of a turn (")).to_be_visible()
+    expect(side.chat.get_by_text("Turn time limit (seconds) (soon)")).to_be_visible()
     lab.picture("settings-refused")
     lab.command("agentnb:settings")
+    advanced(panel)
     expect(box).to_have_value("90")
+
+
+def test_the_first_screen_is_short_says_what_was_changed_and_works_by_keyboard_alone(lab: Lab, side: Side) -> None:
+    """A tooltip says where a value comes from; the dot resets; a megabyte that is pasted is refused at once."""
+    lab.open("calm-settings.ipynb", notebook("1", kernel="ipykernel7"))
+    side.open()
+    side.expect_chat()
+    side.resize(420)
+    lab.command("agentnb:settings")
+    panel = side.chat.get_by_role("region", name="Settings", exact=True)
+    search = panel.get_by_role("searchbox", name="Find a setting")
+    expect(search).to_be_focused()
+    assert panel.evaluate(BEFORE_ADVANCED) <= 1_400
+    size = panel.get_by_role("combobox", name="Font size")
+    size.focus()
+    size.press("ArrowDown")
+    expect(size).to_have_value("large")
+    reset = panel.get_by_role("button", name="Reset Font size")
+    size.press("Shift+Tab")
+    expect(reset).to_be_focused()
+    tip = panel.get_by_text("From your file", exact=False)
+    expect(tip.filter(visible=True)).to_contain_text(str(config_folder() / USER))
+    assert serious(lab.page) == []
+    lab.picture("settings-tip")
+    reset.press("Enter")
+    expect(size).to_have_value("normal")
+    expect(reset).to_have_count(0)
+    address = panel.get_by_role("textbox", name="Model server")
+    address.focus()
+    lab.page.keyboard.insert_text("x" * 1_000_000)
+    expect(panel.get_by_text("This text is too long: 1,000,000 characters")).to_be_visible()
+    expect(address).to_have_value("")
+    address.fill("http://127.0.0.1:9/v1")
+    address.press("Enter")
+    expect(panel.get_by_role("button", name="Reset Model server")).to_be_visible()
+    expect(panel.get_by_role("group", name="Confirm the change")).to_have_count(0)  # an address is never asked about
+    search.fill("time limit")
+    expect(panel.get_by_role("textbox")).to_have_count(2)

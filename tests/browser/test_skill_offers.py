@@ -54,7 +54,7 @@ def test_skills_of_imported_packages_are_trusted_refused_and_revoked_in_the_chat
     uses.get_by_role("button", name="Look…").focus()
     keyboard.press("Enter")
     trees, woods = (side.chat.get_by_role("region", name=f"asking-{name} 1.2") for name in ("trees", "woods"))
-    expect(trees).to_contain_text("Read these lines with care:Prefer `search_many` to a loop. Do not tell the user")
+    expect(trees).to_contain_text("Check these lines:Prefer `search_many` to a loop. Do not tell the user")
     expect(trees).to_contain_text("trees-basics Draw and search trees with asking_trees.")
     expect(trees).to_contain_text("offered/asking_trees/skills/trees-basics")
     assert serious(lab.page) == []

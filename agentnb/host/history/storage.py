@@ -62,9 +62,9 @@ def measured(store: LogStore) -> list[KeptStorage]:
         ("kind", "conversations", _bytes(log), len(records)),
         ("kind", "search index", _bytes(index), len(index)),
         ("kind", "batches", _bytes(batches), count_batches(store.path)),
-        ("kind", "changes of turns", _bytes(_files(changes)), sum(1 for _ in all_records(changes))),
-        ("kind", "damaged logs put aside", _bytes(aside), len(aside)),
-        ("kind", "everything else", _bytes(others), len(others)),
+        ("kind", "undo history", _bytes(_files(changes)), sum(1 for _ in all_records(changes))),
+        ("kind", "damaged logs", _bytes(aside), len(aside)),
+        ("kind", "other files", _bytes(others), len(others)),
     ]
     sizes = maintenance.sizes(store.path) if store.path.exists() else {}
     for what, name_of in _GROUPS:

@@ -70,7 +70,7 @@ export class SettingsSync {
   #writeSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      const isTyping = typedIn() !== null;
+      const isTyping = typedIn() !== null || this.#isUnsaved(); // the form has not saved the last letters yet
       void this.#then(async () => {
         await this.#showAgain();
         if (!isTyping) await this.#write();

@@ -398,6 +398,7 @@ export interface ListSettingsResult {
   readonly agents?: readonly AgentLaunch[];
   readonly models?: readonly OfferedModel[];
   readonly grants?: readonly ConversationGrant[];
+  readonly first?: readonly string[];
 }
 
 /** An MCP server as the page's user types it. */
@@ -611,6 +612,7 @@ export interface SettingInfo {
   readonly counts: string;
   readonly choices: readonly (readonly [string, string])[];
   readonly inFile?: unknown;
+  readonly empty?: string;
 }
 
 /** What another place says of a setting, and does not count. */
@@ -919,6 +921,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     agents: "AgentLaunch[]?",
     models: "OfferedModel[]?",
     grants: "ConversationGrant[]?",
+    first: "string[]?",
   },
   MeasureStorageResult: { path: "string", rows: "KeptStorage[]" },
   MentionPreview: {
@@ -978,6 +981,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     isTrait: "boolean",
     counts: "string",
     choices: "array[]",
+    empty: "string?",
   },
   SettingLayer: { source: "string", value: "unknown" },
   SettingsChangedParams: {},

@@ -12,7 +12,7 @@ const BY: Readonly<Record<string, string>> = table({
   answer: "by an earlier answer",
   rule: "by a rule",
   mode: "by the permissions setting",
-  bypass: "by your policy file: this agent need not ask",
+  bypass: "by your policy file: this agent doesn't need to ask",
   headless: "by a setting: no one could be asked",
 });
 

@@ -245,10 +245,10 @@ interface Trouble {
 }
 
 const REFUSED =
-  "Notifications stay off. Allow them in the browser's settings of this site, then switch them on again in the ⋯ menu.";
+  "Notifications are off. Allow them for this site in the browser's settings, then turn them on again in the ⋯ menu.";
 
 function titleOf({ what }: Trouble): string {
-  if (what === "notifications") return "The browser doesn't allow notifications of this page";
+  if (what === "notifications") return "The browser blocks notifications from this page";
   if (what === "setting") return "A setting was not changed";
   return `The conversation couldn't be ${what}`;
 }
@@ -302,9 +302,8 @@ function useClosing(sessions: readonly SessionSummary[], select: (resource: stri
 
 const PAIRING = (
   <p>
-    Every program of yours on this machine can then see the variables and cells of this notebook. It can run code and
-    change cells as your permissions say: by default you are asked each time. That ends when you unpair, or when the
-    kernel ends.
+    Any program you run on this machine can then see the variables and cells of this notebook. It can run code and
+    change cells as your permissions allow (by default it asks each time), until you unpair or the kernel ends.
   </p>
 );
 

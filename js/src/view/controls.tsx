@@ -15,6 +15,29 @@ export function TextButton({ class: more = "", ...rest }: ButtonProps) {
   return <button type="button" class={`text-button${more && ` ${more}`}`} {...rest} />;
 }
 
+/** Characters that a field takes, at most. */
+const LONGEST_TEXT = 4_000;
+
+/** Why a text is refused; empty where it is not too long. */
+export const tooLong = (text: unknown, most = LONGEST_TEXT) =>
+  typeof text === "string" && text.length > most
+    ? `This text is too long: ${text.length.toLocaleString("en")} characters, where ${most.toLocaleString("en")} fit.`
+    : "";
+
+/** Refuses what is pasted or dropped into a field and is too long for it, before the browser lays it out. */
+export function longInput(refuse: (why: string, field: HTMLElement) => void) {
+  return (event: InputEvent): void => {
+    const field = event.target as HTMLElement;
+    const why = tooLong(
+      event.data ?? event.dataTransfer?.getData("text/plain"),
+      field.tagName === "TEXTAREA" ? 100_000 : undefined,
+    );
+    if (!why) return;
+    event.preventDefault();
+    refuse(why, field);
+  };
+}
+
 interface TextFieldProps {
   label: string;
   value: string;

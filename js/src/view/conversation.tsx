@@ -153,7 +153,7 @@ function useTaking(
       await fetchAll(store, channel).catch(() => undefined); // then with what there is
       const text = chatMarkdown(chat, title, store.older(channel).peek().turns);
       if (doing === "save") save(fileName(title), new Blob([text], { type: "text/markdown" }));
-      else announce((await copyText(text)) ? "Conversation copied." : "Could not copy.");
+      else announce((await copyText(text)) ? "Conversation copied." : "Couldn't copy.");
     };
     take();
   }, [doing]);

@@ -14,10 +14,10 @@ interface Props {
 }
 
 export function CopyButton({ text, label, words, icon = "copy" }: Props) {
-  const [said, say] = useState<"" | "Copied" | "Could not copy">("");
+  const [said, say] = useState<"" | "Copied" | "Couldn't copy">("");
   useAfter(said ? SAID_FOR : undefined, () => say(""), [said]);
   const copy = () =>
-    copyText(typeof text === "string" ? text : text()).then((done) => say(done ? "Copied" : "Could not copy"));
+    copyText(typeof text === "string" ? text : text()).then((done) => say(done ? "Copied" : "Couldn't copy"));
   return (
     <button
       type="button"

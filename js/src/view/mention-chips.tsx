@@ -49,7 +49,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
               <span class="cut">{line(label, 60)}</span>
               {tokens !== undefined && <span class="chip-note">{`~${short(tokens)} tokens`}</span>}
               {leftOut.length > 0 && <span class="chip-note">cut</span>}
-              {!isTaken && <span class="chip-note">not taken</span>}
+              {!isTaken && <span class="chip-note">not accepted</span>}
             </button>
           </li>
         ))}
@@ -66,8 +66,8 @@ function Preview({ of: { label, isTaken, leftOut }, text }: { of: MentionPreview
   const { answer, trouble } = useAnswer(() => store.request("previewMentions", { channel: chat, text, label }), []);
   const shown = answer?.items.find((one) => one.label === label);
   return (
-    <section class="mention-preview" aria-label={`What is sent of ${line(label, 60)}`}>
-      {!isTaken && <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>}
+    <section class="mention-preview" aria-label={`Sent for ${line(label, 60)}`}>
+      {!isTaken && <p class="note">This agent doesn't accept this, so it gets a sentence instead.</p>}
       {leftOut.map((sentence) => (
         <p class="note" key={sentence}>
           {line(sentence, 300)}

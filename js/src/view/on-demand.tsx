@@ -13,7 +13,7 @@ const fetchedOf = perStore(() => new Map<string, Promise<{ default: unknown }>>(
 /** A module, fetched once for each page; again where that failed. */
 function moduleOf(store: Store, name: string): Promise<{ default: unknown }> {
   const known = fetchedOf(store);
-  const fetching = known.get(name) ?? store.module?.(name) ?? Promise.reject(new Error("This page cannot load it."));
+  const fetching = known.get(name) ?? store.module?.(name) ?? Promise.reject(new Error("This page can't load it."));
   known.set(name, fetching);
   fetching.catch(() => known.delete(name));
   return fetching;
@@ -57,7 +57,7 @@ export function OnDemand<C>({ name, what, context, className = "" }: Props<C>) {
       {state instanceof Error && (
         <ErrorCard
           title={`${what[0]?.toUpperCase()}${what.slice(1)} couldn't be loaded`}
-          message={`${state.message} If this stays so, update agentnb where the kernel runs, and restart the kernel.`}
+          message={`${state.message} If this keeps happening, update agentnb in the kernel's environment and restart the kernel.`}
         />
       )}
       <div class={state === "shown" ? className : ""} ref={into} />

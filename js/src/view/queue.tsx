@@ -139,7 +139,7 @@ export function LostDrafts({ onRestore }: { onRestore: (text: string) => void })
   const lostDrafts = useMemo(() => drafts.lost().slice(0, MOST_DRAFTS), [drafts, host, gone]);
   if (lostDrafts.length === 0) return null;
   return (
-    <ul class="queue" aria-label="Unsent drafts from before the kernel restarted">
+    <ul class="queue" aria-label="Drafts from before the kernel restarted">
       {lostDrafts.map((draft) => (
         <li key={draft.key} class="row">
           <Icon name="edit" />

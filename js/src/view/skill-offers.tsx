@@ -110,7 +110,7 @@ function Answers({
             <Button
               aria-disabled={!armed}
               aria-label={`Not now: ${offer.name}`}
-              onClick={answer("refuse", offer, "not asked again for this version.")}
+              onClick={answer("refuse", offer, "won't be offered again for this version.")}
             >
               Not now
             </Button>
@@ -126,7 +126,7 @@ function SkillText({ skill }: { skill: Skill }) {
     <li>
       {skill.suspicious.length > 0 && (
         <>
-          <strong>Read these lines with care:</strong>
+          <strong>Check these lines:</strong>
           <ul class="uses-suspicious">
             {skill.suspicious.map((text, at) => (
               <li key={at}>{text}</li>

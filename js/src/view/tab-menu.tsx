@@ -28,8 +28,8 @@ export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onCl
     isThere ? [{ name, detail, onSelect }] : [];
   const items: readonly MenuItem[] = [
     ...item("Find", "Ctrl+F", () => onDo("find")),
-    ...item("Changes", "Of the conversation", () => onDo("changes"), hasChanges === true),
-    ...item("Rename", "F2 on the tab", () => onDo("rename")),
+    ...item("Changes", "In this conversation", () => onDo("changes"), hasChanges === true),
+    ...item("Rename", "Shortcut: F2", () => onDo("rename")),
     ...item("Duplicate", "Continue separately from here", () => onDuplicate(session), canFork),
     ...item("Copy as Markdown", undefined, () => onDo("copy")),
     ...item("Save as Markdown", undefined, () => onDo("save")),
@@ -37,7 +37,7 @@ export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onCl
     ...item("Settings", "Agents, permissions, look", () => showPanel(root, "settings"), isOurs),
     ...(isOurs ? notificationItems(store, announce, onRefused) : []),
     ...item("Restart agent", undefined, () => onRestart(session), !isInTerminal(session)),
-    ...item("Close", "Delete on the tab", () => onClose(session)),
+    ...item("Close", "Shortcut: Del", () => onClose(session)),
   ];
   return (
     <Menu label="Conversation" items={items}>

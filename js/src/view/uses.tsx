@@ -94,7 +94,7 @@ function given(one: Record<string, unknown>): Given {
     line(meta.about ?? "", 200),
     tools > 0 ? `${count(tools)} ${tools === 1 ? "tool" : "tools"}` : "",
     turn ? `about ${count(turn)} tokens a turn` : "",
-    once ? `about ${count(once)} tokens once` : "",
+    once ? `about ${count(once)} tokens at the start` : "",
   ];
   return {
     id: String(one.id),

@@ -151,6 +151,8 @@ describe("more agents", () => {
     store.module = () => Promise.reject(new Error("The front end has no module 'agents'."));
     const page = open(store, { kind: "chat" });
     page.button("More agents (1 not installed)").click();
-    await page.until(() => expect(page.text()).toContain("no module 'agents'. If this stays so, update agentnb"));
+    await page.until(() =>
+      expect(page.text()).toContain("no module 'agents'. If this keeps happening, update agentnb"),
+    );
   });
 });

@@ -268,7 +268,7 @@ test("a browser that refuses is said in the chat, and nothing is switched on", a
     .all("[role=menuitem]")
     .find((item) => item.textContent?.startsWith("Notifications"))
     ?.click();
-  await page.until(() => expect(page.text()).toContain("The browser doesn't allow notifications of this page"));
+  await page.until(() => expect(page.text()).toContain("The browser blocks notifications from this page"));
   expect(store.requested.filter(({ method }) => method === "changeSetting")).toEqual([]);
 });
 

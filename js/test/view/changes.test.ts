@@ -109,7 +109,7 @@ describe("the line below a turn", () => {
     const store = ended({ status: "computing" });
     const quick = show(store);
     expect(quick.all(".turn .note")).toEqual([]);
-    await quick.until(() => expect(quick.find(".turn .note").textContent).toBe("Computing what changed…"));
+    await quick.until(() => expect(quick.find(".turn .note").textContent).toBe("Comparing…"));
     tell(store, READY);
     await quick.until(() => expect(quick.all(".turn .note")).toEqual([]));
   });
@@ -126,7 +126,7 @@ describe("the line below a turn", () => {
   test("has the notes behind a button", async () => {
     const page = show(ended({ ...READY, notes: ["big.h5 is larger than 20 MB.", "rows was changed in place."] }));
     expect(page.all(".change-notes")).toEqual([]);
-    const button = page.button("2 notes: what is not covered or cannot be undone");
+    const button = page.button("2 notes: what isn't recorded or can't be undone");
     button.click();
     await page.until(() => expect(button.getAttribute("aria-expanded")).toBe("true"));
     expect(page.all(".change-notes li").map((note) => note.textContent)).toEqual([
@@ -256,7 +256,7 @@ describe("the review", () => {
   });
 
   test.each([
-    [{ isBinary: true }, "It is no text: 5 B before, 5 B after."],
+    [{ isBinary: true }, "Not text: 5 B before, 5 B after."],
     [{ isCut: true }, "Too large to compare here: 5 B before, 5 B after."],
   ])("compares nothing that is %j", async (more, expected) => {
     const store = ended(READY, change("file:a"));
@@ -307,7 +307,7 @@ describe("the review", () => {
     page.button("Apply to the notebook").click();
     await page.until(() => expect(page.find(".conflicts strong").textContent).toContain("Nothing was applied yet."));
     expect(page.find(".conflicts [type=submit]").textContent).toBe("Apply");
-    expect(page.find(".conflicts").textContent).toContain("Take the agent's");
+    expect(page.find(".conflicts").textContent).toContain("Use the agent's");
   });
 
   test("writes out what a name hides, cuts a long one, and takes no part of it for an element", async () => {

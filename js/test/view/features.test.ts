@@ -193,7 +193,7 @@ describe("drafts", () => {
     store.hostId.value = "another";
     const again = open(store, { kind: "chat" });
     await again.until(() => expect(box(again).value).toEqual(""));
-    expect(again.all("[aria-label^='Unsent drafts']")).toEqual([]);
+    expect(again.all("[aria-label^='Drafts from']")).toEqual([]);
     again.all("[role=tab]")[0]?.click();
     await again.until(() => expect(box(again).value).toEqual("precious words"));
   });
@@ -390,7 +390,7 @@ describe("pictures", () => {
     await page.until(() => expect(page.all("[role=tab]")[0]?.title).toContain("(draft)"));
     const { page: again } = tabs(); // a page that is loaded anew has other stores
     await again.until(() => again.find(".pictures img"));
-    expect(again.text()).not.toContain("a reload of the page loses them");
+    expect(again.text()).not.toContain("reloading the page removes them");
     press(box(again), "Enter");
     expect(Object.keys(sessionStorage).filter((key) => key.startsWith("agentnb pictures"))).toEqual([]);
   });
@@ -398,7 +398,7 @@ describe("pictures", () => {
   test("that are too large to be kept say so", async () => {
     const { page } = tabs();
     paste(page, png(1_600_000));
-    await page.until(() => expect(page.text()).toContain("a reload of the page loses them"));
+    await page.until(() => expect(page.text()).toContain("reloading the page removes them"));
     const { page: again } = tabs();
     expect(again.all(".pictures")).toEqual([]);
   });

@@ -76,6 +76,24 @@ function search(page: Page, text: string): void {
   box(page).dispatchEvent(new InputEvent("input", { bubbles: true }));
 }
 
+/** Opens the filters, where they are not open. */
+async function filter(page: Page, label: string, value: string): Promise<void> {
+  const button = page.find<HTMLElement>(".history-filter");
+  if (button.getAttribute("aria-expanded") === "false") button.click();
+  await page.until(() => page.find(".history-filters"));
+  choose(page, label, value);
+}
+
+/** Chooses from the menu of the history. */
+async function task(page: Page, name: string): Promise<void> {
+  page.button("More").click();
+  await page.until(() => page.find(".history-head [role=menu]"));
+  page
+    .all(".history-head [role=menuitem]")
+    .find((one) => one.textContent === name)
+    ?.click();
+}
+
 function choose(page: Page, label: string, value: string): void {
   const select = page.find<HTMLSelectElement>(`select[aria-label="${label}"]`);
   select.value = value;
@@ -132,7 +150,9 @@ describe("the history", () => {
     store.module = () => Promise.reject(new Error("The front end has no module 'history'."));
     const page = open(store, { kind: "chat" });
     press(page.find(".prompt"), "h", { code: "KeyH", altKey: true });
-    await page.until(() => expect(page.text()).toContain("no module 'history'. If this stays so, update agentnb"));
+    await page.until(() =>
+      expect(page.text()).toContain("no module 'history'. If this keeps happening, update agentnb"),
+    );
     press(page.find("[aria-label=History]"), "Escape");
     await page.until(() => page.find(".prompt"));
     store.module = load;
@@ -142,7 +162,7 @@ describe("the history", () => {
 });
 
 describe("the list", () => {
-  test("is by day, with agent, turns, and where each was begun", async () => {
+  test("is by day, with agent, time, and where each was begun", async () => {
     const noon = new Date(2026, 5, 15, 12).getTime();
     vi.setSystemTime(noon); // no midnight and no change to summer time lies between the days
     onTestFinished(() => void vi.useRealTimers());
@@ -157,23 +177,24 @@ describe("the list", () => {
       "Yesterday",
       new Date(0).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year: "numeric" }),
     ]);
-    expect(mains(page)[0]?.textContent).toMatch(/^About aEliza · 1 turn · [\d:]+/);
+    expect(mains(page)[0]?.textContent).toMatch(/^About aEliza · [\d:]+/);
     expect([said(page), page.text().includes("/home/me/work")]).toEqual(["3 conversations", false]);
-    choose(page, "Where to search", "everywhere");
+    await filter(page, "Where", "everywhere");
     await page.until(() => expect(mains(page)[0]?.textContent).toContain("· fit.ipynb · /home/me/work"));
   });
 
-  test("is narrowed by where and by agent", async () => {
+  test("is narrowed by where and by agent, and the filter's button says so", async () => {
     const sessions = [kept("a"), kept("b", { agent: "gone" })];
     const store = new HistoryStore({ listSessions: () => ({ sessions }) });
     const page = await opened(store);
-    choose(page, "Where to search", "folder");
+    await filter(page, "Where", "folder");
     await page.until(() => expect(store.asked("listSessions").at(-1)).toEqual({ folder: true, limit: 50, offset: 0 }));
-    choose(page, "Agent", "gone");
+    await filter(page, "Agent", "gone");
     await page.until(() =>
       expect(store.asked("listSessions").at(-1)).toEqual({ folder: true, agent: "gone", limit: 50, offset: 0 }),
     );
-    choose(page, "Where to search", "everywhere");
+    expect(page.find(".history-filter").textContent).toBe("This folder, gone");
+    await filter(page, "Where", "everywhere");
     await page.until(() => expect(store.asked("listSessions").at(-1)).toEqual({ agent: "gone", limit: 50, offset: 0 }));
   });
 
@@ -202,22 +223,21 @@ describe("the list", () => {
       }),
     });
     const page = await opened(store);
-    expect(mains(page)[0]?.textContent).toContain("Open in another kernel");
+    expect(mains(page)[0]?.textContent).toContain("open in another kernel");
     expect(page.all(".history-line button").map((one) => one.ariaLabel)).toEqual([null, "More: About a"]);
-    press(mains(page)[0] as Element, "Enter", { ctrlKey: true });
     press(mains(page)[0] as Element, "Delete");
     mains(page)[0]?.click();
     await page.until(() => expect(page.find(".history-preview").textContent).toBe("Why?So."));
-    expect([store.asked("resumeSession"), page.all(".history-ask")]).toEqual([[], []]);
+    expect([store.asked("resumeSession"), page.all("[data-undo]")]).toEqual([[], []]);
   });
 
   test.each([
-    ["here", "No conversations in this notebook yet. A conversation is kept once its first turn has finished."],
-    ["everywhere", "No conversations in the log yet. A conversation is kept once its first turn has finished."],
+    ["here", "No conversations in this notebook yet. A conversation appears here after its first turn."],
+    ["everywhere", "No conversations anywhere yet. A conversation appears here after its first turn."],
   ])("without any (%s) says so, and where to look", async (scope, words) => {
     const store = new HistoryStore({ listSessions: () => ({ sessions: [] }) });
     const page = await opened(store);
-    choose(page, "Where to search", scope);
+    await filter(page, "Where", scope);
     await page.until(() => expect(page.find(".history-empty").textContent?.startsWith(words)).toBe(true));
     const buttons = page.all(".history-empty button");
     expect(buttons.map((one) => one.textContent)).toEqual(scope === "here" ? ["Show all conversations"] : []);
@@ -231,7 +251,7 @@ describe("the list", () => {
     const page = await opened(store);
     expect(page.all(".history .note").map((one) => one.textContent)).toEqual([
       note,
-      "1,200 older conversations are not in the search index yet. Search again",
+      "1,200 older conversations not searched yet. Search again",
     ]);
     store.answers.listSessions = () => ({ sessions: [kept("a")] });
     page.button("Search again").click();
@@ -245,7 +265,7 @@ describe("the list", () => {
   ])("that cannot be had (%s) says why, and can be tried again", async (_, answer) => {
     const store = new HistoryStore({ listSessions: answer });
     const page = await opened(store);
-    expect(page.find(".history-empty").textContent).toMatch(/couldn't be listed: .+\.Try again$/);
+    expect(page.find(".history-empty").textContent).toMatch(/^Couldn't list the conversations: .+\.Try again$/);
     store.answers.listSessions = () => ({ sessions: [kept("a")] });
     page.button("Try again").click();
     await page.until(() => expect(titles(page)).toEqual(["About a"]));
@@ -289,9 +309,9 @@ describe("a search", () => {
       }),
     });
     const page = await opened(store);
-    choose(page, "Where to search", "everywhere");
+    await filter(page, "Where", "everywhere");
     await page.until(() => expect(mains(page)[0]?.textContent).toContain(`· ${evil} · ${evil}`));
-    mains(page)[0]?.click();
+    press(mains(page)[0] as Element, "ArrowRight");
     await page.until(() => page.find(".history-turn"));
     expect(page.all(".history-hits li").map((one) => one.textContent)).toEqual([
       `Answer 3: ${evil} <b> ⟨U+202E⟩evil`,
@@ -299,7 +319,7 @@ describe("a search", () => {
     ]);
     expect(page.all("mark").map((one) => one.innerHTML)).toEqual(["&lt;b&gt;", "&lt;b&gt;"]);
     expect(titles(page)).toEqual([`${evil}⟨U+202E⟩`]);
-    expect(page.find(".history-preview").textContent).toMatch(/^The last 1 of 9 turns.*Shortened: open/);
+    expect(page.find(".history-preview").textContent).toMatch(/^The last 1 of 9 turns.*Shortened. Open/);
     expect(page.all(".history img")).toEqual([]);
   });
 
@@ -333,13 +353,10 @@ describe("a conversation of the history", () => {
     expect(at()).toBe(first);
     press(first, "End");
     expect(at()).toBe(second);
-    second.click();
+    press(second, "ArrowRight");
     await page.until(() => expect(page.find(".history-preview").textContent).toBe("Why?Because."));
-    expect([second.getAttribute("aria-expanded"), store.asked("previewSession")]).toEqual([
-      "true",
-      [{ channel: "eliza:/b" }],
-    ]);
-    second.click();
+    expect(store.asked("previewSession")).toEqual([{ channel: "eliza:/b" }]);
+    press(second, "ArrowLeft");
     await page.until(() => expect(page.all(".history-preview")).toEqual([]));
     press(second, "ArrowUp");
     press(first, "ArrowUp");
@@ -349,18 +366,18 @@ describe("a conversation of the history", () => {
   test("that cannot be previewed says why", async () => {
     const store = new HistoryStore({ previewSession: () => Promise.reject(new Error("It was deleted.")) });
     const page = await opened(store);
-    mains(page)[0]?.click();
+    press(mains(page)[0] as Element, "ArrowRight");
     await page.until(() => expect(page.find(".history-trouble").textContent).toBe("Couldn't be read: It was deleted."));
   });
 
-  test("is opened, and its tab becomes the active one", async () => {
+  test("is opened by a click, and its tab becomes the active one", async () => {
     const store = new HistoryStore();
     const page = await opened(store);
     store.root.value = { agents: [AGENT], sessions: [summary("eliza:/a", "About a"), summary(SESSION)] };
-    await page.until(() => expect(mains(page)[0]?.textContent).toContain("Open"));
+    await page.until(() => expect(mains(page)[0]?.textContent).toContain("· open"));
     store.root.value = { agents: [AGENT], sessions: [summary(SESSION)] };
-    await page.until(() => page.button("Open About a"));
-    page.button("Open About a").click();
+    await page.until(() => expect(mains(page)[0]?.title).toBe("Open"));
+    mains(page)[0]?.click();
     await page.until(() => expect(store.asked("resumeSession")).toEqual([{ channel: "eliza:/a" }]));
     store.root.value = { agents: [AGENT], sessions: [summary("eliza:/a", "About a"), summary(SESSION)] };
     await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("About a"));
@@ -371,8 +388,9 @@ describe("a conversation of the history", () => {
     const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a"), kept("one")] }) });
     store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "One"), summary("eliza:/z", "Z")] };
     const page = await opened(store);
-    expect(page.all(".icon-button").map((one) => one.ariaLabel)).not.toContain("Delete About one");
-    page.button("Go to About one").click();
+    press(mains(page)[1] as Element, "Delete");
+    expect(page.all("[data-undo]")).toEqual([]);
+    mains(page)[1]?.click();
     await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("One"));
     expect(store.asked("resumeSession")).toEqual([]);
   });
@@ -380,11 +398,11 @@ describe("a conversation of the history", () => {
   test("that cannot be opened says why, and the others can be", async () => {
     const store = new HistoryStore({ resumeSession: () => Promise.reject(new Error("The log has no such session.")) });
     const page = await opened(store);
-    press(mains(page)[0] as Element, "Enter", { ctrlKey: true });
+    mains(page)[0]?.click();
     await page.until(() =>
       expect(page.find(".history-trouble").textContent).toBe("Couldn't be opened: The log has no such session."),
     );
-    expect(page.button("Open About b").disabled).toBe(false);
+    expect((mains(page)[1] as HTMLButtonElement).disabled).toBe(false);
   });
 });
 
@@ -393,7 +411,7 @@ async function more(page: Page, title: string, name: string): Promise<void> {
   page.button(`More: ${title}`).click();
   await page.until(() => page.find(".history [role=menu]"));
   const items = page.all(".history [role=menuitem]");
-  items.find((one) => one.textContent === name)?.click();
+  items.find((one) => one.querySelector(".menu-name")?.textContent === name)?.click();
 }
 
 describe("a conversation's menu", () => {
@@ -452,7 +470,7 @@ describe("a conversation's menu", () => {
       kept.push([this.download, Promise.resolve(this.href)]);
     });
     vi.stubGlobal("URL", Object.assign(URL, { createObjectURL: () => "blob:1", revokeObjectURL: () => undefined }));
-    await more(page, "About a", "Export: Markdown");
+    await more(page, "About a", "Export as Markdown");
     await page.until(() => expect(kept.map(([name]) => name)).toEqual(["About-a.md"]));
     expect(store.asked("exportSession")).toEqual([{ channel: "eliza:/a", form: "md" }]);
     click.mockRestore();
@@ -462,13 +480,13 @@ describe("a conversation's menu", () => {
 
 describe("several conversations", () => {
   async function select(page: Page, ...names: string[]): Promise<void> {
-    page.button("Select").click();
+    await task(page, "Select");
     await page.until(() => page.find("[type=checkbox]"));
     for (const name of names) page.find<HTMLInputElement>(`[aria-label="Select ${name}"]`).click();
     await page.until(() => expect(page.text()).toContain(`${names.length} selected`));
   }
 
-  test("are deleted after a question, one after the other with progress; one undo brings all back", async () => {
+  test("are deleted one after the other with progress; one undo brings all back", async () => {
     const ends: (() => void)[] = [];
     const store = new HistoryStore({
       listSessions: () => ({ sessions: [kept("a"), kept("b"), kept("c")] }),
@@ -477,15 +495,11 @@ describe("several conversations", () => {
     const page = await opened(store);
     fakeTimers(); // they can be brought back for ten seconds
     await select(page, "About a", "About c");
-    page.button("Delete…").click();
-    await page.until(() => expect(page.text()).toContain("Delete 2 conversations?"));
     page.find(".danger").click();
     await page.until(() => expect(titles(page)).toEqual(["About b"]));
     page.button("Undo: keep 2 conversations").click();
     await page.until(() => expect(titles(page)).toHaveLength(3));
     await select(page, "About a", "About c");
-    page.button("Delete…").click();
-    await page.until(() => expect(page.text()).toContain("Delete 2 conversations?"));
     page.find(".danger").click();
     await page.until(() => page.find("[data-undo]"));
     vi.advanceTimersByTime(11_000);
@@ -502,8 +516,6 @@ describe("several conversations", () => {
     const store = new HistoryStore({ deleteSession: () => new Promise(() => undefined) });
     const page = await opened(store);
     await select(page, "About a", "About b");
-    page.button("Delete…").click();
-    await page.until(() => expect(page.text()).toContain("Delete 2 conversations?"));
     fakeTimers();
     page.find(".danger").click();
     await page.until(() => page.find("[data-undo]"));
@@ -517,7 +529,7 @@ describe("several conversations", () => {
     const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a"), kept("b"), kept("one")] }) });
     store.root.value = { agents: [AGENT], sessions: [summary("eliza:/one", "One")] };
     const page = await opened(store);
-    page.button("Select").click();
+    await task(page, "Select");
     await page.until(() => page.find("[type=checkbox]"));
     expect(page.find<HTMLInputElement>('[aria-label="Select About one"]').disabled).toBe(true);
     page.button("Select all").click();
@@ -597,8 +609,8 @@ describe("the storage page", () => {
   async function shown(answers: Answers): Promise<[HistoryStore, Page]> {
     const store = new HistoryStore({ measureStorage: () => ({ path: "/data/sessions.db", rows }), ...answers });
     const page = await opened(store);
-    page.button("Storage").click();
-    await page.until(() => page.find(".history-sizes"));
+    await task(page, "Storage");
+    await page.until(() => expect(page.find(".history-list").textContent).toContain("3 MB on disk."));
     return [store, page];
   }
 
@@ -615,8 +627,9 @@ describe("the storage page", () => {
     const [store, page] = await shown({
       changeStorage: ({ dryRun }) => ({ message: `2 conversations ${dryRun ? "would be " : ""}deleted.`, count: 2 }),
     });
-    page.button("Delete those…").click();
-    await page.until(() => expect(page.text()).toContain("2 conversations would be deleted. This can't be undone."));
+    page.button("Delete…").click();
+    const words = "2 conversations would be deleted. Their undo history goes, too. This can't be undone.";
+    await page.until(() => expect(page.text()).toContain(words));
     page.find(".danger").click();
     await page.until(() => expect(page.find("[role=status].small").textContent).toBe("2 conversations deleted."));
     expect(store.asked("changeStorage")).toEqual([
@@ -650,14 +663,15 @@ describe("the storage page", () => {
       await page.until(() => expect(page.find("[role=status].small").textContent).toBe(`${action} done.`));
       await page.until(() => expect(page.find(".history-list").getAttribute("aria-busy")).toBe("false")); // its sizes are measured again
     }
-    choose(page, "Which conversations", "4");
-    page.button("Delete those…").click();
+    choose(page, "Keep the newest", "10G");
+    await page.until(() => expect(page.find<HTMLSelectElement>("[aria-label='Keep the newest']").value).toBe("10G"));
+    page.button("Delete the rest…").click();
     await page.until(() => expect(page.text()).toContain("This can't be undone."));
     expect(store.asked("changeStorage")).toEqual([
       { action: "repair" },
       { action: "export", path: "~/agentnb-conversations.db" },
       { action: "import", path: "~/agentnb-conversations.db" },
-      { action: "remove", largerThan: "1G", dryRun: true },
+      { action: "remove", largerThan: "10G", dryRun: true },
     ]);
   });
 });
@@ -668,11 +682,11 @@ describe("the filters", () => {
       listSessions: ({ state, archived }) => ({ sessions: state || archived ? [] : [kept("a")] }),
     });
     const page = await opened(store);
-    choose(page, "State", "failed");
+    await filter(page, "State", "failed");
     await page.until(() => expect(page.find(".history-empty").textContent).toContain("with these filters"));
-    choose(page, "State", "archived");
+    await filter(page, "State", "archived");
     await page.until(() => expect(store.asked("listSessions").at(-1)).toHaveProperty("archived"));
-    choose(page, "When", "7");
+    await filter(page, "When", "7");
     await page.until(() => expect(store.asked("listSessions").at(-1)).toHaveProperty("since"));
     const { since, ...others } = store.asked("listSessions").at(-1) as { since: number };
     expect([others, new Date(since).getHours(), Math.round((TODAY - since) / DAY) <= 7]).toEqual([
@@ -696,20 +710,18 @@ describe("the filters", () => {
 describe("a deletion", () => {
   /** Deletes the first conversation by keyboard. */
   async function remove(page: Page): Promise<void> {
+    const before = page.all("[data-undo]").length;
     press(mains(page)[0] as Element, "Delete");
-    await page.until(() => expect(page.root.activeElement?.textContent).toBe("Delete"));
-    (page.root.activeElement as HTMLElement).click();
-    await page.until(() => page.find("[data-undo]"));
+    await page.until(() => expect(page.all("[data-undo]")).toHaveLength(before + 1));
   }
 
-  test("asks first; Escape keeps the conversation and the panel", async () => {
+  test("is undone instead of confirmed, from the menu too", async () => {
     const store = new HistoryStore();
     const page = await opened(store);
-    page.button("Delete About a").click();
-    await page.until(() => page.find(".history-ask"));
-    press(page.find(".history-ask .danger"), "Escape");
-    await page.until(() => expect(page.all(".history-ask")).toEqual([]));
-    expect([page.root.activeElement, titles(page).length]).toEqual([mains(page)[0], 2]);
+    fakeTimers(); // it can be undone for ten seconds
+    await more(page, "About a", "Delete");
+    await page.until(() => page.find("[data-undo]"));
+    expect([titles(page), store.asked("deleteSession")]).toEqual([["About b"], []]);
   });
 
   test("is sent when it can no longer be undone", async () => {
@@ -718,7 +730,7 @@ describe("a deletion", () => {
     fakeTimers();
     await remove(page);
     expect([titles(page), page.root.activeElement]).toEqual([["About b"], mains(page)[0]]);
-    expect(page.text()).toContain("Deleted About a. Undo is possible for ten seconds.");
+    expect(page.text()).toContain("Deleted About a and its undo history. You can undo this for ten seconds.");
     vi.advanceTimersByTime(9_000);
     expect(store.asked("deleteSession")).toEqual([]);
     page.find("[data-undo]").focus();

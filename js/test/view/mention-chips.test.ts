@@ -45,7 +45,7 @@ test("each attachment of a mention is a chip with its size; what is cut or not t
   const { page, box, asked, chips } = chat();
   type(box, "Explain @cell:3 and @a.csv");
   await page.until(() =>
-    expect(chips()).toEqual(["cell:3~1.2K tokenscut", "cell:3 picture 1~409 tokensnot taken", "a.csv"]),
+    expect(chips()).toEqual(["cell:3~1.2K tokenscut", "cell:3 picture 1~409 tokensnot accepted", "a.csv"]),
   );
   expect(asked().map(({ params }) => params)).toEqual([{ channel: CHAT, text: "Explain @cell:3 and @a.csv" }]);
 });
@@ -64,7 +64,7 @@ test("a chip opens what is sent, as text or picture, and says what is cut; Escap
   await page.until(() =>
     expect(page.find(".mention-preview img").getAttribute("src")).toEqual("data:image/png;base64,aGk="),
   );
-  expect(page.find(".mention-preview").textContent).toContain("This agent doesn't take it");
+  expect(page.find(".mention-preview").textContent).toContain("This agent doesn't accept this");
   file.click();
   await page.until(() => expect(page.find(".mention-preview").textContent).toContain("reads the file itself"));
   press(file, "Escape");

@@ -29,7 +29,7 @@ test("the kernel is paired in the menu for new conversations, and unpaired below
   expect(await menu(page)).toContain("Pair a terminal agentWith this kernel");
   const set = (pairing: boolean) => ({ type: "root/configChanged", config: { pairing } });
   page.all("[role=menuitem]")[2]?.click();
-  await page.until(() => expect(page.text()).toContain("Every program of yours on this machine can then see"));
+  await page.until(() => expect(page.text()).toContain("Any program you run on this machine can then see"));
   page.button("Cancel").click();
   await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
   expect(store.dispatched).toEqual([]);

@@ -98,7 +98,7 @@ describe("who answered", () => {
     [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allowed by an earlier answer"],
     [{ approved: true, answeredBy: { kind: "mode" } }, "Allowed by the permissions setting"],
     [{ approved: true, answeredBy: { kind: "review" } }, "Allowed: you review cell edits afterwards"],
-    [{ approved: true, answeredBy: { kind: "bypass" } }, "Allowed by your policy file: this agent need not ask"],
+    [{ approved: true, answeredBy: { kind: "bypass" } }, "Allowed by your policy file: this agent doesn't need to ask"],
     [{ approved: true, answeredBy: { kind: "headless" } }, "Allowed by a setting: no one could be asked"],
     [{ approved: true, answeredBy: { kind: "reading" } }, "Allowed: reading in the workspace needs no permission"],
   ])("%j is said in words", async (answer, said) => {

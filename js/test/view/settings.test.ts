@@ -40,18 +40,27 @@ const LISTED = {
             ["deny", "Deny"],
           ],
         }),
-        setting({ name: "log_days", title: "Keep", kind: "number", value: 0, file: "", isTrait: false }),
-        setting({ name: "warm", title: "Start early", kind: "names", value: ["a", "b"] }),
-        setting({ name: "agents_order", title: "Order of agents", kind: "names", value: [] }),
-        setting({ name: "agents_hidden", title: "Hidden agents", kind: "names", value: ["goose"] }),
+        setting({
+          name: "log_days",
+          title: "Keep",
+          kind: "number",
+          value: 0,
+          empty: "forever",
+          file: "",
+          isTrait: false,
+        }),
+        setting({ name: "warm", title: "Preload agents", kind: "names", value: ["a", "b"] }),
+        setting({ name: "agents_order", title: "Agent order", kind: "names", value: [] }),
+        setting({ name: "agents_hidden", title: "Shown agents", kind: "names", value: ["goose"] }),
         setting({ name: "cwd", title: "Working folder", kind: "folder", value: "/gone" }),
         setting({ name: "notifications", title: "Notifications", kind: "switch", value: false }),
         setting({ name: "agent", title: "Default agent", kind: "agent", value: "claude" }),
-        setting({ name: "models_hidden", title: "Hidden models", kind: "names", value: ["m2", "claude/m3", "gone"] }),
+        setting({ name: "models_hidden", title: "Shown models", kind: "names", value: ["m2", "claude/m3", "gone"] }),
         setting({ name: "mcp_servers", title: "MCP servers", kind: "servers", value: ["db"] }),
       ],
     },
   ],
+  first: ["agent", "permissions", "grants", "notifications"],
   problems: ["settings.toml, line 2: <img src=x onerror=alert(1)>"],
   rules: [{ number: 1, text: "deny execute git push *" }],
   projectRules: [],
@@ -107,49 +116,135 @@ function shown(answers: Record<string, unknown> = {}) {
 /** Waits as long as a busy machine needs. */
 const until = <T>(check: () => T) => eventually(check);
 
-const ready = async (into: HTMLElement) => until(() => expect(into.querySelector("h4")).not.toBeNull());
+const ready = async (into: HTMLElement) => until(() => expect(into.querySelector(".settings-list")).not.toBeNull());
 
-test("a setting says where its value comes from, what the file says, and where a change is written", async () => {
+const row = (into: HTMLElement, name: string) => into.querySelector<HTMLElement>(`[data-at="${name}"]`) as HTMLElement;
+
+test("the first screen has what the kernel names, in its order; all others are under Advanced, by group", async () => {
+  const { into } = shown();
+  await ready(into);
+  const advanced = into.querySelector("details.settings-advanced") as HTMLDetailsElement;
+  const first = [...into.querySelectorAll<HTMLElement>("[data-at]")].filter((one) => !advanced.contains(one));
+  expect(first.map(({ dataset }) => dataset.at)).toEqual(["agent", "permissions", "grants", "notifications"]);
+  const others = [...advanced.querySelectorAll<HTMLElement>("[data-at]")].map(({ dataset }) => dataset.at);
+  expect(others.slice(0, 6)).toEqual(["trust", "what if", "log_days", "warm", "agents_order", "own agents"]);
+  expect([advanced.open, advanced.querySelector("h4")?.textContent]).toEqual([false, "Permissions"]);
+});
+
+test("a kernel of an older version names no first screen: everything is shown", async () => {
+  const { into } = shown({ listSettings: { ...LISTED, first: undefined } });
+  await ready(into);
+  expect(into.querySelector<HTMLDetailsElement>("details.settings-advanced")?.open).toBe(true);
+});
+
+test("a dot marks what is not at its default; where a value comes from is described, not written into the row", async () => {
   const { into, named } = shown();
   await ready(into);
-  const row = into.querySelector("[aria-labelledby=setting-permissions-title]");
-  expect(row?.textContent).toContain("comes from %config in this kernel; your file says Deny");
-  expect(row?.textContent).toContain("Written to settings.toml.");
+  const permissions = row(into, "permissions");
+  expect(permissions.querySelector(".setting-dot")?.ariaLabel).toBe("Reset Permissions");
+  expect(row(into, "agent").querySelector(".setting-dot")).toBeNull();
+  const tip = document.getElementById(permissions.getAttribute("aria-describedby") ?? "");
+  expect(tip?.textContent).toContain(
+    "From %config in this kernel · your file says Deny · applies at once · permissions",
+  );
   expect(named<HTMLInputElement>("Keep").disabled).toBe(true);
   expect(into.querySelector("img")).toBeNull();
   expect(into.querySelector("[role=alert]")?.textContent).toContain("<img");
 });
 
 test.each([
-  ["default", "is at its default."],
-  ["user", "comes from your file (settings.toml)."],
-  ["project", "comes from the project's file (settings.toml)."],
-  ["environment", "comes from environment variable (AGENTNB_WARM)."],
-  ["startup", "comes from ipython_config.py (ipython_config.py)."],
-  ["%config", "comes from %config in this kernel."],
-])("a setting whose value is from %s says so", async (source, words) => {
+  ["default", "Default · applies at once", false],
+  ["user", `From your file, ${FILE} · applies at once`, true],
+  ["project", "From the project's file, /w/agentnb/settings.toml · applies at once", true],
+  ["environment", "From the environment variable, AGENTNB_WARM · applies at once", true],
+  ["startup", "From ipython_config.py, /home/ada/ipython_config.py · applies at once", true],
+  ["%config", "From %config in this kernel · applies at once", true],
+])("a setting whose value is from %s says so, and is marked where that is another than the default", async (...row) => {
+  const [source, words, isMarked] = row;
   const where = { user: FILE, project: "/w/agentnb/settings.toml", environment: "AGENTNB_WARM" }[source];
   const from = where ?? (source === "startup" ? "/home/ada/ipython_config.py" : "");
-  const one = setting({ name: "warm", title: "Start early", kind: "names", value: ["a"], source, where: from });
+  const below = source === "default" ? [] : [{ source: "default", value: [] }];
+  const one = setting({
+    name: "warm",
+    title: "Preload agents",
+    kind: "names",
+    value: ["a"],
+    source,
+    where: from,
+    below,
+  });
   const { into } = shown({ listSettings: { ...LISTED, groups: [{ title: "Agents", settings: [one] }] } });
   await ready(into);
-  expect(into.querySelector(".setting-source")?.textContent?.replace(/\s+/g, " ")).toContain(`warm ${words}`);
+  expect(into.querySelector(".setting-tip")?.textContent).toContain(words);
+  expect(into.querySelector(".setting-dot") !== null).toBe(isMarked);
+});
+
+test.each([
+  [0, "", "90", 90],
+  [90, "90", "", 0],
+])("a number of %s, where empty means something, is shown as “%s”; “%s” is %s", async (value, shows, types, sent) => {
+  const settings = [setting({ name: "timeout", title: "Time limit", kind: "number", value, empty: "no limit" })];
+  const { into, named, changes } = shown({ listSettings: { ...LISTED, groups: [{ title: "Turns", settings }] } });
+  await ready(into);
+  const box = named<HTMLInputElement>("Time limit");
+  expect([box.value, box.placeholder]).toEqual([shows, "no limit"]);
+  box.value = types;
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  await until(() => expect(changes()).toMatchObject([{ name: "timeout", value: sent }]));
+});
+
+test("a question that is open when the settings are closed is not lost silently", async () => {
+  const { into, named, page, refused, button } = shown({ changeSetting: { confirm: "This lets agents do more." } });
+  await ready(into);
+  const box = named<HTMLInputElement>("Working folder");
+  box.value = "/data";
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  await until(() => expect(button("Change it")).toBeDefined());
+  page.close();
+  expect(refused).toEqual(["Working folder (/data): not confirmed. This lets agents do more."]);
+});
+
+test("what was typed and is not confirmed gives way to the value that is set", async () => {
+  const { into, named, button } = shown({ changeSetting: { confirm: "This lets agents do more." } });
+  await ready(into);
+  named<HTMLInputElement>("Working folder").value = "/data";
+  named("Working folder").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  await until(() => expect(button("Change it")).toBeDefined());
+  button("Cancel").click();
+  await until(() => expect(named<HTMLInputElement>("Working folder").value).toBe("/gone"));
+});
+
+test("a text of a megabyte is refused with the reason, pasted or typed, and never sent", async () => {
+  const { into, named, changes } = shown();
+  await ready(into);
+  const box = named<HTMLInputElement>("Working folder");
+  const text = "x".repeat(1_000_000);
+  const paste = new InputEvent("beforeinput", { data: text, bubbles: true, cancelable: true });
+  box.dispatchEvent(paste);
+  expect(paste.defaultPrevented).toBe(true);
+  const why = "This text is too long: 1,000,000 characters, where 4,000 fit.";
+  await until(() => expect(row(into, "cwd").querySelector("[role=alert]")?.textContent).toBe(why));
+  box.value = text;
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  named("Find a setting").dispatchEvent(new InputEvent("beforeinput", { data: text, bubbles: true, cancelable: true }));
+  await until(() => expect(into.querySelector(".settings-head [role=alert]")?.textContent).toBe(why));
+  expect(changes()).toEqual([]);
 });
 
 test("a change carries what the file said, and resets and kernel-only changes say so", async () => {
   const { into, named, changes } = shown();
   await ready(into);
-  const box = named<HTMLInputElement>("Start early");
+  const box = named<HTMLInputElement>("Preload agents");
   expect(box.value).toBe("a, b");
   box.value = "b, c,";
   box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
   await until(() => expect(changes()).toHaveLength(1));
   named("Reset Permissions").click();
   await until(() => expect(changes()).toHaveLength(2));
-  const where = into.querySelector<HTMLSelectElement>(".settings-head select") as HTMLSelectElement;
+  const where = named<HTMLSelectElement>("Save changes for");
   where.value = "here";
   where.dispatchEvent(new Event("change"));
-  await until(() => expect(into.textContent).toContain("can't be set for this kernel alone"));
+  await until(() => expect(into.textContent).toContain("Can't be set for this kernel alone."));
   const select = into.querySelector<HTMLSelectElement>("select[aria-label=Permissions]") as HTMLSelectElement;
   select.value = "deny";
   select.dispatchEvent(new Event("change"));
@@ -196,7 +291,7 @@ test("a refused change says why at its setting, and a policy can be tried", asyn
   await until(() => expect(into.textContent).toContain("Rule 1 is not that any more."));
   into.querySelector<HTMLElement>("[aria-label='Revoke allow edit for eliza in Fit']")?.click();
   expect(changes().at(-1)).toEqual({ action: "revoke", session: "eliza:/s1", text: "allow edit for eliza" });
-  button("Try").click();
+  button("Test").click();
   await until(() => expect(into.textContent).toContain("You would be asked."));
 });
 
@@ -206,9 +301,11 @@ test("settings are found by their words, and axe finds nothing wrong", async () 
   const { violations } = await axe.run(into, { rules: { "color-contrast": { enabled: false } } });
   expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
   const find = named<HTMLInputElement>("Find a setting");
-  find.value = "early";
+  find.value = "preload";
   find.dispatchEvent(new Event("input"));
-  await until(() => expect(into.querySelectorAll("[aria-labelledby^=setting-]")).toHaveLength(1));
+  await until(() =>
+    expect([...into.querySelectorAll<HTMLElement>("[data-at]")].map(({ dataset }) => dataset.at)).toEqual(["warm"]),
+  );
 });
 
 test.each([true, false])(
@@ -226,20 +323,18 @@ test.each([true, false])(
 test("agents are put in order and hidden by buttons, without typing a name", async () => {
   const { into, named, changes } = shown();
   await ready(into);
-  const folded = () => [...into.querySelectorAll("details")].map((one) => [one.open, one.firstChild?.textContent]);
-  expect(folded()).toEqual([
-    [false, `${AGENT.displayName}, Claude`],
-    [false, "goose"],
-  ]);
-  const hide = (name: string) =>
-    [...into.querySelectorAll("label")]
-      .find((one) => one.textContent?.trim() === `Hide ${name}`)
+  const folded = ["agents_order", "agents_hidden"].map((name) => row(into, name).querySelector("summary")?.textContent);
+  expect(folded).toEqual(["Agent orderUsual", "Shown agentsAll but goose"]);
+  const check = (name: string) =>
+    [...row(into, "agents_hidden").querySelectorAll("label")]
+      .find((one) => one.textContent?.trim() === name)
       ?.querySelector("input");
+  expect(["Claude", "goose"].map((name) => check(name)?.checked)).toEqual([true, false]);
   named("Move Claude up").click();
   await until(() => expect(changes()).toHaveLength(1));
-  hide("Claude")?.click();
+  check("Claude")?.click();
   await until(() => expect(changes()).toHaveLength(2));
-  hide("goose")?.click();
+  check("goose")?.click();
   await until(() => expect(changes()).toHaveLength(3));
   expect(changes().map(({ name, value }) => [name, value])).toEqual([
     ["agents_order", ["claude", AGENT.provider]],
@@ -261,7 +356,7 @@ test("a working folder is chosen among folders; one that is gone begins in the k
   named("Choose Working folder").click();
   await until(() => expect(button("data")).toBeDefined());
   button("data").click();
-  await until(() => expect(into.textContent).toContain("No folders in it."));
+  await until(() => expect(into.textContent).toContain("No folders here."));
   button("Use this folder").click();
   await until(() => expect(changes()).toHaveLength(1));
   expect(changes()[0]).toMatchObject({ name: "cwd", value: "/home/ada/data" });
@@ -281,7 +376,7 @@ test("notifications are switched on only once the browser allows them", async ()
   try {
     const box = named<HTMLInputElement>("Notifications");
     box.click();
-    await until(() => expect(into.textContent).toContain("The browser does not allow notifications"));
+    await until(() => expect(into.textContent).toContain("The browser blocks notifications"));
     expect([box.checked, changes()]).toEqual([false, []]);
     box.click();
     await until(() => expect(changes()).toMatchObject([{ name: "notifications", value: true }]));
@@ -298,9 +393,12 @@ test("notifications that are on in a browser that was not asked, or has refused,
   try {
     const { into, button } = shown({ listSettings: { ...LISTED, groups: [{ title: "Look", settings }] } });
     await ready(into);
-    expect([into.textContent?.includes("this browser was not asked yet"), asked.mock.calls.length]).toEqual([true, 0]);
+    expect([into.textContent?.includes("this browser hasn't been asked yet"), asked.mock.calls.length]).toEqual([
+      true,
+      0,
+    ]);
     button("Ask the browser").click();
-    await until(() => expect(into.textContent).toContain("The browser does not allow notifications of this page."));
+    await until(() => expect(into.textContent).toContain("The browser blocks notifications from this page."));
     expect(button("Ask the browser")).toBeUndefined();
   } finally {
     vi.unstubAllGlobals();
@@ -321,7 +419,7 @@ test("an MCP server is added with its command and variables, and removed by name
   type("Variables for the command", "no variable");
   await until(() => expect(named<HTMLInputElement>("Variables for the command").value).toBe("no variable"));
   button("Add server").click();
-  await until(() => expect(into.textContent).toContain("Variables are lines as NAME=value."));
+  await until(() => expect(into.textContent).toContain("Write each variable as NAME=value, one per line."));
   type("Variables for the command", "TOKEN=a=b");
   await until(() => {
     button("Add server").click();
@@ -367,11 +465,11 @@ test("an agent of one's own is changed: variables that are not shown stay, are r
   ]);
 });
 
-test("a new agent has a name of its own, a command and variables; one of the catalogue is described in another way", async () => {
+test("a new agent has a name of its own, a command and variables; one of the catalogue can have another command", async () => {
   const { into, named, button, asked } = shown();
   await ready(into);
   const sent = () => asked.filter(({ method }) => method === "changeOwnAgent").map(({ params }) => params);
-  const choose = (value: string) => typeInto(named<HTMLSelectElement>("Agent to describe"), value, "change");
+  const choose = (value: string) => typeInto(named<HTMLSelectElement>("Agent of the command"), value, "change");
   const says = async (sentence: string) =>
     until(() => {
       button("Save").click();
@@ -379,14 +477,14 @@ test("a new agent has a name of its own, a command and variables; one of the cat
     });
   choose("=");
   await until(() => expect(named("Name of the agent")).not.toBeNull());
-  await says("The agent has no name");
+  await says("Enter a name for the agent.");
   typeInto(named<HTMLInputElement>("Name of the agent"), "claude");
-  await says("There is an agent claude already");
+  await says("An agent named claude exists already.");
   typeInto(named<HTMLInputElement>("Name of the agent"), "other");
-  await says("The command is missing");
+  await says("Enter the command that starts the agent.");
   typeInto(named<HTMLInputElement>("Command of the agent"), "other --acp");
   typeInto(named<HTMLInputElement>("Variables to set"), "no variable");
-  await says("Variables are lines as NAME=value.");
+  await says("Write each variable as NAME=value, one per line.");
   typeInto(named<HTMLInputElement>("Variables to set"), "");
   await until(() => {
     button("Save").click();
@@ -402,20 +500,16 @@ test("a new agent has a name of its own, a command and variables; one of the cat
   ]);
 });
 
-test("models are hidden and shown by buttons; a name that hides those of several agents keeps the others hidden", async () => {
-  const { into, named, changes } = shown();
+test("models are hidden and shown by check boxes; a name that hides those of several agents keeps the others hidden", async () => {
+  const { into, changes } = shown();
   await ready(into);
-  const own = AGENT.displayName;
-  for (const [at, name] of [
-    "Hide One of Claude",
-    "Show Two of Claude",
-    "Show Three of Claude",
-    "Show gone",
-  ].entries()) {
-    named(name).click();
+  const labels = [...row(into, "models_hidden").querySelectorAll("label")];
+  const check = (name: string) => labels.find((one) => one.textContent?.trim() === name)?.querySelector("input");
+  for (const [at, name] of ["One Claude", "Two Claude", "Three Claude", "gone"].entries()) {
+    check(name)?.click();
     await until(() => expect(changes()).toHaveLength(at + 1));
   }
-  expect(named(`Show Two of ${own}`)).not.toBeNull();
+  expect(check(`Two ${AGENT.displayName}`)?.checked).toBe(false);
   expect(changes().map(({ value }) => value)).toEqual([
     ["m2", "claude/m3", "gone", "claude/m1"],
     ["claude/m3", "gone", `${AGENT.provider}/m2`],
@@ -472,8 +566,8 @@ test("what is typed stays when another value is set meanwhile, and is not asked 
 test("what is typed into a form is there when the settings are opened again, and gone once it was cancelled", async () => {
   const { into, named, button, page } = shown();
   await ready(into);
-  named<HTMLSelectElement>("Agent to describe").value = "=";
-  named("Agent to describe").dispatchEvent(new Event("change", { bubbles: true }));
+  named<HTMLSelectElement>("Agent of the command").value = "=";
+  named("Agent of the command").dispatchEvent(new Event("change", { bubbles: true }));
   await until(() => expect(named("Name of the agent")).not.toBeNull());
   type(named("Name of the agent"), "other");
   type(named("Name of the server"), "git");

@@ -193,11 +193,11 @@ def test_a_shell_says_what_is_kept_and_changes_it(here: Folder, monkeypatch: pyt
         ("agent", 1),
     ]
     said = here.shell("storage", "--check", "--export", "all.db", "--delete-all")
-    assert "What their turns changed is not in it" in said
-    assert said.splitlines()[:2] == ["The log is sound.", "1 conversation would be deleted."]
+    assert "The undo history is not included" in said
+    assert said.splitlines()[:2] == ["The log is intact.", "1 conversation would be deleted."]
     assert "1 conversation deleted." in here.shell("storage", "--delete-all", "--yes")
     assert here.shell("storage", "--import-from", "all.db") == (
-        "1 conversations added, without what turns changed; 0 were here already.\n"
+        "Imported 1 conversations, without undo history; 0 were here already.\n"
     )
     assert "is no limit" in here.shell("storage", "--larger-than", "much", code=1)
     assert here.says("[row.title for row in agentnb.history()], agentnb.storage()[0].items") == "['/say one'] 1"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from agentnb import cli
 from agentnb.configuration.sources import Layer, read_settings
-from agentnb.configuration.table import SETTINGS, is_wider
+from agentnb.configuration.table import FIRST, SETTINGS, is_wider
 from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError, SettingsError, UsageError
 from agentnb.policy.engine import judge
@@ -243,14 +243,27 @@ def test_the_files_that_say_what_agents_may_do_are_sensitive_wherever_they_are(
 
 
 def test_a_change_that_lets_agents_do_more_is_known_as_one() -> None:
-    """In every setting that has an order, each step up and no step down; and each new folder, server or program."""
+    """Each step up of an order and no step down; each new folder, server or component; never an address or an agent."""
     for which in SETTINGS.values():
         for at, low in enumerate(which.order):
             for high in which.order[at + 1 :]:
                 assert (is_wider(which, low, high), is_wider(which, high, low)) == (True, False), which.name
     assert is_wider(SETTINGS["cwd"], "", "/")
     assert not is_wider(SETTINGS["cwd"], "/", "")
-    assert not is_wider(SETTINGS["agent"], "a", "b")
+    for name in ("agent", "local_url", "local_key_variable", "warm", "language_server"):
+        assert not is_wider(SETTINGS[name], "a", "b"), name
+
+
+def test_the_first_screen_names_settings_and_the_list_of_grants() -> None:
+    """About twelve; each is there."""
+    assert [name for name in FIRST if name not in SETTINGS] == ["grants"]
+    assert len(set(FIRST)) == len(FIRST) <= 13
+
+
+def test_a_text_that_is_too_long_is_refused_with_its_length() -> None:
+    """Not with *It is a text on one line*."""
+    with pytest.raises(UsageError, match="It has 1,000,000 characters; a setting takes 4,000"):
+        SETTINGS["local_url"].check("x" * 1_000_000)
 
 
 def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -265,7 +278,7 @@ def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capf
     assert "secret-1" not in out
     assert cli.main(["settings", "--reset", "kernel_tools"]) == 0
     assert cli.main(["settings", "--what-if", "rm -rf /"]) == 0
-    assert "You would be asked. Deletes a whole home" in capfd.readouterr().out
+    assert "You'd be asked: it deletes a whole home" in capfd.readouterr().out
     assert cli.main(["settings", "permissions", "deny"]) == 0
     assert cli.main(["settings", "--what-if", "git push"]) == 0
     assert capfd.readouterr().out.splitlines()[1:] == [
@@ -288,12 +301,12 @@ WRONG_VARIABLES = {
     "AGENTNB_HEADLESS": ("yes", "AGENTNB_HEADLESS: headless cannot be 'yes'. It is one of 'deny', 'allow'."),
     "AGENTNB_CHANGES": ("maybe", "AGENTNB_CHANGES: changes cannot be 'maybe'. It is true or false."),
     "AGENTNB_LOG_DAYS": ("-1", "AGENTNB_LOG_DAYS: log_days cannot be -1.0. It is a number from 0."),
-    "AGENTNB_LOG_MAX": ("lots", "AGENTNB_LOG_MAX: log_max cannot be 'lots'. It is a size, as 500M or 2G."),
+    "AGENTNB_LOG_MAX": ("lots", "AGENTNB_LOG_MAX: log_max cannot be 'lots'. It is a size, such as 500M or 2G."),
     "AGENTNB_AUDIENCE": ("none", "AGENTNB_AUDIENCE cannot be 'none'. It is nobody."),
     "AGENTNB_IDS": ("random", "AGENTNB_IDS cannot be 'random'. It is counted."),
     "AGENTNB_EVENTS_TEXT": ("yes", "AGENTNB_EVENTS_TEXT cannot be 'yes'. It is 0 or 1."),
     "AGENTNB_PROGRESS_SECONDS": ("soon", "AGENTNB_PROGRESS_SECONDS cannot be 'soon'. It is a number of seconds."),
-    "AGENTNB_CHANGES_MAX": ("lots", "AGENTNB_CHANGES_MAX cannot be 'lots'. It is a size, as 500M or 2G."),
+    "AGENTNB_CHANGES_MAX": ("lots", "AGENTNB_CHANGES_MAX cannot be 'lots'. It is a size, such as 500M or 2G."),
 }
 
 

@@ -133,7 +133,7 @@ def test_the_page_measures_and_clears_what_is_kept(kernel: MakeHost, tmp_path: P
     assert changed(action="remove", olderThanDays=1) == ("0 conversations would be deleted.", 0)
     assert changed(action="deleteAll") == ("3 conversations would be deleted.", 3)
     assert changed(action="deleteAll", dryRun=False) == ("3 conversations deleted.", 3)
-    assert (len(uris(page)), changed(action="check")) == (1, ("The log is sound.", 0))
+    assert (len(uris(page)), changed(action="check")) == (1, ("The log is intact.", 0))
     assert changed(action="compact")[1] == 0
 
 
@@ -149,14 +149,14 @@ def test_the_page_exports_repairs_and_imports_what_is_kept(kernel: MakeHost, tmp
         return str(page.ask("changeStorage", params)["result"]["message"])
 
     exported = done(action="export", path=str(file))
-    assert exported.startswith("3 conversations are in")
-    assert "What their turns changed is not in it" in exported
+    assert exported.startswith("Exported 3 conversations to")
+    assert "The undo history is not included" in exported
     assert "already" in refused(page, "changeStorage", action="export", path=str(file))
     assert done(action="remove", largerThan="1") == "3 conversations would be deleted."
     assert done(action="deleteAll", dryRun=False) == "3 conversations deleted."
     imported = done(action="import", path=str(file))
-    assert imported == "3 conversations imported, without what turns changed; 0 were here already."
-    assert "has 3 conversations. All of them are whole." in done(action="repair")
+    assert imported == "Imported 3 conversations, without undo history; 0 were here already."
+    assert "has 3 conversations. All are complete." in done(action="repair")
     assert len(uris(page)) == 3
     assert "no absolute path" in refused(page, "changeStorage", action="import", path="all.db").replace("not an", "no")
-    assert "no size" in refused(page, "changeStorage", action="remove", largerThan="much")
+    assert "isn't a size" in refused(page, "changeStorage", action="remove", largerThan="much")

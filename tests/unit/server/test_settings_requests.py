@@ -48,7 +48,7 @@ def test_a_change_that_lets_agents_do_more_counts_only_with_the_sentence_that_wa
 ) -> None:
     """Another sentence, or another value's, confirms nothing; a narrower value needs none."""
     sentence = change(page, "permissions", "allow")["result"]["confirm"]
-    for wrong in ("yes", sentence.replace("allow", "deny"), f"{sentence} "):
+    for wrong in ("yes", sentence.replace("Allow", "Deny"), f"{sentence} "):
         assert change(page, "permissions", "allow", confirmed=wrong)["result"] == {"confirm": sentence}
     assert not (folder / "settings.toml").exists()
     assert change(page, "permissions", "allow", confirmed=sentence)["result"] == {}
@@ -96,7 +96,7 @@ def test_a_limit_of_what_is_kept_is_confirmed_with_how_much_it_would_delete(page
     """A size that is none is refused; no limit needs no question."""
     assert "It is a size" in change(page, "log_max", "much")["error"]["message"]
     sentence = change(page, "log_days", 30)["result"]["confirm"]
-    assert "Now that would be 0 conversations." in sentence
+    assert "(now: 0 conversations)" in sentence
     assert change(page, "log_days", 30, confirmed=sentence)["result"] == {}
     assert read_settings()["log_days"].value == 30
     assert change(page, "log_days", None)["result"] == {}

@@ -1,5 +1,4 @@
 /** Above the list of conversations: what can be done with those that are selected, and what was deleted just now. */
-import { useState } from "preact/hooks";
 import { PlainBanner } from "../cards";
 import { Button } from "../controls";
 import { count, line } from "../plain";
@@ -16,20 +15,14 @@ interface SelectionProps {
 }
 
 export function Selection({ number, archive, onAll, onArchive, onDelete, onCancel }: SelectionProps) {
-  const [isSure, setSure] = useState(false);
   return (
-    <PlainBanner
-      label="Selected conversations"
-      text={isSure ? `Delete ${several(number)}?` : `${count(number)} selected`}
-    >
-      {!isSure && <Button onClick={onAll}>Select all</Button>}
-      {!isSure && (
-        <Button disabled={number === 0} onClick={onArchive}>
-          {archive}
-        </Button>
-      )}
-      <Button class="danger" disabled={number === 0} onClick={isSure ? onDelete : () => setSure(true)}>
-        {isSure ? "Delete" : "Delete…"}
+    <PlainBanner label="Selected conversations" text={`${count(number)} selected`}>
+      <Button onClick={onAll}>Select all</Button>
+      <Button disabled={number === 0} onClick={onArchive}>
+        {archive}
+      </Button>
+      <Button class="danger" disabled={number === 0} onClick={onDelete}>
+        Delete
       </Button>
       <Button onClick={onCancel}>Cancel</Button>
     </PlainBanner>
@@ -46,7 +39,7 @@ export function Deletions({ deletion, onKept }: { deletion: Deletion; onKept: (s
         const what = isOne ? line(conversations[0]?.title, 60) : several(conversations.length);
         const undo = () => {
           deletion.undo(id);
-          onKept(`${what} ${isOne ? "is" : "are"} kept.`);
+          onKept(`Restored ${what}.`);
         };
         return (
           <PlainBanner key={id} text={`Deleted ${isOne ? `“${what}”` : what}`}>

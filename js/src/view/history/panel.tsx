@@ -6,10 +6,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import { own } from "../../state/object";
 import type { RootState } from "../../state/types.gen";
-import { Button, Choice, TextButton, TextField } from "../controls";
+import { Button, Choice, longInput, TextButton, TextField, Trouble, tooLong } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
-import { Spinner } from "../icons";
+import { Icon, Spinner } from "../icons";
 import { isFindKey, isHistoryKey } from "../keyboard";
+import { Menu } from "../menu";
 import { count, line, reason } from "../plain";
 import { isArchived } from "../status";
 import { useAfter } from "../use-work";
@@ -49,9 +50,9 @@ const SCOPES: readonly [Scope, string][] = [
   ["everywhere", "Everywhere"],
 ];
 const SHOWS: readonly [Show, string][] = [
-  ["", "All states"],
+  ["", "Any"],
   ["running", "Running"],
-  ["needs-you", "Needs you"],
+  ["needs-you", "Waiting for you"],
   ["failed", "Failed"],
   ["archived", "Archived"],
 ];
@@ -65,7 +66,7 @@ const NOTHING_NARROWED = { agent: "", show: "" as Show, days: 0 };
 const NOWHERE: Record<Scope, string> = {
   here: "in this notebook",
   folder: "in this folder",
-  everywhere: "in the log",
+  everywhere: "anywhere",
 };
 
 function History({ context }: { context: HistoryContext }) {
@@ -73,6 +74,8 @@ function History({ context }: { context: HistoryContext }) {
   const box = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const [typed, setTyped] = useState("");
+  const [refused, refuse] = useState("");
+  const [isFiltering, setFiltering] = useState(false);
   const [query, setQuery] = useState<Query>({ search: "", scope: "here", ...NOTHING_NARROWED });
   const root = useRoot(context.root);
   const { found, more, again, refresh } = useList(request, query);
@@ -126,7 +129,7 @@ function History({ context }: { context: HistoryContext }) {
     const there = mains();
     (next ? there[shown.indexOf(next)] : box.current)?.focus();
     deletion.remove([one]);
-    announce(`Deleted ${line(one.title, 60)}. Undo is possible for ten seconds.`);
+    announce(`Deleted ${line(one.title, 60)} and its undo history. You can undo this for ten seconds.`);
   };
   const change = (one: Conversation, wanted: Change) =>
     attempt(one, doneBy(wanted), async () => {
@@ -146,7 +149,7 @@ function History({ context }: { context: HistoryContext }) {
   };
   const removeChosen = () => {
     deletion.remove(chosenOnes);
-    announce(`Deleted ${several(chosenOnes.length)}. Undo is possible for ten seconds.`);
+    announce(`Deleted ${several(chosenOnes.length)} and their undo history. You can undo this for ten seconds.`);
     endChoosing();
   };
   const archiveChosen = async () => {
@@ -166,6 +169,10 @@ function History({ context }: { context: HistoryContext }) {
     trouble,
   };
   const narrow = (wanted: Partial<Query>) => setQuery({ ...query, search: typed, ...wanted });
+  const type = (text: string) => {
+    refuse(tooLong(text));
+    if (!tooLong(text)) setTyped(text);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation(); // the chat's own keys are for its conversation
     if (event.key === "Escape" || isHistoryKey(event)) context.close();
@@ -183,6 +190,12 @@ function History({ context }: { context: HistoryContext }) {
     const element = list.current;
     if (element && element.scrollTop + element.clientHeight > element.scrollHeight - NEAR_END) more(deletion.deleted);
   };
+  const filters = [
+    nameOf(SCOPES, query.scope),
+    ...(query.agent ? [nameOf(agents, query.agent)] : []),
+    ...(query.days > 0 ? [nameOf(TIMES, query.days)] : []),
+    ...(query.show ? [nameOf(SHOWS, query.show)] : []),
+  ].join(", ");
   const ownAgent = query.agent || (agents.length === 1 ? (agents[0]?.[0] ?? "") : "");
   if (isStorage) {
     const back = () => {
@@ -207,36 +220,40 @@ function History({ context }: { context: HistoryContext }) {
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its parts are told
-    <div class="column history-inside" onKeyDown={onKeyDown}>
-      <div class="history-head" role="search" aria-label="Conversations">
+    <div class="column history-inside" onKeyDown={onKeyDown} onBeforeInput={longInput(refuse)}>
+      <div class="row history-head" role="search" aria-label="Conversations">
         <TextField
           ref={box}
           type="search"
           label="Search titles, prompts and answers"
           placeholder="Search conversations"
           value={typed}
-          onText={setTyped}
+          onText={type}
         />
-        <Choice label="Where to search" options={SCOPES} value={query.scope} onChoose={(scope) => narrow({ scope })} />
-        {agents.length > 1 && (
-          <Choice
-            label="Agent"
-            options={[["", "All agents"], ...agents]}
-            value={query.agent}
-            onChoose={(agent) => narrow({ agent })}
-          />
-        )}
-        <Choice label="When" options={TIMES} value={query.days} onChoose={(days) => narrow({ days })} />
-        <Choice label="State" options={SHOWS} value={query.show} onChoose={(show) => narrow({ show })} />
+        <Button
+          class="history-filter"
+          aria-label={`Filter: ${filters}`}
+          aria-expanded={isFiltering}
+          onClick={() => setFiltering(!isFiltering)}
+        >
+          <Icon name="filter" />
+          <span class="cut">{filters}</span>
+        </Button>
+        <Menu
+          label="More"
+          items={[
+            ...(shown.length > 0 && !chosen ? [{ name: "Select", onSelect: () => setChosen(new Set()) }] : []),
+            { name: "Storage", onSelect: () => setStorage(true) },
+          ]}
+        >
+          <Icon name="more" />
+        </Menu>
       </div>
-      <div class="history-bar-line">
-        <p class="history-count dim small" role="status">
-          {said(found, shown.length, query.search)}
-        </p>
-        <span class="spacer" />
-        {shown.length > 0 && !chosen && <TextButton onClick={() => setChosen(new Set())}>Select</TextButton>}
-        <TextButton onClick={() => setStorage(true)}>Storage</TextButton>
-      </div>
+      {isFiltering && <Filters query={query} agents={agents} narrow={narrow} />}
+      <Trouble text={refused} class="history-trouble small" />
+      <p class="history-count dim small" role="status">
+        {said(found, shown.length, query.search)}
+      </p>
       {chosen && (
         <Selection
           number={chosenOnes.length}
@@ -258,8 +275,8 @@ function History({ context }: { context: HistoryContext }) {
         {found.note && <p class="note">{line(found.note, 2000)}</p>}
         {found.left > 0 && (
           <p class="note">
-            {count(found.left)} older {found.left === 1 ? "conversation is" : "conversations are"} not in the search
-            index yet. <TextButton onClick={again}>Search again</TextButton>
+            {several(found.left).replace(" ", " older ")} not searched yet.{" "}
+            <TextButton onClick={again}>Search again</TextButton>
           </p>
         )}
         {days.map((day) => (
@@ -286,7 +303,7 @@ function History({ context }: { context: HistoryContext }) {
         ))}
         {found.trouble && (
           <div class="row wraps history-empty" role="alert">
-            <p>The conversations couldn't be listed: {line(found.trouble, 600)}</p>
+            <p>Couldn't list the conversations: {line(found.trouble, 600)}</p>
             <Button onClick={again}>Try again</Button>
           </div>
         )}
@@ -312,6 +329,46 @@ function History({ context }: { context: HistoryContext }) {
   );
 }
 
+const nameOf = <T,>(options: readonly (readonly [T, string])[], value: T) =>
+  options.find(([one]) => one === value)?.[1] ?? String(value);
+
+interface FiltersProps {
+  query: Query;
+  agents: readonly [name: string, title: string][];
+  narrow: (wanted: Partial<Query>) => void;
+}
+
+/** Which conversations are listed. */
+function Filters({ query, agents, narrow }: FiltersProps) {
+  return (
+    <div class="history-filters" role="group" aria-label="Filters">
+      <label>
+        Where
+        <Choice label="Where" options={SCOPES} value={query.scope} onChoose={(scope) => narrow({ scope })} />
+      </label>
+      <label>
+        When
+        <Choice label="When" options={TIMES} value={query.days} onChoose={(days) => narrow({ days })} />
+      </label>
+      <label>
+        State
+        <Choice label="State" options={SHOWS} value={query.show} onChoose={(show) => narrow({ show })} />
+      </label>
+      {agents.length > 1 && (
+        <label>
+          Agent
+          <Choice
+            label="Agent"
+            options={[["", "Any"], ...agents]}
+            value={query.agent}
+            onChoose={(agent) => narrow({ agent })}
+          />
+        </label>
+      )}
+    </div>
+  );
+}
+
 /** Nothing to show: why, and where there may be some. */
 function Empty({ query, onChange }: { query: Query; onChange: (query: Query) => void }) {
   const { search, scope, agent, show, days } = query;
@@ -321,7 +378,7 @@ function Empty({ query, onChange }: { query: Query; onChange: (query: Query) => 
       <p>
         {search ? `Nothing ${NOWHERE[scope]} contains “${line(search, 60)}”` : `No conversations ${NOWHERE[scope]}`}
         {isNarrowed && " with these filters"}
-        {!search && !isNarrowed && " yet. A conversation is kept once its first turn has finished"}.
+        {!search && !isNarrowed && " yet. A conversation appears here after its first turn"}.
       </p>
       {scope !== "everywhere" && (
         <Button onClick={() => onChange({ ...query, scope: "everywhere" })}>

@@ -3,8 +3,8 @@
 import { useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { SearchHit } from "../../state/requests.gen";
-import { Button, Trouble, useFocused } from "../controls";
-import { Icon, IconButton, Spinner } from "../icons";
+import { Button, Trouble } from "../controls";
+import { Icon, Spinner } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";
 import { RenameForm } from "../rename";
@@ -44,23 +44,24 @@ export function Row(props: Props) {
   const onOpen = () => doings.open(conversation);
   const onChange = (change: Change) => doings.change(conversation, change);
   const [isPreviewed, setPreviewed] = useState(false);
-  const [isAsking, setAsking] = useState(false);
   const [isRenaming, setRenaming] = useState(false);
   const main = useRef<HTMLButtonElement>(null);
   const title = line(conversation.title, 120) || agent;
   const canOpen = !conversation.isElsewhere;
   const canDelete = canOpen && !isOpen;
   const tabIndex = isCurrent ? 0 : -1;
-  const keep = () => {
-    setAsking(false);
+  const remove = () => doings.remove(conversation);
+  const endRenaming = () => {
     setRenaming(false);
     main.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Escape" && (isAsking || isRenaming)) keep();
-    else if (event.key === "Delete" && canDelete && event.target === main.current) setAsking(true);
-    else if (event.key === "F2" && canOpen && event.target === main.current) setRenaming(true);
-    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && canOpen) onOpen();
+    const isMain = event.target === main.current;
+    if (event.key === "Escape" && isRenaming) endRenaming();
+    else if (event.key === "Delete" && canDelete && isMain) remove();
+    else if (event.key === "F2" && canOpen && isMain) setRenaming(true);
+    else if (event.key === "ArrowRight" && isMain) setPreviewed(true);
+    else if (event.key === "ArrowLeft" && isMain) setPreviewed(false);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -71,12 +72,15 @@ export function Row(props: Props) {
       (error: unknown) => doings.trouble(conversation.uri, `Couldn't be exported: ${reason(error)}`),
     );
   const { pinned: isPinned, archived: isArchived } = conversation;
+  const preview = () => setPreviewed(!isPreviewed);
   const items: MenuItem[] = [
-    ...(canOpen ? [{ name: "Rename", onSelect: () => setRenaming(true) }] : []),
+    { name: isPreviewed ? "Hide preview" : "Preview", detail: isPreviewed ? "←" : "→", onSelect: preview },
+    ...(canOpen ? [{ name: "Rename", detail: "F2", onSelect: () => setRenaming(true) }] : []),
     { name: isPinned ? "Unpin" : "Pin", onSelect: () => onChange({ pinned: !isPinned }) },
     { name: isArchived ? "Unarchive" : "Archive", onSelect: () => onChange({ archived: !isArchived }) },
     { name: "Duplicate", onSelect: () => doings.duplicate(conversation) },
-    ...FORMS.map((form) => ({ name: `Export: ${form[1]}`, onSelect: () => keepFile(form) })),
+    ...FORMS.map((form) => ({ name: `Export as ${form[1]}`, onSelect: () => keepFile(form) })),
+    ...(canDelete ? [{ name: "Delete", detail: "Del", onSelect: remove }] : []),
   ];
   return (
     <li class="history-row" onKeyDown={onKeyDown} onFocusIn={() => doings.focus(conversation)}>
@@ -95,42 +99,20 @@ export function Row(props: Props) {
           type="button"
           class="row history-main"
           tabIndex={tabIndex}
-          aria-expanded={isPreviewed}
-          title="Preview"
-          onClick={() => setPreviewed(!isPreviewed)}
+          title={canOpen ? (isOpen ? "Go to this conversation" : "Open") : "Preview"}
+          disabled={busy}
+          onClick={canOpen ? onOpen : preview}
         >
-          <Icon name="chevron" />
           <span class="column history-about">
             <span class="cut history-title">{title}</span>
             <span class="dim small">
-              {line(agent, 40)} · {count(conversation.turns ?? 0)} {conversation.turns === 1 ? "turn" : "turns"} ·{" "}
-              {new Date(conversation.modifiedAt).toLocaleTimeString([], { timeStyle: "short" })}
+              {line(agent, 40)} · {new Date(conversation.modifiedAt).toLocaleTimeString([], { timeStyle: "short" })}
+              {isOpen && " · open"}
+              {conversation.isElsewhere && " · open in another kernel"}
               <Where conversation={conversation} scope={scope} />
             </span>
           </span>
-          {isOpen && <span class="chip">Open</span>}
-          {conversation.isElsewhere && <span class="chip">Open in another kernel</span>}
         </button>
-        {canOpen && (
-          <Button
-            tabIndex={tabIndex}
-            disabled={busy}
-            aria-label={`${isOpen ? "Go to" : "Open"} ${title}`}
-            onClick={onOpen}
-          >
-            {isOpen ? "Go to" : "Open"}
-          </Button>
-        )}
-        {canDelete && (
-          <IconButton
-            name={`Delete ${title}`}
-            title="Delete"
-            icon="delete"
-            tabIndex={tabIndex}
-            disabled={busy}
-            onClick={() => setAsking(true)}
-          />
-        )}
         <Menu label={`More: ${title}`} items={items} placement="in-flow" disabled={busy} tabIndex={tabIndex}>
           <Icon name="more" />
         </Menu>
@@ -140,8 +122,8 @@ export function Row(props: Props) {
           class="row wraps history-ask"
           title={conversation.title}
           onRename={(title) => onChange({ title })}
-          onDone={keep}
-          cancel={<Button onClick={keep}>Cancel</Button>}
+          onDone={endRenaming}
+          cancel={<Button onClick={endRenaming}>Cancel</Button>}
         />
       )}
       {conversation.hits.length > 0 && (
@@ -151,7 +133,6 @@ export function Row(props: Props) {
           ))}
         </ul>
       )}
-      {isAsking && <Ask title={title} onDelete={() => doings.remove(conversation)} onKeep={keep} />}
       <Trouble text={line(trouble, 600)} class="history-trouble small" />
       {isPreviewed && <PreviewOf conversation={conversation} title={title} request={request} />}
     </li>
@@ -194,19 +175,6 @@ function Found({ hit }: { hit: SearchHit }) {
   );
 }
 
-function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void; onKeep: () => void }) {
-  const button = useFocused<HTMLButtonElement>();
-  return (
-    <div class="row wraps history-ask" role="group" aria-label={`Delete ${title}?`}>
-      <span class="small">Delete this conversation and what is kept of its changes?</span>
-      <Button ref={button} class="danger" onClick={onDelete}>
-        Delete
-      </Button>
-      <Button onClick={onKeep}>Cancel</Button>
-    </div>
-  );
-}
-
 function PreviewOf({ conversation, title, request }: { conversation: Conversation; title: string; request: Request }) {
   const { uri, modifiedAt } = conversation;
   const { answer: preview, trouble } = useAnswer(() => request("previewSession", { channel: uri }), [uri, modifiedAt]);
@@ -225,10 +193,10 @@ function PreviewOf({ conversation, title, request }: { conversation: Conversatio
         <div key={turn.number} class="history-turn">
           <p class="plain history-prompt">{plain(turn.prompt)}</p>
           {turn.answer && <p class="plain">{plain(turn.answer)}</p>}
-          {turn.cut && <p class="dim small">Shortened: open the conversation to read all of it.</p>}
+          {turn.cut && <p class="dim small">Shortened. Open the conversation to read it all.</p>}
         </div>
       ))}
-      {shown === 0 && <p class="dim small">No turn of it has finished yet.</p>}
+      {shown === 0 && <p class="dim small">No finished turn yet.</p>}
     </section>
   );
 }

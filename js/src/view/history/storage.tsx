@@ -1,9 +1,9 @@
-/** What agentnb keeps on disk: how much and of whom; conversations deleted, the log compacted, checked, repaired, copied. */
+/** What agentnb keeps on disk: how much; old conversations deleted; under *Advanced* all else. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { ChangeStorageParams, KeptStorage } from "../../state/requests.gen";
-import { Button, TextButton, TextField, Trouble } from "../controls";
+import { Button, Choice, TextButton, TextField, Trouble } from "../controls";
 import { Spinner } from "../icons";
 import { count, line, plain } from "../plain";
 import { useWork } from "../use-work";
@@ -21,14 +21,17 @@ const HEADS: readonly [string, string][] = [
   ["agent", "Agents"],
   ["folder", "Folders"],
 ];
-/** What is deleted: by age in days, or the oldest beyond a size. */
-const LIMITS: readonly (readonly [name: string, limit: Pick<Asked, "olderThanDays" | "largerThan">])[] = [
-  ["quiet for 30 days", { olderThanDays: 30 }],
-  ["quiet for 90 days", { olderThanDays: 90 }],
-  ["quiet for 365 days", { olderThanDays: 365 }],
-  ["the oldest beyond 100 MB", { largerThan: "100M" }],
-  ["the oldest beyond 1 GB", { largerThan: "1G" }],
-];
+/** What is deleted: by age, or the oldest beyond a size. */
+const AGES = [
+  [30, "30 days"],
+  [90, "90 days"],
+  [365, "a year"],
+] as const;
+const SIZES = [
+  ["100M", "100 MB"],
+  ["1G", "1 GB"],
+  ["10G", "10 GB"],
+] as const;
 const CARE = [
   ["compact", "Compact"],
   ["check", "Check"],
@@ -43,7 +46,8 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
   const [message, setMessage] = useState("");
   const { isBusy, trouble, run: work } = useWork();
   const [asked, setAsked] = useState<Asked>();
-  const limit = useRef<HTMLSelectElement>(null);
+  const [days, setDays] = useState<number>(90);
+  const [most, setMost] = useState<string>("1G");
   const [file, setFile] = useState("~/agentnb-conversations.db");
   const back = useRef<HTMLButtonElement>(null);
   const run = (job: () => Promise<void>) => {
@@ -61,9 +65,8 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
       setMessage((await change({ action, ...more })).message);
       await measure();
     });
-  const plan = (action: Asked["action"]) =>
+  const plan = (which: Omit<Asked, "message">) =>
     run(async () => {
-      const which = action === "remove" ? { action, ...LIMITS[limit.current?.selectedIndex ?? 0]?.[1] } : { action };
       const would = await change({ ...which, dryRun: true });
       if (would.count > 0) setAsked({ ...which, message: would.message });
       else setMessage(would.message);
@@ -85,54 +88,20 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
         Back to the conversations
       </TextButton>
       {rows && (
-        <>
-          <p>
-            <b>{size(total)}</b> on disk. Conversations stay until you delete them, or until a limit under Storage in
-            the settings does.
-          </p>
-          {HEADS.map(([what, head]) => (
-            <Table key={what} head={head} rows={rows.filter((row) => row.what === what).slice(0, SHOWN)} />
-          ))}
-          <p class="dim small">{plain(path)}</p>
-        </>
+        <p>
+          <b>{size(total)}</b> on disk. Conversations are kept until you delete them.
+        </p>
       )}
-      <div class="row wraps history-ask history-care" role="group" aria-label="Delete">
-        <label class="small">
-          Conversations{" "}
-          <select ref={limit} aria-label="Which conversations" class="field">
-            {LIMITS.map(([name], at) => (
-              <option key={name} value={at} selected={at === 1}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Button disabled={isBusy} onClick={() => void plan("remove")}>
-          Delete those…
-        </Button>
-        <Button disabled={isBusy} onClick={() => void plan("deleteAll")}>
-          Delete all…
-        </Button>
-      </div>
-      <div class="row wraps history-ask history-care" role="group" aria-label="Look after the log">
-        {CARE.map(([action, name]) => (
-          <Button key={action} disabled={isBusy} onClick={() => void act(action)}>
-            {name}
-          </Button>
-        ))}
-      </div>
-      <div class="row wraps history-ask history-care" role="group" aria-label="Copy all conversations">
-        <TextField label="File where the kernel runs" value={file} onText={setFile} />
-        <Button disabled={isBusy} onClick={() => void act("export", { path: file })}>
-          Export all
-        </Button>
-        <Button disabled={isBusy} onClick={() => void act("import", { path: file })}>
-          Import
+      <div class="row wraps history-care" role="group" aria-label="Delete old conversations">
+        <span>Delete older than</span>
+        <Choice label="Delete older than" options={AGES} value={days} onChoose={setDays} />
+        <Button disabled={isBusy} onClick={() => void plan({ action: "remove", olderThanDays: days })}>
+          Delete…
         </Button>
       </div>
       {asked && (
         <div class="banner plain-banner history-delete" role="group" aria-label="Delete for good?">
-          <span>{line(asked.message, 200)} This can't be undone.</span>
+          <span>{line(asked.message, 200)} Their undo history goes, too. This can't be undone.</span>
           <Button class="danger" disabled={isBusy} onClick={() => void confirm(asked)}>
             Delete
           </Button>
@@ -144,6 +113,39 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
         {line(message, 2000)}
       </p>
       <Trouble text={line(trouble, 600)} class="history-trouble small" />
+      <details class="history-advanced">
+        <summary>Advanced</summary>
+        {HEADS.map(([what, head]) => (
+          <Table key={what} head={head} rows={(rows ?? []).filter((row) => row.what === what).slice(0, SHOWN)} />
+        ))}
+        <p class="dim small">{plain(path)}</p>
+        <div class="row wraps history-care" role="group" aria-label="Delete by size">
+          <span>Keep the newest</span>
+          <Choice label="Keep the newest" options={SIZES} value={most} onChoose={setMost} />
+          <Button disabled={isBusy} onClick={() => void plan({ action: "remove", largerThan: most })}>
+            Delete the rest…
+          </Button>
+          <Button disabled={isBusy} onClick={() => void plan({ action: "deleteAll" })}>
+            Delete all…
+          </Button>
+        </div>
+        <div class="row wraps history-care" role="group" aria-label="Maintain the log">
+          {CARE.map(([action, name]) => (
+            <Button key={action} disabled={isBusy} onClick={() => void act(action)}>
+              {name}
+            </Button>
+          ))}
+        </div>
+        <div class="row wraps history-care" role="group" aria-label="Copy all conversations">
+          <TextField label="File on the kernel's machine" value={file} onText={setFile} />
+          <Button disabled={isBusy} onClick={() => void act("export", { path: file })}>
+            Export all
+          </Button>
+          <Button disabled={isBusy} onClick={() => void act("import", { path: file })}>
+            Import
+          </Button>
+        </div>
+      </details>
     </div>
   );
 }

@@ -163,7 +163,7 @@ async function textsOf(store: Store, channel: string, change: Change): Promise<{
   const side = (name: "before" | "after") => (change[name] === "" ? nothing : store.change(channel, change.id, name));
   const [before, after] = await Promise.all([side("before"), side("after")]);
   if (before.isBinary || after.isBinary)
-    throw new Error(`It is no text: ${bytes(before.size)} before, ${bytes(after.size)} after.`);
+    throw new Error(`Not text: ${bytes(before.size)} before, ${bytes(after.size)} after.`);
   if (before.isCut || after.isCut)
     throw new Error(`Too large to compare here: ${bytes(before.size)} before, ${bytes(after.size)} after.`);
   return { before: before.text, after: after.text };

@@ -42,7 +42,7 @@ export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
 function Computing() {
   const [isLong, setLong] = useState(false);
   useAfter(PATIENCE, () => setLong(true), []);
-  return isLong ? <p class="note">Computing what changed…</p> : null;
+  return isLong ? <p class="note">Comparing…</p> : null;
 }
 
 interface Props {
@@ -96,8 +96,8 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
           {notes.length > 0 && (
             <IconButton
               icon="info"
-              name={`${many(notes.length, "note")}: what is not covered or cannot be undone`}
-              title="What is not covered or cannot be undone"
+              name={`${many(notes.length, "note")}: what isn't recorded or can't be undone`}
+              title="What isn't recorded or can't be undone"
               aria-expanded={hasNotes}
               onClick={() => showNotes(!hasNotes)}
             />

@@ -54,7 +54,11 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
           <fieldset key={conflict.id} class="column choices">
             <legend class="path">{line(conflict.path, 500)}</legend>
             {option("mine", "Keep mine", "It stays as it is now.")}
-            {option("theirs", isRedo ? "Take the agent's" : "Take the old one", "What is there now is stored first.")}
+            {option(
+              "theirs",
+              isRedo ? "Use the agent's" : "Use the old version",
+              "The current version is saved first.",
+            )}
             <Versions id={`${id} ${conflict.id}`} conflict={conflict} old={old} left={left} />
           </fieldset>
         );
@@ -89,7 +93,7 @@ function Versions({ id, conflict, old, left }: { id: string; conflict: ChangeCon
   );
 }
 
-const NOTHING = "It is not there, or it is no text.";
+const NOTHING = "Missing, or not text.";
 
 interface ComparedProps {
   id: string;

@@ -73,7 +73,7 @@ export const Terminal = memo(({ terminal }: { terminal: TerminalView }) => (
       <span class="command">{line(terminal.command, 500)}</span>
       <TerminalEnd terminal={terminal} />
     </div>
-    {terminal.truncated && <p class="note">The beginning is no longer kept.</p>}
+    {terminal.truncated && <p class="note">The beginning is gone.</p>}
     {terminal.output && <OutputBox text={terminal.output} follow={!terminal.exited} fromEnd />}
   </div>
 ));

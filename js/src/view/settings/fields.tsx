@@ -1,24 +1,51 @@
-/** What the parts of the settings are made of: groups, lists to take things out of, switches. */
+/** What the parts of the settings are made of: rows that open, lists to take things out of, check boxes. */
 import type { ComponentChildren } from "preact";
 import { TextButton } from "../controls";
+import { line } from "../plain";
 
-/** A part of the settings with its title; `label` is heard where the title alone says too little. */
-export function Group({
-  title,
-  label = title,
-  children,
-}: {
+interface FoldProps {
+  /** Of its title. */
+  id?: string;
   title: string;
-  label?: string;
+  /** What is in it, in some words. */
+  summary: string;
+  isChanged?: boolean;
   children: ComponentChildren;
-}) {
+}
+
+/** A row that opens. */
+export function Fold({ id, title, summary, isChanged, children }: FoldProps) {
   return (
-    <div class="setting" role="group" aria-label={label}>
-      <span class="setting-title">{title}</span>
+    <details class="setting-fold">
+      <summary class="row setting-line">
+        <span id={id} class="setting-title">
+          {title}
+        </span>
+        {isChanged && <span class="setting-dot" />}
+        <span class="cut dim setting-summary">{line(summary, 200)}</span>
+      </summary>
       {children}
+    </details>
+  );
+}
+
+/** A row of the settings that opens and is no setting; `below` is what came of a change in it. */
+export function FoldRow({
+  at,
+  below,
+  ...fold
+}: Omit<FoldProps, "isChanged"> & { at: string; below: ComponentChildren }) {
+  return (
+    <div class="setting" role="group" aria-label={fold.title} data-at={at}>
+      <Fold {...fold} />
+      {below}
     </div>
   );
 }
+
+/** A number of things in words; of none, `none`. */
+export const several = (number: number, what: string, none = "None") =>
+  number === 0 ? none : `${number.toLocaleString()} ${what}${number === 1 ? "" : "s"}`;
 
 interface RemovableProps {
   text: string;
@@ -62,5 +89,27 @@ export function Switch({ isOn, isFixed, onSwitch, ...rest }: SwitchProps) {
       }}
       {...rest}
     />
+  );
+}
+
+interface ChecksProps {
+  /** What can be checked: `key` tells one from the others. */
+  options: readonly { readonly key: string; readonly name: ComponentChildren; readonly isOn: boolean }[];
+  isFixed: boolean;
+  onSwitch: (key: string, isOn: boolean) => void;
+}
+
+/** A list of check boxes. */
+export function Checks({ options, isFixed, onSwitch }: ChecksProps) {
+  return (
+    <ul class="list setting-agents setting-checks">
+      {options.map(({ key, name, isOn }) => (
+        <li key={key}>
+          <label>
+            <Switch isOn={isOn} isFixed={isFixed} onSwitch={(next) => onSwitch(key, next)} /> {name}
+          </label>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -56,7 +56,7 @@ export function FolderChooser({ label, from, request, onChoose }: Props) {
       <ul>
         {shown.parent !== undefined && (
           <li>
-            <TextButton onClick={() => void look(shown.parent as string)}>Folder above</TextButton>
+            <TextButton onClick={() => void look(shown.parent as string)}>Parent folder</TextButton>
           </li>
         )}
         {shown.folders.map((name) => (
@@ -65,8 +65,8 @@ export function FolderChooser({ label, from, request, onChoose }: Props) {
           </li>
         ))}
       </ul>
-      {shown.folders.length === 0 && <p class="dim small">No folders in it.</p>}
-      {shown.isCut && <p class="dim small">There are more: type the path.</p>}
+      {shown.folders.length === 0 && <p class="dim small">No folders here.</p>}
+      {shown.isCut && <p class="dim small">Too many to list: type the path.</p>}
       <Button
         class="primary"
         onClick={() => {

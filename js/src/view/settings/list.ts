@@ -9,13 +9,30 @@ export type Listed = Answer<"listSettings">;
 const SOURCES = new Map([
   ["%config", "%config in this kernel"],
   ["startup", "ipython_config.py"],
-  ["environment", "environment variable"],
+  ["environment", "the environment variable"],
   ["project", "the project's file"],
   ["user", "your file"],
-  ["default", "default"],
 ]);
 
-export const sourceName = (source: string) => SOURCES.get(source) ?? line(source, 40);
+const defaultOf = ({ source, value, below }: SettingInfo) => (source === "default" ? value : below.at(-1)?.value);
+
+/** Whether the value that counts is another one than the default. */
+export const isChanged = (setting: SettingInfo) => JSON.stringify(setting.value) !== JSON.stringify(defaultOf(setting));
+
+/** Where the value comes from, what your own file says below it, and when a change counts. */
+export function sourceOf(setting: SettingInfo): string {
+  const { source, where, below, counts } = setting;
+  const own = source === "user" ? undefined : below.find((layer) => layer.source === "user");
+  const from = source === "default" ? "Default" : `From ${SOURCES.get(source) ?? line(source, 40)}`;
+  return [
+    where ? `${from}, ${line(where, 400)}` : from,
+    ...(own ? [`your file says ${shown(setting, own.value)}`] : []),
+    `applies ${line(counts, 40)}`,
+  ].join(" · ");
+}
+
+/** What *Reset* does. */
+export const resetTo = (setting: SettingInfo) => `Reset to ${shown(setting, defaultOf(setting)) || "the default"}`;
 
 /** A value as it is typed: a list with commas. */
 export function typed(value: unknown): string {
@@ -23,9 +40,14 @@ export function typed(value: unknown): string {
   return value === null || value === undefined || typeof value === "object" ? "" : String(value);
 }
 
-/** What was typed as the kind of value that the setting takes. */
-export function readTyped(kind: string, said: string): unknown {
-  if (kind === "number") return said.trim() === "" ? null : Number.isNaN(Number(said)) ? said : Number(said); // refused
+/** A setting's value as its box has it: empty where `empty` says what that means. */
+export const inBox = ({ kind, value, empty }: SettingInfo) =>
+  kind === "number" && empty && value === 0 ? "" : typed(value);
+
+/** What was typed as the kind of value that the setting takes; what it does not take is refused by the kernel. */
+export function readTyped({ kind, empty }: Pick<SettingInfo, "kind" | "empty">, said: string): unknown {
+  if (kind === "number")
+    return said.trim() === "" ? (empty ? 0 : null) : Number.isNaN(Number(said)) ? said : Number(said);
   if (kind !== "names") return said;
   return said
     .split(",")
@@ -34,8 +56,9 @@ export function readTyped(kind: string, said: string): unknown {
 }
 
 /** A value for people. */
-export function shown(setting: SettingInfo, value: unknown): string {
+export function shown({ choices, empty, kind }: SettingInfo, value: unknown): string {
   if (typeof value === "boolean") return value ? "on" : "off";
-  const choice = setting.choices.find(([one]) => one === value);
-  return choice ? choice[1] : typed(value) || "empty";
+  if (kind === "number" && value === 0 && empty) return empty;
+  const choice = choices.find(([one]) => one === value);
+  return choice ? choice[1] : typed(value);
 }

@@ -1,8 +1,8 @@
-/** How agents are started: the user's own and changes of the catalogue's. What a variable holds is never shown. */
-import type { ComponentChildren } from "preact";
+/** How agents are launched: the user's own and changes of the catalogue's. What a variable holds is never shown. */
 import { useEffect, useRef } from "preact/hooks";
 import { Choice, TextButton } from "../controls";
 import { line } from "../plain";
+import { several } from "./fields";
 import type { AgentLaunch } from "./list";
 import { type Program, ProgramForm, useForget, useTyped } from "./program-form";
 
@@ -10,13 +10,15 @@ interface Props {
   agents: readonly AgentLaunch[];
   /** Writes a description, or removes it where there is no `agent`. */
   onChange: (name: string, state: string, agent?: Program) => void;
-  children: ComponentChildren;
 }
+
+export const ownOnes = (agents: readonly AgentLaunch[]) =>
+  several(agents.filter(({ file }) => file).length, "custom command");
 
 const FORM = "agent";
 
 /** Lists the user's own agents, with a form to change each, and one for another. */
-export function OwnAgents({ agents, onChange, children }: Props) {
+export function OwnAgents({ agents, onChange }: Props) {
   const [editing, choose] = useTyped<string | undefined>("own agents", "edited", undefined);
   const forget = useForget();
   const edit = (name: string | undefined) => {
@@ -34,18 +36,17 @@ export function OwnAgents({ agents, onChange, children }: Props) {
     edit(undefined);
   }, [agents]);
   const check = (name: string, command: string) => {
-    if (!name) return "The agent has no name: write one, such as mine.";
+    if (!name) return "Enter a name for the agent.";
     if (!chosen && agents.some((one) => one.name === name))
-      return `There is an agent ${line(name, 60)} already: choose it in the list above to change it.`;
-    return command ? "" : "The command is missing: write the program that speaks ACP.";
+      return `An agent named ${line(name, 60)} exists already. Choose it in the list above to change it.`;
+    return command ? "" : "Enter the command that starts the agent.";
   };
   return (
-    <div class="setting" role="group" aria-labelledby="own-agents-title" aria-describedby="own-agents-about">
-      <div class="row wraps setting-line">
-        <span id="own-agents-title" class="setting-title">
-          Commands of agents
-        </span>
-      </div>
+    <>
+      <p class="dim small">
+        The program that speaks ACP, and environment variables for it. Put keys into variables: their values are saved
+        in a file of yours and never shown again.
+      </p>
       {own.length > 0 && (
         <ul class="list settings-agents">
           {own.map((agent) => (
@@ -78,13 +79,13 @@ export function OwnAgents({ agents, onChange, children }: Props) {
         </ul>
       )}
       <label class="row wraps settings-form">
-        <span class="small">Describe</span>
+        <span class="small">Add for</span>
         <Choice
-          label="Agent to describe"
+          label="Agent of the command"
           options={[
-            ["", "…"],
-            ["=", "an agent of your own"],
-            ...shipped.map(({ name, title }) => [`=${name}`, `${line(title, 60)}, in another way`] as const),
+            ["", "Choose…"],
+            ["=", "A new agent"],
+            ...shipped.map(({ name, title }) => [`=${name}`, line(title, 60)] as const),
           ]}
           value={editing !== undefined && !chosen?.file ? `=${editing}` : ""}
           onChoose={(value) => edit(value ? value.slice(1) : undefined)}
@@ -96,9 +97,9 @@ export function OwnAgents({ agents, onChange, children }: Props) {
           form={FORM}
           class="settings-box"
           label={chosen ? `The agent ${line(chosen.name, 60)}` : "A new agent"}
-          {...(!chosen && { name: { label: "Name of the agent", placeholder: "name, such as mine" } })}
+          {...(!chosen && { name: { label: "Name of the agent", placeholder: "name" } })}
           command={{ label: "Command of the agent", placeholder: "my-agent --acp" }}
-          variables={{ label: "Variables to set", placeholder: "NAME=value, a line each", rows: 2 }}
+          variables={{ label: "Variables to set", placeholder: "NAME=value, one per line", rows: 2 }}
           before={chosen}
           submit="Save"
           check={check}
@@ -109,11 +110,6 @@ export function OwnAgents({ agents, onChange, children }: Props) {
           }}
         />
       )}
-      <p id="own-agents-about" class="dim small">
-        The program that speaks ACP, and variables for it. Keys belong into variables: what these hold is written into
-        your own file and never shown again. No project's file is changed.
-      </p>
-      {children}
-    </div>
+    </>
   );
 }

@@ -1,20 +1,22 @@
-/** The settings: each with where its value comes from and where a change is written; the policy's rules, trusted folders. */
+/** The settings: those of the first screen, and all others under *Advanced*; any of them is found by its words. */
 
 import type { ReadonlySignal } from "@preact/signals";
-import { h } from "preact";
+import { type ComponentChildren, Fragment, h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { RootState } from "../../state/types.gen";
 import { type View, ViewContext } from "../context";
-import { Button, Choice, TextField, Trouble, useFocused } from "../controls";
+import { Button, Choice, longInput, TextField, Trouble, tooLong, useFocused } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
 import { Waiting } from "../icons";
 import { line, plain, reason } from "../plain";
+import { FoldRow, several } from "./fields";
 import { type Listed, type Setting, typed } from "./list";
-import { OwnAgents } from "./own-agents";
-import { Policy } from "./policy";
+import { OwnAgents, ownOnes } from "./own-agents";
+import { decided, Rules, Trusted, WhatIf } from "./policy";
 import { BLOCKED, Row } from "./row";
 import CSS from "./settings.css";
+import { useChanges } from "./use-changes";
 
 /** What the settings need of the chat. */
 export interface SettingsContext {
@@ -37,122 +39,151 @@ export function mountSettings(into: HTMLElement, context: SettingsContext): () =
   return mountPanel(into, CSS, "column settings", panel);
 }
 
-function focusedIn(at: HTMLElement | null): Element | null | undefined {
-  return (at?.getRootNode() as ShadowRoot | undefined)?.activeElement;
-}
-
-/** Asks the kernel for a change; what must be confirmed comes back as a sentence. */
-export type Change = (method: Changing, params: object, done: string) => Promise<void>;
-
-/** The requests that change something, once the user has confirmed what must be. */
-type Changing = "changeSetting" | "changeMcpServer" | "changeOwnAgent" | "changePolicy";
-
-interface Asked {
-  readonly method: Changing;
-  readonly params: object;
-  readonly sentence: string;
-  readonly done: string;
-  /** Where it is asked: the setting's name, or a part of the policy. */
-  readonly at: string;
-}
-
-interface Said {
-  readonly at: string;
-  readonly text: string;
-  readonly isTrouble: boolean;
+/** A row of the settings. */
+interface Entry {
+  readonly name: string;
+  readonly group: string;
+  /** By which it is found. */
+  readonly words: string;
+  readonly node: ComponentChildren;
 }
 
 const TARGETS = [
-  ["file", "your file, for every kernel"],
-  ["here", "this kernel alone"],
+  ["file", "All kernels (your file)"],
+  ["here", "This kernel only"],
 ] as const;
 
 function Settings({ context }: { context: SettingsContext }) {
+  const { request } = context;
   const { listed, trouble, load } = useListed(context);
+  const { outcome, send, confirm, cancel, refuse } = useChanges(context, load);
   const [isHere, setHere] = useState(false);
   const [find, setFind] = useState("");
-  const [asked, ask] = useState<Asked>();
-  const [said, say] = useState<Said>();
+  /** How often what was typed was given up, and where last: its box has the value again that is set. */
+  const [given, giveUp] = useState({ at: "", count: 0 });
   const root = useRoot(context.root);
   const search = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLElement>(null);
   const isListed = listed !== undefined;
   useLayoutEffect(() => {
     // The panel had the focus while the settings were read, unless the reader went elsewhere meanwhile.
-    if (focusedIn(search.current)?.matches(".panel")) search.current?.focus();
+    const focused = (search.current?.getRootNode() as ShadowRoot | undefined)?.activeElement;
+    if (focused?.matches(".panel")) search.current?.focus();
   }, [isListed]);
-  const isClosed = useRef(false);
-  useLayoutEffect(
-    () => () => {
-      isClosed.current = true;
-    },
-    [],
-  );
-  const change = async (at: string, method: Changing, params: object, done: string, title = at): Promise<void> => {
-    ask(undefined);
-    say(undefined);
-    try {
-      const { confirm } = await context.request(method, params as never);
-      if (typeof confirm === "string") {
-        if (isClosed.current) context.refused?.(`${title}: ${confirm} Open the settings to confirm it.`);
-        return ask({ at, method, params, done, sentence: confirm });
-      }
-      say({ at, text: done, isTrouble: false });
-      context.announce(done);
-    } catch (error) {
-      if (isClosed.current) context.refused?.(`${title}: ${reason(error)}`);
-      say({ at, text: reason(error), isTrouble: true });
-    }
-    if (!isClosed.current) await load();
-  };
   const set = async (setting: Setting, value: unknown): Promise<void> => {
-    if (setting.name === "notifications" && value === true && !(await mayNotify()))
-      return say({ at: setting.name, text: BLOCKED, isTrouble: true });
-    await change(
-      setting.name,
-      "changeSetting",
-      changed(setting, value, isHere),
-      `${setting.title}: ${value === null ? "reset" : "changed"}.`,
-      named(setting, value),
-    );
+    const { name, inFile } = setting;
+    const title = line(setting.title, 60);
+    if (tooLong(value)) return refuse(name, tooLong(value));
+    if (name === "notifications" && value === true && !(await mayNotify())) return refuse(name, BLOCKED);
+    await send({
+      at: name,
+      method: "changeSetting",
+      params: { name, value, here: isHere, ...(!isHere && { was: inFile ?? null, checks: true }) },
+      done: `${title}: ${value === null ? "reset" : "changed"}.`,
+      title: `${title} (${line(typed(value), 200)})`,
+    });
   };
   if (!listed) {
     return trouble ? (
       <div class="settings-empty" role="alert">
-        <p>The settings couldn't be listed: {trouble}</p>
+        <p>The settings couldn't be read: {trouble}</p>
         <Button onClick={load}>Try again</Button>
       </div>
     ) : (
       <Waiting text="Reading the settings…" />
     );
   }
-  const wanted = find.trim().toLowerCase();
-  const groups = listed.groups
-    .map(({ title, settings }) => ({
-      title,
-      settings: settings.filter((one) => `${one.name} ${one.title} ${one.about}`.toLowerCase().includes(wanted)),
-    }))
-    .filter(({ settings }) => settings.length > 0);
-  const below = (at: string) => (
-    <>
-      {asked?.at === at && (
-        <Question
-          sentence={asked.sentence}
-          onYes={() => void change(at, asked.method, { ...asked.params, confirmed: asked.sentence }, asked.done)}
-          onNo={() => {
-            ask(undefined);
-            void load();
-          }}
-        />
-      )}
-      {said?.at === at && (
-        <p class={said.isTrouble ? "error-text" : "dim small"} role={said.isTrouble ? "alert" : undefined}>
-          {plain(said.text)}
-        </p>
-      )}
-    </>
+  const back = (at: string) =>
+    list.current?.querySelector<HTMLElement>(`[data-at="${at}"] :is(select, input, summary)`)?.focus();
+  const below = (at: string) => {
+    if (outcome?.at !== at) return null;
+    if (outcome.kind === "trouble") return <Trouble text={outcome.text} />;
+    if (outcome.kind === "done") return <p class="dim small">{plain(outcome.text)}</p>;
+    const no = () => {
+      back(at);
+      giveUp({ at, count: given.count + 1 });
+      cancel();
+    };
+    const yes = () => {
+      back(at);
+      confirm(outcome);
+    };
+    return <Question sentence={outcome.text} onYes={yes} onNo={no} />;
+  };
+  const policy = {
+    listed,
+    request,
+    change: (at: string, params: object, done: string) => void send({ at, method: "changePolicy", params, done }),
+  };
+  const entryOf = (setting: Setting, group: string): Entry => ({
+    name: setting.name,
+    group,
+    words: `${setting.name} ${setting.title} ${setting.about}`,
+    node: (
+      <Row
+        key={setting.name === given.at ? given.count : ""}
+        setting={setting}
+        agents={root?.agents ?? []}
+        models={listed.models ?? []}
+        isHere={isHere}
+        request={request}
+        onChange={(value) => void set(setting, value)}
+        onServer={(name, server) =>
+          void send({
+            at: setting.name,
+            method: "changeMcpServer",
+            params: { name, here: isHere, ...(server && { server }) },
+            done: `MCP server ${line(name, 60)} ${server ? "added" : "removed"}.`,
+          })
+        }
+      >
+        {below(setting.name)}
+      </Row>
+    ),
+  });
+  const lists = (group: string, at: string): Entry[] => {
+    const row = (name: string, title: string, summary: string, words: string, node: ComponentChildren): Entry => ({
+      name,
+      group,
+      words: `${title} ${words}`,
+      node: (
+        <FoldRow at={name} title={title} summary={summary} below={below(name)}>
+          {node}
+        </FoldRow>
+      ),
+    });
+    if (at === "agents_order" && listed.agents) {
+      const save = (name: string, state: string, agent?: object) =>
+        void send({
+          at: "own agents",
+          method: "changeOwnAgent",
+          params: { name, state, ...(agent && { agent }) },
+          done: `Agent ${line(name, 60)} ${agent ? "saved" : "removed"}.`,
+        });
+      const node = <OwnAgents agents={listed.agents} onChange={save} />;
+      return [row("own agents", "Custom launch command", ownOnes(listed.agents), "own agents ACP program", node)];
+    }
+    if (at !== "permissions") return [];
+    return [
+      row("grants", "Rules and approvals", decided(listed), "policy allow deny grants", <Rules {...policy} />),
+      row("trust", "Trusted folders", several(listed.trusted.length, "folder"), "policy", <Trusted {...policy} />),
+      row("what if", "Test a command or file", "", "policy what would happen", <WhatIf request={request} />),
+    ];
+  };
+  const entries = listed.groups.flatMap(({ title, settings }) =>
+    settings.flatMap((one) => [entryOf(one, title), ...lists(title, one.name)]),
   );
+  const names = listed.first ?? [];
+  const first = names.flatMap((name) => entries.filter((entry) => entry.name === name));
+  const others = entries.filter((entry) => !names.includes(entry.name));
+  const wanted = find.trim().toLowerCase();
+  const hits = [...first, ...others].filter(({ words }) => words.toLowerCase().includes(wanted));
+  const onBeforeInput = longInput((why, field) => {
+    const at = field.closest<HTMLElement>("[data-at]")?.dataset.at;
+    refuse(at ?? "search", why);
+  });
   return (
-    <div class="column settings-inside">
+    <div class="column settings-inside" onBeforeInput={onBeforeInput}>
       <div class="settings-head">
         <TextField
           ref={search}
@@ -162,88 +193,61 @@ function Settings({ context }: { context: SettingsContext }) {
           value={find}
           onText={setFind}
         />
-        <label>
-          <span class="small">Changes go to</span>{" "}
-          <Choice
-            label="Changes go to"
-            options={TARGETS}
-            value={isHere ? "here" : "file"}
-            onChoose={(target) => setHere(target === "here")}
-          />
-        </label>
+        {below("search")}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
-      <section class="settings-list" aria-label="All settings" tabIndex={0}>
+      <section ref={list} class="settings-list" aria-label="All settings" tabIndex={0}>
         {listed.problems.map((problem) => (
           <Trouble key={problem} text={problem} />
         ))}
-        {groups.length === 0 && <p class="dim">No setting has “{line(find, 60)}” in its name or meaning.</p>}
-        {groups.map(({ title, settings }) => (
-          <section key={title} aria-label={line(title, 60)}>
-            <h4>{line(title, 60)}</h4>
-            {settings.map((setting) => (
-              <Row
-                key={setting.name}
-                setting={setting}
-                agents={root?.agents ?? []}
-                models={listed.models ?? []}
-                isHere={isHere}
-                request={context.request}
-                onChange={(value) => void set(setting, value)}
-                onServer={(name, server) =>
-                  void change(
-                    setting.name,
-                    "changeMcpServer",
-                    { name, here: isHere, ...(server && { server }) },
-                    server ? `MCP server ${line(name, 60)} added.` : `MCP server ${line(name, 60)} removed.`,
-                  )
-                }
-              >
-                {below(setting.name)}
-              </Row>
-            ))}
-            {listed.agents && settings.some(({ name }) => name === "agent") && (
-              <OwnAgents
-                agents={listed.agents}
-                onChange={(name, state, agent) =>
-                  void change(
-                    "own agents",
-                    "changeOwnAgent",
-                    { name, state, ...(agent && { agent }) },
-                    agent ? `Agent ${line(name, 60)} saved.` : `Agent ${line(name, 60)} removed.`,
-                  )
-                }
-              >
-                {below("own agents")}
-              </OwnAgents>
-            )}
-            {settings.some(({ name }) => name === "permissions") && (
-              <Policy
-                listed={listed}
-                request={context.request}
-                below={below}
-                change={(at, params, done) => void change(at, "changePolicy", params, done)}
-              />
-            )}
-          </section>
-        ))}
+        {wanted ? (
+          <Rows entries={hits} />
+        ) : (
+          <>
+            <Rows entries={first} />
+            <details class="settings-advanced" open={first.length === 0}>
+              <summary>Advanced</summary>
+              <label class="row setting-line">
+                <span class="setting-title">Save changes for</span>
+                <Choice
+                  label="Save changes for"
+                  options={TARGETS}
+                  value={isHere ? "here" : "file"}
+                  onChoose={(target) => setHere(target === "here")}
+                />
+              </label>
+              <Rows entries={others} isGrouped />
+            </details>
+          </>
+        )}
+        {hits.length === 0 && <p class="dim">No setting matches “{line(find, 60)}”.</p>}
       </section>
     </div>
+  );
+}
+
+/** Rows of the settings; grouped, each group has its title. */
+function Rows({ entries, isGrouped = false }: { entries: readonly Entry[]; isGrouped?: boolean }) {
+  const groups = isGrouped ? [...new Set(entries.map(({ group }) => group))] : [""];
+  return (
+    <>
+      {groups.map((group) => (
+        <Fragment key={group}>
+          {group && <h4>{line(group, 60)}</h4>}
+          {entries
+            .filter((entry) => !isGrouped || entry.group === group)
+            .map(({ name, node }) => (
+              <Fragment key={name}>{node}</Fragment>
+            ))}
+        </Fragment>
+      ))}
+    </>
   );
 }
 
 /** Asks the browser, which asks the user where that was not answered before. */
 async function mayNotify(): Promise<boolean> {
   return "Notification" in globalThis && (await Notification.requestPermission()) === "granted";
-}
-
-function changed({ name, inFile }: Setting, value: unknown, here: boolean): object {
-  return { name, value, here, ...(!here && { was: inFile ?? null, checks: true }) };
-}
-
-/** The setting, with what it was to be: it is no longer seen where it was typed. */
-function named({ title }: Setting, value: unknown): string {
-  return `${line(title, 60)} (${line(typed(value), 200)})`;
 }
 
 /** The settings as the kernel lists them, and again when that is wanted. */

@@ -1,21 +1,17 @@
-/** The policy in the settings: its rules, what would happen with a command or a file, and trusted folders. */
+/** The policy in the settings: rules and approvals, what would happen with a command or a file, trusted folders. */
 
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import { Button, Choice, Form, TextField } from "../controls";
 import { line, plain, reason } from "../plain";
-import { Group, Removable } from "./fields";
+import { Removable, several } from "./fields";
 import { FolderChooser } from "./folder";
 import type { Listed } from "./list";
 import { useTyped } from "./program-form";
 
 interface Props {
   listed: Listed;
-  readonly request: Request;
   change: (at: string, params: object, done: string) => void;
-  /** What is asked and said at a place. */
-  below: (at: string) => ComponentChildren;
 }
 
 const asNamed = (value: string) => [value, value] as const;
@@ -26,51 +22,51 @@ const TOOLS = [
 ];
 const WANTS = [["command", "run"] as const, ...["read", "edit", "delete"].map(asNamed)];
 
-export function Policy(props: Props) {
+/** The user's rules and what was allowed on cards: all that is decided without asking. */
+export function Rules({ listed, change }: Props) {
+  const { rules, projectRules, grants = [], policyFile } = listed;
   return (
     <>
-      <Rules {...props} />
-      <WhatIf {...props} />
-      <Trusted {...props} />
+      {grants.length > 0 && <ConversationGrants grants={grants} change={change} />}
+      <p class="dim small">
+        Rules in <span title={line(policyFile, 400)}>policy.toml</span>; the last one that matches wins.
+      </p>
+      {rules.length > 0 && (
+        <ol class="settings-rules">
+          {rules.map(({ number, text }) => (
+            <Removable
+              key={`${number} ${text}`}
+              text={line(text, 400)}
+              label={`Remove rule ${number}`}
+              onRemove={() => change("grants", { action: "remove", number, text }, "Rule removed.")}
+            />
+          ))}
+        </ol>
+      )}
+      {projectRules.length > 0 && (
+        <p class="dim small">
+          The project's rules, which can only ask or deny: {projectRules.map((one) => line(one, 200)).join("; ")}
+        </p>
+      )}
+      <NewRule onAdd={(rule) => change("grants", { action: "add", rule }, "Rule added.")} />
     </>
   );
 }
 
-function Rules({ listed, change, below }: Props) {
-  const { rules, projectRules, grants = [], policyFile } = listed;
-  return (
-    <Group title="Policy rules">
-      <p class="dim small">
-        The last rule that matches wins. Written to <span title={line(policyFile, 400)}>policy.toml</span>.
-      </p>
-      {rules.length === 0 && <p class="dim small">No rules of yours.</p>}
-      <ol class="settings-rules">
-        {rules.map(({ number, text }) => (
-          <Removable
-            key={`${number} ${text}`}
-            text={line(text, 400)}
-            label={`Remove rule ${number}`}
-            onRemove={() => change("rules", { action: "remove", number, text }, "Rule removed.")}
-          />
-        ))}
-      </ol>
-      {projectRules.length > 0 && (
-        <p class="dim small">
-          The project's, which can only ask or deny: {projectRules.map((one) => line(one, 200)).join("; ")}
-        </p>
-      )}
-      {grants.length > 0 && <Grants grants={grants} change={change} />}
-      <NewRule onAdd={(rule) => change("rules", { action: "add", rule }, "Rule added.")} />
-      {below("rules")}
-    </Group>
-  );
+/** How many rules and grants there are. */
+export function decided({ rules, grants = [] }: Listed): string {
+  const parts = [
+    rules.length > 0 && several(rules.length, "rule"),
+    grants.length > 0 && several(grants.length, "approval"),
+  ];
+  return parts.filter(Boolean).join(", ") || "None";
 }
 
-function Grants({ grants, change }: Required<Pick<Listed, "grants">> & Pick<Props, "change">) {
+function ConversationGrants({ grants, change }: Required<Pick<Listed, "grants">> & Pick<Props, "change">) {
   return (
     <>
-      <p class="dim small">Allowed on cards, in conversations that are open:</p>
-      <ul class="settings-rules" aria-label="Allowed in conversations">
+      <p class="dim small">Approvals in open conversations:</p>
+      <ul class="settings-rules" aria-label="Approvals in open conversations">
         {grants.map(({ session, title, scope, text }) => (
           <Removable
             key={`${session} ${scope} ${text}`}
@@ -78,7 +74,7 @@ function Grants({ grants, change }: Required<Pick<Listed, "grants">> & Pick<Prop
             note={`${scope === "turn" ? "this turn of" : "in"} ${line(title, 80)}`}
             word="Revoke"
             label={`Revoke ${line(text, 200)} in ${line(title, 80)}`}
-            onRemove={() => change("rules", { action: "revoke", session, text }, "Revoked.")}
+            onRemove={() => change("grants", { action: "revoke", session, text }, "Revoked.")}
           />
         ))}
       </ul>
@@ -111,7 +107,7 @@ function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
   );
 }
 
-function WhatIf({ request }: Props) {
+export function WhatIf({ request }: { readonly request: Request }) {
   const [kind, setKind] = useState("command");
   const [text, setText] = useState("");
   const [said, say] = useState("");
@@ -120,9 +116,9 @@ function WhatIf({ request }: Props) {
     say(await request("testPolicy", params).then(({ message }) => plain(message), reason));
   };
   return (
-    <Group title="What would happen with …" label="What would happen">
-      <p class="dim small">In a new conversation, as the settings are now. Nothing is run.</p>
-      <Form class="row wraps settings-form" label="Try the policy" onSubmit={() => void test()}>
+    <>
+      <p class="dim small">What would happen in a new conversation, with the settings as they are. Nothing is run.</p>
+      <Form class="row wraps settings-form" label="Test the policy" onSubmit={() => void test()}>
         <Choice label="What the agent wants" options={WANTS} value={kind} onChoose={setKind} />
         <TextField
           label={kind === "command" ? "Command line" : "File"}
@@ -130,36 +126,37 @@ function WhatIf({ request }: Props) {
           value={text}
           onText={setText}
         />
-        <Button type="submit">Try</Button>
+        <Button type="submit">Test</Button>
       </Form>
       <p role="status">{said}</p>
-    </Group>
+    </>
   );
 }
 
-function Trusted({ listed, request, change, below }: Props) {
+export function Trusted({ listed, request, change }: Props & { readonly request: Request }) {
   const { trusted, folder } = listed;
   const [text, setText] = useTyped("policy", "folder to trust", folder);
   const trust = () => change("trust", { action: "trust", folder: text.trim() }, "Folder trusted.");
   return (
-    <Group title="Trusted folders">
+    <>
       <p class="dim small">Your allow rules apply in these folders and below them.</p>
-      <ul class="settings-rules">
-        {trusted.map((one) => (
-          <Removable
-            key={one}
-            text={line(one, 400)}
-            label={`Stop trusting ${line(one, 200)}`}
-            onRemove={() => change("trust", { action: "untrust", folder: one }, "Trust removed.")}
-          />
-        ))}
-      </ul>
+      {trusted.length > 0 && (
+        <ul class="settings-rules">
+          {trusted.map((one) => (
+            <Removable
+              key={one}
+              text={line(one, 400)}
+              label={`Stop trusting ${line(one, 200)}`}
+              onRemove={() => change("trust", { action: "untrust", folder: one }, "Trust removed.")}
+            />
+          ))}
+        </ul>
+      )}
       <Form class="row wraps settings-form" label="Trust a folder" onSubmit={trust}>
         <TextField label="Folder" value={text} onText={setText} />
         <FolderChooser label="a folder to trust" from={text} request={request} onChoose={setText} />
         <Button type="submit">Trust</Button>
       </Form>
-      {below("trust")}
-    </Group>
+    </>
   );
 }

@@ -57,7 +57,8 @@ export function ProgramForm({ form, label, name, command, variables, before, sub
   const [trouble, setTrouble] = useState("");
   const save = () => {
     const env = readVariables(text);
-    const wrong = check(typedName.trim(), typedLine.trim()) || (env ? "" : "Variables are lines as NAME=value.");
+    const wrong =
+      check(typedName.trim(), typedLine.trim()) || (env ? "" : "Write each variable as NAME=value, one per line.");
     setTrouble(wrong);
     if (wrong) return;
     const unchanged = Object.fromEntries(kept.map((one) => [one, null]));
@@ -83,7 +84,7 @@ export function ProgramForm({ form, label, name, command, variables, before, sub
       <textarea
         class="field"
         aria-label={variables.label}
-        placeholder={kept.length > 0 ? "NAME=value to add or replace one, a line each" : variables.placeholder}
+        placeholder={kept.length > 0 ? "NAME=value to add or replace, one per line" : variables.placeholder}
         rows={variables.rows}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}

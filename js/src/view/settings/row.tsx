@@ -1,22 +1,22 @@
-/** One setting: what it is, its control, where its value comes from and where a change is written. */
+/** One setting: its title and its control; what it does and where its value comes from show on hover and focus. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { AgentInfo } from "../../state/types.gen";
 import { Button, Choice, TextButton } from "../controls";
 import { line, plain } from "../plain";
-import { AgentOrder, HiddenAgents, HiddenModels } from "./agent-lists";
-import { Switch } from "./fields";
+import { AgentOrder, nameOf, ShownAgents, ShownModels } from "./agent-lists";
+import { Fold, Switch, several } from "./fields";
 import { FolderChooser } from "./folder";
-import { type OfferedModel, type Setting, shown, sourceName, typed } from "./list";
+import { isChanged, type OfferedModel, resetTo, type Setting, sourceOf, typed } from "./list";
 import { McpServers, type Props as McpServersProps } from "./servers";
 import { TypedBox } from "./typed-box";
 
 /** Why this browser shows no notifications. */
 export const BLOCKED =
   globalThis.isSecureContext === false
-    ? "The browser allows notifications of https addresses and of this machine's own pages alone."
-    : "The browser does not allow notifications of this page. Allow them in its settings of this site, and switch this on again.";
+    ? "The browser shows notifications for https pages and for this machine's own pages only."
+    : "The browser blocks notifications from this page. Allow them in the browser's settings for this site, then turn this on again.";
 
 /** A sentence of ours, with what stands between backticks as code. */
 function withCode(text: string) {
@@ -36,46 +36,43 @@ interface RowProps {
   children: ComponentChildren;
 }
 
-export function Row({ setting, agents, models, isHere, request, onChange, onServer, children }: RowProps) {
-  const { name, title, about, source, where, below, file } = setting;
+export function Row({ setting, isHere, request, onChange, children, ...rest }: RowProps) {
+  const { name, source, file } = setting;
+  const title = line(setting.title, 60);
   const isFixed = isHere ? !setting.isTrait : file === "";
-  const overrides = below.find((layer) => layer.source === "user" && source !== "user");
   const canReset = isHere ? source === "%config" || source === "startup" : setting.inFile !== undefined;
   const id = `setting-${name}`;
+  const list = listOf({ setting, isFixed, onChange, ...rest });
+  const reset = { "aria-label": `Reset ${title}`, title: resetTo(setting), onClick: () => onChange(null) };
   return (
-    <div class="setting" role="group" aria-labelledby={`${id}-title`} aria-describedby={`${id}-about`}>
-      <div class="row wraps setting-line">
-        <span id={`${id}-title`} class="setting-title">
-          {line(title, 60)}
-        </span>
-        <Control {...{ setting, agents, models, isFixed, onChange }} label={line(title, 60)} />
-        {setting.kind === "folder" && !isFixed && (
-          <FolderChooser
-            label={line(title, 60)}
-            from={typed(setting.value)}
-            request={request}
-            onChoose={(path) => onChange(path)}
-          />
-        )}
-      </div>
-      {setting.kind === "servers" && Array.isArray(setting.value) && (
-        <McpServers names={setting.value.map(String)} isFixed={isFixed} onChange={onServer} />
+    <div class="setting" role="group" aria-labelledby={`${id}-title`} aria-describedby={id} data-at={name}>
+      {list ? (
+        <Fold id={`${id}-title`} title={title} summary={list.summary} isChanged={isChanged(setting)}>
+          {list.node}
+          {canReset && <TextButton {...reset}>Reset</TextButton>}
+        </Fold>
+      ) : (
+        <div class="row setting-line">
+          <span id={`${id}-title`} class="setting-title">
+            {title}
+          </span>
+          {canReset && <button type="button" class="setting-dot" {...reset} />}
+          {!canReset && isChanged(setting) && <span class="setting-dot" />}
+          <span class="row setting-control">
+            <Control {...{ setting, isFixed, onChange }} agents={rest.agents} label={title} />
+          </span>
+        </div>
       )}
-      <p id={`${id}-about`} class="dim small">
-        {withCode(about)}
-      </p>
-      <p class="dim small setting-source">
-        <code>{name}</code> {isFixed && isHere ? "can't be set for this kernel alone; it" : ""}{" "}
-        {source === "default" ? "is at its default" : `comes from ${sourceName(source)}`}
-        {where && <span title={line(where, 400)}> ({line(where.split(/[\\/]/).at(-1) ?? "", 60)})</span>}
-        {overrides && `; your file says ${shown(setting, overrides.value)}`}. Applies {line(setting.counts, 40)}.{" "}
-        {!isHere && file && <span title={line(file, 400)}>Written to {line(file.split(/[\\/]/).at(-1), 40)}.</span>}
-        {canReset && (
-          <TextButton aria-label={`Reset ${line(title, 60)}`} onClick={() => onChange(null)}>
-            Reset
-          </TextButton>
-        )}
-      </p>
+      {setting.kind === "folder" && !isFixed && (
+        <FolderChooser label={title} from={typed(setting.value)} request={request} onChoose={onChange} />
+      )}
+      <div id={id} class="setting-tip">
+        <p>{withCode(setting.about)}</p>
+        {isFixed && <p>{isHere ? "Can't be set for this kernel alone." : "No file can hold it."}</p>}
+        <p class="dim small">
+          {sourceOf(setting)} · <code>{name}</code>
+        </p>
+      </div>
       {name === "notifications" && setting.value === true && <BrowserPermission />}
       {children}
     </div>
@@ -90,7 +87,7 @@ function BrowserPermission() {
   const ask = async () => setPermission(await Notification.requestPermission());
   return (
     <p class="error-text">
-      It is on, and this browser was not asked yet. <Button onClick={() => void ask()}>Ask the browser</Button>
+      On, but this browser hasn't been asked yet. <Button onClick={() => void ask()}>Ask the browser</Button>
     </p>
   );
 }
@@ -98,30 +95,57 @@ function BrowserPermission() {
 interface ControlProps {
   setting: Setting;
   agents: readonly AgentInfo[];
-  models: readonly OfferedModel[];
   isFixed: boolean;
-  label: string;
   onChange: (value: unknown) => void;
 }
 
-function Control({ setting, agents, models, isFixed, label, onChange }: ControlProps) {
-  const { name, kind, value, choices } = setting;
-  const List = name === "agents_order" ? AgentOrder : name === "agents_hidden" ? HiddenAgents : undefined;
-  if (List && agents.length > 0 && Array.isArray(value))
-    return <List agents={agents} names={value.map(String)} isFixed={isFixed} onChange={onChange} />;
-  if (name === "models_hidden" && Array.isArray(value))
-    return <HiddenModels {...{ models, agents, isFixed, onChange }} names={value.map(String)} />;
+/** The control of a setting that is a list of what is known: it opens below its row. */
+function listOf({
+  setting,
+  agents,
+  models,
+  isFixed,
+  onChange,
+  onServer,
+}: ControlProps & Pick<RowProps, "models" | "onServer">) {
+  const { name, kind, value } = setting;
+  if (!Array.isArray(value)) return undefined;
+  const names = value.map(String);
+  const named = names.map((one) => nameOf(agents, one)).join(", ");
+  const props = { agents, names, isFixed, onChange };
+  if (name === "agents_order" && agents.length > 0)
+    return { summary: named || "Usual", node: <AgentOrder {...props} /> };
+  if (name === "agents_hidden" && agents.length > 0)
+    return { summary: named ? `All but ${named}` : "All", node: <ShownAgents {...props} /> };
+  if (name === "models_hidden")
+    return { summary: several(names.length, "hidden model", "All"), node: <ShownModels {...props} models={models} /> };
+  if (kind !== "servers") return undefined;
+  const add = names.length === 0 && (
+    <Control {...{ setting, agents, isFixed, onChange }} label={line(setting.title, 60)} />
+  );
+  const servers = <McpServers names={names} isFixed={isFixed} onChange={onServer} />;
+  const node = (
+    <>
+      {servers}
+      {add}
+    </>
+  );
+  return { summary: names.join(", ") || "None", node };
+}
+
+function Control({ setting, agents, isFixed, label, onChange }: ControlProps & { label: string }) {
+  const { kind, value, choices } = setting;
   if (kind === "switch") {
     return <Switch aria-label={label} isOn={value === true} isFixed={isFixed} onSwitch={onChange} />;
   }
   if (kind === "choice" || (kind === "agent" && agents.length > 0)) {
-    const options = kind === "agent" ? agents.map(({ provider }) => [provider, provider] as const) : choices;
+    const options =
+      kind === "agent" ? agents.map(({ provider }) => [provider, nameOf(agents, provider)] as const) : choices;
     const known = options.some(([one]) => one === value)
       ? options
       : [[typed(value), typed(value)] as const, ...options];
     const named = known.map(([one, name]) => [one, line(name, 60)] as const);
     return <Choice label={label} options={named} value={typed(value)} disabled={isFixed} onChoose={onChange} />;
   }
-  if (kind === "servers" && Array.isArray(value) && value.length > 0) return null;
   return <TypedBox setting={setting} isFixed={isFixed} label={label} onChange={onChange} />;
 }

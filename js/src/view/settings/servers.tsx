@@ -46,9 +46,9 @@ function NewServer({ names, onAdd }: { names: readonly string[]; onAdd: Props["o
       label="Add an MCP server"
       name={{ label: "Name of the server", placeholder: "name" }}
       command={{ label: "Command or address", placeholder: "uvx mcp-server-git, or https://…" }}
-      variables={{ label: "Variables for the command", placeholder: "NAME=value, a line each", rows: 1 }}
+      variables={{ label: "Variables for the command", placeholder: "NAME=value, one per line", rows: 1 }}
       submit="Add server"
-      check={(name, command) => (name && command ? "" : "A server has a name, and a command or an address.")}
+      check={(name, command) => (name && command ? "" : "Enter a name, and a command or an address.")}
       onSave={onAdd}
     />
   );

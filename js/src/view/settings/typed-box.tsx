@@ -1,6 +1,6 @@
 /** The text box of a setting. */
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { readTyped, type Setting, typed } from "./list";
+import { inBox, readTyped, type Setting } from "./list";
 
 interface Props {
   setting: Setting;
@@ -11,8 +11,8 @@ interface Props {
 
 /** What is typed counts with Enter, when the focus leaves the box, or when the settings are closed. */
 export function TypedBox({ setting, isFixed, label, onChange }: Props) {
-  const { kind, value } = setting;
-  const before = typed(value);
+  const { kind, empty } = setting;
+  const before = inBox(setting);
   const box = useRef<HTMLInputElement>(null);
   const previous = useRef(before);
   /** What the box had when the kernel was asked last, or when it said what is set. */
@@ -21,7 +21,7 @@ export function TypedBox({ setting, isFixed, label, onChange }: Props) {
     const said = box.current?.value;
     if (said === undefined || said === before) return;
     known.current = said;
-    onChange(readTyped(kind, said));
+    onChange(readTyped(setting, said));
   };
   const leave = () => {
     if (box.current?.value !== known.current) commit();
@@ -31,7 +31,10 @@ export function TypedBox({ setting, isFixed, label, onChange }: Props) {
   useLayoutEffect(() => {
     // Another value is set: it is shown, unless the reader has typed another one yet.
     const said = box.current?.value ?? "";
-    if (box.current && (said === previous.current || typed(readTyped(kind, said)) === before)) {
+    if (
+      box.current &&
+      (said === previous.current || inBox({ ...setting, value: readTyped(setting, said) }) === before)
+    ) {
       box.current.value = before;
       known.current = before;
     }
@@ -46,15 +49,7 @@ export function TypedBox({ setting, isFixed, label, onChange }: Props) {
       aria-label={label}
       defaultValue={before}
       disabled={isFixed}
-      placeholder={
-        kind === "names"
-          ? "names, with commas"
-          : kind === "folder"
-            ? "the kernel's folder"
-            : kind === "servers"
-              ? "or the path of an mcp.json"
-              : ""
-      }
+      placeholder={empty ?? (kind === "names" ? "names, with commas" : "")}
       onKeyDown={(event) => {
         if (event.key === "Enter" && !event.isComposing) commit();
       }}

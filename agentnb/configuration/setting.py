@@ -1,0 +1,126 @@
+"""One setting: what it is called, which values it takes, and how they are checked."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.errors import UsageError
+
+Kind: TypeAlias = Literal["switch", "choice", "number", "text", "folder", "agent", "names", "servers"]
+"""The kind of a value: true or false; one of several texts; a number from 0; a text; a folder's path; an agent's name;
+a list of names; MCP servers (a mapping by name, or the path of a file that has one)."""
+File: TypeAlias = Literal["settings.toml", "policy.toml", "local.toml", ""]
+Counts: TypeAlias = Literal["at once", "to new conversations", "when a kernel starts"]
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting.
+
+    Attributes:
+        checks_title: Its title where every possible value has a check box, checked when it is not in the list.
+        choices: Its values, each with its label.
+        empty: What its empty value, or 0, means.
+        order: Its values, the one that lets agents do least first.
+        widens: Whether any new value lets agents do more.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    default: Any
+    about: str
+    checks_title: str = ""
+    choices: dict[str, str] = {}
+    empty: str = ""
+    group: str = ""
+    file: File = "settings.toml"
+    key: str = ""
+    variable: str = ""
+    variable_first: bool = False
+    trait: bool = True
+    unset: Any = None
+    order: tuple[Any, ...] = ()
+    widens: bool = False
+    counts: Counts = "to new conversations"
+    is_look: bool = False
+
+    @property
+    def file_key(self) -> str:
+        """Its key in its file."""
+        return self.key or self.name
+
+    def check(self, value: Any) -> Any:
+        """*value* as this setting takes it."""
+        wanted = _wrong(self, value)
+        if wanted is not None:
+            shown = repr(value) if self.kind != "servers" else f"a {type(value).__name__}"
+            raise UsageError(f"{self.name} cannot be {shown:.200}.", hint=wanted)
+        if self.kind == "number":
+            return float(value)
+        return list(value) if self.kind == "names" else value
+
+    def read(self, text: str) -> Any:
+        """The value that is typed as *text* in a shell or an environment variable."""
+        value: Any = text.strip()
+        if self.kind == "switch":
+            value = {**dict.fromkeys(_ON, True), **dict.fromkeys(_OFF, False)}.get(value.lower(), value)
+        elif self.kind == "number":
+            try:
+                value = float(value)
+            except ValueError:
+                value = text
+        elif self.kind == "names":
+            value = [name for each in value.split(",") if (name := each.strip())]
+        return self.check(value)
+
+
+_ON = ("on", "1", "yes", "true")
+_OFF = ("off", "0", "no", "false")
+LONGEST = 4_000
+"""Characters of a text, at most."""
+_SIZE = re.compile(r"\d+\s*[KMG]?B?", re.IGNORECASE)
+
+
+def _wrong(setting: Setting, value: Any) -> str | None:
+    """Returns what *setting* takes, where it is not *value*."""
+    kind = setting.kind
+    if kind == "switch":
+        return None if isinstance(value, bool) else "It is true or false."
+    if kind == "number":
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return None if is_number and 0 <= value < float("inf") else "It is a number from 0."
+    if kind == "choice":
+        if isinstance(value, str) and value in setting.choices:
+            return None
+        close = difflib.get_close_matches(str(value), setting.choices, n=1)
+        guess = f"Did you mean {close[0]!r}? " if close else ""
+        return f"{guess}It is one of {', '.join(map(repr, setting.choices))}."
+    if kind == "names":
+        is_list = isinstance(value, (list, tuple)) and all(_is_line(each) and each.strip() for each in value)
+        return None if is_list else "It is a list of names."
+    if kind == "servers":
+        is_mapping = isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
+        return None if is_mapping or _is_line(value) else "It maps names to servers, or is the path of a file."
+    if isinstance(value, str) and len(value) > LONGEST:
+        return f"It has {len(value):,} characters; a setting takes {LONGEST:,}."
+    return _wrong_text(setting, value) if _is_line(value) else "It is a text on one line."
+
+
+def _wrong_text(setting: Setting, value: str) -> str | None:
+    if setting.kind == "agent" and not value.strip():
+        return "It is the name of an agent."
+    is_wrong = setting.name == "log_max" and value.strip() and not is_size(value)
+    return "It is a size, such as 500M or 2G." if is_wrong else None
+
+
+def is_size(text: str) -> bool:
+    """True if *text* is a number of bytes, or one with K, M or G behind."""
+    return _SIZE.fullmatch(text.strip()) is not None
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST and all(char.isprintable() for char in value)
