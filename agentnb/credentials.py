@@ -173,10 +173,10 @@ class Credentials:
 
     def spans(self, text: str) -> list[Span]:
         """Where *text* holds one, as (start, end, what it is), in order and apart from each other."""
-        found: list[Span] = []
+        matches: list[Span] = []
         if self._values is not None:
-            found += [(*match.span(), self._names[match[0]]) for match in self._values.finditer(text)]
-        return apart(found + shapes(text))
+            matches += [(*match.span(), self._names[match[0]]) for match in self._values.finditer(text)]
+        return apart(matches + shapes(text))
 
     def hidden(self, text: str) -> str:
         """*text*, prose of whatever kind, with ``***`` in the place of each."""
@@ -214,27 +214,27 @@ def logger(name: str) -> logging.Logger:
     package = logging.getLogger(name.partition(".")[0])
     if not package.handlers:  # without one, Python prints warnings itself, into whichever cell runs
         package.addHandler(logging.NullHandler())
-    found = logging.getLogger(name)
-    if not any(isinstance(each, _Filter) for each in found.filters):
-        found.addFilter(_Filter())
-    return found
+    named_logger = logging.getLogger(name)
+    if not any(isinstance(each, _Filter) for each in named_logger.filters):
+        named_logger.addFilter(_Filter())
+    return named_logger
 
 
 def shapes(text: str) -> list[Span]:
     """Where *text* holds what looks like a credential, as (start, end, what it is)."""
-    found: list[Span] = [
+    matches: list[Span] = [
         (*match.span("key" if "key" in shape.groupindex else 0), name)
         for name, (shape, literals) in _SHAPES.items()
         if any(literal in text for literal in literals)
         for match in shape.finditer(text)
         if _OPEN not in match[0]
     ]
-    found += [
+    matches += [
         (*match.span("value"), plain_name(match["name"]))
         for match in assignments(text)
         if not is_ordinary(match["value"])
     ]
-    return apart(found)
+    return apart(matches)
 
 
 def assignments(text: str) -> Iterator[re.Match[str]]:

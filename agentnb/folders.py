@@ -15,8 +15,8 @@ NAME = "agentnb"
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:
     """The user's home folder; the root folder where neither the environment nor the system knows one."""
-    if sys.platform != "win32" and (said := environ.get("HOME")):
-        return Path(said)
+    if sys.platform != "win32" and (home_dir := environ.get("HOME")):
+        return Path(home_dir)
     try:
         return Path.home()
     except RuntimeError:
@@ -27,8 +27,8 @@ def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Where the user's settings are: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder."""
     if own := environ.get("AGENTNB_CONFIG_DIR"):
         return Path(own).expanduser()
-    said = environ.get("JUPYTER_CONFIG_DIR")
-    return (Path(said).expanduser() if said else home(environ) / ".jupyter") / NAME
+    config_dir = environ.get("JUPYTER_CONFIG_DIR")
+    return (Path(config_dir).expanduser() if config_dir else home(environ) / ".jupyter") / NAME
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -39,8 +39,8 @@ def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def _jupyter_data(environ: Mapping[str, str]) -> Path:
-    if said := environ.get("JUPYTER_DATA_DIR"):
-        return Path(said).expanduser()
+    if data_dir := environ.get("JUPYTER_DATA_DIR"):
+        return Path(data_dir).expanduser()
     if sys.platform == "darwin":
         return home(environ) / "Library" / "Jupyter"
     if sys.platform == "win32":

@@ -33,8 +33,8 @@ class Problem(NamedTuple):
 class Plugins:
     """The installed plug-ins, each loaded once, at the first use of any port."""
 
-    def __init__(self, found: Iterable[EntryPoint], is_off: Callable[[str], bool]) -> None:
-        self._found = sorted(found, key=lambda each: each.name)
+    def __init__(self, entry_points: Iterable[EntryPoint], is_off: Callable[[str], bool]) -> None:
+        self._found = sorted(entry_points, key=lambda each: each.name)
         self._is_off = is_off
         self._problems: dict[str, Problem] = {}
         self._told: set[Problem] = set()

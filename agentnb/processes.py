@@ -34,9 +34,9 @@ def _stat(pid: int) -> tuple[int, bytes] | None:
 
 def descendants(root: int) -> list[tuple[int, bytes]]:
     """Every running process below *root*: its id and its start time."""
-    found = {int(name): _stat(int(name)) for name in os.listdir("/proc") if name.isdigit()}
+    statuses = {int(name): _stat(int(name)) for name in os.listdir("/proc") if name.isdigit()}
     children: dict[int, list[tuple[int, bytes]]] = {}
-    for pid, stat in found.items():
+    for pid, stat in statuses.items():
         if stat is not None:
             children.setdefault(stat[0], []).append((pid, stat[1]))
     below: list[tuple[int, bytes]] = []

@@ -46,9 +46,9 @@ def set_filter(program: bytes, number: int, *, listens: bool = False) -> int:
         _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
     held = ctypes.create_string_buffer(program, len(program))
-    given = Filter(len(program) // 8, ctypes.cast(held, ctypes.c_char_p))
+    program_filter = Filter(len(program) // 8, ctypes.cast(held, ctypes.c_char_p))
     set_mode_filter, new_listener = 1, 8
-    return call(number, set_mode_filter, new_listener if listens else 0, ctypes.byref(given))
+    return call(number, set_mode_filter, new_listener if listens else 0, ctypes.byref(program_filter))
 
 
 def take_descriptor(pid: int, number: int) -> int:

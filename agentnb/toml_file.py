@@ -101,11 +101,11 @@ def with_pairs(text: str, table: str, pairs: Mapping[str, Any]) -> str:
     r"""*text* with the top-level mapping *table* set to *pairs*, written with braces or below ``[table]``."""
     before = parsed(text)
     inside = re.compile(rf"^[ \t]*\[[ \t]*{re.escape(table)}[ \t]*\][^\n]*\n?", re.MULTILINE)
-    for found in inside.finditer(text):
-        end = next((each.start() for each in _TABLE.finditer(text, found.end())), len(text))
-        begin = text[: found.end()]
+    for match in inside.finditer(text):
+        end = next((each.start() for each in _TABLE.finditer(text, match.end())), len(text))
+        begin = text[: match.end()]
         try:
-            body = _paired(text[found.end() : end], pairs)
+            body = _paired(text[match.end() : end], pairs)
         except (UsageError, ValueError):
             continue
         separator = "" if begin.endswith("\n") else "\n"
@@ -166,11 +166,11 @@ def _key(name: str) -> str:
 def _spans(text: str, key: str, before: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
     """Where *key* may stand: its begin, the begin of its value, and the end of that."""
     names = "|".join(re.escape(each) for each in (key, f'"{key}"', f"'{key}'"))
-    for found in re.finditer(rf"^[ \t]*(?:{names})[ \t]*=[ \t]*", text, re.MULTILINE):
-        for end in _ends(text, found.end()):
+    for match in re.finditer(rf"^[ \t]*(?:{names})[ \t]*=[ \t]*", text, re.MULTILINE):
+        for end in _ends(text, match.end()):
             with contextlib.suppress(ValueError):
-                if parsed(text[found.start() : end]) == {key: before[key]}:
-                    yield found.start(), found.end(), end
+                if parsed(text[match.start() : end]) == {key: before[key]}:
+                    yield match.start(), match.end(), end
                     break
 
 
@@ -199,8 +199,8 @@ def _set(text: str, key: str, before: Mapping[str, Any], written: str) -> Iterat
 def _added(text: str, line: str) -> Iterator[str]:
     """Behind the top-level keys, above the comment of the first table; else at the file's end, or its begin."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    for found in _TABLE.finditer(text):
-        above = text[: found.start()].splitlines(keepends=True)
+    for match in _TABLE.finditer(text):
+        above = text[: match.start()].splitlines(keepends=True)
         while above and above[-1].lstrip().startswith("#"):
             above.pop()
         begin = "".join(above)
@@ -213,18 +213,18 @@ def _added(text: str, line: str) -> Iterator[str]:
 
 
 def _without_entry(text: str, table: str) -> Iterator[str]:
-    heads = [found.start() for found in _TABLE.finditer(text)]
-    for found in _ENTRY.finditer(text):
-        if found[1] != table:
+    heads = [match.start() for match in _TABLE.finditer(text)]
+    for match in _ENTRY.finditer(text):
+        if match[1] != table:
             continue
-        for end in (*(head for head in heads if head > found.start()), len(text)):
-            kept = text[found.start() : end].splitlines(keepends=True)
+        for end in (*(head for head in heads if head > match.start()), len(text)):
+            kept = text[match.start() : end].splitlines(keepends=True)
             comment: list[str] = []
             while end != len(text) and kept and (kept[-1].lstrip().startswith("#") or not kept[-1].strip()):
                 comment.insert(0, kept.pop())
             while comment and not comment[0].strip():
                 comment.pop(0)
-            yield f"{text[: found.start()]}{''.join(comment)}{text[end:]}"
+            yield f"{text[: match.start()]}{''.join(comment)}{text[end:]}"
 
 
 def _first(texts: Iterable[str], wanted: Mapping[str, Any], key: str) -> str:

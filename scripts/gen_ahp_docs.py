@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "reference" / "ahp.md"
 HEAD = """\
 # The Agent Host Protocol
 
-<!-- Written by scripts/gen_ahp_docs.py from agentnb/ahp: change that, then run `make types`. -->
+<!-- Written by scripts/gen_ahp_docs.py from agentnb/server/websocket: change that, then run `make types`. -->
 
 What a kernel that is served (`agentnb.serve`, [how to](../how-to/serve.md)) speaks of the
 [Agent Host Protocol](https://microsoft.github.io/agent-host-protocol/) (AHP), over WebSocket. The same service answers
@@ -105,7 +105,7 @@ def page() -> str:
 
 
 def _versions() -> list[str]:
-    from agentnb.ahp.versions import SPOKEN
+    from agentnb.server.websocket.versions import SPOKEN
 
     spoken = ", ".join(f"`{version}`" for version in SPOKEN)
     text = (
@@ -118,8 +118,8 @@ def _versions() -> list[str]:
 
 
 def _commands() -> list[str]:
-    from agentnb.ahp.connection import COMMANDS
-    from agentnb.comm.messages import OURS
+    from agentnb.server.messages import OURS
+    from agentnb.server.websocket.connection import COMMANDS
 
     lines = ["## Commands", "", "| command | right | |", "|---|---|---|"]
     rows = sorted(COMMANDS.items(), key=lambda row: row[1].right or "")
@@ -153,8 +153,8 @@ def _notifications() -> list[str]:
 
 
 def _actions() -> list[str]:
-    from agentnb.ahp.commands import APPROVALS
     from agentnb.host.intents import DISPATCHABLE
+    from agentnb.server.websocket.commands import APPROVALS
     from agentnb.state.codec import ACTIONS
 
     kinds: tuple[Any, ...] = DISPATCHABLE

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from agentnb.comm.request_table import Method
+    from agentnb.server.request_table import Method
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "protocol.md"
@@ -86,47 +86,52 @@ the `id`, and the `text` to send to the agent.
 """
 
 LIMITS: tuple[tuple[str, str, str, str], ...] = (
-    ("agentnb.comm.delivery", "FLUSH_SECONDS", "s", "between two flushes to a client, at least"),
-    ("agentnb.comm.delivery", "SHORT.characters", "characters", "of text that are worth a `text` flush of their own"),
-    ("agentnb.comm.delivery", "SHORT.seconds", "s", "that fewer characters wait for more, at most"),
-    ("agentnb.comm.delivery", "WHOLE.characters", "characters", "the same where a page does not read `text`"),
-    ("agentnb.comm.delivery", "WHOLE.seconds", "s", "the same where a page does not read `text`"),
-    ("agentnb.comm.continued_text", "LONGEST", "characters", "in a `text` flush, at most"),
-    ("agentnb.comm.client", "MAX_UNACKNOWLEDGED", "flushes", "of `actions` that may wait for their acknowledgement"),
-    ("agentnb.comm.client", "MAX_TEXTS", "flushes", "that may wait for it in all"),
-    ("agentnb.comm.client", "UNHEARD_SECONDS", "s", "between flushes while the kernel can hear no page at all"),
+    ("agentnb.server.delivery", "FLUSH_SECONDS", "s", "between two flushes to a client, at least"),
+    ("agentnb.server.delivery", "SHORT.characters", "characters", "of text that are worth a `text` flush of their own"),
+    ("agentnb.server.delivery", "SHORT.seconds", "s", "that fewer characters wait for more, at most"),
+    ("agentnb.server.delivery", "WHOLE.characters", "characters", "the same where a page does not read `text`"),
+    ("agentnb.server.delivery", "WHOLE.seconds", "s", "the same where a page does not read `text`"),
+    ("agentnb.server.continued_text", "LONGEST", "characters", "in a `text` flush, at most"),
+    ("agentnb.server.client", "MAX_UNACKNOWLEDGED", "flushes", "of `actions` that may wait for their acknowledgement"),
+    ("agentnb.server.client", "MAX_TEXTS", "flushes", "that may wait for it in all"),
+    ("agentnb.server.client", "UNHEARD_SECONDS", "s", "between flushes while the kernel can hear no page at all"),
     (
-        "agentnb.comm.delivery",
+        "agentnb.server.delivery",
         "RESEND_SECONDS",
         "s",
         "without acknowledgement, after which a living client is sent again",
     ),
-    ("agentnb.comm.delivery", "GONE_SECONDS", "s", "of silence, after which a client is forgotten"),
-    ("agentnb.comm.delivery", "RETURN_SECONDS", "s", "the same for a client that said `leave`"),
-    ("agentnb.comm.client", "SNAPSHOT_FROM", "envelopes", "from which on a snapshot is sent where it is smaller"),
+    ("agentnb.server.delivery", "GONE_SECONDS", "s", "of silence, after which a client is forgotten"),
+    ("agentnb.server.delivery", "RETURN_SECONDS", "s", "the same for a client that said `leave`"),
+    ("agentnb.server.client", "SNAPSHOT_FROM", "envelopes", "from which on a snapshot is sent where it is smaller"),
     ("agentnb.log.channel_log", "MAX_ENTRIES", "envelopes", "of a channel kept in memory, at most"),
     ("agentnb.log.channel_log", "MAX_BYTES", "bytes", "of a channel's envelopes kept in memory, at most"),
     (
-        "agentnb.comm.content_refs",
+        "agentnb.server.content_refs",
         "LIMIT",
         "bytes",
         "of a field that travel with the state; a longer one is referred to",
     ),
-    ("agentnb.comm.content_refs", "PREVIEW", "characters", "of a longer field that are sent beside its reference"),
-    ("agentnb.comm.content_refs", "RANGE", "bytes", "in an answer to `fetchContent`, at most"),
-    ("agentnb.comm.window", "TURNS", "turns", "of a chat in a first snapshot, at most; the others are fetched"),
-    ("agentnb.comm.window", "BYTES", "bytes", "of turns in a snapshot or an answer, at most (one turn at least)"),
-    ("agentnb.comm.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
+    ("agentnb.server.content_refs", "PREVIEW", "characters", "of a longer field that are sent beside its reference"),
+    ("agentnb.server.content_refs", "RANGE", "bytes", "in an answer to `fetchContent`, at most"),
+    ("agentnb.server.window", "TURNS", "turns", "of a chat in a first snapshot, at most; the others are fetched"),
+    ("agentnb.server.window", "BYTES", "bytes", "of turns in a snapshot or an answer, at most (one turn at least)"),
+    ("agentnb.server.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
     (
-        "agentnb.comm.client_notifications",
+        "agentnb.server.client_notifications",
         "LONGEST_DRAFT",
         "characters",
         "of a draft that other windows are told of, at most",
     ),
     ("agentnb.host.environment", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
-    ("agentnb.comm.history_requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
-    ("agentnb.comm.history_requests", "PREVIEWED_TURNS", "turns", "in an answer to `previewSession`, at most"),
-    ("agentnb.comm.history_requests", "PREVIEWED_CHARACTERS", "characters", "of a prompt or an answer there, at most"),
+    ("agentnb.server.history_requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
+    ("agentnb.server.history_requests", "PREVIEWED_TURNS", "turns", "in an answer to `previewSession`, at most"),
+    (
+        "agentnb.server.history_requests",
+        "PREVIEWED_CHARACTERS",
+        "characters",
+        "of a prompt or an answer there, at most",
+    ),
     (
         "agentnb.state.chat_terminal_reducer",
         "OUTPUT_LIMIT",
@@ -142,8 +147,8 @@ PAGE_LIMITS = (
 
 def page() -> str:
     """The whole page."""
-    from agentnb.comm import answers, lab_messages, messages
-    from agentnb.comm.methods import METHODS, NOTIFICATIONS
+    from agentnb.server import answers, lab_messages, messages
+    from agentnb.server.methods import METHODS, NOTIFICATIONS
     from agentnb.state.versions import WINDOW
 
     examples = _examples()
@@ -215,7 +220,7 @@ def _method(method: Method, examples: dict[tuple[str, str], Any]) -> str:
 
 
 def _errors(method: Method) -> list[int]:
-    from agentnb.comm.methods import COMMON_ERRORS
+    from agentnb.server.methods import COMMON_ERRORS
 
     return sorted({*COMMON_ERRORS, *method.errors}, reverse=True)
 
@@ -362,7 +367,7 @@ def _action_rows(names: list[str]) -> list[str]:
 
 
 def _codes() -> str:
-    from agentnb.comm.messages import ERRORS
+    from agentnb.server.messages import ERRORS
 
     rows = [f"| {code} | {meaning} |" for code, meaning in ERRORS.items()]
     return "\n".join(["## Errors\n", "| code | meaning |", "|---|---|", *rows, ""])

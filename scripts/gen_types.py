@@ -1,4 +1,4 @@
-"""Writes the TypeScript types, tables and typed requests of `js/src/state` from `agentnb.state` and `agentnb.comm`.
+"""Writes the TypeScript types, tables and typed requests of `js/src/state` from `agentnb.state` and `agentnb.server`.
 
 With `--check`, only says whether they are stale.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from agentnb.comm.methods import AHP_METHODS, NOTIFICATIONS, OURS, REQUESTS
+from agentnb.server.methods import AHP_METHODS, NOTIFICATIONS, OURS, REQUESTS
 from agentnb.state import ChatAction, RootAction, SessionAction, SessionStatus
 from agentnb.state.chat_terminal_reducer import OUTPUT_LIMIT
 from agentnb.state.codec import ACTIONS
@@ -179,7 +179,7 @@ def requests(known: dict[str, Any]) -> str:
     results = "".join(f'  {name}: "{_name(method.result)}",\n' for name, method in named)
     imports = "".join(f"  {name},\n" for name in [*used, "JsonObject"] if name in used or "JsonObject" in text)
     return (
-        f"/** {NOTE.replace('agentnb/state', 'agentnb/comm')} */\n"
+        f"/** {NOTE.replace('agentnb/state', 'agentnb/server')} */\n"
         f'import type {{\n{imports}}} from "./types.gen.ts";\n\n{text}\n'
         f"/** Every request, by name. */\nexport interface Requests {{\n{rows}}}\n\n"
         f"/** What the page says that the Agent Host Protocol has, too; all other names begin with `x-agentnb/`. */\n"

@@ -27,15 +27,15 @@ def write_request(path: Path, old: bytes | None, new: str, *, again: bool = Fals
 def _preview(path: Path, old: bytes | None, new: str) -> tuple[ToolContent, ...]:
     where = str(path)
     if old is None:
-        shown = _cut(new, WHOLE)
-        said = f"A new file of {len(new):,} characters; the first {len(shown):,} are shown." if shown != new else ""
-        return *_note(said), ToolDiffContent(path=where, old_text=None, new_text=shown)
+        excerpt = _cut(new, WHOLE)
+        note = f"A new file of {len(new):,} characters; the first {len(excerpt):,} are shown." if excerpt != new else ""
+        return *_note(note), ToolDiffContent(path=where, old_text=None, new_text=excerpt)
     try:
         text = old.decode("utf-8")
     except UnicodeDecodeError:
-        shown = _cut(new, WHOLE)
-        said = f"This replaces a file that is not text ({len(old):,} bytes) by {len(new):,} characters of text."
-        return *_note(said), ToolDiffContent(path=where, old_text="", new_text=shown)
+        excerpt = _cut(new, WHOLE)
+        note = f"This replaces a file that is not text ({len(old):,} bytes) by {len(new):,} characters of text."
+        return *_note(note), ToolDiffContent(path=where, old_text="", new_text=excerpt)
     if len(text) + len(new) <= WHOLE:
         return (ToolDiffContent(path=where, old_text=text, new_text=new),)
     return _changed(where, text, new)
@@ -49,12 +49,12 @@ def _changed(where: str, old: str, new: str) -> tuple[ToolContent, ...]:
     first, below = max(top - AROUND, 0), max(end - AROUND, 0)
     lines = [side[first : len(side) - below] for side in (before, after)]
     parts = ["".join(side) for side in lines]
-    shown = [_cut(part, SIDE) for part in parts]
+    excerpts = [_cut(part, SIDE) for part in parts]
     size = f"The file has {len(old):,} characters, and would have {len(new):,}."
-    said = f"{size} Shown are its lines {first + 1:,} to {first + len(lines[0]):,}, where all that changes is."
-    if shown != parts:
-        said = f"{size} It changes from line {top + 1:,} on, in more than can be shown: only a part of it is."
-    return *_note(said), ToolDiffContent(path=where, old_text=shown[0], new_text=shown[1])
+    note = f"{size} Shown are its lines {first + 1:,} to {first + len(lines[0]):,}, where all that changes is."
+    if excerpts != parts:
+        note = f"{size} It changes from line {top + 1:,} on, in more than can be shown: only a part of it is."
+    return *_note(note), ToolDiffContent(path=where, old_text=excerpts[0], new_text=excerpts[1])
 
 
 def _alike(one: list[str], other: list[str]) -> int:
@@ -65,5 +65,5 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most]
 
 
-def _note(said: str) -> tuple[ToolTextContent, ...]:
-    return (ToolTextContent(text=said),) if said else ()
+def _note(note: str) -> tuple[ToolTextContent, ...]:
+    return (ToolTextContent(text=note),) if note else ()

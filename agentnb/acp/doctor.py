@@ -156,8 +156,8 @@ async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | N
         output = await output_of(command, folder, whole, VERSION_SECONDS)
     except (AgentError, OSError):
         return None
-    found = re.search(r"(?<!\d)\d+(?:\.\d+)+", output)
-    return found[0] if found else None
+    version = re.search(r"(?<!\d)\d+(?:\.\d+)+", output)
+    return version[0] if version else None
 
 
 def _wants_login(

@@ -70,10 +70,10 @@ def _questions(params: dict[str, Any]) -> tuple[ChatInputQuestion, ...]:
         raise RpcError(INVALID_PARAMS, "`requestedSchema` must be an object schema.")
     listed = schema.get("required")
     required = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
-    asked = {name: _question(name, mapping(each), required=name in required) for name, each in properties.items()}
-    if odd := sorted(name for name in required if asked.get(name) is None):
+    questions = {name: _question(name, mapping(each), required=name in required) for name, each in properties.items()}
+    if odd := sorted(name for name in required if questions.get(name) is None):
         raise RpcError(INVALID_PARAMS, f"The form requires {', '.join(odd)}, of a type that is not known here.")
-    return tuple(question for question in asked.values() if question is not None)
+    return tuple(question for question in questions.values() if question is not None)
 
 
 def _question(name: str, schema: dict[str, Any], *, required: bool) -> ChatInputQuestion | None:

@@ -49,11 +49,11 @@ class Files:
         root, path = self._locate(named, "edit")
         await asyncio.to_thread(_check_writable, path)
         for time in range(TIMES):
-            shown = await asyncio.to_thread(_current, root, path)
-            await self._listener.authorize(write_request(path, shown, _written_as(content, shown), again=time > 0))
+            current = await asyncio.to_thread(_current, root, path)
+            await self._listener.authorize(write_request(path, current, _written_as(content, current), again=time > 0))
             if self._workspace.follow(named) != path:  # a link was moved while the user was asked
                 raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same file.")
-            if await asyncio.to_thread(_write, root, path, content, shown):
+            if await asyncio.to_thread(_write, root, path, content, current):
                 return {}
         message = f"{path} was changed by somebody else each of the {TIMES} times that this was asked. Read it again."
         raise RpcError(INVALID_PARAMS, message)
@@ -139,7 +139,7 @@ def _check_writable(path: Path) -> None:
         raise RpcError(INVALID_PARAMS, f"{path} is read-only, so nothing was written. {what_to_do}")
 
 
-def _write(root: Path, path: Path, content: str, shown: bytes | None) -> bool:
+def _write(root: Path, path: Path, content: str, expected: bytes | None) -> bool:
     """Write *content*, unless the file is not what was *shown* any more; says whether it was written."""
     if path.is_dir():
         raise RpcError(INVALID_PARAMS, f"{path} is a folder.")
@@ -150,12 +150,12 @@ def _write(root: Path, path: Path, content: str, shown: bytes | None) -> bool:
         if error.code != NOT_FOUND:
             raise
         before, mode = None, None
-    if before != shown:
+    if before != expected:
         return False
-    data = _written_as(content, shown).encode("utf-8", "replace")
+    data = _written_as(content, expected).encode("utf-8", "replace")
     try:
         with open_parent(root, path, make=True) as folder:
-            return replace_entry(folder, path, data, mode, lambda: _current(root, path) == shown)
+            return replace_entry(folder, path, data, mode, lambda: _current(root, path) == expected)
     except OSError as error:
         raise _failure(path, error) from error
 

@@ -30,10 +30,10 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_page(answer: dict[str, Any], agent: str) -> Page:
     """Read the answer to ``session/list``; a session without an id is ignored."""
-    found = [
+    rows = [
         _session(each, name, agent) for each in objects(answer.get("sessions")) if (name := text(each.get("sessionId")))
     ]
-    return Page(sessions=tuple(found), next_cursor=text(answer.get("nextCursor")))
+    return Page(sessions=tuple(rows), next_cursor=text(answer.get("nextCursor")))
 
 
 def _session(each: dict[str, Any], session_id: str, agent: str) -> AgentSession:
@@ -41,9 +41,9 @@ def _session(each: dict[str, Any], session_id: str, agent: str) -> AgentSession:
     return AgentSession(session_id, title, cwd, _moment(text(each.get("updatedAt"))), agent, each)
 
 
-def _moment(said: str | None) -> datetime | None:
+def _moment(timestamp: str | None) -> datetime | None:
     try:
-        moment = datetime.fromisoformat((said or "").replace("Z", "+00:00"))
+        moment = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00"))
     except ValueError:
         return None
     return moment.astimezone(timezone.utc) if moment.tzinfo else moment.replace(tzinfo=timezone.utc)

@@ -37,11 +37,11 @@ def login_ways(methods: Iterable[Any], program: Sequence[str] = ()) -> tuple[Log
 
 
 def _way(method: dict[str, Any], program: Sequence[str]) -> LoginWay:
-    told = mapping(mapping(method.get("_meta")).get("terminal-auth"))
+    terminal_auth = mapping(mapping(method.get("_meta")).get("terminal-auth"))
     variables = tuple(name for each in objects(method.get("vars")) if (name := text(each.get("name"))))
     command = None
-    if told and (named := text(told.get("command"))):
-        command = shlex.join([named, *_words(told.get("args"))])
+    if terminal_auth and (named := text(terminal_auth.get("command"))):
+        command = shlex.join([named, *_words(terminal_auth.get("args"))])
     elif method.get("type") == "terminal" and program:
         command = shlex.join([program[0], *_words(method.get("args"))])
     kind: Literal["agent", "terminal", "variables"] = "agent"

@@ -92,20 +92,25 @@ def map_permission(
     The request may name a tool call that was never announced, or carry nothing but its id; both are merged with what is
     known. One that has ended cannot be asked about: it gets a question of its own.
     """
-    asked = mapping(params.get("toolCall"))
+    tool_call = mapping(params.get("toolCall"))
     place = find(chat, turn_id, time)
-    call_id = text(asked.get("toolCallId")) or f"permission-{len(place.parts) + 1}"
+    call_id = text(tool_call.get("toolCallId")) or f"permission-{len(place.parts) + 1}"
     call = place.call(call_id)
     if isinstance(call, (ToolCallCompletedState, ToolCallCancelledState)):
         call_id, call = f"{call_id}~{len(place.parts) + 1}", None
-    if call is not None and call.details is not None and call.details.kind in _READING and asked.get("kind") == "other":
-        asked = {
-            **asked,
+    if (
+        call is not None
+        and call.details is not None
+        and call.details.kind in _READING
+        and tool_call.get("kind") == "other"
+    ):
+        tool_call = {
+            **tool_call,
             "kind": call.details.kind,
         }  # OpenCode asks so for what its tool reads outside of the workspace
-    said = details_of(asked)
-    details = merged(call, said)
-    title = text(asked.get("title")) or (call.display_name if call is not None else tool_name(asked))
+    call_details = details_of(tool_call)
+    details = merged(call, call_details)
+    title = text(tool_call.get("title")) or (call.display_name if call is not None else tool_name(tool_call))
     ready = ChatToolCallReady(
         turn_id=place.turn_id,
         tool_call_id=call_id,
@@ -115,7 +120,7 @@ def map_permission(
         options=tuple(_option(each) for each in objects(params.get("options")) if text(each.get("optionId"))),
         time=time,
     )
-    return call_id, place.act(*known(asked, call_id, call, place, said), ready)
+    return call_id, place.act(*known(tool_call, call_id, call, place, call_details), ready)
 
 
 def permission_outcome(option_id: str | None) -> dict[str, Any]:

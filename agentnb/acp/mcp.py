@@ -44,23 +44,23 @@ def described(
     on_stdio: bool = True,
 ) -> Described:
     """Returns what an agent is told of *servers*."""
-    told: list[dict[str, Any]] = []
+    descriptions: list[dict[str, Any]] = []
     unreachable: list[str] = []
     missing: list[tuple[str, str]] = []
     for server in servers:
         if isinstance(server, ServedMcpServer):
-            told.append({"type": "acp", "name": server.name, "serverId": server.server_id})
+            descriptions.append({"type": "acp", "name": server.name, "serverId": server.server_id})
         elif server.transport == "stdio" and on_stdio:
             if (program := server.program(cwd, path)) is None:
                 missing.append((server.name, server.command))
             command, env = program or server.command, _pairs(server.env)
-            told.append({"name": server.name, "command": command, "args": list(server.args), "env": env})
+            descriptions.append({"name": server.name, "command": command, "args": list(server.args), "env": env})
         elif capabilities.get(server.transport) is True:
             headers = _pairs(server.headers)
-            told.append({"type": server.transport, "name": server.name, "url": server.url, "headers": headers})
+            descriptions.append({"type": server.transport, "name": server.name, "url": server.url, "headers": headers})
         else:
             unreachable.append(server.name)
-    return Described(told, tuple(unreachable), tuple(missing))
+    return Described(descriptions, tuple(unreachable), tuple(missing))
 
 
 def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:

@@ -21,9 +21,9 @@ class AcpPermissionRequest:
             raise RpcError(INVALID_PARAMS, "`toolCall` must be an object with a `toolCallId`.")
         if not any(isinstance(each.get("optionId"), str) for each in objects(params.get("options"))):
             raise RpcError(INVALID_PARAMS, "`options` must offer at least one option with an `optionId`.")
-        asked = params["toolCall"]
-        self.call_id = str(asked.get("toolCallId", ""))
-        self.title = text(asked.get("title")) or ""
+        tool_call = params["toolCall"]
+        self.call_id = str(tool_call.get("toolCallId", ""))
+        self.title = text(tool_call.get("title")) or ""
         self._params = params
 
     def actions(self, chat: ChatState, turn_id: str) -> tuple[str, tuple[Action, ...]]:

@@ -108,8 +108,8 @@ def _embedded(label: str, data: str, mime: str, capabilities: Mapping[str, Any])
             "type": "resource",
             "resource": {"uri": f"agentnb://context/{label}", "mimeType": mime, "blob": data},
         }
-    if mime.startswith("text/") and (said := _text(data)) is not None:
-        return _context(label, said, capabilities)
+    if mime.startswith("text/") and (embedded_text := _text(data)) is not None:
+        return _context(label, embedded_text, capabilities)
     return {"type": "text", "text": f"[{label}: {mime}, {CANNOT}]"}
 
 

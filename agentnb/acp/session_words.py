@@ -44,7 +44,7 @@ def commands(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | N
     listed = update.get("availableCommands")
     if not isinstance(listed, list):
         return None
-    found = [
+    read_commands = [
         AgentCommand(
             name=name,
             description=text(each.get("description")) or "",
@@ -53,7 +53,7 @@ def commands(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | N
         for each in objects(listed)
         if (name := text(each.get("name")))
     ]
-    return (XCommandsChanged(commands=tuple(found), time=time),)
+    return (XCommandsChanged(commands=tuple(read_commands), time=time),)
 
 
 def mode(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
@@ -92,8 +92,8 @@ def prompt_suggestions(update: dict[str, Any], time: int | None) -> tuple[Action
     if not isinstance(listed, list):
         return None
     texts = [suggested_text(each.get("prompt")) for each in objects(listed[:_READ])]
-    found = tuple(dict.fromkeys(each for each in texts if each))
-    return (XPromptSuggestionsChanged(suggestions=found[:SUGGESTIONS_KEPT], time=time),)
+    prompts = tuple(dict.fromkeys(each for each in texts if each))
+    return (XPromptSuggestionsChanged(suggestions=prompts[:SUGGESTIONS_KEPT], time=time),)
 
 
 def suggested_text(prompt: Any) -> str | None:

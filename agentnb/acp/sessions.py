@@ -173,19 +173,19 @@ class Sessions:
         request = params.get("requestId")
         if "sessionId" in params or request is None:
             return (await self.route(params)).listener
-        found = self.asking.get(request) if isinstance(request, int) else None
-        found = found or next(iter(self.listeners()), None)
-        if found is None:
+        session = self.asking.get(request) if isinstance(request, int) else None
+        session = session or next(iter(self.listeners()), None)
+        if session is None:
             raise RpcError(INVALID_PARAMS, f"There is no request {request!r}.")
-        return found
+        return session
 
     async def extender(self, method: str, params: dict[str, Any]) -> SessionListener:
         """Returns who answers the extension *method*: its session's listener, or the first that knows it."""
         there = [(await self.route(params)).listener] if "sessionId" in params else self.listeners()
-        found = next((listener for listener in there if listener.answers(method)), None)
-        if found is None:
+        matching = next((listener for listener in there if listener.answers(method)), None)
+        if matching is None:
             raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
-        return found
+        return matching
 
     async def route(self, params: dict[str, Any]) -> Route:
         """Returns where the request with *params* leads; one that is early waits for its session."""

@@ -51,7 +51,7 @@ class Terminal:
         self._started = asyncio.Event()
         self._ending: asyncio.Task[None] | None = None
 
-    async def start(self, command: list[str], shown: str, cwd: Path, env: dict[str, str]) -> None:
+    async def start(self, command: list[str], command_line: str, cwd: Path, env: dict[str, str]) -> None:
         """Run *command*."""
         self._child = await Child.spawn(
             command,
@@ -62,7 +62,7 @@ class Terminal:
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.STDOUT,
         )
-        view = TerminalView(id=self.id, command=shown, cwd=str(cwd))
+        view = TerminalView(id=self.id, command=command_line, cwd=str(cwd))
         self._listener.actions((XTerminalOpened(terminal=view),))
         self._started.set()
         self._flush()
@@ -156,16 +156,16 @@ class Terminals:
     async def create(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer ``terminal/create``."""
         words = _words(params)
-        given = _variables(params.get("env"))
-        env = inherited(given)
+        variables = _variables(params.get("env"))
+        env = inherited(variables)
         named, line = str(params.get("cwd") or self._workspace.root), shlex.join(words)
         cwd = self._folder(
-            named, PolicyRequest(kind="terminal", title=f"Run {line}", command=line, env=tuple(given.items()))
+            named, PolicyRequest(kind="terminal", title=f"Run {line}", command=line, env=tuple(variables.items()))
         )
         command = _command(words, cwd, env)
         line = _shown(words, command)
         request = PolicyRequest(
-            kind="terminal", title=f"Run {line}", command=line, path=str(cwd), env=tuple(given.items())
+            kind="terminal", title=f"Run {line}", command=line, path=str(cwd), env=tuple(variables.items())
         )
         allowed = await self._listener.authorize(request)
         if self._workspace.follow(named) != cwd:  # a link was moved while the user was asked
@@ -174,15 +174,15 @@ class Terminals:
         if edited and allowed.command is not None:
             env = inherited(dict(allowed.env))
             command = _by_shell(allowed.command, env)
-        shown = allowed.line or line
+        displayed = allowed.line or line
         terminal = Terminal(_limit(params.get("outputByteLimit")), self._listener)
         self._terminals[terminal.id] = terminal
         try:
-            await terminal.start(self._confined(command), shown, cwd, env)
+            await terminal.start(self._confined(command), displayed, cwd, env)
         except (OSError, ValueError) as error:
             del self._terminals[terminal.id]
-            raise RpcError(INVALID_PARAMS, f"{shown!r} could not be run in {cwd}: {error}.") from error
-        changed = {"_meta": {"agentnb": {"editedCommand": shown}}} if edited else {}
+            raise RpcError(INVALID_PARAMS, f"{displayed!r} could not be run in {cwd}: {error}.") from error
+        changed = {"_meta": {"agentnb": {"editedCommand": displayed}}} if edited else {}
         return {"terminalId": terminal.id, **changed}
 
     def _folder(self, named: str, request: PolicyRequest) -> Path:
@@ -247,9 +247,9 @@ def _command(words: list[str], cwd: Path, env: dict[str, str]) -> list[str]:
     """Returns what is executed: the program, or the shell where the agent put a whole line into ``command``."""
     name = words[0]
     where = str(cwd / name) if "/" in name and not Path(name).is_absolute() else name
-    found = shutil.which(where, path=env.get("PATH"))
-    if found is not None:
-        return [found, *words[1:]]
+    program_path = shutil.which(where, path=env.get("PATH"))
+    if program_path is not None:
+        return [program_path, *words[1:]]
     shell = shutil.which("sh", path=env.get("PATH"))
     if len(words) == 1 and shell is not None and not name.replace("-", "").replace("_", "").isalnum():
         return [shell, "-c", name]

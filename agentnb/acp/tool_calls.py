@@ -55,9 +55,9 @@ def tool_call_actions(
     terminals: Sequence[TerminalView] = (),
 ) -> list[Action]:
     """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`UpdateTarget.act`."""
-    said = details_of(update)
-    actions: list[Action] = [*known(update, call_id, call, place, said)]
-    details = merged(call, said)
+    call_details = details_of(update)
+    actions: list[Action] = [*known(update, call_id, call, place, call_details)]
+    details = merged(call, call_details)
     title = text(update.get("title")) or (call.display_name if call is not None else tool_name(update))
     status = update.get("status")
     if status == "in_progress" and (call is None or isinstance(call, ToolCallStreamingState)):
@@ -105,8 +105,8 @@ def merged(call: ToolCallState | None, new: ToolCallDetails) -> ToolCallDetails:
     """Returns what is known of *call* once *new* is known too: what *new* says wins."""
     if call is None or call.details is None:
         return new
-    said = {name: value for name in _FIELDS if (value := getattr(new, name)) is not None}
-    return msgspec.structs.replace(call.details, **said)
+    changed_fields = {name: value for name in _FIELDS if (value := getattr(new, name)) is not None}
+    return msgspec.structs.replace(call.details, **changed_fields)
 
 
 def details_of(update: dict[str, Any]) -> ToolCallDetails:
@@ -191,34 +191,34 @@ def _end(
 
 def _failed_command(details: ToolCallDetails, terminals: Sequence[TerminalView]) -> str | None:
     """Returns why the command of a call failed, by how its terminals ended, or by the exit code in its raw output."""
-    shown = {item.terminal_id for item in details.content or () if isinstance(item, ToolTerminalContent)}
+    terminal_ids = {item.terminal_id for item in details.content or () if isinstance(item, ToolTerminalContent)}
     for terminal in terminals:
-        if terminal.id in shown and terminal.exited and (terminal.signal or terminal.exit_code):
+        if terminal.id in terminal_ids and terminal.exited and (terminal.signal or terminal.exit_code):
             how = f"signal {terminal.signal}" if terminal.signal else f"exit code {terminal.exit_code}"
             return f"The command ended with {how}."
     output = mapping(details.raw_output) if details.kind == "execute" else {}
-    said = (output.get("exit_code"), output.get("exitCode"), mapping(output.get("metadata")).get("exit"))
-    code = next((each for each in said if type(each) is int), 0)
+    exit_codes = (output.get("exit_code"), output.get("exitCode"), mapping(output.get("metadata")).get("exit"))
+    code = next((each for each in exit_codes if type(each) is int), 0)
     return f"The command ended with exit code {code}." if code else None
 
 
 def _failure(details: ToolCallDetails, terminals: Sequence[TerminalView]) -> str:
     """Why a call failed: its text, an error that its raw output names, how its command ended, else the raw output."""
-    said = next((item.text for item in details.content or () if isinstance(item, ToolTextContent)), None)
-    if said is None:
-        said = _named_error(details.raw_output) or _failed_command(details, terminals)
-    if said is None and details.raw_output is not None:
-        said = _json(details.raw_output)
-    said = _exception_line((said or "").strip()) or "The tool call failed; the agent gave no reason."
-    return said if len(said) <= _ERROR_CHARACTERS else f"{said[: _ERROR_CHARACTERS - 1]}…"
+    reason = next((item.text for item in details.content or () if isinstance(item, ToolTextContent)), None)
+    if reason is None:
+        reason = _named_error(details.raw_output) or _failed_command(details, terminals)
+    if reason is None and details.raw_output is not None:
+        reason = _json(details.raw_output)
+    reason = _exception_line((reason or "").strip()) or "The tool call failed; the agent gave no reason."
+    return reason if len(reason) <= _ERROR_CHARACTERS else f"{reason[: _ERROR_CHARACTERS - 1]}…"
 
 
 def _named_error(raw: Any) -> str | None:
     if isinstance(raw, str):
         return raw
     output = mapping(raw)
-    said = (output.get("error"), mapping(output.get("error")).get("message"), output.get("message"))
-    return next((each for each in said if isinstance(each, str) and each.strip()), None)
+    messages = (output.get("error"), mapping(output.get("error")).get("message"), output.get("message"))
+    return next((each for each in messages if isinstance(each, str) and each.strip()), None)
 
 
 def _exception_line(text: str) -> str:
@@ -261,8 +261,8 @@ def _content(item: Any) -> ToolContent:
 
 def _meta(update: dict[str, Any]) -> dict[str, Any] | None:
     """The agent's ``_meta``, without the terminal output that is shown as a terminal."""
-    said = mapping(update.get("_meta"))
-    return {name: value for name, value in said.items() if not name.startswith("terminal_")} or None if said else None
+    meta = mapping(update.get("_meta"))
+    return {name: value for name, value in meta.items() if not name.startswith("terminal_")} or None if meta else None
 
 
 def _json(value: Any) -> str:

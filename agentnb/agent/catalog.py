@@ -232,22 +232,22 @@ def _shipped() -> tuple[dict[str, AgentSpec], list[str]]:
 
 
 def _folder(folder: Path, origin: str, bases: Bases | None = None) -> tuple[dict[str, AgentSpec], list[str]]:
-    found: dict[str, AgentSpec] = {}
+    specs: dict[str, AgentSpec] = {}
     wrong: list[str] = []
     try:
         files = sorted(name for name in os.listdir(folder) if _is_toml(name))  # noqa: PTH208 - `glob` hides what is wrong
     except (FileNotFoundError, NotADirectoryError):
-        return found, wrong
+        return specs, wrong
     except OSError as error:
-        return found, [f"{folder}: {error.strerror}"]
+        return specs, [f"{folder}: {error.strerror}"]
     for file in map(folder.joinpath, files):
         try:
             spec = _from(read(file.read_text("utf-8"), bases), origin)
         except (AgentnbError, OSError, UnicodeError) as error:
             wrong.append(f"{file}: {error}")
         else:
-            found[spec.name] = spec
-    return found, wrong
+            specs[spec.name] = spec
+    return specs, wrong
 
 
 def _from(spec: AgentSpec, origin: str) -> AgentSpec:
@@ -330,19 +330,19 @@ _TYPE = re.compile(rf"`({'|'.join(_WORDS)})`")
 
 def problem(text: str, error: Exception, key: str = "") -> str:
     """Returns what *error* says of the TOML *text*, behind the line and the key."""
-    said = str(error).removesuffix(".")
-    if (syntax := _LINE.search(said)) is not None:
+    message = str(error).removesuffix(".")
+    if (syntax := _LINE.search(message)) is not None:
         lines = text.splitlines() or [""]
         number = int(syntax[1] or len(lines))
-        found = _KEY_IN_LINE.match(lines[min(number, len(lines)) - 1])
-        return f"{_place(number, found[1] if found else '')}{said[: syntax.start()]}"
-    if (path := _PATH.search(said)) is not None:
+        key_match = _KEY_IN_LINE.match(lines[min(number, len(lines)) - 1])
+        return f"{_place(number, key_match[1] if key_match else '')}{message[: syntax.start()]}"
+    if (path := _PATH.search(message)) is not None:
         keys = _NAME.findall(_INDEX.sub("", path[1]))
-        key, said = (keys[-1] if keys else key), said[: path.start()]
-    if (unknown := _UNKNOWN_FIELD.search(said)) is not None:
-        key, said = unknown[1], "there is no such key"
-    said = _TYPE.sub(lambda match: _WORDS[match[1]], said.replace("Object missing required field", "it lacks"))
-    return f"{_place(_line_of(text, key), key)}{said}"
+        key, message = (keys[-1] if keys else key), message[: path.start()]
+    if (unknown := _UNKNOWN_FIELD.search(message)) is not None:
+        key, message = unknown[1], "there is no such key"
+    message = _TYPE.sub(lambda match: _WORDS[match[1]], message.replace("Object missing required field", "it lacks"))
+    return f"{_place(_line_of(text, key), key)}{message}"
 
 
 def _place(line: int, key: str) -> str:

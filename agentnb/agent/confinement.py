@@ -54,23 +54,23 @@ class Confine(msgspec.Struct, frozen=True, kw_only=True):
 
 def way_here() -> tuple[str | None, str]:
     """Returns what can confine an agent here; None and why nothing can."""
-    found: Confiner | None = plugins().first("confiners")
-    return (None, _NO_PLUGIN) if found is None else found.way()
+    confiner: Confiner | None = plugins().first("confiners")
+    return (None, _NO_PLUGIN) if confiner is None else confiner.way()
 
 
 def unchecked_here() -> str:
     """Returns what confinement does not look at here but does elsewhere, in words; empty: nothing."""
-    found: Confiner | None = plugins().first("confiners")
-    return "" if found is None else found.unchecked()
+    confiner: Confiner | None = plugins().first("confiners")
+    return "" if confiner is None else confiner.unchecked()
 
 
 def demand_confiner() -> Confiner:
     """The plug-in that confines agents."""
-    found: Confiner | None = plugins().first("confiners")
-    if found is None:
+    confiner: Confiner | None = plugins().first("confiners")
+    if confiner is None:
         message = f"The agent cannot be confined: {_NO_PLUGIN}."
         raise AgentStartFailed(message, hint="Switch the plug-in `sandbox` on, or choose confine=False.")
-    return found
+    return confiner
 
 
 def is_confined_unasked(needs: Needs | None) -> bool:

@@ -25,28 +25,28 @@ class ConfinementChoice(NamedTuple):
 
 
 def confinement_choice(
-    said: Iterable[Confining | None], project: Confining | None = None, *, unasked: bool
+    choices: Iterable[Confining | None], project: Confining | None = None, *, unasked: bool
 ) -> ConfinementChoice:
     """The network that an agent is confined to, if it is confined."""
-    places = [*said]
+    places = [*choices]
     is_unasked = unasked and not project and all(each is None for each in places)
     return ConfinementChoice("all" if is_unasked else network_left(places, project), is_unasked)
 
 
-def checked_confining(said: object) -> Confining:
+def checked_confining(choice: object) -> Confining:
     """*said*, which a file says under ``confine``, where it makes sense."""
-    if isinstance(said, bool):
-        return said
-    if said == "no network":
+    if isinstance(choice, bool):
+        return choice
+    if choice == "no network":
         return "no network"
-    if isinstance(said, (list, tuple)):
-        return checked_hosts(said)
-    raise UsageError(f"confine is {said!r}.", hint=_HINT)
+    if isinstance(choice, (list, tuple)):
+        return checked_hosts(choice)
+    raise UsageError(f"confine is {choice!r}.", hint=_HINT)
 
 
-def network_left(said: Iterable[Confining | None], project: Confining | None = None) -> Network | None:
+def network_left(choices: Iterable[Confining | None], project: Confining | None = None) -> Network | None:
     """Returns what an agent gets of the network; None: it is not confined."""
-    chosen = next((each for each in said if each is not None), False)
+    chosen = next((each for each in choices if each is not None), False)
     return narrower(_network(chosen), _network(project or False))
 
 
@@ -61,7 +61,7 @@ def _rank(network: Network | None) -> int:
     return 2 if isinstance(network, tuple) else (None, "all", (), "none").index(network)
 
 
-def _network(said: Confining) -> Network | None:
-    if isinstance(said, bool):
-        return "all" if said else None
-    return said if isinstance(said, tuple) else "none"
+def _network(choice: Confining) -> Network | None:
+    if isinstance(choice, bool):
+        return "all" if choice else None
+    return choice if isinstance(choice, tuple) else "none"

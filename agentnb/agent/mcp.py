@@ -41,20 +41,20 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
         return self.program(cwd) or self.command, *self.args
 
 
-def mcp_servers(given: Given) -> tuple[McpServer, ...]:
+def mcp_servers(configured: Given) -> tuple[McpServer, ...]:
     """Read MCP servers from what a user gives."""
     listed: list[Any]
-    if isinstance(given, (str, os.PathLike)):
-        return mcp_servers(_from_file(Path(given).expanduser()))
-    if isinstance(given, Mapping):
-        inner = given.get("mcpServers", given)
+    if isinstance(configured, (str, os.PathLike)):
+        return mcp_servers(_from_file(Path(configured).expanduser()))
+    if isinstance(configured, Mapping):
+        inner = configured.get("mcpServers", configured)
         if not isinstance(inner, Mapping):
             raise UsageError("`mcpServers` is a mapping of names to servers.", hint=_HINT)
         listed = [{**server, "name": name} if isinstance(server, Mapping) else server for name, server in inner.items()]
-    elif isinstance(given, str) or not isinstance(given, (Iterable, type(None))):
+    elif isinstance(configured, str) or not isinstance(configured, (Iterable, type(None))):
         raise UsageError("mcp_servers is a list of servers.", hint=_HINT)
     else:
-        listed = list(given or ())
+        listed = list(configured or ())
     servers = tuple(server if isinstance(server, McpServer) else _server(server) for server in listed)
     names = [server.name for server in servers]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -62,43 +62,43 @@ def mcp_servers(given: Given) -> tuple[McpServer, ...]:
     return servers
 
 
-def together(own: Iterable[McpServer], given: Iterable[McpServer]) -> tuple[McpServer, ...]:
+def together(own: Iterable[McpServer], extra: Iterable[McpServer]) -> tuple[McpServer, ...]:
     """*own* and *given*; of two with one name that in *given* counts."""
-    return tuple({server.name: server for server in (*own, *given)}.values())
+    return tuple({server.name: server for server in (*own, *extra)}.values())
 
 
 def _from_file(path: Path) -> Any:
     try:
-        found = read_json(path.read_bytes())
+        content = read_json(path.read_bytes())
     except OSError as error:
         raise UsageError(f"The MCP servers in {str(path)!r} cannot be read: {error.strerror}.", hint=_HINT) from error
     except ValueError as error:
         raise UsageError(f"{str(path)!r} is not JSON: {error}.", hint=_HINT) from error
-    if not isinstance(found, (dict, list)):
+    if not isinstance(content, (dict, list)):
         raise UsageError(f"{str(path)!r} holds no MCP servers.", hint=_HINT)
-    return found
+    return content
 
 
-def _server(given: Any) -> McpServer:
-    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str) or not given["name"]:
+def _server(entry: Any) -> McpServer:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str) or not entry["name"]:
         raise UsageError("An MCP server is a mapping with a name.", hint=_HINT)
-    name, command, url = given["name"], given.get("command"), given.get("url")
+    name, command, url = entry["name"], entry.get("command"), entry.get("url")
     if isinstance(command, str) and command and url is None:
-        args = given.get("args", ())
+        args = entry.get("args", ())
         if not isinstance(args, (list, tuple)) or not all(isinstance(word, str) for word in args):
             raise UsageError(f"The arguments of the MCP server {name!r} are a list of words.", hint=_HINT)
-        env = _mapping(name, given.get("env"))
+        env = _mapping(name, entry.get("env"))
         return McpServer(name=name, transport="stdio", command=command, args=tuple(args), env=env)
     if isinstance(url, str) and url.startswith(("http://", "https://")) and command is None:
-        transport: Literal["http", "sse"] = "sse" if given.get("type") == "sse" else "http"
-        return McpServer(name=name, transport=transport, url=url, headers=_mapping(name, given.get("headers")))
+        transport: Literal["http", "sse"] = "sse" if entry.get("type") == "sse" else "http"
+        return McpServer(name=name, transport=transport, url=url, headers=_mapping(name, entry.get("headers")))
     raise UsageError(f"The MCP server {name!r} wants either a command or an http address.", hint=_HINT)
 
 
-def _mapping(name: str, given: Any) -> dict[str, str]:
-    if isinstance(given, (list, tuple)):
-        given = {each.get("name"): each.get("value") for each in given if isinstance(each, Mapping)}
-    found = dict(given or {}) if isinstance(given, Mapping) or given is None else None
-    if found is None or not all(isinstance(word, str) for pair in found.items() for word in pair):
+def _mapping(name: str, pairs: Any) -> dict[str, str]:
+    if isinstance(pairs, (list, tuple)):
+        pairs = {each.get("name"): each.get("value") for each in pairs if isinstance(each, Mapping)}
+    values = dict(pairs or {}) if isinstance(pairs, Mapping) or pairs is None else None
+    if values is None or not all(isinstance(word, str) for pair in values.items() for word in pair):
         raise UsageError(f"The variables or headers of the MCP server {name!r} are texts by name.", hint=_HINT)
-    return found
+    return values

@@ -63,13 +63,13 @@ def is_here(host: str) -> bool:
 
 def servers_here(hosts: Iterable[str]) -> dict[tuple[str, int], str]:
     """The addresses and ports of this machine's own servers that *hosts* name with a port, each with its host."""
-    found: dict[tuple[str, int], str] = {}
+    servers: dict[tuple[str, int], str] = {}
     for host, port in (host_and_port(each) for each in hosts if not each.startswith("*")):
         if port is not None and is_here(host):
             addresses = ("127.0.0.1", "::1") if address_of(host) is None else (host,)
             for address in addresses:
-                found.setdefault((address, port), host)
-    return found
+                servers.setdefault((address, port), host)
+    return servers
 
 
 def leads_astray(host: str, address: Address) -> bool:
@@ -82,8 +82,8 @@ def leads_astray(host: str, address: Address) -> bool:
     return bool(real.is_link_local or real.is_multicast or real.is_unspecified)
 
 
-def _checked(given: str) -> str:
-    text = given.strip()
+def _checked(host_text: str) -> str:
+    text = host_text.strip()
     rest = text.removeprefix("*.")
     try:
         host, port = host_and_port(rest)
@@ -92,10 +92,10 @@ def _checked(given: str) -> str:
     address = address_of(host)
     is_name = address is None and _NAME.fullmatch(host) is not None and not host.rpartition(".")[2].isdecimal()
     if not (is_name or (address is not None and rest == text)):
-        message = f"{given!r} in network is no host."
+        message = f"{host_text!r} in network is no host."
         raise UsageError(message, hint="Give a name (pypi.org), names below one (*.example.org) or an address.")
-    shown = f"[{host}]" if ":" in host else host
-    return f"{'*.' if rest != text else ''}{shown}{'' if port is None else f':{port}'}"
+    literal = f"[{host}]" if ":" in host else host
+    return f"{'*.' if rest != text else ''}{literal}{'' if port is None else f':{port}'}"
 
 
 def _ascii(host: str) -> str:

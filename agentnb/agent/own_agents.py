@@ -49,8 +49,8 @@ class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 def own_agents() -> list[OwnAgent]:
     """The descriptions in the user's folder, by file name."""
-    found = [_read(path) for path in _files()]
-    return list({each.name: each for each in found}.values())
+    agents = [_read(path) for path in _files()]
+    return list({each.name: each for each in agents}.values())
 
 
 def folder_state() -> object:
@@ -199,10 +199,10 @@ def _own(name: str) -> OwnAgent | None:
 
 def _state(path: Path) -> str:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return ""
-    return f"{found.st_mtime_ns}-{found.st_size}-{found.st_ino}"
+    return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
 
 
 def _unchanged(name: str, own: OwnAgent | None, state: str) -> None:

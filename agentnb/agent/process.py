@@ -120,8 +120,8 @@ class SpawnedAgent:
         on_end: Callable[[], None] = lambda: None,
     ) -> SpawnedAgent:
         """Start the agent in a process group of its own."""
-        said = {**spec.env, **(env or {})}
-        whole = inherited(said)
+        environment = {**spec.env, **(env or {})}
+        whole = inherited(environment)
         process = cls(spec, whole)
         program = find_program(spec, cwd, whole.get("PATH"))
         command = [program, *spec.command[1:]]
@@ -144,7 +144,7 @@ class SpawnedAgent:
         try:
             whole.update(await machine_settings(spec.command, whole))
             if confine is not None:
-                start = AgentStart(spec, program, cwd, whole, said)
+                start = AgentStart(spec, program, cwd, whole, environment)
                 process._confined = await demand_confiner().confine(start, confine)
                 whole.update(process._confined.variables)
                 command = process._confined.command(command)
@@ -231,9 +231,9 @@ def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
         raise AgentStartFailed(f"The folder {str(cwd)!r} does not exist.", hint=f"Give {spec.title} one that does.")
     name = spec.command[0]
     where = str(cwd / name) if "/" in name and not Path(name).is_absolute() else name
-    found = find_on_path(where, path)
-    if found is not None:
-        return found
+    program_path = find_on_path(where, path)
+    if program_path is not None:
+        return program_path
     if Path(where).is_file():
         raise AgentStartFailed(f"{name!r} is not executable.", hint=f"Type `chmod +x {where}` in a terminal.")
     hint = f"Install it in a terminal with `{spec.install}`." if spec.install else "Is it on the PATH of the kernel?"

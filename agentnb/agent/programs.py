@@ -24,8 +24,8 @@ Find: TypeAlias = "Callable[[str, str | None], str | None]"
 
 def search_path(path: str | None = None) -> str:
     """*path* and, behind it, the folders where pip, npm and uv put programs that are not on it."""
-    given = os.environ.get("PATH", os.defpath) if path is None else path
-    folders = [each for each in given.split(os.pathsep) if each]
+    search = os.environ.get("PATH", os.defpath) if path is None else path
+    folders = [each for each in search.split(os.pathsep) if each]
     return os.pathsep.join(dict.fromkeys([*folders, _scripts_folder(), *install_folders()]))
 
 
@@ -47,10 +47,10 @@ def _scripts_folder() -> str:
 def install_folders() -> list[str]:
     """The folders outside the PATH into which agents were installed."""
     try:
-        said = read_json(_file().read_bytes()[:100_000])
+        table = read_json(_file().read_bytes()[:100_000])
     except (OSError, ValueError):
         return []
-    folders = said.get("folders") if isinstance(said, dict) else None
+    folders = table.get("folders") if isinstance(table, dict) else None
     known = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []
     return [each for each in known if Path(each).is_absolute() and os.pathsep not in each][:MOST_FOLDERS]
 

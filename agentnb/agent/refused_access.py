@@ -63,8 +63,8 @@ class FileLimits(Protocol):
 
 def refused_accesses(text: str, limits: FileLimits, home: str) -> tuple[RefusedAccess, ...]:
     """The accesses that *text* tells were refused and that *limits* do not allow, each once."""
-    found = dict.fromkeys(_refused(text[-LONGEST_TEXT:], limits, home))
-    return tuple(found)[:MOST_REFUSED]
+    accesses = dict.fromkeys(_refused(text[-LONGEST_TEXT:], limits, home))
+    return tuple(accesses)[:MOST_REFUSED]
 
 
 def remedy_of(refused: Iterable[str]) -> str:
@@ -75,8 +75,8 @@ def remedy_of(refused: Iterable[str]) -> str:
 
 def kept_from(refused: Iterable[RefusedAccess]) -> str:
     """Returns what was refused to an agent that could not start, and what to do; empty where nothing was."""
-    told = [f"{what} {path}" for path, what in refused][:MOST_REFUSED]
-    return f"It was kept from {', '.join(told)}: it is confined. {remedy_of(told)}" if told else ""
+    refusals = [f"{what} {path}" for path, what in refused][:MOST_REFUSED]
+    return f"It was kept from {', '.join(refusals)}: it is confined. {remedy_of(refusals)}" if refusals else ""
 
 
 def _refused(text: str, limits: FileLimits, home: str) -> Iterator[RefusedAccess]:

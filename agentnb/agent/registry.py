@@ -150,17 +150,19 @@ def read_registry(data: bytes) -> Registry:
 
 def runner_of(agent: RegistryAgent, python: str | None = None) -> PackageRunner | None:
     """Returns how *agent* is run from a package index, with its version; None where it is a program to download."""
-    said = agent.distribution
-    if said.npx is not None:
-        found = _NPM.match(said.npx.package)
-        name, version = (found["name"], found["version"]) if found is not None else (said.npx.package, None)
+    distribution = agent.distribution
+    if distribution.npx is not None:
+        match = _NPM.match(distribution.npx.package)
+        name, version = (match["name"], match["version"]) if match is not None else (distribution.npx.package, None)
         package = f"{name}@{version or agent.version}"
-        return PackageRunner(kind="npx", package=package, args=said.npx.args, env=said.npx.env)
-    if said.uvx is not None:
-        found = _PYTHON.match(said.uvx.package)
-        name, version = (found["name"], found["version"]) if found is not None else (said.uvx.package, None)
+        return PackageRunner(kind="npx", package=package, args=distribution.npx.args, env=distribution.npx.env)
+    if distribution.uvx is not None:
+        match = _PYTHON.match(distribution.uvx.package)
+        name, version = (match["name"], match["version"]) if match is not None else (distribution.uvx.package, None)
         package = f"{name}=={version or agent.version}"
-        return PackageRunner(kind="uvx", package=package, args=said.uvx.args, env=said.uvx.env, python=python)
+        return PackageRunner(
+            kind="uvx", package=package, args=distribution.uvx.args, env=distribution.uvx.env, python=python
+        )
     return None
 
 
@@ -223,14 +225,14 @@ def _check(agent: RegistryAgent) -> None:
 
 
 def _check_distribution(agent: RegistryAgent) -> None:
-    said = agent.distribution
-    for pattern, package, index in ((_NPM, said.npx, "npm"), (_PYTHON, said.uvx, "Python")):
+    distribution = agent.distribution
+    for pattern, package, index in ((_NPM, distribution.npx, "npm"), (_PYTHON, distribution.uvx, "Python")):
         if package is None:
             continue
         if not pattern.match(package.package):
             _refuse_in(agent, f"{_shown(package.package)} is no name of a {index} package")
         _check_words(agent, package.args, package.env)
-    for target in (said.binary or {}).values():
+    for target in (distribution.binary or {}).values():
         if not _is_address(target.archive):
             _refuse_in(agent, f"its archive {_shown(target.archive)} is no https address")
         if not _is_inner_path(target.cmd) or _SHELL.search(target.cmd):
@@ -277,9 +279,9 @@ def _refuse(why: str) -> NoReturn:
 
 def older(version: str | None, least: str) -> bool:
     """True if *version* is known, and comes before *least*."""
-    said, wanted = _numbers(version or ""), _numbers(least)
-    length = max(len(said), len(wanted))
-    return bool(said) and said + (0,) * (length - len(said)) < wanted + (0,) * (length - len(wanted))
+    actual, wanted = _numbers(version or ""), _numbers(least)
+    length = max(len(actual), len(wanted))
+    return bool(actual) and actual + (0,) * (length - len(actual)) < wanted + (0,) * (length - len(wanted))
 
 
 def _numbers(version: str) -> tuple[int, ...]:

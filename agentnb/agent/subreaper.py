@@ -69,12 +69,12 @@ class Subreaper:
             ready, _, _ = select.select([self._link, waking, *kernel], [], [])
             if waking in ready:
                 os.read(waking, 4096)
-            asked = self._asked() if self._link in ready else b" "
-            if b"k" in asked:
+            request = self._asked() if self._link in ready else b" "
+            if b"k" in request:
                 self.kill()
-            elif b"t" in asked:
+            elif b"t" in request:
                 signal_descendants(signal.SIGTERM)
-            if not asked or (kernel and kernel[0] in ready):
+            if not request or (kernel and kernel[0] in ready):
                 self.end()
 
     def end(self) -> None:

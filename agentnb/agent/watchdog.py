@@ -87,13 +87,13 @@ def signal_group(group: int, number: int) -> None:
 
 def signal_marked(owner: str, number: int) -> bool:
     """Send signal *number* to everything that carries *owner*; say whether there was anything."""
-    found = [pid for pid in marked(owner) if _stat(pid)[0] != "Z"]
-    for pid in found:
+    pids = [pid for pid in marked(owner) if _stat(pid)[0] != "Z"]
+    for pid in pids:
         try:  # noqa: SIM105 - as above
             os.kill(pid, number)
         except (ProcessLookupError, PermissionError):
             pass
-    return bool(found)
+    return bool(pids)
 
 
 def end(groups: set[int], owner: str) -> None:

@@ -46,9 +46,9 @@ def listing(rows: list[dict[str, Any]]) -> str:
     return "\n".join(columns.lines(lines))
 
 
-def checkups(found: Iterable[Checkup]) -> str:
+def checkups(examined: Iterable[Checkup]) -> str:
     """Returns what was found when agents were started for a moment, a line each."""
-    checked = list(found)
+    checked = list(examined)
     rows = [(each.name, each.state, each.version or "-", _prescription(each)) for each in checked]
     head, *lines = columns.lines([("NAME", "STATE", "VERSION", "WHAT TO DO"), *rows])
     whole = [head]
@@ -57,7 +57,7 @@ def checkups(found: Iterable[Checkup]) -> str:
     return "\n".join(whole)
 
 
-def facts(found: Checkup) -> str:
+def facts(checkup: Checkup) -> str:
     """Returns how long an agent took to start, and its models, in words; empty where that is not known.
 
     Example:
@@ -65,19 +65,19 @@ def facts(found: Checkup) -> str:
         >>> facts(Checkup(name="a", title="A", state="ready", seconds=1.4, models=("One", "Two")))
         'Starts in 1.4 s. Models: One, Two.'
     """
-    words = [] if found.seconds is None else [f"Starts in {found.seconds:.1f} s."]
-    if found.models:
-        more = f" and {len(found.models) - MODELS} more" if len(found.models) > MODELS else ""
-        words.append(f"Models: {', '.join(found.models[:MODELS])}{more}.")
+    words = [] if checkup.seconds is None else [f"Starts in {checkup.seconds:.1f} s."]
+    if checkup.models:
+        more = f" and {len(checkup.models) - MODELS} more" if len(checkup.models) > MODELS else ""
+        words.append(f"Models: {', '.join(checkup.models[:MODELS])}{more}.")
     return " ".join(words)
 
 
-def _prescription(found: Checkup) -> str:
-    if found.state == "ready" and found.kind == "agent":
-        hint = " ".join(filter(None, [found.message.removeprefix("It answers.").strip(), facts(found)]))
-        return f"%agent -a {found.name}" + (f"   ({hint})" if hint else "")
-    said = found.message.splitlines()[0] if found.message else ""
-    return f"{found.todo}   ({said})" if found.todo else said
+def _prescription(checkup: Checkup) -> str:
+    if checkup.state == "ready" and checkup.kind == "agent":
+        hint = " ".join(filter(None, [checkup.message.removeprefix("It answers.").strip(), facts(checkup)]))
+        return f"%agent -a {checkup.name}" + (f"   ({hint})" if hint else "")
+    first_line = checkup.message.splitlines()[0] if checkup.message else ""
+    return f"{checkup.todo}   ({first_line})" if checkup.todo else first_line
 
 
 def _next(row: dict[str, Any]) -> str:

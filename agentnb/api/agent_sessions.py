@@ -73,10 +73,10 @@ def agent_sessions(
         >>> page = agentnb.agent_sessions("claude")  # doctest: +SKIP
         >>> session = agentnb.start("claude", session=page[0])  # doctest: +SKIP
     """
-    asked = configuration_of(configured(agent, command, env, cwd))
+    configuration = configuration_of(configured(agent, command, env, cwd))
     host = current_host()
-    work = listed(host, asked, None if everywhere else str(asked.cwd), cursor)
-    page = within(host, work, timeout, asked.spec.title)
+    work = listed(host, configuration, None if everywhere else str(configuration.cwd), cursor)
+    page = within(host, work, timeout, configuration.spec.title)
     return AgentSessions(page.sessions, page.next_cursor)
 
 
@@ -110,10 +110,10 @@ def delete_session(
         >>> agentnb.delete_session(agentnb.agent_sessions("claude")[0])  # doctest: +SKIP
     """
     named = agent or (None if isinstance(session, str) else session.agent)
-    asked = configuration_of(configured(named, command, env, cwd))
+    configuration = configuration_of(configured(named, command, env, cwd))
     host = current_host()
-    work = deleted(host, asked, session if isinstance(session, str) else session.id)
-    within(host, work, timeout, asked.spec.title)
+    work = deleted(host, configuration, session if isinstance(session, str) else session.id)
+    within(host, work, timeout, configuration.spec.title)
 
 
 def logout(
@@ -141,6 +141,6 @@ def logout(
     Example:
         >>> agentnb.logout("codex")  # doctest: +SKIP
     """
-    asked = configuration_of(configured(agent, command, env, cwd))
+    configuration = configuration_of(configured(agent, command, env, cwd))
     host = current_host()
-    within(host, logged_out(host, asked), timeout, asked.spec.title)
+    within(host, logged_out(host, configuration), timeout, configuration.spec.title)

@@ -46,18 +46,18 @@ def check_permissions(permissions: object) -> Mode:
     raise UsageError(message, hint='Use permissions="ask" if in doubt.')
 
 
-def check_text(name: str, given: object, *, example: str) -> None:
+def check_text(name: str, value: object, *, example: str) -> None:
     """See that *given* is text that is not empty."""
-    if not isinstance(given, str):
-        raise UsageError(f"{name} is text, not {given!r}.", hint=f"For example {example}.")
-    if not given.strip():
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is text, not {value!r}.", hint=f"For example {example}.")
+    if not value.strip():
         raise UsageError(f"{name} is empty.", hint=f"For example {example}.")
 
 
-def check_count(name: str, given: object) -> None:
+def check_count(name: str, value: object) -> None:
     """See that *given* is a whole number above zero."""
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise UsageError(f"{name} is a number from 1 on, not {given!r}.", hint=f"For example {name}=20.")
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{name} is a number from 1 on, not {value!r}.", hint=f"For example {name}=20.")
 
 
 def check_environment(env: object) -> dict[str, str]:
@@ -66,33 +66,33 @@ def check_environment(env: object) -> dict[str, str]:
         return {}
     if not isinstance(env, Mapping):
         raise UsageError("env is a mapping of names to texts.", hint='For example env={"LEVEL": "1"}.')
-    given = dict(env.items())  # the caller's own mapping is read here, never on the host's thread
-    for name, value in given.items():
+    variables = dict(env.items())  # the caller's own mapping is read here, never on the host's thread
+    for name, value in variables.items():
         if not (isinstance(name, str) and isinstance(value, str)):
             raise UsageError(
                 f"env has {name!r} as {value!r}; names and values are texts.", hint='For example env={"LEVEL": "1"}.'
             )
-    return given
+    return variables
 
 
-def folders(given: object) -> Sequence[str | os.PathLike[str]]:
+def folders(value: object) -> Sequence[str | os.PathLike[str]]:
     """The list of folders in *given*."""
-    if isinstance(given, (str, bytes, os.PathLike)) or not isinstance(given, (Sequence, AbstractSet, Iterator)):
+    if isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, (Sequence, AbstractSet, Iterator)):
         raise UsageError("directories is a list of folders.", hint='For example directories=["../data"].')
-    return list(given)
+    return list(value)
 
 
-def check_moment(name: str, given: date | str | None) -> int | None:
+def check_moment(name: str, value: date | str | None) -> int | None:
     """Milliseconds since 1970 of a date, a datetime or ISO 8601 text; None for None."""
-    if given is None:
+    if value is None:
         return None
     try:
-        moment = datetime.fromisoformat(given) if isinstance(given, str) else given
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
         if not isinstance(moment, datetime):
             moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - local time
         return int(moment.timestamp() * 1000)
     except (ValueError, AttributeError, OverflowError, OSError):
-        raise UsageError(f"{name}={given!r} is no date.", hint=f'For example {name}="2026-11-02".') from None
+        raise UsageError(f"{name}={value!r} is no date.", hint=f'For example {name}="2026-11-02".') from None
 
 
 def check_which(

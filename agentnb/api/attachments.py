@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from agentnb.api.describe import describe
 from agentnb.errors import UsageError
 from agentnb.kernel.chart_pictures import chart_of, with_pictures
-from agentnb.kernel.output_text import LARGEST_PICTURE, LEFT_OUT, PICTURES, read_outputs
+from agentnb.kernel.output_kinds import LARGEST_PICTURE, PICTURES
+from agentnb.kernel.output_text import LEFT_OUT, read_outputs
 from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ def _drawn(value: Any) -> dict[str, Any] | None:
     bundle = _called(value, "_repr_mimebundle_")
     if not isinstance(bundle, dict):
         return None
-    found = {kind: _base64(data) for kind, data in bundle.items() if kind in PICTURES}
-    if found:
-        return found
+    pictures = {kind: _base64(data) for kind, data in bundle.items() if kind in PICTURES}
+    if pictures:
+        return pictures
     return bundle if chart_of({"data": bundle}) is not None else None
 
 
@@ -85,9 +86,9 @@ def _figure(value: Any) -> Any:
 
 def _called(value: Any, method: str) -> Any:
     """Call *method*; returns its result without the metadata, None where there is no such method."""
-    found = getattr(value, method, None) if callable(getattr(type(value), method, None)) else None
-    shown = found() if found is not None else None
-    return shown[0] if isinstance(shown, tuple) else shown
+    method_found = getattr(value, method, None) if callable(getattr(type(value), method, None)) else None
+    drawn = method_found() if method_found is not None else None
+    return drawn[0] if isinstance(drawn, tuple) else drawn
 
 
 def _of_bytes(data: bytes, label: str = "bytes") -> MessageAttachment:
@@ -120,8 +121,8 @@ def _of_path(path: Path) -> MessageAttachment:
 
 
 def _embedded(label: str, data: str, kind: str) -> MessageAttachment:
-    shown = "image" if kind.startswith("image/") else "document"
-    return MessageEmbeddedResourceAttachment(label=label, display_kind=shown, content_type=kind, data=data)
+    attachment_type = "image" if kind.startswith("image/") else "document"
+    return MessageEmbeddedResourceAttachment(label=label, display_kind=attachment_type, content_type=kind, data=data)
 
 
 def picture_type(data: bytes) -> str | None:

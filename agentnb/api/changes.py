@@ -253,9 +253,11 @@ def carry_out(
 
 def _done(conversation: Conversation, outcome: Outcome) -> ChangeTable:
     record = conversation.changes.record
-    found = ((turn_id, turn.item(item_id)) for turn_id, item_id in outcome.done if (turn := record.turn(turn_id)))
+    undone_items = (
+        (turn_id, turn.item(item_id)) for turn_id, item_id in outcome.done if (turn := record.turn(turn_id))
+    )
     return ChangeTable(
-        (Change(conversation, turn_id, item) for turn_id, item in found if item is not None), (outcome.message,)
+        (Change(conversation, turn_id, item) for turn_id, item in undone_items if item is not None), (outcome.message,)
     )
 
 

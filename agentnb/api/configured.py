@@ -48,24 +48,24 @@ def configured(
 
     Where None, *mcp_servers* and *components* are as the settings say.
     """
-    given = check_environment(env)
+    variables = check_environment(env)
     if agent is not None:
         check_text("agent", agent, example='"claude"')
     spec = _spec(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
     folder = folder_of(cwd, "cwd")
     environment = current_environment()
-    given = {**environment.default_variables(spec.name), **given}
+    variables = {**environment.default_variables(spec.name), **variables}
     servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
     chain = environment.default_components() if components is None else components
     check_components(chain, are_installed=False)  # a slip is told now, not when the agent is started
-    path = {**os.environ, **spec.env, **given}.get("PATH")
+    path = {**os.environ, **spec.env, **variables}.get("PATH")
     startable(environment.cassette.standing_in(spec), folder, path)
     confinement = _confinement(confine, network, spec, folder)
     return SessionOptions(
         spec=spec,
         cwd=folder,
-        env=given,
+        env=variables,
         mcp_servers=servers,
         directories=tuple(more),
         kernel_tools=kernel_tools,
@@ -118,15 +118,15 @@ def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:
     return [folder_of(directory, "directories") for directory in folders(directories)]
 
 
-def folder_of(given: str | os.PathLike[str] | None, name: str) -> Path:
+def folder_of(path: str | os.PathLike[str] | None, name: str) -> Path:
     """The folder *given* as the argument *name*, absolute and resolved; the current one where None."""
     try:
-        folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
+        folder = Path(path if path is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
     except FileNotFoundError:
         raise UsageError("The current folder is gone.", hint="Change to another folder, or give cwd=.") from None
     except (TypeError, RuntimeError) as error:
-        raise UsageError(f"{name}={given!r} names no folder: {error}.", hint="Give a path.") from None
+        raise UsageError(f"{name}={path!r} names no folder: {error}.", hint="Give a path.") from None
     if not folder.is_dir():
-        message = f"{name}={str(given)!r} is not a folder."
+        message = f"{name}={str(path)!r} is not a folder."
         raise UsageError(message, hint="Give the folder in which the agent should work.")
     return folder

@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.comm.lab import current_notebook
 from agentnb.kernel.error_summary import ErrorPlace, summarize_error
+from agentnb.server.comm.lab import current_notebook
 from agentnb.state import SimpleMessageAttachment
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ def _source(value: Any) -> str:
 
 def _container(value: Any) -> str:
     if isinstance(value, dict):
-        shown: Any = {key: value[key] for key in islice(value, HEAD_ITEMS)}
+        excerpt: Any = {key: value[key] for key in islice(value, HEAD_ITEMS)}
     else:
-        shown = type(value)(islice(value, HEAD_ITEMS)) if type(value) in (list, tuple, set, frozenset) else value
+        excerpt = type(value)(islice(value, HEAD_ITEMS)) if type(value) in (list, tuple, set, frozenset) else value
     more = f"\n… and {len(value) - HEAD_ITEMS} more" if len(value) > HEAD_ITEMS else ""
-    return f"{_repr(shown)}{more}"
+    return f"{_repr(excerpt)}{more}"
 
 
 def _repr(value: Any) -> str:

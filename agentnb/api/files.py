@@ -114,17 +114,17 @@ class SessionFiles:
             FileUnavailable: If it is no file that can be read.
             UsageError: If a number makes no sense, or *head* and *tail* are both given.
         """
-        for name, given in (("max_bytes", max_bytes), ("head", head), ("tail", tail)):
-            if given is not None:
-                check_count(name, given)
+        for name, limit in (("max_bytes", max_bytes), ("head", head), ("tail", tail)):
+            if limit is not None:
+                check_count(name, limit)
         if max_bytes > LARGEST:
             raise UsageError(f"max_bytes is at most {LARGEST}.", hint="Open a larger file yourself.")
         if head is not None and tail is not None:
             raise UsageError(
                 "head and tail are both given.", hint="Read the beginning and the end one after the other."
             )
-        found = snippet(self._workspace, str(path), length=max_bytes, from_end=tail is not None)
-        return found if head is None and tail is None else found.only(head, tail)
+        piece = snippet(self._workspace, str(path), length=max_bytes, from_end=tail is not None)
+        return piece if head is None and tail is None else piece.only(head, tail)
 
     def diff(self, path: str | os.PathLike[str]) -> str:
         """Returns what the session's tool calls changed in a file, from its first turn on, as a unified diff.

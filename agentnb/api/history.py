@@ -114,8 +114,8 @@ class SessionTable(Table, Rows[SessionRow]):
         rows = super()._table()
         if not any(row.hits for row in self):
             return rows
-        found = ["found", *(str(row.hits[0]) if row.hits else "" for row in self)]
-        return [(*row, place) for row, place in zip(rows, found, strict=True)]
+        hit_column = ["found", *(str(row.hits[0]) if row.hits else "" for row in self)]
+        return [(*row, place) for row, place in zip(rows, hit_column, strict=True)]
 
     def _cells(self, row: SessionRow) -> tuple[str, ...]:
         when = moment(row.modified)
@@ -450,9 +450,9 @@ def _state(status: int, *, is_alive: bool) -> State:
 
 
 def _check_state(state: object) -> State:
-    found = next((each for each in get_args(State) if each == state), None)
-    if found is None:
+    known_state = next((each for each in get_args(State) if each == state), None)
+    if known_state is None:
         known = ", ".join(repr(each) for each in get_args(State) if each)
         raise UsageError(f"state={state!r} is none of {known}.", hint='For example state="failed".')
-    checked: State = found
+    checked: State = known_state
     return checked

@@ -65,10 +65,10 @@ def trust(folder: str | os.PathLike[str] = ".") -> Path:
         >>> agentnb.trust()  # doctest: +SKIP
         PosixPath('/home/ada/fit')
     """
-    found = folder_of(folder, "folder")
+    path = folder_of(folder, "folder")
     host = current_host()
-    host.loop.call(host.policy.files.trust, found)
-    return found
+    host.loop.call(host.policy.files.trust, path)
+    return path
 
 
 def untrust(folder: str | os.PathLike[str] = ".") -> Path:
@@ -87,10 +87,10 @@ def untrust(folder: str | os.PathLike[str] = ".") -> Path:
         >>> agentnb.untrust("fit")  # doctest: +SKIP
         PosixPath('/home/ada/fit')
     """
-    found = Path(folder).expanduser().resolve()
+    path = Path(folder).expanduser().resolve()
     host = current_host()
-    host.loop.call(host.policy.files.untrust, found)
-    return found
+    host.loop.call(host.policy.files.untrust, path)
+    return path
 
 
 def _policy(host: Host, session: Session | None, last: int) -> Policy:

@@ -127,8 +127,8 @@ class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
         Example:
             >>> session.questions[0].preview()  # doctest: +SKIP
         """
-        found: Rehearsal = self._rehearse(self.id)
-        return found
+        rehearsal: Rehearsal = self._rehearse(self.id)
+        return rehearsal
 
     def allow(self) -> None:
         """Allow it, once.
@@ -260,8 +260,8 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
         return with_main_thread(conversation.host, conversation.tab_id, work, PREVIEW_SECONDS, late)
 
     chat = conversation.chat.state
-    asked = (_fields(conversation.channels, chat, call) for call in _pending(chat))
-    permissions = [PermissionQuestion(**fields, do=do, _rehearse=rehearse) for fields in asked]
+    pending = (_fields(conversation.channels, chat, call) for call in _pending(chat))
+    permissions = [PermissionQuestion(**fields, do=do, _rehearse=rehearse) for fields in pending]
     inputs = [InputQuestion(**msgspec.structs.asdict(each), do=do) for each in waiting_requests(chat)]
     return QuestionTable([*permissions, *inputs])
 
@@ -293,16 +293,16 @@ class CallbackPermissions:
     async def _ask(self, request: PermissionRequest) -> CallbackAnswer:
         """Call the function and read its answer, both on a thread of their own: either runs the user's code."""
         try:
-            said: Any = self.function(request)
-            if inspect.isawaitable(said):
-                said = await said
-            option = request.option(said) if isinstance(said, str | ConfirmationOption) else None
+            answer: Any = self.function(request)
+            if inspect.isawaitable(answer):
+                answer = await answer
+            option = request.option(answer) if isinstance(answer, str | ConfirmationOption) else None
             for outcome in _OUTCOMES:
-                if isinstance(said, str) and said == outcome:
+                if isinstance(answer, str) and answer == outcome:
                     return CallbackAnswer(outcome=outcome)
             if option is not None:
                 return CallbackAnswer(outcome="allow" if option.kind == "approve" else "deny", option=option)
-            return _failed(f"returned {said!r:.200}, not {_ANSWERS}")
+            return _failed(f"returned {answer!r:.200}, not {_ANSWERS}")
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             return _failed(f"raised {type(error).__name__}: {error}")
 

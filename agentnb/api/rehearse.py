@@ -51,23 +51,23 @@ def rehearse(
     """
     folder = _checked(code, command, cwd, seconds)
     if command is not None:
-        found = rehearse_command(command, folder, env=env, seconds=seconds)
+        result = rehearse_command(command, folder, env=env, seconds=seconds)
     else:
         if env is not None:
             raise UsageError("env is for commands only.", hint="Set os.environ in the code.")
-        found = begin_code(_shell(), code or "", folder, seconds=seconds)()
-    what, milliseconds = "code" if command is None else "command", round(found.seconds * 1000)
-    REHEARSAL_ENDED.tell(what=what, available=found.available, way=found.way, milliseconds=milliseconds)
-    return found
+        result = begin_code(_shell(), code or "", folder, seconds=seconds)()
+    what, milliseconds = "code" if command is None else "command", round(result.seconds * 1000)
+    REHEARSAL_ENDED.tell(what=what, available=result.available, way=result.way, milliseconds=milliseconds)
+    return result
 
 
 def _checked(code: object, command: object, cwd: str | os.PathLike[str] | None, seconds: object) -> str:
     if (code is None) == (command is None):
         raise UsageError("rehearse takes either code or command=.", hint='For example agentnb.rehearse("x = 1").')
-    for name, given in (("code", code), ("command", command)):
-        if given is not None and not isinstance(given, str):
-            raise UsageError(f"{name} is text, not {given!r}.", hint="Give it as one string.")
-        if isinstance(given, str) and "\0" in given:
+    for name, value in (("code", code), ("command", command)):
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"{name} is text, not {value!r}.", hint="Give it as one string.")
+        if isinstance(value, str) and "\0" in value:
             raise UsageError(f"{name} has a null character in it.", hint="Leave it out.")
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= MOST_SECONDS:
         raise UsageError(f"seconds is a number up to {MOST_SECONDS:g}, not {seconds!r}.", hint="5 is the default.")

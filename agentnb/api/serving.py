@@ -9,9 +9,9 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agentnb.comm.frontend import current_frontend
 from agentnb.errors import NotOffered, UsageError
 from agentnb.host import current_host
+from agentnb.server.comm.frontend import current_frontend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from agentnb.ahp.server import ConnectedClient
-    from agentnb.ahp.serving import Serving
     from agentnb.api.session import Session
-    from agentnb.comm.request_table import Right
+    from agentnb.server.request_table import Right
+    from agentnb.server.websocket.server import ConnectedClient
+    from agentnb.server.websocket.serving import Serving
 
 START_SECONDS = 10.0
 STOP_SECONDS = 10.0
@@ -168,7 +168,7 @@ def serve(
         'ws://127.0.0.1:40123/'
     """
     try:
-        from agentnb.ahp.serving import start
+        from agentnb.server.websocket.serving import start
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("websockets"):
             raise
@@ -194,8 +194,8 @@ def serve(
 
 def serving() -> Server | None:
     """The server of this kernel; None where it is not served."""
-    found = _servers.get(current_host().host_id)
-    return None if found is None or found.closed else found
+    server = _servers.get(current_host().host_id)
+    return None if server is None or server.closed else server
 
 
 _servers: dict[str, Server] = {}

@@ -210,8 +210,8 @@ class Session(SessionAgent):
         Raises:
             UsageError: If it is not open, or *values* do not answer it.
         """
-        asked = (each for each in self.questions if isinstance(each, InputQuestion) and each.id == request_id)
-        if (request := next(asked, None)) is None:
+        matching = (each for each in self.questions if isinstance(each, InputQuestion) and each.id == request_id)
+        if (request := next(matching, None)) is None:
             raise UsageError(f"The question {request_id!r} is not open.", hint="session.questions has those that are.")
         request.answer(values, response=response)
 

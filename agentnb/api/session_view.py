@@ -128,14 +128,14 @@ class SessionView:
         return carry_out(self._conversation, "keep", None, items)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        from agentnb.comm import frontend
+        from agentnb.server.comm import frontend
 
         view: tuple[dict[str, Any], dict[str, Any]] | None = frontend.chat_view(self.tab_id)._repr_mimebundle_(**kwargs)
         return view and ({**view[0], "text/plain": repr(self)}, view[1])
 
     def _display_(self) -> Any:
         """Returns what marimo shows for it: the chat, on its tab."""
-        from agentnb.comm import frontend
+        from agentnb.server.comm import frontend
 
         return frontend.chat_view(self.tab_id)
 
@@ -252,9 +252,10 @@ class SessionAgent(SessionView):
             >>> session.extension("_goose/health")  # doctest: +SKIP
             {'status': 'ok'}
         """
-        given = dict(params or {})
+        arguments = dict(params or {})
         return self._ask(
-            lambda conversation: intents.extend(conversation, method, given, notify=notify, timeout=timeout), timeout
+            lambda conversation: intents.extend(conversation, method, arguments, notify=notify, timeout=timeout),
+            timeout,
         )
 
     def on_extension(self, method: str, handler: Callable[[dict[str, Any]], Any] | None) -> None:

@@ -105,7 +105,7 @@ def start(
     said: str | None = None
     if session is not None:
         kept, said = (session, None) if isinstance(session, str) else (session.id, session.title or None)
-    asked = configured(
+    configuration = configured(
         named,
         command,
         env,
@@ -120,10 +120,10 @@ def start(
         network=network,
     )
     if kept is not None:
-        work = opened(host, configuration_of(asked), kept, mode=mode, title=asked.title)
+        work = opened(host, configuration_of(configuration), kept, mode=mode, title=configuration.title)
         conversation = host.loop.submit(work).result()
     else:
-        conversation = host.loop.call(host.open_session, asked)
+        conversation = host.loop.call(host.open_session, configuration)
     return session_of(conversation, permissions, permission_timeout)
 
 
@@ -159,11 +159,11 @@ def warm(
     Example:
         >>> agentnb.warm("claude")  # doctest: +SKIP
     """
-    asked = configured(
+    configuration = configured(
         agent, command, env, cwd, mcp_servers=mcp_servers, directories=directories, components=components
     )
     host = current_host()
-    host.loop.post(host.agents.begin, configuration_of(asked))
+    host.loop.post(host.agents.begin, configuration_of(configuration))
 
 
 def chat(session: Session | None = None) -> Any:
@@ -175,7 +175,7 @@ def chat(session: Session | None = None) -> Any:
     Example:
         >>> agentnb.chat()  # doctest: +SKIP
     """
-    from agentnb.comm import frontend
+    from agentnb.server.comm import frontend
 
     if session is not None and not isinstance(session, Session):
         raise UsageError(f"{session!r} is not a session.", hint="agentnb.start() gives one.")

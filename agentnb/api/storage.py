@@ -52,9 +52,9 @@ class Removed(NamedTuple):
         what = f"{count:,} conversation{'' if count == 1 else 's'}"
         if self.is_done:
             return f"{what} deleted."
-        shown = "".join(f"\n  {on_one_line(title)}" for title in self.titles[:SHOWN])
+        lines = "".join(f"\n  {on_one_line(title)}" for title in self.titles[:SHOWN])
         more = f"\n  and {count - SHOWN:,} more" if count > SHOWN else ""
-        return f"{what} would be deleted.{shown}{more}"
+        return f"{what} would be deleted.{lines}{more}"
 
 
 class Storage(Table, Rows[KeptStorage]):

@@ -69,11 +69,11 @@ def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> T
     """The tool call that *state* is."""
     details = state.details
     content = (details.content if details else None) or ()
-    shown = {each.id: each for each in terminals}
+    terminals_by_id = {each.id: each for each in terminals}
     own = [
-        shown[each.terminal_id]
+        terminals_by_id[each.terminal_id]
         for each in content
-        if isinstance(each, ToolTerminalContent) and each.terminal_id in shown
+        if isinstance(each, ToolTerminalContent) and each.terminal_id in terminals_by_id
     ]
     return ToolCall(
         id=state.tool_call_id,
@@ -85,7 +85,7 @@ def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> T
         raw_input=details.raw_input if details else None,
         raw_output=details.raw_output if details else None,
         reason=_reason(state),
-        output="\n".join(filter(None, (_text(item, shown) for item in content))),
+        output="\n".join(filter(None, (_text(item, terminals_by_id) for item in content))),
         exit_code=own[-1].exit_code if own else None,
         ran_without_asking=bool(details and details.ran_without_asking),
         preview=details.rehearsal if details else None,

@@ -99,8 +99,8 @@ class TurnView:
         The files of :attr:`changes`, where they are known: those that were found by looking. While it runs, and where
         nobody looked, what its tool calls show; a command that changes files shows none of them then.
         """
-        if (found := files_of(self._conversation, self._id)) is not None:
-            return FileChangeTable(found)
+        if (files := files_of(self._conversation, self._id)) is not None:
+            return FileChangeTable(files)
         snapshot = self.snapshot
         return FileChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
 
@@ -233,7 +233,7 @@ class TurnView:
 
     def _display_(self) -> Any:
         """What marimo shows for it: the turn, live (its protocol for objects that know how to display themselves)."""
-        from agentnb.comm import frontend
+        from agentnb.server.comm import frontend
 
         return frontend.turn_view(self._conversation.chat.state.resource, self._id)
 

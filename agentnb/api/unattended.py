@@ -159,8 +159,8 @@ def _unattended() -> UnattendedTurns | None:
         return None
     if not hasattr(shell, _ATTRIBUTE):
         setattr(shell, _ATTRIBUTE, UnattendedTurns(shell))
-    found: UnattendedTurns = getattr(shell, _ATTRIBUTE)
-    return found
+    unattended: UnattendedTurns = getattr(shell, _ATTRIBUTE)
+    return unattended
 
 
 class UnattendedTurns:
@@ -266,9 +266,10 @@ class UnattendedTurns:
 
     def _deviations(self) -> list[BaseException]:
         """The errors of turns that deviate from the cassette."""
-        found = ((each, error) for each in self.turns if (error := each.deviation) is not None)
+        deviations = ((each, error) for each in self.turns if (error := each.deviation) is not None)
         return [
-            _CASSETTE_ERRORS[str(error.error_type)](f"{self._prompted(each)}{error.message}") for each, error in found
+            _CASSETTE_ERRORS[str(error.error_type)](f"{self._prompted(each)}{error.message}")
+            for each, error in deviations
         ]
 
     def _fail(self, result: Any, failures: list[BaseException]) -> None:
@@ -281,10 +282,10 @@ class UnattendedTurns:
 
     def _forget_ended(self, error: Any) -> None:
         """Turns that have ended; a deviation in a cell that failed for another reason is kept for the next one."""
-        told = str(error) if isinstance(error, CassetteError) else None
+        reason = str(error) if isinstance(error, CassetteError) else None
         for each in [each for each in self.turns if each.turn.done]:
             deviation = each.deviation
-            if deviation is None or error is None or told == deviation.message:
+            if deviation is None or error is None or reason == deviation.message:
                 self.turns.remove(each)
                 self._matched += each.matched
 

@@ -49,10 +49,10 @@ class UsageTable(Table, Rows[UsageRow]):
 
     def _cells(self, row: UsageRow) -> tuple[str, ...]:
         name = on_one_line(row.name[: _LONGEST + 1])
-        shown = name if len(row.name) <= _LONGEST else f"{name[:_LONGEST]}…"
+        label = name if len(row.name) <= _LONGEST else f"{name[:_LONGEST]}…"
         tokens = ("" if n is None else f"{n:,}" for n in (row.input_tokens, row.output_tokens, row.cached_tokens))
         costs = " + ".join(f"{amount:.4f} {currency}" for currency, amount in sorted(row.costs.items()))
-        return (shown, f"{row.turns:,}", *tokens, costs)
+        return (label, f"{row.turns:,}", *tokens, costs)
 
     def _notes(self) -> list[str]:
         return [self.note] if self.note and self else []
@@ -100,13 +100,13 @@ def usage(
 
 
 def add_up(
-    log: ThisLog | None, by: By = "day", *, limit: int = LISTED, session: str | None = None, **given: Any
+    log: ThisLog | None, by: By = "day", *, limit: int = LISTED, session: str | None = None, **filters: Any
 ) -> UsageTable:
     """Returns what turns used; the arguments are those of :func:`usage`."""
     if by not in get_args(By):
         known = ", ".join(map(repr, get_args(By)))
         raise UsageError(f"by is one of {known}, not {by!r}.", hint='agentnb.usage("agent") adds up by agent.')
-    which = check_which(limit, **given)
+    which = check_which(limit, **filters)
     if log is None:
         return UsageTable(by=by, note=LOG_OFF)
     if session is not None:

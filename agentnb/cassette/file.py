@@ -63,14 +63,14 @@ def read_header(path: Path) -> Header:
 
 def read_agents(path: Path) -> dict[str, dict[str, Any] | None]:
     """The agents in the cassette at *path*, by name, each with its description if there is one."""
-    found: dict[str, dict[str, Any] | None] = {}
+    agents: dict[str, dict[str, Any] | None] = {}
     with contextlib.suppress(OSError), path.open("rb") as lines:
         for line in lines:
             row = _object(line) if line.startswith((b'{"agent"', b'{"session"')) else {}
             if isinstance(name := row.get("agent"), str):
                 about = row.get("description")
-                found[name] = found.get(name) or (about if isinstance(about, dict) else None)
-    return found
+                agents[name] = agents.get(name) or (about if isinstance(about, dict) else None)
+    return agents
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def check(path: Path, cassette: Cassette, checked: Iterable[RecordedExchange] = 
     for section in cassette.sections:
         fresh = [exchange for exchange in section.exchanges if id(exchange) not in known]
         for exchange, text in joined_texts(fresh):
-            if found := shapes(text):
-                raise leak(f"{path}:{exchange.line}" if exchange.line else str(path), found[0][2])
+            if secrets := shapes(text):
+                raise leak(f"{path}:{exchange.line}" if exchange.line else str(path), secrets[0][2])
 
 
 def _rules(path: Path, header: Header) -> None:
@@ -168,8 +168,8 @@ class Reader:
             raise self._broken("this is not a line of a cassette: it is not JSON.", _WHOLE) from error
         if not isinstance(row, dict):
             raise self._broken("this is not a line of a cassette: it is not a JSON object.", _WHOLE)
-        if found := shapes(line.decode("utf-8", "replace")):
-            raise leak(f"{self._path}:{self._number}", found[0][2])
+        if secrets := shapes(line.decode("utf-8", "replace")):
+            raise leak(f"{self._path}:{self._number}", secrets[0][2])
         return row
 
     def _ends_right(self, end: Any, number: int) -> None:
@@ -232,8 +232,8 @@ class Reader:
             return
         if not answers and not isinstance(method, str):
             raise self._broken("this message has neither a method nor a result.", _WHOLE)
-        asked = "asked" if sender == "agent" and number else None
-        kind: Any = "answered" if answers else asked or ("said" if sender == "agent" else "told")
+        outcome = "asked" if sender == "agent" and number else None
+        kind: Any = "answered" if answers else outcome or ("said" if sender == "agent" else "told")
         event = WireEvent(
             kind=kind,
             method=method or "",

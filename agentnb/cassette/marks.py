@@ -172,11 +172,11 @@ class SessionMarks:
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where *text* holds what differs, as (start, end, mark)."""
         self._learn()
-        found = self._secrets.spans(text)
+        found_spans = self._secrets.spans(text)
         if self._pattern is not None:
             for match in self._pattern.finditer(text):
-                found.append((*match.span(), mark(self._groups[int((match.lastgroup or "g0")[1:])])))
-        return apart(found)
+                found_spans.append((*match.span(), mark(self._groups[int((match.lastgroup or "g0")[1:])])))
+        return apart(found_spans)
 
     def holds_secret(self, text: str) -> bool:
         """True if a credential is in *text*."""
@@ -215,11 +215,11 @@ def _paths(path: str | None, word: str) -> Iterable[tuple[str, str]]:
         return []
     spellings = {path.rstrip("/"), os.path.realpath(path)}
     spellings |= {quote(spelling) for spelling in spellings}
-    found = [(rf"(?<![\w.-]){re.escape(spelling)}{_BEHIND}", word) for spelling in sorted(spellings, key=len)[::-1]]
+    patterns = [(rf"(?<![\w.-]){re.escape(spelling)}{_BEHIND}", word) for spelling in sorted(spellings, key=len)[::-1]]
     if word == WORKSPACE and len(Path(path).parts) > 2:  # noqa: PLR2004 - one word is no path
         rootless = (spelling.lstrip("/") for spelling in sorted(spellings, key=len)[::-1])
-        found += [(rf"(?<![\w./-]){re.escape(spelling)}{_BEHIND}", WORKSPACE_PARTS) for spelling in rootless]
-    return found
+        patterns += [(rf"(?<![\w./-]){re.escape(spelling)}{_BEHIND}", WORKSPACE_PARTS) for spelling in rootless]
+    return patterns
 
 
 def _with_words(value: Any, words: dict[str, str]) -> Any:

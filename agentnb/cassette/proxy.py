@@ -203,13 +203,13 @@ def _content(store: ChangeStore, version: FileVersion | None) -> bytes | None:
 
 def _named(turn: RecordedExchange, workspace: Path) -> set[str]:
     """The files of the workspace that the turn's tool calls say they change: they count also where they are ignored."""
-    found = set()
+    names = set()
     for path in _paths(turn):
         place = os.path.normpath(workspace / path)
         real = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))  # noqa: PTH118, PTH119, PTH120
         if Path(real).is_relative_to(workspace):
-            found.add(real)
-    return found
+            names.add(real)
+    return names
 
 
 def _paths(turn: RecordedExchange) -> Iterator[str]:

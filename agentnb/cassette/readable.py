@@ -105,8 +105,10 @@ class _Reader:
                 yield from _body(params)
             return
         other = {"agent": "client", "client": "agent"}.get(str(row.get("from")))
-        asked = self._asked.get((other or "", str(row.get("id"))), "the prompt" if other == "client" else "a request")
-        yield f"{sender} answers {asked}{' with an error' if 'error' in row else ''}"
+        question = self._asked.get(
+            (other or "", str(row.get("id"))), "the prompt" if other == "client" else "a request"
+        )
+        yield f"{sender} answers {question}{' with an error' if 'error' in row else ''}"
         yield from _body(row.get("error", row.get("result")))
 
 

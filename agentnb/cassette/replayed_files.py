@@ -238,11 +238,11 @@ class ReplayedFiles:
         if before is None:
             return f"{path} exists; it did not {when}."
         now = text_of(entry.content) if entry.content is not None else None
-        said = f"{path} is not what it was {when}."
+        text = f"{path} is not what it was {when}."
         if before.text is None or now is None:
-            return said
+            return text
         then = self._ruled(before.text)
-        return f"{said}\n{diff(then.split(chr(10)), self._comparable(now).split(chr(10)))}"
+        return f"{text}\n{diff(then.split(chr(10)), self._comparable(now).split(chr(10)))}"
 
     def _mismatch(self, wrong: list[str]) -> CassetteMismatch:
         more = [f"… and {len(wrong) - _MOST_SHOWN} more files."] if len(wrong) > _MOST_SHOWN else []

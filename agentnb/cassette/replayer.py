@@ -98,24 +98,24 @@ class Replayer:
         self._report.mismatch(str(error))
         return RpcError(CASSETTE, str(error), {"kind": type(error).__name__})
 
-    async def _answer(self, method: str, given: Any) -> Any:
-        params = given if isinstance(given, dict) else {}
+    async def _answer(self, method: str, received: Any) -> Any:
+        params = received if isinstance(received, dict) else {}
         if isinstance(self._store, AgentnbError):
             raise self._store
-        found: RecordedExchange | dict[str, Any]
+        recorded: RecordedExchange | dict[str, Any]
         playing = self._store.playing.get(str(params.get("sessionId"))) or self._store.connected(
             params.get("connectionId")
         )
         if method in OPENERS and (playing is None or method == "session/fork"):
-            playing, found = self._store.open(method, params)
+            playing, recorded = self._store.open(method, params)
         elif playing is not None:
-            found = self._store.request(playing, method, params)
+            recorded = self._store.request(playing, method, params)
         elif "sessionId" in params:
             raise RpcError(METHOD_NOT_FOUND, f"There is no session {params['sessionId']!r}.")
         else:
-            found = self._store.outside(method, params)
+            recorded = self._store.outside(method, params)
             playing = ReplayedSession(self._store.connection[0].section, self._store.connection[0].marks)
-        return found if isinstance(found, dict) else await self._play(playing, found)
+        return recorded if isinstance(recorded, dict) else await self._play(playing, recorded)
 
     async def _play(self, playing: ReplayedSession, exchange: RecordedExchange) -> Any:
         """Do what the recorded agent did during *exchange*; returns its answer."""

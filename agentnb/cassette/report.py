@@ -93,10 +93,10 @@ class ExitReport:
 
     def lines(self) -> list[str]:
         """Returns what was not as recorded, and which turns nobody asked for."""
-        found = reports(Path(self.folder))
-        differs = [text for report in found for text in report["mismatches"]]
-        said = [f"not as recorded in {self._cassette}: {text}" for text in dict.fromkeys(differs)]
-        return said + not_asked_for(self._cassette, {tuple(turn) for report in found for turn in report["turns"]})
+        deviations = reports(Path(self.folder))
+        differs = [text for report in deviations for text in report["mismatches"]]
+        texts = [f"not as recorded in {self._cassette}: {text}" for text in dict.fromkeys(differs)]
+        return texts + not_asked_for(self._cassette, {tuple(turn) for report in deviations for turn in report["turns"]})
 
     def _tell(self) -> None:
         if os.getpid() != self._process:  # a fork of it

@@ -64,9 +64,15 @@ class FormerExchanges:
         known = self._contents.get(id(exchange))
         if known is not None:
             return known[1]
-        said = [list(_merged(part, self._lasting)) for part in (exchange.before, exchange.after)]
+        merged = [list(_merged(part, self._lasting)) for part in (exchange.before, exchange.after)]
         ended = [exchange.answered, self._lasting(exchange.result), self._lasting(exchange.error)]
-        whole = [exchange.method, self._lasting(exchange.params), said, ended, comparable(exchange.files, self._ruled)]
+        whole = [
+            exchange.method,
+            self._lasting(exchange.params),
+            merged,
+            ended,
+            comparable(exchange.files, self._ruled),
+        ]
         content = json.dumps(whole, ensure_ascii=False, sort_keys=not self._is_sorted)
         if exchange.answered:
             self._contents[id(exchange)] = (exchange, content)
@@ -78,13 +84,13 @@ class FormerExchanges:
 
 def _by_place(sections: list[Section]) -> dict[tuple[str, int, int], Section]:
     """The sections by agent, process, and number within the process; 0 is outside of sessions."""
-    found: dict[tuple[str, int, int], Section] = {}
+    sections_by_place: dict[tuple[str, int, int], Section] = {}
     counts: dict[tuple[str, int], int] = {}
     for section in sections:
         process = (section.agent, section.launch)
         counts[process] = counts.get(process, 0) + (section.session > 0)
-        found[section.agent, section.launch, counts[process] if section.session else 0] = section
-    return found
+        sections_by_place[section.agent, section.launch, counts[process] if section.session else 0] = section
+    return sections_by_place
 
 
 def _merged(events: list[WireEvent], lasting: Callable[[Any], Any]) -> Iterator[list[Any]]:
@@ -99,8 +105,8 @@ def _merged(events: list[WireEvent], lasting: Callable[[Any], Any]) -> Iterator[
             texts = []
         if piece is None:
             number = numbers.setdefault(event.id, len(numbers))
-            said = [lasting(value) for value in (event.params, event.result, event.error)]
-            yield [event.kind, event.method, number, said]
+            contents = [lasting(value) for value in (event.params, event.result, event.error)]
+            yield [event.kind, event.method, number, contents]
         else:
             stream = piece[0]
             texts.append(piece[1])

@@ -40,16 +40,16 @@ class SessionCleaner:
 
     def section(self, session: int, cwd: str | None, secrets: Secrets) -> Section:
         raw, known = self._raw, (secrets, cwd, self._raw.session_id)
-        said = raw.section.exchanges
-        if known != self._known or self._sizes != [_size(exchange) for exchange in said[: len(self._sizes)]]:
+        recorded = raw.section.exchanges
+        if known != self._known or self._sizes != [_size(exchange) for exchange in recorded[: len(self._sizes)]]:
             self._forget(known, SessionMarks(cwd, secrets=secrets, home=self._home, session_id=raw.session_id))
         for name in raw.terminals:
             self._marks.terminal(name)
         self._marks.tools.servers, self._marks.tools.connections = raw.servers, raw.connections
         ended = self._ended()
-        self._past += self._kept(said[len(self._past) : ended], self._ids)
-        self._sizes = [_size(exchange) for exchange in said[:ended]]
-        exchanges = [*self._past, *self._kept(said[ended:], self._ids.copy())]
+        self._past += self._kept(recorded[len(self._past) : ended], self._ids)
+        self._sizes = [_size(exchange) for exchange in recorded[:ended]]
+        exchanges = [*self._past, *self._kept(recorded[ended:], self._ids.copy())]
         about = raw.section.description
         return Section(
             agent=raw.section.agent,
@@ -73,12 +73,12 @@ class SessionCleaner:
             number += 1
         return number
 
-    def _kept(self, said: list[RecordedExchange], ids: _Ids) -> list[RecordedExchange]:
-        part = [_each(exchange, lambda value: each_text(value, escaped)) for exchange in said]
+    def _kept(self, exchanges: list[RecordedExchange], ids: _Ids) -> list[RecordedExchange]:
+        part = [_each(exchange, lambda value: each_text(value, escaped)) for exchange in exchanges]
         for _, pieces in streams(part):
             rewrite(pieces, self._marks.spans)
         kept = [_each(exchange, lambda value: ids.counted(self._marks.kept(value))) for exchange in part]
-        for exchange, raw in zip(kept, said, strict=True):
+        for exchange, raw in zip(kept, exchanges, strict=True):
             exchange.files = self._kept_files(raw)
         return kept
 
@@ -167,13 +167,13 @@ class StreamPiece(NamedTuple):
 def streams(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[RecordedExchange, list[StreamPiece]]]:
     """Every text that is sent in pieces within one of *exchanges*, by the exchange."""
     for exchange in exchanges:
-        found: dict[tuple[Any, ...], list[StreamPiece]] = {}
+        recorded_streams: dict[tuple[Any, ...], list[StreamPiece]] = {}
         for update in (event.update for event in exchange.events if event.kind == "said"):
             for place in _PLACES:
                 if (piece := _piece(update, place)) is not None:
                     key = (update.get("sessionUpdate"), update.get("toolCallId"), update.get("messageId"), place)
-                    found.setdefault(key, []).append(piece)
-        yield from ((exchange, pieces) for pieces in found.values())
+                    recorded_streams.setdefault(key, []).append(piece)
+        yield from ((exchange, pieces) for pieces in recorded_streams.values())
 
 
 def joined_texts(exchanges: Sequence[RecordedExchange]) -> Iterator[tuple[RecordedExchange, str]]:
@@ -193,12 +193,12 @@ def joined_texts(exchanges: Sequence[RecordedExchange]) -> Iterator[tuple[Record
 def rewrite(pieces: list[StreamPiece], spans: Spans) -> None:
     """Replace what *spans* finds in the joined text of *pieces*, in the piece where it begins."""
     texts = [piece.text for piece in pieces]
-    found = spans("".join(texts))
-    if not found:
+    secrets = spans("".join(texts))
+    if not secrets:
         return
     at = 0
     for piece, text in zip(pieces, texts, strict=True):
-        piece.holder[piece.name] = _part(text, at, found)
+        piece.holder[piece.name] = _part(text, at, secrets)
         at += len(text)
 
 

@@ -100,9 +100,11 @@ class RecordedSessions:
             raise mismatch(message)
         cwd = params.get("cwd")
         marks = SessionMarks(cwd if isinstance(cwd, str) else None, secrets=self._secrets)
-        given = params.get("sessionId")
+        session_id = params.get("sessionId")
         fresh = method in ("session/new", "session/fork")
-        marks.session_id = given if isinstance(given, str) and not fresh else f"cassette-{len(self.playing) + 1}"
+        marks.session_id = (
+            session_id if isinstance(session_id, str) and not fresh else f"cassette-{len(self.playing) + 1}"
+        )
         marks.tools.servers = mcp.served(params)
         wanted = marks.clean(params)
         alike = [section for section in free if same_request(section.exchanges[0].params, wanted)]
@@ -224,12 +226,12 @@ class RecordedSessions:
 
 def _written(sections: list[Section]) -> dict[str, list[str]]:
     """Returns what agents write through the client, by path."""
-    found: dict[str, list[str]] = {}
+    files: dict[str, list[str]] = {}
     for section in sections:
         for exchange in section.exchanges:
             for path, content in (event.write for event in exchange.events if event.write is not None):
-                found.setdefault(path, []).append(content)
-    return found
+                files.setdefault(path, []).append(content)
+    return files
 
 
 def _nothing(cassette: Cassette, agent: str | None, launch: int | None) -> str:

@@ -152,8 +152,8 @@ class CassetteSwitch:
     def scope(self, path: Path | None, mode: str) -> Iterator[None]:
         """Do as *mode* says with *path* inside, and begin to count launches anew; the environment does not matter."""
         before = self._environment, self._settled, self._launches, self._recorder
-        said = {**self._environment, PATH: str(path or ""), MODE: mode if path is not None else "off"}
-        self._environment, self._settled, self._launches, self._recorder = said, {}, {}, None
+        variables = {**self._environment, PATH: str(path or ""), MODE: mode if path is not None else "off"}
+        self._environment, self._settled, self._launches, self._recorder = variables, {}, {}, None
         try:
             yield
         finally:

@@ -51,8 +51,8 @@ class RawSection:
 
     def add(self, event: WireEvent) -> RecordedExchange | None:
         """Something happens; returns the exchange that it belongs to."""
-        asked = (each for each in reversed(self.section.exchanges) if each.method != mcp.MESSAGE)
-        exchange = self._settled(event) or self.prompt or next(asked, None)
+        earlier = (each for each in reversed(self.section.exchanges) if each.method != mcp.MESSAGE)
+        exchange = self._settled(event) or self.prompt or next(earlier, None)
         if exchange is not None:
             self.add_to(exchange, event)
         return exchange
@@ -60,12 +60,12 @@ class RawSection:
     def _settled(self, event: WireEvent) -> RecordedExchange | None:
         """Returns where an announcement belongs that can come a little earlier or later; None: where it comes."""
         kind = event.update.get("sessionUpdate") if event.kind == "said" else None
-        said = [each for each in self.section.exchanges if each.method != mcp.MESSAGE]
-        first = next((each for each in said if each.method == PROMPT), None)
-        if kind == "available_commands_update" and said and (first is None or first is self.prompt):
-            return said[0]
+        exchanges = [each for each in self.section.exchanges if each.method != mcp.MESSAGE]
+        first = next((each for each in exchanges if each.method == PROMPT), None)
+        if kind == "available_commands_update" and exchanges and (first is None or first is self.prompt):
+            return exchanges[0]
         if kind in _CROSSING and not _withdraws(event) and self.prompt is not None and not self.prompt.before:
-            before = [each for each in said if each.method == PROMPT][:-1]
+            before = [each for each in exchanges if each.method == PROMPT][:-1]
             return before[-1] if before else None
         return None
 
@@ -227,9 +227,13 @@ class WireTap:
     def _tooled(self, message: RpcMessage) -> RawSection | None:
         """MCP's messages name no session, but a server that one was given, or a connection to it."""
         server, connection = mcp.addressed(message.method, message.params)
-        found = [section for section in self.sessions if server in section.servers or connection in section.connections]
-        busy = [section for section in found if section.prompt is not None or not section.section.exchanges[0].answered]
-        return next(reversed(busy or found), None)
+        tooled = [
+            section for section in self.sessions if server in section.servers or connection in section.connections
+        ]
+        busy = [
+            section for section in tooled if section.prompt is not None or not section.section.exchanges[0].answered
+        ]
+        return next(reversed(busy or tooled), None)
 
 
 def _withdraws(event: WireEvent) -> bool:

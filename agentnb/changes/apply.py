@@ -101,13 +101,13 @@ class Planner:
             if choices.get(step.path) == "theirs" and not self._is_done(step, entry):
                 wishes.append(self._target(step, entry))
                 continue
-            found = self._decide(step, entry)
-            if isinstance(found, Wish):
-                wishes.append(found)
+            decision = self._decide(step, entry)
+            if isinstance(decision, Wish):
+                wishes.append(decision)
                 if {step.base, step.target} == {None, FOLDER} and not step.is_implied:
                     folders.add(step.path)
-            elif found is not None:
-                conflicts.append(found)
+            elif decision is not None:
+                conflicts.append(decision)
         conflicts += self._blocked(wishes, choices)
         if conflicts:
             raise conflict(conflicts)
@@ -156,8 +156,8 @@ class Planner:
             return True
         if version.blob is not None:
             return entry.content is not None and blob_id(entry.content) == version.blob
-        found = self.version(path, entry)
-        return found is not None and found.digest == version.digest
+        current = self.version(path, entry)
+        return current is not None and current.digest == version.digest
 
     # ------------------------------------------------------------ deciding
 
@@ -223,7 +223,7 @@ class Planner:
         """Files to write where a folder with other files stands, or below what is a file or link."""
         going = {each.path for each in wishes if each.is_going}
         written = {each.path for each in wishes if each.mode not in {None, "folder"}}
-        found = []
+        blocked = []
         for each in wishes:
             if each.mode is None:
                 continue
@@ -233,8 +233,8 @@ class Planner:
             if choices.get(each.path) == "theirs":
                 message = f"{each.path} cannot be written: {way} is in the way."
                 raise ChangesError(message, hint="Move it elsewhere, and try again.")
-            found.append(Conflict(path=each.path, current=self.version(each.path, each.entry)))
-        return found
+            blocked.append(Conflict(path=each.path, current=self.version(each.path, each.entry)))
+        return blocked
 
     def _in_the_way(self, wish: Wish, going: set[str], written: set[str]) -> str | None:
         parts = wish.path.split("/")

@@ -36,8 +36,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def others(self) -> dict[str, FileVersion]:
         """The versions that the tree does not have, by path."""
-        found = {path_from_json(path): each for path, each in self.extras.items()}
-        return found | {path_from_json(path): FOLDER for path in self.folders}
+        by_path = {path_from_json(path): each for path, each in self.extras.items()}
+        return by_path | {path_from_json(path): FOLDER for path in self.folders}
 
 
 def compare(
@@ -48,17 +48,17 @@ def compare(
     between: Iterable[Manifest] = (),
 ) -> tuple[FileChange, ...]:
     """The files that changed between two snapshots, by path."""
-    found = _whole(old, new, engine) if old.tree and new.tree else _named(old, new, engine)
-    unknown = _unknown_before(old, new, engine, found)
+    differences = _whole(old, new, engine) if old.tree and new.tree else _named(old, new, engine)
+    unknown = _unknown_before(old, new, engine, differences)
     for middle in between:
         only_named = middle.forced if middle.tree else middle.extras
-        late = {path_from_json(path) for path in {*only_named} - {*old.named}} - found.keys()
-        asked = {path_from_json(path) for path in middle.named}
-        _begin_later(found, sorted((unknown & asked) | late), middle, new, engine)
-        unknown -= asked
+        late = {path_from_json(path) for path in {*only_named} - {*old.named}} - differences.keys()
+        named_paths = {path_from_json(path) for path in middle.named}
+        _begin_later(differences, sorted((unknown & named_paths) | late), middle, new, engine)
+        unknown -= named_paths
     gone = {path_from_json(each.path) for each in new.snapshot.not_covered}
     changes = []
-    for path, (before, after) in found.items():
+    for path, (before, after) in differences.items():
         first = FileVersion(digest=UNKNOWN) if before is None and path in unknown else before
         last = FileVersion(digest=UNKNOWN) if after is None and path in gone else after
         if first != last:
@@ -67,14 +67,14 @@ def compare(
 
 
 def _whole(old: Manifest, new: Manifest, engine: Engine) -> Differences:
-    found = dict(engine.differences(old.tree, new.tree))
+    by_path = dict(engine.differences(old.tree, new.tree))
     was, now = old.others, new.others
     other = [path for path in was.keys() | now.keys() if was.get(path) != now.get(path)]
-    trees = [engine.find(tree, [path for path in other if path not in found]) for tree in (old.tree, new.tree)]
+    trees = [engine.find(tree, [path for path in other if path not in by_path]) for tree in (old.tree, new.tree)]
     for path in other:
-        pair = found.get(path, (trees[0].get(path), trees[1].get(path)))
-        found[path] = (was.get(path) or pair[0], now.get(path) or pair[1])
-    return found
+        pair = by_path.get(path, (trees[0].get(path), trees[1].get(path)))
+        by_path[path] = (was.get(path) or pair[0], now.get(path) or pair[1])
+    return by_path
 
 
 def _named(old: Manifest, new: Manifest, engine: Engine) -> Differences:
@@ -87,32 +87,32 @@ def _named(old: Manifest, new: Manifest, engine: Engine) -> Differences:
     return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _unknown_before(old: Manifest, new: Manifest, engine: Engine, found: Differences) -> set[str]:
+def _unknown_before(old: Manifest, new: Manifest, engine: Engine, differences: Differences) -> set[str]:
     """Paths that may have existed before although the earlier snapshot does not have them."""
-    added = {path for path, pair in found.items() if pair[0] is None}
+    added = {path for path, pair in differences.items() if pair[0] is None}
     outside = {path_from_json(each.path) for each in old.snapshot.not_covered}
     unknown = added & outside
-    asked = {path_from_json(path) for path in old.named}
+    named_paths = {path_from_json(path) for path in old.named}
     if not old.tree:
-        unknown |= added - asked
-    unknown |= added & ({path_from_json(path) for path in new.forced} - asked)
-    for path in [each for each in found if each == ".gitignore" or each.endswith("/.gitignore")]:
-        rules = _old_rules(found[path][0], engine)
+        unknown |= added - named_paths
+    unknown |= added & ({path_from_json(path) for path in new.forced} - named_paths)
+    for path in [each for each in differences if each == ".gitignore" or each.endswith("/.gitignore")]:
+        rules = _old_rules(differences[path][0], engine)
         folder = path[: -len(".gitignore")]
         unknown |= {
-            each for each in added - asked if each.startswith(folder) and is_ignored(rules, each[len(folder) :])
+            each for each in added - named_paths if each.startswith(folder) and is_ignored(rules, each[len(folder) :])
         }
     return unknown
 
 
-def _begin_later(found: Differences, paths: list[str], middle: Manifest, new: Manifest, engine: Engine) -> None:
+def _begin_later(differences: Differences, paths: list[str], middle: Manifest, new: Manifest, engine: Engine) -> None:
     """Compare *paths*, which were not covered before *middle*, from there on."""
     first, last = _versions(middle, paths, engine), _versions(new, paths, engine)
     for path in paths:
         if first.get(path) != last.get(path):
-            found[path] = first.get(path), last.get(path)
+            differences[path] = first.get(path), last.get(path)
         else:
-            found.pop(path, None)
+            differences.pop(path, None)
 
 
 def _versions(manifest: Manifest, paths: list[str], engine: Engine) -> dict[str, FileVersion]:
@@ -169,14 +169,14 @@ def _equal(gone: dict[str, FileVersion | None], new: dict[str, FileVersion | Non
     by_blob: dict[str, list[str]] = {}
     for path, version in gone.items():
         by_blob.setdefault(_blob(version), []).append(path)
-    found = {}
+    equal = {}
     for path, version in new.items():
         candidates = by_blob.get(_blob(version), [])
         if candidates:
             same_name = [each for each in candidates if _name(each) == _name(path)]
-            found[path] = (same_name or candidates)[0]
-            candidates.remove(found[path])
-    return found
+            equal[path] = (same_name or candidates)[0]
+            candidates.remove(equal[path])
+    return equal
 
 
 def _similar(
@@ -193,13 +193,13 @@ def _similar(
             share = _share(lines[was], lines[path]) if left > 0 or _name(was) == _name(path) else 0.0
             if share >= _SIMILAR:
                 pairs.append((-share, _name(was) != _name(path), path, was))
-    found: dict[str, str] = {}
+    similar: dict[str, str] = {}
     taken: set[str] = set()
     for _, _, path, was in sorted(pairs):
-        if path not in found and was not in taken:
-            found[path] = was
+        if path not in similar and was not in taken:
+            similar[path] = was
             taken.add(was)
-    return found
+    return similar
 
 
 def _lines(version: FileVersion | None, read: Callable[[FileVersion], bytes]) -> Counter[bytes]:

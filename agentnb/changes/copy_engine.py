@@ -101,8 +101,10 @@ class CopyEngine:
     def find(self, tree: str, paths: Iterable[str]) -> dict[str, FileVersion]:
         """The versions that *tree* has of *paths*, and of what is below them."""
         wanted = frozenset(paths)
-        found = self._tree(tree).items()
-        return {path: version for path, version in found if path in wanted or wanted.intersection(folders_above(path))}
+        entries = self._tree(tree).items()
+        return {
+            path: version for path, version in entries if path in wanted or wanted.intersection(folders_above(path))
+        }
 
     def folders(self, tree: str, paths: Iterable[str]) -> frozenset[str]:
         """Returns which of *paths* are folders with files in *tree*."""
@@ -154,7 +156,7 @@ class CopyEngine:
 
     def _read_index(self) -> dict[str, KnownFile]:
         try:
-            found = read_record(self._index.read_bytes(), dict[str, KnownFile])
+            index = read_record(self._index.read_bytes(), dict[str, KnownFile])
         except (FileNotFoundError, ValueError):
             return {}
-        return {path_from_json(path): each for path, each in found.items()}
+        return {path_from_json(path): each for path, each in index.items()}

@@ -82,8 +82,8 @@ class SnapshotLimits:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> SnapshotLimits:
         """The limits, with the store's size from ``AGENTNB_CHANGES_MAX``: bytes, or with K, M or G behind."""
-        said = environ.get(VARIABLE, "").strip().upper().removesuffix("B")
-        number, unit = (said[:-1], "KMG".find(said[-1]) + 1) if said[-1:] in {"K", "M", "G"} else (said, 0)
+        limit = environ.get(VARIABLE, "").strip().upper().removesuffix("B")
+        number, unit = (limit[:-1], "KMG".find(limit[-1]) + 1) if limit[-1:] in {"K", "M", "G"} else (limit, 0)
         return cls(store_bytes=int(number) * 1024**unit) if number.isdecimal() else cls()
 
 
@@ -255,14 +255,14 @@ def read_file(path: str, most: int, folder: int | None = None) -> bytes:
 
 def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:
     """Named paths, relative to *workspace*; what lies outside of it, ``.git``, and what names no file is dropped."""
-    found = set()
+    names = set()
     root = os.fspath(workspace)
     for each in filter(is_file_name, named):
         path = os.path.relpath(os.path.join(root, each), root)  # noqa: PTH118 - names with undecodable bytes
         parts = PurePath(path).parts
         if path != "." and parts[0] != ".." and not any(part.lower() == ".git" for part in parts):
-            found.add("/".join(parts))
-    return frozenset(found)
+            names.add("/".join(parts))
+    return frozenset(names)
 
 
 _LONGEST_NAME = 4_096
@@ -289,7 +289,7 @@ def ignores_case(workspace: Path) -> bool:
 
 def first_spellings(paths: Iterable[str]) -> list[str]:
     """*paths* without those that differ from an earlier one in case alone: one file, where names ignore case."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for path in paths:
-        found.setdefault(path.casefold(), path)
-    return list(found.values())
+        spellings.setdefault(path.casefold(), path)
+    return list(spellings.values())

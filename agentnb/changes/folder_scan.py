@@ -32,9 +32,9 @@ class IgnoreRules(NamedTuple):
         here: IgnoreRules | None = self
         while here is not None:
             inside = path[len(here.folder) + 1 :] if here.folder else path
-            said = decide(here.rules, inside, is_folder=is_folder) if here.rules else None
-            if said is not None:
-                return said
+            decision = decide(here.rules, inside, is_folder=is_folder) if here.rules else None
+            if decision is not None:
+                return decision
             here = here.above
         return False
 
@@ -79,19 +79,19 @@ class FolderScan:
 
     def walk(self, look: WorkspaceLook, *, exclude: tuple[IgnoreRule, ...] = (), weigh: bool = False) -> Scan:
         """Walk the folders; what is not covered goes into *look*."""
-        found = Scan()
+        scan = Scan()
         for path, listed in self._folders(look, exclude):
-            found.files += len(listed.files)
+            scan.files += len(listed.files)
             if weigh:
-                found.bytes += self._weight(path, listed, look.limits.file_bytes)
+                scan.bytes += self._weight(path, listed, look.limits.file_bytes)
             for name in listed.special:
                 look.verdict(f"{path}/{name}" if path else name)
             if path and listed.is_empty:
-                found.empty.append(path)
-            if listed.is_cut or found.files > look.limits.files or found.bytes > look.limits.bytes:
-                found.is_cut = True
+                scan.empty.append(path)
+            if listed.is_cut or scan.files > look.limits.files or scan.bytes > look.limits.bytes:
+                scan.is_cut = True
                 break
-        return found
+        return scan
 
     def files(self, look: WorkspaceLook, exclude: tuple[IgnoreRule, ...]) -> Iterator[str]:
         """Every file and link that is not ignored, without a limit: walk first."""

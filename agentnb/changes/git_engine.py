@@ -116,26 +116,26 @@ class GitEngine:
             return {}
         raw = self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
         fields = raw.split(b"\0")
-        found = {
+        versions = {
             os.fsdecode(path): head.lstrip(b":").split(b" ")
             for head, path in zip(fields[::2], fields[1::2], strict=False)
         }
-        sizes = self._sizes({blob for each in found.values() for blob in each[2:4]})
+        sizes = self._sizes({blob for each in versions.values() for blob in each[2:4]})
         return {
             path: (_version(old_mode, old, sizes), _version(new_mode, new, sizes))
-            for path, (old_mode, new_mode, old, new, _) in found.items()
+            for path, (old_mode, new_mode, old, new, _) in versions.items()
         }
 
     def find(self, tree: str, paths: Iterable[str]) -> dict[str, FileVersion]:
         """The versions that *tree* has of *paths*, and of what is below them."""
-        found: dict[str, FileVersion] = {}
+        versions: dict[str, FileVersion] = {}
         for line in self._listed_in(tree, paths, "-r", "-l"):
             head, _, path = line.partition(b"\t")
             mode, _, blob, size = head.split()
             version = _version(mode, blob, {blob: int(size)} if size.isdigit() else {})
             if version is not None:
-                found[os.fsdecode(path)] = version
-        return found
+                versions[os.fsdecode(path)] = version
+        return versions
 
     def folders(self, tree: str, paths: Iterable[str]) -> frozenset[str]:
         """Returns which of *paths* are folders with files in *tree*."""
@@ -152,7 +152,7 @@ class GitEngine:
         """Forget all content but that of *trees* and *blobs*, and of the last tree."""
         lines = [f"040000 tree {each}\ttree-{each}" for each in sorted(set(trees))]
         lines += [f"100644 blob {each}\tblob-{each}" for each in sorted(set(blobs))]
-        kept = self._git.run("mktree", "--missing", given="".join(f"{each}\n" for each in lines).encode())
+        kept = self._git.run("mktree", "--missing", standard_input="".join(f"{each}\n" for each in lines).encode())
         self._git.run("update-ref", "refs/agentnb/kept", kept.decode().strip())
         self._remove_partial()
         pack = self._git.folder / "objects" / "pack"
@@ -162,11 +162,11 @@ class GitEngine:
 
     def _update(self, look: WorkspaceLook, until: float, *, tracked_only: bool) -> list[str]:
         """One look, and what it found stored; gives nested repositories that git did not look into yet."""
-        found, more = self._listed(2 * look.limits.files, tracked_only=tracked_only)
+        paths, more = self._listed(2 * look.limits.files, tracked_only=tracked_only)
         if more:
             look.leave(".", "outside limit", f"More than {2 * look.limits.files:,} files changed at once.")
-        tracked = {each[2:] for each in found if not each.startswith("? ")}
-        others = {each[2:] for each in found if each.startswith("? ")}
+        tracked = {each[2:] for each in paths if not each.startswith("? ")}
+        others = {each[2:] for each in paths if each.startswith("? ")}
         look.environments |= {f"{each.rpartition('/')[0]}/" for each in others if _marks_environment(each)} - {"/"}
         nested = sorted(each.rstrip("/") for each in others if each.endswith("/"))
         adds, removes = self._sorted(look, sorted(tracked), sorted(each for each in others if not each.endswith("/")))
@@ -174,7 +174,7 @@ class GitEngine:
         seeds = {each: self._first_of(each, look) for each in nested}
         self._store([*adds, *(path for each in seeds.values() for path in each)], look, until)
         if removes:
-            self._git.run("update-index", "-z", "--force-remove", "--stdin", given=nul_joined(removes))
+            self._git.run("update-index", "-z", "--force-remove", "--stdin", standard_input=nul_joined(removes))
             self._named.difference_update(removes)
         return [each for each, first in seeds.items() if first]
 
@@ -246,7 +246,7 @@ class GitEngine:
             some = paths[first : first + _ARGUMENTS]
             self._young.difference_update(some)
             entries = self._git.run("ls-files", "-s", "-z", "--", *some)
-            self._git.run("update-index", "-z", "--index-info", given=entries)
+            self._git.run("update-index", "-z", "--index-info", standard_input=entries)
             tracked = [os.fsdecode(each.partition(b"\t")[2]) for each in entries.split(b"\0") if each]
             self._store(tracked, look, until)
 
@@ -262,8 +262,8 @@ class GitEngine:
             try:
                 self._put_into_index(paths, until - time.monotonic())
             except GitFailed as error:
-                said = _UNPROCESSED.search(str(error))
-                at = paths.index(said[1]) if said and said[1] in paths else None
+                match = _UNPROCESSED.search(str(error))
+                at = paths.index(match[1]) if match and match[1] in paths else None
                 if at is None:
                     raise
                 look.leave(paths[at], "unreadable", "It cannot be read.")
@@ -274,7 +274,7 @@ class GitEngine:
     def _put_into_index(self, paths: list[str], seconds: float, *options: str) -> None:
         update = ("update-index", "--add", "--replace", "-z", "--stdin")
         try:
-            self._git.run(*options, *update, given=nul_joined(paths), seconds=seconds)
+            self._git.run(*options, *update, standard_input=nul_joined(paths), seconds=seconds)
         except BaseException:
             self._remove_partial()  # else a full disk would stay full
             raise
@@ -301,8 +301,10 @@ class GitEngine:
         wanted = sorted(each for each in blobs - sizes.keys() if each.strip(b"0"))
         if not wanted:
             return sizes
-        said = self._git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", given=b"\n".join(wanted) + b"\n")
-        pairs = (line.split(b" ") for line in said.splitlines())
+        output = self._git.run(
+            "cat-file", "--batch-check=%(objectname) %(objectsize)", standard_input=b"\n".join(wanted) + b"\n"
+        )
+        pairs = (line.split(b" ") for line in output.splitlines())
         return sizes | {pair[0]: int(pair[1]) for pair in pairs if pair[1].isdigit()}
 
 

@@ -93,26 +93,28 @@ def find_git(workspace: Path) -> InstalledGit | None:
     """The git program, of version 2.30 or later; None where there is none."""
     folders = [each for each in os.get_exec_path() if os.path.isabs(each)]  # noqa: PTH117 - a Path takes longer
     trusted = [each for each in folders if not Path(each).resolve().is_relative_to(workspace)]
-    found = shutil.which("git", path=os.pathsep.join(trusted))
-    if found is None or Path(found).resolve().is_relative_to(workspace):
+    program = shutil.which("git", path=os.pathsep.join(trusted))
+    if program is None or Path(program).resolve().is_relative_to(workspace):
         return None
-    if sys.platform == "darwin" and found == "/usr/bin/git" and not _has_developer_tools():
+    if sys.platform == "darwin" and program == "/usr/bin/git" and not _has_developer_tools():
         return None
     try:
-        state = os.stat(found)  # noqa: PTH116 - a Path takes longer
-        version = _version_of(found, (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+        state = os.stat(program)  # noqa: PTH116 - a Path takes longer
+        version = _version_of(
+            program, (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+        )
     except (OSError, subprocess.SubprocessError):
         return None
-    return None if version < OLDEST else InstalledGit(found, version)
+    return None if version < OLDEST else InstalledGit(program, version)
 
 
 @functools.lru_cache(maxsize=8)
 def _version_of(program: str, _state: tuple[int, ...]) -> tuple[int, int]:
     """The first two numbers of a git's version, zeros where it says none; asked again when the file is another."""
-    said = subprocess.run(
+    output = subprocess.run(
         [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=True, env=clean()
     ).stdout.decode("ascii", "replace")
-    version = re.match(r"git version (\d{1,5})\.(\d{1,5})", said)
+    version = re.match(r"git version (\d{1,5})\.(\d{1,5})", output)
     return (0, 0) if version is None else (int(version[1]), int(version[2]))
 
 
@@ -165,12 +167,12 @@ class GitProgram:
         info.mkdir(exist_ok=True, mode=0o700)
         _write_if_other(info / name, text)
 
-    def run(self, *arguments: str, given: bytes | None = None, seconds: float | None = None) -> bytes:
+    def run(self, *arguments: str, standard_input: bytes | None = None, seconds: float | None = None) -> bytes:
         """Run git; give what it printed."""
         limit = self._seconds if seconds is None else seconds
-        with self.start(*arguments, has_input=given is not None, said=subprocess.PIPE) as process:
+        with self.start(*arguments, has_input=standard_input is not None, errors=subprocess.PIPE) as process:
             try:
-                printed, said = process.communicate(given, timeout=limit)
+                printed, printed_errors = process.communicate(standard_input, timeout=limit)
             except subprocess.TimeoutExpired as error:
                 process.kill()
                 process.communicate()
@@ -179,19 +181,22 @@ class GitProgram:
                 process.kill()
                 raise
         if process.returncode:
-            raise _failure(arguments[0], process.returncode, said.decode("utf-8", "replace").strip())
+            raise _failure(arguments[0], process.returncode, printed_errors.decode("utf-8", "replace").strip())
         return printed
 
     def paths(self, *arguments: str, most: int) -> tuple[list[str], bool]:
         """Run git; give what it lists (``-z``), at most *most* entries, and whether there are more."""
-        found = bytearray()
+        received = bytearray()
         count = 0
-        with tempfile.TemporaryFile() as said, self.start(*arguments, has_input=False, said=said) as process:
+        with (
+            tempfile.TemporaryFile() as errors,
+            self.start(*arguments, has_input=False, errors=errors) as process,
+        ):
             assert process.stdout is not None  # noqa: S101 - it is a pipe
             with killed_after(process, self._seconds) as is_slow:
                 try:
                     while count <= most and (block := process.stdout.read(1 << 20)):
-                        found += block
+                        received += block
                         count += block.count(0)
                     if count > most:
                         process.kill()
@@ -199,16 +204,16 @@ class GitProgram:
                 except BaseException:
                     process.kill()
                     raise
-            said.seek(0)
-            words = said.read(10_000).decode("utf-8", "replace").strip()
+            errors.seek(0)
+            words = errors.read(10_000).decode("utf-8", "replace").strip()
         if is_slow.is_set():
             raise TooSlow(self._seconds)
         if count <= most and process.returncode:
             raise _failure(arguments[0], process.returncode, words)
-        return [os.fsdecode(each) for each in bytes(found).split(b"\0")[: min(count, most)]], count > most
+        return [os.fsdecode(each) for each in bytes(received).split(b"\0")[: min(count, most)]], count > most
 
     def start(
-        self, *arguments: str, has_input: bool = True, said: IO[bytes] | int = subprocess.DEVNULL
+        self, *arguments: str, has_input: bool = True, errors: IO[bytes] | int = subprocess.DEVNULL
     ) -> subprocess.Popen[bytes]:
         """Start git, with pipes for what it is given and what it prints."""
         try:
@@ -216,7 +221,7 @@ class GitProgram:
                 [*self._command, *arguments],
                 stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=errors,
                 cwd=self._workspace,
                 env=self._environment,
                 umask=0o077,
@@ -244,12 +249,12 @@ def killed_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[t
         watch.cancel()
 
 
-def _failure(command: str, code: int, said: str) -> ChangesError:
+def _failure(command: str, code: int, output: str) -> ChangesError:
     """Returns what to raise where git ended with an error; one that a signal ended says nothing of the store."""
     if code < 0:
         message = f"git {command} was ended by signal {-code}."
         return ChangesUnavailable(message, hint="The next snapshot tries again.")
-    return GitFailed(said or f"git {command} failed.")
+    return GitFailed(output or f"git {command} failed.")
 
 
 def nul_joined(paths: Iterable[str]) -> bytes:
@@ -303,12 +308,12 @@ class PackedContents:
             return content
 
     def _answer(self, process: subprocess.Popen[bytes], name: str) -> bytes | None:
-        given, printed = process.stdin, process.stdout
-        assert given is not None and printed is not None  # noqa: S101, PT018 - both are pipes
+        standard_input, printed = process.stdin, process.stdout
+        assert standard_input is not None and printed is not None  # noqa: S101, PT018 - both are pipes
         content = None
         with killed_after(process, self._seconds) as is_slow:
             try:
-                content = _content(given, printed, name)
+                content = _content(standard_input, printed, name)
             except OSError:  # git has ended
                 process.wait()
         if is_slow.is_set():
@@ -324,10 +329,10 @@ class PackedContents:
                 pass
 
 
-def _content(given: IO[bytes], printed: IO[bytes], name: str) -> bytes | None:
+def _content(standard_input: IO[bytes], printed: IO[bytes], name: str) -> bytes | None:
     """Ask for one content; git answers ``NAME blob SIZE``, the content and a line's end, or ``NAME missing``."""
-    given.write(f"{name}\n".encode())
-    given.flush()
+    standard_input.write(f"{name}\n".encode())
+    standard_input.flush()
     head = printed.readline().split()
     if len(head) != 3:  # noqa: PLR2004 - name, kind, size; nothing where git has ended
         if not head:

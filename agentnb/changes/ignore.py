@@ -85,7 +85,7 @@ def matches_name(pattern: str, name: str) -> bool:
 @lru_cache(maxsize=10_000)
 def _expression(pattern: str) -> re.Pattern[str]:
     """*pattern* as a regular expression, which never tries a ``*`` again that a later one follows (:mod:`fnmatch`)."""
-    plain = re.sub(r"\\(.)", lambda found: f"[{found[1]}]" if found[1] in "*?[" else found[1], pattern)
+    plain = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], pattern)
     try:
         return re.compile(fnmatch.translate(plain.replace("[^", "[!")))
     except re.error:  # Python before 3.10.5, of a range like z-a

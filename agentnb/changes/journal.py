@@ -131,10 +131,10 @@ class Transaction:
             self.clean(journal)
             return "An undo was interrupted after its last file; it is finished now."
         edited = self.roll_back(journal)
-        said = "An undo was interrupted; every file is again as it was before."
+        note = "An undo was interrupted; every file is again as it was before."
         if not edited:
-            return said
-        return f"{said} Except for files that were edited since, which are left alone: {', '.join(edited)}."
+            return note
+        return f"{note} Except for files that were edited since, which are left alone: {', '.join(edited)}."
 
     def roll_back(self, journal: Journal) -> list[str]:
         """Bring every file back to what it was; gives the files that somebody edited since, which are left alone."""

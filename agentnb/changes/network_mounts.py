@@ -60,4 +60,4 @@ def _unescaped(field: bytes) -> str:
     r"""A field without the ``\040`` of spaces, tabs, line breaks and backslashes."""
     if b"\\" not in field:
         return os.fsdecode(field)
-    return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 0xFF]), field))
+    return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8) & 0xFF]), field))

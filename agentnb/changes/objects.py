@@ -81,8 +81,8 @@ class ObjectFolder:
                 head = zlib.decompressobj().decompress(file.read(2 * _LONGEST_HEADER), _LONGEST_HEADER)
         except (OSError, zlib.error):
             return None
-        found = _HEADER.match(head)
-        return int(found[1]) if found else None
+        match = _HEADER.match(head)
+        return int(match[1]) if match else None
 
     def names(self) -> list[str]:
         """The names of all that is stored as a file of its own."""

@@ -56,10 +56,10 @@ class SnapshotRecords:
         self.owner = os.urandom(8).hex()
         self._user = os.open(self._users / self.owner, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
         try_lock(self._user)
-        found = _decoded(self._named_file, Named) or Named()
+        named = _decoded(self._named_file, Named) or Named()
         # One that no file can have was written by 0.2 and earlier.
-        self.named = frozenset(filter(is_file_name, map(path_from_json, found.named)))
-        self._forced = frozenset(map(path_from_json, found.forced))
+        self.named = frozenset(filter(is_file_name, map(path_from_json, named.named)))
+        self._forced = frozenset(map(path_from_json, named.forced))
 
     def __del__(self) -> None:
         with contextlib.suppress(AttributeError, OSError):
@@ -100,11 +100,11 @@ class SnapshotRecords:
 
     def read(self, name: str) -> Manifest:
         path = self._snapshots / f"{name}.json"
-        found = _decoded(path, Manifest) if path.parent == self._snapshots else None
-        if found is None:
+        record = _decoded(path, Manifest) if path.parent == self._snapshots else None
+        if record is None:
             message = f"The snapshot {name} is stored no longer."
             raise ChangesError(message, hint="Its changes can be neither shown nor undone.")
-        return found
+        return record
 
     def applied(self, changes: Iterable[FileChange]) -> None:
         """Remember the contents of an undo: no snapshot may have them."""
@@ -127,14 +127,14 @@ class SnapshotRecords:
 
     def drop_oldest(self) -> bool:
         """Forget the older half of the snapshots; False where only one is left."""
-        found = [(each.snapshot.taken_at, path) for path, each in self._all() if each is not None]
-        if len(found) < 2:  # noqa: PLR2004 - nothing to halve
+        records = [(each.snapshot.taken_at, path) for path, each in self._all() if each is not None]
+        if len(records) < 2:  # noqa: PLR2004 - nothing to halve
             return False
-        found.sort()
-        half = len(found) // 2
-        for _, path in found[:half]:
+        records.sort()
+        half = len(records) // 2
+        for _, path in records[:half]:
             path.unlink()
-        self._prune_undos(found[half][0])
+        self._prune_undos(records[half][0])
         return True
 
     def roots(self) -> tuple[set[str], set[str]]:
@@ -147,8 +147,8 @@ class SnapshotRecords:
 
     def _prune_undos(self, oldest: int | None) -> None:
         for path in self._undos.glob("*.json"):
-            found = _decoded(path, Applied)
-            if found is None or oldest is None or found.at < oldest:
+            undo = _decoded(path, Applied)
+            if undo is None or oldest is None or undo.at < oldest:
                 path.unlink()
 
     def _all(self) -> list[tuple[Path, Manifest | None]]:

@@ -44,8 +44,8 @@ def _common_folder(git: Path) -> Path:
     """Returns where a repository's data are."""
     if git.is_dir():
         return git
-    said = _text(git).strip()
-    folder = (git.parent / said.removeprefix("gitdir:").strip()) if said.startswith("gitdir:") else git
+    folder_text = _text(git).strip()
+    folder = (git.parent / folder_text.removeprefix("gitdir:").strip()) if folder_text.startswith("gitdir:") else git
     common = _text(folder / "commondir").strip()
     return folder / common if common else folder
 

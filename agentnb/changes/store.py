@@ -116,8 +116,8 @@ class ChangeStore:
             try:
                 middles = [self._folder.records.read(each.id) for each in between]
                 with self.reading():
-                    found = compare(old, new, self._folder.engine, self.content, middles)
-                return tuple(each for each in found if not is_ignored(self._own, each.path))
+                    differences = compare(old, new, self._folder.engine, self.content, middles)
+                return tuple(each for each in differences if not is_ignored(self._own, each.path))
             except GitFailed as error:
                 message = f"The snapshots {before.id} and {after.id} cannot be compared: {error}"
                 raise ChangesError(message, hint="The store of changes may be damaged.") from error
@@ -133,10 +133,10 @@ class ChangeStore:
         """Returns which of *paths* are folders in *snapshot*, empty or not."""
         with self._folder.explained():
             wanted, manifest = frozenset(paths), self._folder.records.read(snapshot.id)
-            found = self._folder.engine.folders(manifest.tree, wanted) if manifest.tree and wanted else frozenset[str]()
+            kept = self._folder.engine.folders(manifest.tree, wanted) if manifest.tree and wanted else frozenset[str]()
             others = manifest.others
             above = {folder for path in others for folder in folders_above(path)}
-            return found | (wanted & above.union(path for path, version in others.items() if version == FOLDER))
+            return kept | (wanted & above.union(path for path, version in others.items() if version == FOLDER))
 
     def content(self, version: FileVersion) -> bytes:
         """The content of *version*; where a link leads to, for a link."""

@@ -188,7 +188,7 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
 
 def raise_if_refused(error: GitFailed, folder: Path) -> None:
     """Raise what git says of the file system: it does not mean that the store is damaged."""
-    said = str(error).replace(_GITS_OWN_WORDS, os.strerror(errno.ENOSPC))
+    message = str(error).replace(_GITS_OWN_WORDS, os.strerror(errno.ENOSPC))
     for number in _REFUSALS:
-        if os.strerror(number) in said:
+        if os.strerror(number) in message:
             raise unavailable(OSError(number, os.strerror(number)), folder, folder) from error

@@ -103,7 +103,7 @@ def merge(base: bytes, mine: bytes, theirs: bytes) -> tuple[bytes | None, bool]:
 
 def matches(old: Sequence[bytes], new: Sequence[bytes]) -> list[Match]:
     """The equal parts of two texts, in order, none beside another."""
-    found: list[Match] = []
+    blocks: list[Match] = []
     waiting = [(0, len(old), 0, len(new))]
     while waiting:
         low, high, other_low, other_high = waiting.pop()
@@ -111,7 +111,7 @@ def matches(old: Sequence[bytes], new: Sequence[bytes]) -> list[Match]:
         while low + size < high and other_low + size < other_high and old[low + size] == new[other_low + size]:
             size += 1
         if size:
-            found.append((low, other_low, size))
+            blocks.append((low, other_low, size))
         low, other_low = low + size, other_low + size
         size = 0
         while (
@@ -119,28 +119,28 @@ def matches(old: Sequence[bytes], new: Sequence[bytes]) -> list[Match]:
         ):
             size += 1
         if size:
-            found.append((high - size, other_high - size, size))
+            blocks.append((high - size, other_high - size, size))
         high, other_high = high - size, other_high - size
         if low == high or other_low == other_high:
             continue
         if (high - low) * (other_high - other_low) <= _FULLY:
             matcher = SequenceMatcher(None, old[low:high], new[other_low:other_high], autojunk=False)
-            found += [(low + a, other_low + b, n) for a, b, n in matcher.get_matching_blocks() if n]
+            blocks += [(low + a, other_low + b, n) for a, b, n in matcher.get_matching_blocks() if n]
             continue
         anchors = _anchors(old[low:high], new[other_low:other_high])
         at, other = low, other_low
         for one, two in anchors:
             waiting.append((at, low + one, other, other_low + two))
-            found.append((low + one, other_low + two, 1))
+            blocks.append((low + one, other_low + two, 1))
             at, other = low + one + 1, other_low + two + 1
         if anchors:
             waiting.append((at, high, other, other_high))
-    return _joined(sorted(found))
+    return _joined(sorted(blocks))
 
 
-def _joined(found: list[Match]) -> list[Match]:
+def _joined(blocks: list[Match]) -> list[Match]:
     joined: list[Match] = []
-    for at, other, size in found:
+    for at, other, size in blocks:
         if joined and joined[-1][0] + joined[-1][2] == at and joined[-1][1] + joined[-1][2] == other:
             joined[-1] = (joined[-1][0], joined[-1][1], joined[-1][2] + size)
         else:

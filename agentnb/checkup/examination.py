@@ -23,8 +23,8 @@ async def examine(names: Sequence[str] = ()) -> list[Checkup]:
     specs = [find(name) for name in names if name != JUPYTER] if names else known()
     if names and JUPYTER not in names:
         return await examine_all(specs)
-    found, agents = await asyncio.gather(jupyter(), examine_all(specs))
-    return [*found, *agents]
+    checkups, agents = await asyncio.gather(jupyter(), examine_all(specs))
+    return [*checkups, *agents]
 
 
 async def jupyter() -> list[Checkup]:
@@ -36,6 +36,6 @@ async def jupyter() -> list[Checkup]:
     return [*there, *tried, *page, *kept]
 
 
-def is_well(found: Checkup, *, named: bool) -> bool:
+def is_well(checkup: Checkup, *, named: bool) -> bool:
     """True if *found* is no reason to fail."""
-    return found.state in WELL or (found.kind == "agent" and not named)
+    return checkup.state in WELL or (checkup.kind == "agent" and not named)

@@ -39,13 +39,13 @@ def disabled(files: Iterable[Path]) -> Iterator[str]:
     """The extensions, and plugins of extensions, that the page's settings disable."""
     for path in files:
         try:
-            said = read_json(path.read_bytes()).get("disabledExtensions", {})
+            extensions = read_json(path.read_bytes()).get("disabledExtensions", {})
         except (OSError, ValueError, AttributeError):
             continue  # JupyterLab passes over it as well
-        if isinstance(said, dict):
-            yield from (name for name, value in said.items() if value)
-        elif isinstance(said, list):
-            yield from map(str, said)
+        if isinstance(extensions, dict):
+            yield from (name for name, value in extensions.items() if value)
+        elif isinstance(extensions, list):
+            yield from map(str, extensions)
 
 
 def _own(folders: Sequence[Path], off: set[str]) -> Checkup:

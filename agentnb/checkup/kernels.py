@@ -74,8 +74,8 @@ def registered() -> dict[str, str]:
         from jupyter_client.kernelspec import KernelSpecManager
     except ImportError:
         return {}
-    found: dict[str, str] = KernelSpecManager().find_kernel_specs()
-    return found
+    specs: dict[str, str] = KernelSpecManager().find_kernel_specs()
+    return specs
 
 
 async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
@@ -132,8 +132,8 @@ async def _ran(command: list[str], env: dict[str, Any], seconds: float) -> Tried
             await asyncio.wait_for(_over(child, ended), seconds)
         status = child.returncode
         await child.stop(patience=0)
-    said, complaint = (outputs[number].decode("utf-8", "replace").strip() for number in (1, 2))
-    return Tried(status, said, complaint.splitlines()[-1].strip() if complaint else "")
+    output, complaint = (outputs[number].decode("utf-8", "replace").strip() for number in (1, 2))
+    return Tried(status, output, complaint.splitlines()[-1].strip() if complaint else "")
 
 
 async def _over(child: Child, ended: asyncio.Event) -> None:
@@ -152,15 +152,15 @@ def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str |
         where = tried.complaint.removeprefix(ANOTHER).strip()
         message = f"its agentnb is another project with the same import name ({where}); this one is {NAME}."
         return "broken", None, message, remove_other(__version__, typed, dependencies=True)
-    if (found := re.search(rf"{MARK} (\S+) (\S+)", tried.said)) is not None:
+    if (match := re.search(rf"{MARK} (\S+) (\S+)", tried.said)) is not None:
         if wrong := re.findall(rf"^{PROBLEM} (.+)$", tried.said, re.MULTILINE):
-            return "broken", found[1], " ".join(wrong), f"{typed} -m agentnb doctor jupyter"
-        if found[1] == __version__:
-            return "ready", found[1], f"it imports agentnb, with ipykernel {found[2]}.", None
+            return "broken", match[1], " ".join(wrong), f"{typed} -m agentnb doctor jupyter"
+        if match[1] == __version__:
+            return "ready", match[1], f"it imports agentnb, with ipykernel {match[2]}.", None
         message = (
-            f"it has agentnb {found[1]}, this environment {__version__}; kernel and page should have the same version."
+            f"it has agentnb {match[1]}, this environment {__version__}; kernel and page should have the same version."
         )
-        return "old", found[1], message, install
+        return "old", match[1], message, install
     if tried.status is None:
         return "broken", None, f"its Python did not answer within {seconds:g} s.", try_it
     if "No module named 'agentnb'" in tried.complaint:

@@ -87,24 +87,24 @@ def version_of(name: str) -> str | None:
 
 def ranges() -> dict[str, str]:
     """The versions that agentnb works with, by the package's name, as its own metadata say."""
-    found = (match.groups() for match in map(_REQUIREMENT.match, requirements()) if match)
-    return {name.lower(): said.strip() for name, said in found if said.strip()}
+    requirements_read = (match.groups() for match in map(_REQUIREMENT.match, requirements()) if match)
+    return {name.lower(): bounds.strip() for name, bounds in requirements_read if bounds.strip()}
 
 
-def outside(version: str, said: str) -> bool:
+def outside(version: str, bounds: str) -> bool:
     """True if *version* is not in the range *said*."""
-    least, end = _AT_LEAST.search(said), _BELOW.search(said)
+    least, end = _AT_LEAST.search(bounds), _BELOW.search(bounds)
     return (least is not None and older(version, least[1])) or (end is not None and not older(version, end[1]))
 
 
 def problems() -> list[str]:
     """Returns what is wrong with the packages of this environment, a line each: too old, too new, missing, shadowed."""
     wrong = [_own(), *(_needed(name, version_of(name)) for name in NEEDED)]
-    return [_line(found) for found in wrong if found.state != "ready"]
+    return [_line(checkup) for checkup in wrong if checkup.state != "ready"]
 
 
-def _line(found: Checkup) -> str:
-    return f"{found.name} {found.version or 'is missing'}: {found.message}"
+def _line(checkup: Checkup) -> str:
+    return f"{checkup.name} {checkup.version or 'is missing'}: {checkup.message}"
 
 
 def _own() -> Checkup:
@@ -121,9 +121,9 @@ def _own() -> Checkup:
 
 def _plugins() -> list[Checkup]:
     """The plug-ins that work in one row, and each that does not in a row of its own."""
-    found = plugins()
-    broken = [checkup(f"plug-in {each.plugin}", "broken", None, each.message) for each in found.problems]
-    names = ", ".join(found.loaded) or "none"
+    registry = plugins()
+    broken = [checkup(f"plug-in {each.plugin}", "broken", None, each.message) for each in registry.problems]
+    names = ", ".join(registry.loaded) or "none"
     return [checkup("plug-ins", "ready", None, f"Loaded: {names}. `agentnb plugins` lists what each adds."), *broken]
 
 
@@ -140,9 +140,9 @@ def _page(name: str, version: str | None) -> Checkup:
 
 
 def _in_range(name: str, version: str, message: str) -> Checkup:
-    said = ranges().get(name, "")
-    if outside(version, said):
-        return checkup(name, "old", version, f"agentnb works with {said}.", todo=_install(name))
+    bounds = ranges().get(name, "")
+    if outside(version, bounds):
+        return checkup(name, "old", version, f"agentnb works with {bounds}.", todo=_install(name))
     return checkup(name, "ready", version, message)
 
 

@@ -14,17 +14,17 @@ def _conversation(arguments: argparse.Namespace) -> int:
     from agentnb.api.history import change_kept
     from agentnb.errors import AgentnbError
 
-    asked = {"title": arguments.title, "duplicated": arguments.duplicate, "deleted": arguments.delete}
-    asked["pinned"] = True if arguments.pin else False if arguments.unpin else None
-    asked["archived"] = True if arguments.archive else False if arguments.unarchive else None
+    changes = {"title": arguments.title, "duplicated": arguments.duplicate, "deleted": arguments.delete}
+    changes["pinned"] = True if arguments.pin else False if arguments.unpin else None
+    changes["archived"] = True if arguments.archive else False if arguments.unarchive else None
     if not arguments.words:
         return complain("Which conversation? `agentnb history` lists them; the beginning of an id is enough.")
-    if all(value in (None, False) for value in asked.values()) and not (arguments.unpin or arguments.unarchive):
+    if all(value in (None, False) for value in changes.values()) and not (arguments.unpin or arguments.unarchive):
         return complain("What is to be done with it? `agentnb conversation --help` lists what there is.")
     failed = OK
     for word in arguments.words:
         try:
-            write(change_kept(word, **asked))
+            write(change_kept(word, **changes))
         except AgentnbError as error:
             failed = complain(str(error))
     return failed
@@ -42,31 +42,33 @@ def _storage(arguments: argparse.Namespace) -> int:
     from agentnb.api.storage import in_words, storage_of
     from agentnb.api.this_log import shell_log
 
-    given, dry = arguments, not arguments.yes
+    options, dry = arguments, not arguments.yes
     kept = storage_of(shell_log(), measure=False)
-    said: list[str] = []
-    if given.check:
-        said += kept.check() or ["The log is intact."]
-    if given.repair:
+    texts: list[str] = []
+    if options.check:
+        texts += kept.check() or ["The log is intact."]
+    if options.repair:
         done = kept.repair()
-        said.append(f"The new log has {done.sessions:,} conversations. The old one is kept as {done.aside}.")
-        said += [f"{uri} could not be read, or not whole." for uri in done.lost]
-    if given.older_than is not None or given.larger_than is not None:
-        said.append(str(kept.remove(older_than_days=given.older_than, larger_than=given.larger_than, dry_run=dry)))
-    if given.delete_all:
-        said.append(str(kept.delete_all(dry_run=dry)))
-    if dry and (given.older_than is not None or given.larger_than is not None or given.delete_all):
-        said.append("With --yes it is done.")
-    if given.compact:
-        said.append(f"{in_words(kept.compact())} given back to the disk.")
-    if given.export is not None:
+        texts.append(f"The new log has {done.sessions:,} conversations. The old one is kept as {done.aside}.")
+        texts += [f"{uri} could not be read, or not whole." for uri in done.lost]
+    if options.older_than is not None or options.larger_than is not None:
+        texts.append(str(kept.remove(older_than_days=options.older_than, larger_than=options.larger_than, dry_run=dry)))
+    if options.delete_all:
+        texts.append(str(kept.delete_all(dry_run=dry)))
+    if dry and (options.older_than is not None or options.larger_than is not None or options.delete_all):
+        texts.append("With --yes it is done.")
+    if options.compact:
+        texts.append(f"{in_words(kept.compact())} given back to the disk.")
+    if options.export is not None:
         from agentnb.log.maintenance import WITHOUT_CHANGES
 
-        said.append(f"Exported {kept.export_to(given.export):,} conversations to {given.export}. {WITHOUT_CHANGES}")
-    if given.import_from is not None:
-        added, known = kept.import_from(given.import_from)
-        said.append(f"Imported {added:,} conversations, without undo history; {known:,} were here already.")
-    return write("\n".join(said)) if said else _write_rows(storage_of(shell_log()), as_json=given.json)
+        texts.append(
+            f"Exported {kept.export_to(options.export):,} conversations to {options.export}. {WITHOUT_CHANGES}"
+        )
+    if options.import_from is not None:
+        added, known = kept.import_from(options.import_from)
+        texts.append(f"Imported {added:,} conversations, without undo history; {known:,} were here already.")
+    return write("\n".join(texts)) if texts else _write_rows(storage_of(shell_log()), as_json=options.json)
 
 
 def _write_rows(rows: Any, *, as_json: bool) -> int:

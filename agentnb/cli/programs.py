@@ -44,8 +44,8 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from agentnb.ahp.remote_start import NotServed, start_in
-    from agentnb.ahp.runtime_file import served_kernels
+    from agentnb.server.websocket.remote_start import NotServed, start_in
+    from agentnb.server.websocket.runtime_file import served_kernels
 
     if arguments.kernel:
         try:

@@ -38,27 +38,29 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from agentnb.api import agent_lines
     from agentnb.checkup.examination import examine, is_well
 
-    found = asyncio.run(examine(arguments.words))
+    checkups = asyncio.run(examine(arguments.words))
     if arguments.json:
-        write_json(found)
+        write_json(checkups)
     else:
-        write(agent_lines.checkups(found))
+        write(agent_lines.checkups(checkups))
     for problem in additions()[1]:
         complain(problem)
-    return OK if all(is_well(each, named=bool(arguments.words)) for each in found) else FAILED
+    return OK if all(is_well(each, named=bool(arguments.words)) for each in checkups) else FAILED
 
 
 def _plugins(arguments: argparse.Namespace) -> int:
     from agentnb.plugin_registry import plugins
 
-    found = plugins()
+    registry = plugins()
     if arguments.json:
-        rows = [{"name": each.name, "summary": each.summary, "offers": each.offers} for each in found.loaded.values()]
-        problems = [each._asdict() for each in found.problems]
-        write_json({"plugins": rows, "off": list(found.switched_off), "problems": problems})
+        rows = [
+            {"name": each.name, "summary": each.summary, "offers": each.offers} for each in registry.loaded.values()
+        ]
+        problems = [each._asdict() for each in registry.problems]
+        write_json({"plugins": rows, "off": list(registry.switched_off), "problems": problems})
     else:
-        write(found.listing())
-    return FAILED if found.problems else OK
+        write(registry.listing())
+    return FAILED if registry.problems else OK
 
 
 def _settings(arguments: argparse.Namespace) -> int:

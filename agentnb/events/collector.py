@@ -39,14 +39,14 @@ class Events(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the event."""
-        told = record.__dict__
-        if self._category not in {None, told["category"]} or self._name not in {None, told["event"]}:
+        fields = record.__dict__
+        if self._category not in {None, fields["category"]} or self._name not in {None, fields["event"]}:
             return
         event = Event(
-            name=told["event"],
-            category=told["category"],
+            name=fields["event"],
+            category=fields["category"],
             level=record.levelno,
-            data=told["data"],
+            data=fields["data"],
             time=record.created,
         )
         with self._more:

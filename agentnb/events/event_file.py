@@ -41,12 +41,12 @@ class EventFile(logging.Handler):
 
 def line_of(record: logging.LogRecord) -> str:
     """*record*, an event, as a line of JSON."""
-    told = record.__dict__
+    fields = record.__dict__
     line = {
         "time": datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
-        "event": told["event"],
-        "data": told["data"],
+        "event": fields["event"],
+        "data": fields["data"],
         "process": record.process,
     }
     return f"{json.dumps(line, ensure_ascii=False, default=str)}\n"

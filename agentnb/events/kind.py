@@ -43,18 +43,18 @@ class Kind:
 
     def tell(self, **data: Any) -> None:
         """It happened; from any thread, and without a cost where nobody listens."""
-        asked = self._logger.isEnabledFor(self.level)
-        if not asked and not _listeners:
+        is_enabled = self._logger.isEnabledFor(self.level)
+        if not is_enabled and not _listeners:
             return
         always = os.environ.get(TEXT) == "1"
         for handler, text in tuple(_listeners):
             _hand(handler, self._record(data, text=text or always))
-        if asked:
+        if is_enabled:
             _hand(self._logger, self._record(data, text=always))
 
     def _record(self, data: dict[str, Any], *, text: bool) -> logging.LogRecord:
-        shown = {name.lstrip("_"): value for name, value in data.items() if text or not name.startswith("_")}
-        clean = _clean({name: value for name, value in shown.items() if value is not None}, Credentials(os.environ))
+        visible = {name.lstrip("_"): value for name, value in data.items() if text or not name.startswith("_")}
+        clean = _clean({name: value for name, value in visible.items() if value is not None}, Credentials(os.environ))
         words = " ".join(f"{name}={value}" for name, value in clean.items())
         extra = {"category": self.category, "event": self.name, "data": clean}
         return self._logger.makeRecord(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentnb.api.describe import cell_place
-from agentnb.comm.lab import current_notebook
 from agentnb.credentials import Credentials, logger
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel.bounded_text import cut, fenced, masked
@@ -26,10 +25,11 @@ from agentnb.kernel.error_summary import (
     summarize_error,
 )
 from agentnb.kernel.output_text import without_colours
+from agentnb.server.comm.lab import current_notebook
 
 if TYPE_CHECKING:
-    from agentnb.comm.lab_messages import FailedParams
     from agentnb.kernel.code_runner import NotebookCell
+    from agentnb.server.lab_messages import FailedParams
 
 log = logger("agentnb.ipython")
 

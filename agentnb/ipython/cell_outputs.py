@@ -12,7 +12,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from agentnb.ipython.ipython_versions import is_running_cell
-from agentnb.kernel.output_text import CHARTS, FIGURES, LARGEST_PICTURE, LONGEST_CHART, PICTURES, ends
+from agentnb.kernel.output_kinds import CHARTS, FIGURES, LARGEST_PICTURE, LONGEST_CHART, PICTURES, ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

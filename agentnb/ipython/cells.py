@@ -6,16 +6,16 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from agentnb.comm.lab import current_notebook
-from agentnb.comm.notebook import Notebook
 from agentnb.kernel.bounded_text import fenced
 from agentnb.kernel.cell_names import cell_name
 from agentnb.kernel.code_runner import NotebookCell
+from agentnb.server.comm.lab import current_notebook
+from agentnb.server.comm.notebook import Notebook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agentnb.comm.lab_messages import QuoteParams
+    from agentnb.server.lab_messages import QuoteParams
 
 LONGEST = 20_000
 """Characters of cells that one mention attaches; those far from the active cell are left out first."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import SimpleCompletion
 
 from agentnb.agent.catalog import known
-from agentnb.comm.lab import current_notebook
 from agentnb.ipython.arguments import OPTIONS, PERMISSIONS
 from agentnb.ipython.cell_errors import errors_of
 from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
 from agentnb.ipython.manage import commands
 from agentnb.ipython.mentions import file_names, visible
 from agentnb.ipython.shell_mentions import names_by_recency
+from agentnb.server.comm.lab import current_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentnb.comm.lab import current_notebook
 from agentnb.errors import AgentnbError
 from agentnb.ipython.cell_errors import errors_of
 from agentnb.ipython.cells import shown_notebook
+from agentnb.server.comm.lab import current_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

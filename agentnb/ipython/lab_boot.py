@@ -7,12 +7,12 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 
 from agentnb import __version__
-from agentnb.comm.frontend import current_frontend
-from agentnb.comm.lab import lab
 from agentnb.ipython.cell_errors import failed_prompt
 from agentnb.ipython.cells import quotes_of
 from agentnb.ipython.connected_shell import connect_shell
 from agentnb.ipython.extension import load_for_chat
+from agentnb.server.comm.frontend import current_frontend
+from agentnb.server.comm.lab import lab
 
 
 class Loaded:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.describe import describe
-from agentnb.comm.lab import current_notebook
 from agentnb.errors import OutsideWorkspace, UnknownMention
 from agentnb.ipython.cell_errors import errors_of, text_of
 from agentnb.ipython.cells import all_text, cell_text, cells_run, notebook_of_history, quotes_of
@@ -21,15 +20,16 @@ from agentnb.ipython.output_mentions import (
     several,
     with_outputs,
 )
+from agentnb.server.comm.lab import current_notebook
 from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment, TextPosition, TextRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from agentnb.comm.notebook import Notebook
     from agentnb.ipython.cell_errors import CellErrors
     from agentnb.kernel.code_runner import NotebookCell
     from agentnb.kernel.error_summary import ErrorSummary
+    from agentnb.server.comm.notebook import Notebook
     from agentnb.state import MessageAttachment
 
 _END = r"""[^\s`"'()\[\]{}<>,;!?*]"""

@@ -24,7 +24,7 @@ from agentnb.state import MessageEmbeddedResourceAttachment, SimpleMessageAttach
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from agentnb.comm.lab_messages import CellOutputsParams
+    from agentnb.server.lab_messages import CellOutputsParams
     from agentnb.state import MessageAttachment, TextRange
 
     AskPage = Callable[[Sequence[str]], Sequence[CellOutputsParams]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agentnb.comm.notebook_text import joined
 from agentnb.errors import UsageError
 from agentnb.kernel.code_runner import NotebookCell
 from agentnb.kernel.output_text import without_colours
 from agentnb.safe_json import read_json
+from agentnb.server.comm.notebook_text import joined
 
 LONGEST_OUTPUT = 4_000
 """Characters of one cell's outputs."""

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import asdict, replace
 
 from agentnb.api.describe import describe, summarize
-from agentnb.comm.lab import current_notebook, lab
-from agentnb.comm.lab_messages import EditedParams, EditParams
-from agentnb.comm.open_notebooks import file_of, named_notebook, open_notebooks
 from agentnb.errors import UsageError
 from agentnb.ipython.execution import Execution, ObjectLook
 from agentnb.ipython.ipython_versions import is_running_cell
@@ -27,14 +24,17 @@ from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.output_text import read_outputs
 from agentnb.kernel.rehearsal_result import begin_code
 from agentnb.kernel.variables.path import follow
+from agentnb.server.comm.lab import current_notebook, lab
+from agentnb.server.comm.open_notebooks import file_of, named_notebook, open_notebooks
+from agentnb.server.lab_messages import EditedParams, EditParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from agentnb.comm.notebook import Notebook
     from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
     from agentnb.kernel.job_queue import JobQueue, MainThreadWork
     from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.server.comm.notebook import Notebook
 
 T = TypeVar("T")
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from agentnb.api.describe import summarize
-from agentnb.comm.lab import current_notebook, lab
 from agentnb.errors import AgentnbError, KernelBusy
 from agentnb.host.environment import Suggestion
 from agentnb.ipython.cell_errors import errors_of
@@ -26,13 +25,14 @@ from agentnb.ipython.example_prompts import example_prompts
 from agentnb.ipython.execution import ObjectLook
 from agentnb.ipython.mentions import attachments, file_names, mentioned, represented, scope_of, visible
 from agentnb.ipython.output_mentions import KnownOutputs
+from agentnb.server.comm.lab import current_notebook, lab
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from agentnb.comm.lab_messages import CellOutputsParams
     from agentnb.kernel.job_queue import JobQueue, MainThreadWork
+    from agentnb.server.lab_messages import CellOutputsParams
     from agentnb.state import MessageAttachment
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 from IPython.display import DisplayHandle, display
 
-from agentnb.comm.lab import ask_for_sidebar
 from agentnb.errors import UsageError
 from agentnb.ipython.audience import Audience, audience_of, in_notebook
+from agentnb.server.comm.lab import ask_for_sidebar
 
 if TYPE_CHECKING:
     from agentnb.api.session import Session
@@ -87,7 +87,7 @@ def _instead(session: Session | None) -> dict[str, Any]:
     """The output where no page has the extension."""
     from ipywidgets import HTML, VBox
 
-    from agentnb.comm import frontend
+    from agentnb.server.comm import frontend
 
     panel = frontend.chat_view(session.tab_id if session is not None else None)
     if _in_sidecar(panel):

@@ -133,7 +133,7 @@ class LiveDisplay:
     """The live view, replaced in place by the record when the turn has ended."""
 
     def __init__(self, turn: Turn, *, blocking: bool, replaces: bool = True) -> None:
-        from agentnb.comm import frontend
+        from agentnb.server.comm import frontend
 
         self._turn = turn
         self._frontend = frontend

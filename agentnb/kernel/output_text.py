@@ -15,25 +15,16 @@ import msgspec
 
 from agentnb.credentials import Credentials
 from agentnb.kernel.bounded_text import clipped, fenced, masked
+from agentnb.kernel.output_kinds import CHARTS, LARGEST_PICTURE, LOOKED_AT, PICTURES, ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
-"""The types of pictures that agents take, and how each begins."""
-CHARTS = re.compile(r"application/vnd\.(?:plotly|vega|vegalite)\.v\d+[.+]json")
-FIGURES = (*PICTURES, "image/svg+xml")
-LARGEST_PICTURE = 3 * 1024 * 1024
-"""Bytes of one picture."""
 LONGEST_SPECIFICATION = 4_000
 """Characters of an SVG or of a chart's JSON."""
-LONGEST_CHART = 2_000_000
-"""Characters of a chart's JSON that is kept and drawn."""
 ALTAIR_HTML = re.compile(r"\}\)\(\s*(?=\{)")
 PLOTLY_HTML = re.compile(r'Plotly\.newPlot\(\s*"[^"]{0,100}",\s*')
 """Behind each stands a chart's JSON, in the HTML that the library gives."""
-LOOKED_AT = 200_000
-"""Characters of one output's text that are looked at, half of its beginning and half of its end."""
 LEFT_OUT = "agentnb/leftOut"
 """The key in an attachment's ``_meta`` of the sentences that say what was cut."""
 LONGEST = 20_000
@@ -52,12 +43,6 @@ _SHAPES = (
     re.compile(r"shape: \((\d[\d_,]{0,15}), (\d[\d_,]{0,9})\)"),  # polars
 )
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-
-
-def ends(text: str) -> str:
-    """The beginning and the end of a very long *text*: what lies between is cut in any case."""
-    half = LOOKED_AT // 2
-    return text if len(text) <= LOOKED_AT else f"{text[:half]}\n{text[-half:]}"
 
 
 def without_colours(text: str) -> str:

@@ -44,14 +44,14 @@ def delete_batches(log: Path, *, before: float | None = None) -> int:
         where = f"touched < ? AND (touched < ? OR NOT EXISTS ({running}))"
         limits = (time.time() + 1 if before is None else before, quiet)
         connection.execute("PRAGMA secure_delete = ON")
-        found = [each[0] for each in connection.execute(f"SELECT id FROM batches WHERE {where}", limits)]  # noqa: S608 - conditions of ours
-        for batch in found:
+        ids = [each[0] for each in connection.execute(f"SELECT id FROM batches WHERE {where}", limits)]  # noqa: S608 - conditions of ours
+        for batch in ids:
             connection.execute("DELETE FROM rows WHERE batch = ?", (batch,))
             connection.execute("DELETE FROM batches WHERE id = ?", (batch,))
-        if found:
+        if ids:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a batch that runs keeps the file open
-    return len(found)
+    return len(ids)
 
 
 def _opened(log: Path) -> sqlite3.Connection:

@@ -126,9 +126,9 @@ def empty() -> sqlite3.Connection:
 def check(connection: sqlite3.Connection, path: Path) -> None:
     """Look through the whole file."""
     with explained(path):
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if found != "ok":
-        raise LogDamaged(f"The session log {path} is damaged: {found}.", hint=_ASIDE)
+        answer = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if answer != "ok":
+        raise LogDamaged(f"The session log {path} is damaged: {answer}.", hint=_ASIDE)
 
 
 def file_at(path: Path) -> FileId:

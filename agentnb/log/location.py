@@ -18,13 +18,13 @@ NAME = "sessions.db"
 
 def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
     """The file of the durable log."""
-    said = environ.get(VARIABLE, "").strip()
-    if said.lower() in OFF:
+    location = environ.get(VARIABLE, "").strip()
+    if location.lower() in OFF:
         return None
-    if not said:
+    if not location:
         return data_folder(environ) / NAME
-    path = Path(said).expanduser()
-    return path / NAME if path.is_dir() or said.endswith(os.sep) else path
+    path = Path(location).expanduser()
+    return path / NAME if path.is_dir() or location.endswith(os.sep) else path
 
 
 def log_place(environ: Mapping[str, str] = os.environ) -> str:

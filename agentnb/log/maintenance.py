@@ -63,15 +63,17 @@ def faults(path: Path) -> list[str]:
         return []
     with contextlib.closing(_raw(path)) as connection:
         try:
-            found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})") if row[0] != "ok"]
+            problems = [
+                row[0] for row in connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})") if row[0] != "ok"
+            ]
             for table, data in (("snapshots", "state"), ("entries", "envelope")):
                 rows = connection.execute(f"SELECT channel, {data}, checksum FROM {table}")  # noqa: S608 - constants
-                found += [
+                problems += [
                     f"{table} of {channel}: damaged." for channel, blob, written in rows if not sound(blob, written)
                 ]
         except sqlite3.DatabaseError as error:
             return [f"{error}."]
-    return found[:MOST_FAULTS]
+    return problems[:MOST_FAULTS]
 
 
 def repair(path: Path) -> Repaired:
@@ -218,12 +220,12 @@ def _copy_rows(source: sqlite3.Connection, to: sqlite3.Connection, table: str, u
 
 def _uris(connection: sqlite3.Connection) -> list[str]:
     """The sessions' channels, as many as can be read."""
-    found: dict[str, None] = {}
+    uris: dict[str, None] = {}
     for ask in ("SELECT uri FROM sessions", "SELECT uri FROM sessions NOT INDEXED"):
         with contextlib.suppress(sqlite3.DatabaseError):
             for (uri,) in connection.execute(ask):
-                found[str(uri)] = None
-    return [*found]
+                uris[str(uri)] = None
+    return [*uris]
 
 
 @contextlib.contextmanager

@@ -214,17 +214,17 @@ class _Turn(NamedTuple):
 
 def _hits(turns: Iterable[_Turn], text: str) -> dict[str, tuple[SearchHit, ...]]:
     """The first few hits of each conversation."""
-    found: dict[str, tuple[SearchHit, ...]] = {}
+    hits_of_sessions: dict[str, tuple[SearchHit, ...]] = {}
     for turn in turns:
-        hits = found.get(turn.uri, ())
+        hits = hits_of_sessions.get(turn.uri, ())
         if len(hits) >= HITS:
             continue
         here = _in_turn(turn, text)
-        if here and not hits and len(found) == MOST_CONVERSATIONS:
+        if here and not hits and len(hits_of_sessions) == MOST_CONVERSATIONS:
             break
         if here:
-            found[turn.uri] = (*hits, *here)[:HITS]
-    return found
+            hits_of_sessions[turn.uri] = (*hits, *here)[:HITS]
+    return hits_of_sessions
 
 
 def _in_turn(turn: _Turn, text: str) -> tuple[SearchHit, ...]:

@@ -126,8 +126,8 @@ class LogStore(LogWriter):
         with self._reading() as connection:
             hits, left = self._index.find(connection, search) if search and self.path.exists() else ({}, 0)
             wanted = {**_EVERY, **without_half_characters(dict(which))}
-            asked: dict[str, Any] = {**wanted, "search": search.casefold(), "found": json.dumps([*hits])}
-            sessions = _listed(connection, asked)
+            query: dict[str, Any] = {**wanted, "search": search.casefold(), "found": json.dumps([*hits])}
+            sessions = _listed(connection, query)
         return FoundSessions(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
 
     def known(self, agent: str, ids: list[str]) -> set[str]:
@@ -260,15 +260,15 @@ def _alive(connection: sqlite3.Connection) -> set[str]:
     return {host_id for host_id, *process in connection.execute(_HOSTS) if alive(*process)}
 
 
-def _listed(connection: sqlite3.Connection, asked: dict[str, Any]) -> list[SessionRecord]:
+def _listed(connection: sqlite3.Connection, query: dict[str, Any]) -> list[SessionRecord]:
     """A page of the list: the pinned ones, then the others, the latest first."""
-    activity = int(_ACTIVITY[asked["state"]])
-    asked |= {"activity": activity, "alive": json.dumps([*_alive(connection)] if activity else [])}
-    first, count = asked["offset"], asked["limit"]
-    pinned = [uri for (uri,) in connection.execute(_PINNED, asked)]
+    activity = int(_ACTIVITY[query["state"]])
+    query |= {"activity": activity, "alive": json.dumps([*_alive(connection)] if activity else [])}
+    first, count = query["offset"], query["limit"]
+    pinned = [uri for (uri,) in connection.execute(_PINNED, query)]
     uris = pinned[first : first + count]
-    asked |= {"offset": max(0, first - len(pinned)), "limit": count - len(uris)}
-    uris += [uri for (uri,) in connection.execute(_OTHERS, asked)]
+    query |= {"offset": max(0, first - len(pinned)), "limit": count - len(uris)}
+    uris += [uri for (uri,) in connection.execute(_OTHERS, query)]
     return [_record(row) for uri in uris for row in connection.execute(_ONE, (uri,))]
 
 

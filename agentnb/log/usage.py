@@ -56,15 +56,15 @@ class WhichTurns(TypedDict, total=False):
 
 def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int) -> list[UsageRow]:
     """The groups, the latest first, *limit* at most."""
-    asked = {**dict.fromkeys(WhichTurns.__annotations__), **which, "limit": limit}
+    query = {**dict.fromkeys(WhichTurns.__annotations__), **which, "limit": limit}
     key, name_of = _GROUPS[by]
     groups = connection.execute(
         f"SELECT {key} AS k, max({name_of}), {_COLUMNS} {_WHERE} GROUP BY k ORDER BY max(u.ended_at) DESC, max(u.number) DESC, k LIMIT :limit",  # noqa: E501 - constants only
-        asked,
+        query,
     ).fetchall()
     costs: dict[str, dict[str, float]] = {}
     spent = f"SELECT {key} AS k, u.currency, sum(u.cost) {_WHERE} AND u.cost IS NOT NULL GROUP BY k, u.currency"
-    for group, currency, amount in connection.execute(spent, asked):
+    for group, currency, amount in connection.execute(spent, query):
         costs.setdefault(group, {})[currency] = amount
     return [
         UsageRow(

@@ -204,8 +204,8 @@ def result_confirmed(state: ChatState, action: actions.ChatToolCallResultConfirm
         if not isinstance(call, ToolCallPendingResultConfirmationState):
             return call
         if not action.approved:
-            given = {"selected_option": call.selected_option, "answered_by": call.answered_by}
-            return cancelled(call, reason="result-denied", meta=action.meta, **given)
+            fields = {"selected_option": call.selected_option, "answered_by": call.answered_by}
+            return cancelled(call, reason="result-denied", meta=action.meta, **fields)
         return replace(ToolCallCompletedState(**asdict(call)), meta=call.meta if action.meta is None else action.meta)
 
     return _updated(state, action, update)

@@ -62,10 +62,10 @@ def negotiate(theirs: Iterable[int], ours: Window = WINDOW) -> int:
     common = [version for version in offered if version in ours]
     if common:
         return common[-1]
-    said = ", ".join(map(str, offered)) or "none"
+    versions = ", ".join(map(str, offered)) or "none"
     newer = bool(offered) and offered[0] > ours.current
     raise UnsupportedVersion(
-        f"The page speaks version {said} of agentnb's protocol, this kernel {ours}.",
+        f"The page speaks version {versions} of agentnb's protocol, this kernel {ours}.",
         hint="Upgrade agentnb in the kernel's environment and restart the kernel."
         if newer
         else "Reload the page: its front end is older than the kernel's agentnb.",

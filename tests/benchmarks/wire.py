@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentnb.agent.catalog import find
-from agentnb.comm.client import ACTIONS
-from agentnb.comm.service import Service
 from agentnb.host import Host
+from agentnb.server.client import ACTIONS
+from agentnb.server.service import Service
 from agentnb.state import (
     ChatDelta,
     ChatResponsePart,
@@ -21,8 +21,8 @@ from agentnb.state import (
     encode,
 )
 from tests.benchmarks.row import Row
-from tests.unit.comm.manual_loop import ManualLoop
-from tests.unit.comm.page import Page
+from tests.unit.server.manual_loop import ManualLoop
+from tests.unit.server.page import Page
 
 LENGTHS = (500, 2_000, 20_000)
 RATES = (100, 1_000, 5_000)  # chunks per second

@@ -8,12 +8,12 @@ from typing import Any
 
 from agentnb.acp.sessions import deliver
 from agentnb.agent.catalog import find
-from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
+from agentnb.server.service import Service
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin
-from tests.unit.comm.manual_loop import ManualLoop
-from tests.unit.comm.page import Page
+from tests.unit.server.manual_loop import ManualLoop
+from tests.unit.server.page import Page
 
 CLIENT = "f2c7b8a4-1d3e-4f60-8a9b-7c6d5e4f3a2b"
 TEXT = "word "

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.browser.lab import Lab
 
-NOTEBOOK = "__import__('agentnb.comm.lab', fromlist=['lab']).current_notebook()"
+NOTEBOOK = "__import__('agentnb.server.comm.lab', fromlist=['lab']).current_notebook()"
 """What a kernel knows of its notebook."""
 SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(c => c.getSource())"
 """A script: the cells of the shown notebook, as they read."""

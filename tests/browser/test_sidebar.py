@@ -32,19 +32,20 @@ try:
 finally:
     ended = time.time()"""
 FILE = (
-    "__import__('agentnb.comm.open_notebooks', fromlist=['notebook_file'])"
+    "__import__('agentnb.server.comm.open_notebooks', fromlist=['notebook_file'])"
     f".notebook_file(__import__('os').environ['JPY_SESSION_NAME'], {NOTEBOOK}.path)"
 )
 CHANGE = """import asyncio, threading
-from agentnb.comm.lab import lab
-from agentnb.comm.lab_messages import CellStep, EditParams
+from agentnb.server.comm.lab import lab
+from agentnb.server.lab_messages import CellStep, EditParams
 def change(*steps):
     made = tuple(CellStep(**step) for step in steps)
     edit = lab().edit(EditParams(id="", action="change", steps=made), 30)
     threading.Thread(target=lambda: changed.append(asyncio.run(edit))).start()
 changed = []"""
 """Defines what undo of cells asks the page for."""
-SAVES = "[[each.path, each.is_automatic] for each, _ in __import__('agentnb.comm.lab', fromlist=['lab']).lab().saved]"
+LAB = "__import__('agentnb.server.comm.lab', fromlist=['lab']).lab()"
+SAVES = f"[[each.path, each.is_automatic] for each, _ in {LAB}.saved]"
 UNDO_CELLS = "notebook:undo-cell-action"
 CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells
   .map(({ id, cell_type }) => ({ id, cell_type }))"""

@@ -9,9 +9,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from agentnb.comm import __file__ as comm_package
-from agentnb.comm.blocked_time import ASK_SECONDS
-from agentnb.comm.request_table import wire_name
+from agentnb.server import __file__ as comm_package
+from agentnb.server.comm.blocked_time import ASK_SECONDS
+from agentnb.server.request_table import wire_name
 from agentnb.state.versions import WINDOW
 from tests.kernel.running_kernel import WAIT_S
 
@@ -26,7 +26,7 @@ BEGIN = """
 import asyncio, time, agentnb
 from contextlib import ExitStack
 from agentnb.testing import events
-from agentnb.comm.frontend import current_frontend
+from agentnb.server.comm.frontend import current_frontend
 from agentnb.host import current_host
 frontend = current_frontend()
 listening = ExitStack()
@@ -37,7 +37,7 @@ async def until(ready):
 frontend.model.model_id
 """
 LISTEN = """
-from agentnb.comm.lab import lab
+from agentnb.server.comm.lab import lab
 lab().register()
 session = agentnb.start()
 def as_told(told):

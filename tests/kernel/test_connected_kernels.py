@@ -13,9 +13,9 @@ from agentnb.host.channels import ROOT
 from agentnb.host.loop import HostLoop
 from agentnb.plugins.connect.remote.mirrored_host import REMOTE_HOST
 from tests.kernel.running_kernel import WAIT_S, RunningKernel
-from tests.unit.ahp.attached_page import MirroringPage
-from tests.unit.ahp.relay import Relay
-from tests.unit.ahp.test_connect import is_over, prompt, waiting_call
+from tests.unit.server.websocket.attached_page import MirroringPage
+from tests.unit.server.websocket.relay import Relay
+from tests.unit.server.websocket.test_connect import is_over, prompt, waiting_call
 
 ONE_KIND = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # pages' messages have tests on both
 SERVE = """

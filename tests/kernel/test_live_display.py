@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentnb.comm import __file__ as comm_package
+from agentnb.server import __file__ as comm_package
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel

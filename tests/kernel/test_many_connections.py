@@ -16,10 +16,10 @@ import pytest
 from websockets.exceptions import WebSocketException
 from websockets.frames import Opcode
 
-from agentnb.ahp.server import ServingLimits
+from agentnb.server.websocket.server import ServingLimits
 from tests.kernel.running_kernel import RunningKernel
-from tests.unit.ahp.client import Client
-from tests.unit.ahp.test_bad_input import frame, raw
+from tests.unit.server.websocket.client import Client
+from tests.unit.server.websocket.test_bad_input import frame, raw
 
 CONNECTIONS = int(os.environ.get("AGENTNB_AHP_CONNECTIONS", "600"))
 MEGABYTES = 64

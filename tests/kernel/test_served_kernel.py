@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from agentnb.ahp.runtime_file import ServedKernel, served_kernels
 from agentnb.cli import main
+from agentnb.server.websocket.runtime_file import ServedKernel, served_kernels
 from tests.kernel.running_kernel import WAIT_S
-from tests.unit.ahp.client import Client, Failed
+from tests.unit.server.websocket.client import Client, Failed
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel

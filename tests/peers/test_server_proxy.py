@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 import agentnb
 from agentnb import HostUnavailable
 from tests.conftest import ROOT
-from tests.unit.ahp.client import Client
+from tests.unit.server.websocket.client import Client
 
 pytestmark = pytest.mark.peers
 PROGRAM = Path(os.environ.get("AGENTNB_SERVER_PROXY", ROOT / ".venv-proxy/bin/jupyter"))

@@ -22,7 +22,7 @@ LONGEST = {
 }
 """Files that only compute, and long; ``make test-fast`` leaves them out."""
 FIRST = (
-    "comm/test_schedules.py",
+    "server/test_schedules.py",
     "host/test_failures.py",  # waits
     "changes/test_undo_machine.py",
     "state/test_both_languages.py",
@@ -44,13 +44,13 @@ FIRST = (
     "knowledge/test_language_server.py",  # waits
     "host/test_permissions.py",
     "cassette/test_files.py",
-    "comm/test_history_arrangement.py",  # waits
+    "server/test_history_arrangement.py",  # waits
     "cassette/test_replay.py",
     "host/test_restore.py",
     "agent/test_registry.py",  # waits
     "policy/test_escape.py",
     "log/test_store.py",
-    "ahp/test_bad_input.py",  # waits
+    "server/websocket/test_bad_input.py",  # waits
     "ipython/test_attacks.py",
     "state/test_laws.py",
     "state/test_round_trip.py",
@@ -64,11 +64,11 @@ WITH_PROCESSES = {
 """Folders whose tests start agents, kernels or git."""
 FILES_WITH_PROCESSES = {
     "knowledge/test_code_service.py",
-    "comm/test_agent_sessions_of_page.py",
-    "comm/test_chat_requests.py",
-    "comm/test_frontend_threads.py",
-    "comm/test_history_arrangement.py",
-    "comm/test_install_requests.py",
+    "server/test_agent_sessions_of_page.py",
+    "server/test_chat_requests.py",
+    "server/test_frontend_threads.py",
+    "server/test_history_arrangement.py",
+    "server/test_install_requests.py",
     "ipython/test_extension.py",
     "ipython/test_bounded_look.py",
     "ipython/test_local_settings.py",

@@ -333,11 +333,11 @@ class AgentLifecycle:
     async def _open_old(self, agent: Agent, request: OpenRequest) -> SessionOpened | None:
         """The old session, in the best way that the agent has; None where it has none or no longer knows it."""
         chat = self._channels.chat.state
-        told = bool(chat.turns or chat.active_turn)
+        has_turns = bool(chat.turns or chat.active_turn)
         refusal: AgentRefused | None = None
-        for way in (way for way in (WAYS if told else WAYS[::-1]) if agent.offers(way)):
+        for way in (way for way in (WAYS if has_turns else WAYS[::-1]) if agent.offers(way)):
             try:
-                old = await self._ask(agent, replace(request, way=way, history=not told))
+                old = await self._ask(agent, replace(request, way=way, history=not has_turns))
             except AuthenticationRequired:
                 raise
             except AgentRefused as error:
@@ -378,8 +378,10 @@ class AgentLifecycle:
             self._untold.append(refused)
         title, turn_id = self._configuration.spec.title, self._channels.speaking
         if not text and self._untold and turn_id is not None:
-            told, self._untold = self._untold, []
-            self._channels.say(turn_id, f"{title} was kept from {', '.join(told)}: it is confined. {remedy_of(told)}")
+            untold, self._untold = self._untold, []
+            self._channels.say(
+                turn_id, f"{title} was kept from {', '.join(untold)}: it is confined. {remedy_of(untold)}"
+            )
 
     @property
     def how_to_confine(self) -> str:

@@ -32,16 +32,16 @@ class Customizations:
     @property
     def is_possible(self) -> bool:
         """True if the agent can be given anything."""
-        given = self.configuration
-        return bool(given.kernel or given.chain or given.components)
+        configuration = self.configuration
+        return bool(configuration.kernel or configuration.chain or configuration.components)
 
     async def tell(self) -> None:
         """Look what the agent is given now, and tell the clients where that is other than they know."""
         async with self._telling:
             asks = self._channels.kernel_access != "off"
-            found = await asyncio.to_thread(customizations, self.configuration, self._environment, asks=asks)
-            if found != (self._channels.session.state.customizations or ()):
-                self._channels.dispatch(SessionCustomizationsChanged(customizations=found))
+            rows = await asyncio.to_thread(customizations, self.configuration, self._environment, asks=asks)
+            if rows != (self._channels.session.state.customizations or ()):
+                self._channels.dispatch(SessionCustomizationsChanged(customizations=rows))
 
 
 def customizations(
@@ -51,14 +51,14 @@ def customizations(
 
     It looks at the files of skills: call it on a thread of its own.
     """
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for plugin, customizer in plugins().offers("customizers"):
         with contextlib.suppress(PluginFailed), plugins().guard(plugin.name, "customizers"):  # the others are shown
-            found += customizer.customizations(configuration, environment, asks=asks)
+            rows += customizer.customizations(configuration, environment, asks=asks)
     if configuration.spec.takes_mcp:
-        found += [_server(KERNEL, *kernel_tools())] if configuration.kernel else []
-        found += [_server(server.name) for server in configuration.components]
-    return tuple(sorted(found, key=lambda each: _ORDER.get(each["id"].partition(":")[0], len(_ORDER))))
+        rows += [_server(KERNEL, *kernel_tools())] if configuration.kernel else []
+        rows += [_server(server.name) for server in configuration.components]
+    return tuple(sorted(rows, key=lambda each: _ORDER.get(each["id"].partition(":")[0], len(_ORDER))))
 
 
 _ORDER = {"component": 0, "mcp": 1, "package": 2, "offer": 3}
@@ -74,11 +74,11 @@ def decide(action: str, package: str, *, shown: str) -> None:
 
 
 def _server(name: str, *tools: str) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    row: dict[str, Any] = {
         "type": "mcpServer",
         "id": f"mcp:{name}",
         "uri": f"agentnb-mcp:/{name}",
         "name": name,
         "state": _READY,
     }
-    return {**told, "_meta": {"agentnb": {"tools": list(tools)}}} if tools else told
+    return {**row, "_meta": {"agentnb": {"tools": list(tools)}}} if tools else row

@@ -29,8 +29,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     stderr: str = ""
 
     def __repr__(self) -> str:
-        told = {field: getattr(self, field) for field in self.__struct_fields__}
-        return "\n".join(f"{field:8}  {_said(value)}".rstrip() for field, value in told.items() if value is not None)
+        fields = {field: getattr(self, field) for field in self.__struct_fields__}
+        return "\n".join(f"{field:8}  {_said(value)}".rstrip() for field, value in fields.items() if value is not None)
 
 
 def examined(conversation: Conversation) -> Health:

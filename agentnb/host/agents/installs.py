@@ -92,9 +92,9 @@ class Installs:
             self._set(name, AgentSetup(state=end.state, message=end.message, terminal=terminal))
             return
         self._set(name, AgentSetup(state="checking", terminal=terminal))
-        found = await examine(spec)
-        works = found.state in {"ready", "login"}
-        message = " ".join(filter(None, [found.message, f"Type: {found.todo}" if found.todo else ""]))
+        checkup = await examine(spec)
+        works = checkup.state in {"ready", "login"}
+        message = " ".join(filter(None, [checkup.message, f"Type: {checkup.todo}" if checkup.todo else ""]))
         self._set(name, AgentSetup(state="done" if works else "failed", message=message, terminal=terminal))
 
     def _show(self, name: str, text: str) -> None:

@@ -66,8 +66,10 @@ class _Caller:
 
 
 def _about(plugin: Plugin, tools: Mapping[str, Tool]) -> ServerAbout:
-    told = {name: described_offer(tool) for name, tool in tools.items()}
-    return ServerAbout(name=f"agentnb-{plugin.name}", title=plugin.summary, instructions=plugin.summary, tools=told)
+    descriptions = {name: described_offer(tool) for name, tool in tools.items()}
+    return ServerAbout(
+        name=f"agentnb-{plugin.name}", title=plugin.summary, instructions=plugin.summary, tools=descriptions
+    )
 
 
 def tool_session(

@@ -72,8 +72,8 @@ class _File:
             return None
         if sum(len(edit.old or "") + len(edit.new) for edit in edits) > LONGEST:
             return FileChange(path, self.kind, None, None, "")
-        found = [_compared(edit) for edit in edits]
-        lines = [line for hunks in found for line in hunks]
+        comparisons = [_compared(edit) for edit in edits]
+        lines = [line for hunks in comparisons for line in hunks]
         head = [f"--- {_named('a', path) if not self.made else '/dev/null'}", f"+++ {_named('b', path)}"]
         return FileChange(
             path,
@@ -100,8 +100,8 @@ def changes(parts: Iterable[ResponsePart], cwd: Path) -> tuple[FileChange, ...]:
             file = files.setdefault(relative(place.path, cwd), _File())
             if kind != "changed":
                 file.kind = kind
-    told = (file.told(path) for path, file in files.items())
-    return tuple(each for each in told if each is not None)
+    rows = (file.told(path) for path, file in files.items())
+    return tuple(each for each in rows if each is not None)
 
 
 def relative(path: str, cwd: Path) -> str:
@@ -126,8 +126,8 @@ def _holds(whole: _Edit, some: _Edit) -> bool:
 
 def _compared(edit: _Edit) -> list[str]:
     old, new = _lines(edit.old or ""), _lines(edit.new)
-    found = list(difflib.unified_diff(old, new, n=_CONTEXT, lineterm=""))[2:]
-    return [piece for line in found for piece in _ended(line)]
+    lines = list(difflib.unified_diff(old, new, n=_CONTEXT, lineterm=""))[2:]
+    return [piece for line in lines for piece in _ended(line)]
 
 
 def _lines(text: str) -> list[str]:

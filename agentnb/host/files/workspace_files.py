@@ -92,16 +92,16 @@ def snippet(
     return Snippet(named, data, begin, size, _modified(state))
 
 
-def for_page(found: Snippet, patterns: Patterns = SENSITIVE) -> Snippet:
+def for_page(piece: Snippet, patterns: Patterns = SENSITIVE) -> Snippet:
     """*found*, as far as it may be given to a page: nothing that may hold secrets, nothing of what is too large."""
-    pattern, read = secret_pattern(found.path, patterns), f"Read it in Python: session.files.read({found.path!r})."
+    pattern, read = secret_pattern(piece.path, patterns), f"Read it in Python: session.files.read({piece.path!r})."
     if pattern is not None:
-        message = f"{found.path!r} may hold secrets: it matches {pattern}, and such files are not sent to a page."
+        message = f"{piece.path!r} may hold secrets: it matches {pattern}, and such files are not sent to a page."
         raise FileUnavailable(message, hint=read)
-    if found.size > LARGEST:
-        message = f"{found.path!r} has {found.size:,} bytes; files of up to {LARGEST:,} are sent to a page."
+    if piece.size > LARGEST:
+        message = f"{piece.path!r} has {piece.size:,} bytes; files of up to {LARGEST:,} are sent to a page."
         raise FileUnavailable(message, hint=read)
-    return found
+    return piece
 
 
 @contextlib.contextmanager
@@ -127,9 +127,9 @@ def _held(
         os.close(descriptor)
 
 
-def _entry(found: os.DirEntry[str]) -> FolderEntry | None:
+def _entry(entry: os.DirEntry[str]) -> FolderEntry | None:
     try:
-        state = found.stat(follow_symlinks=False)
+        state = entry.stat(follow_symlinks=False)
     except OSError:  # gone meanwhile
         return None
     kind: Kind = "other"
@@ -139,7 +139,7 @@ def _entry(found: os.DirEntry[str]) -> FolderEntry | None:
         kind = "folder"
     elif stat.S_ISREG(state.st_mode):
         kind = "file"
-    return FolderEntry(found.name, kind, state.st_size if kind == "file" else None, _modified(state))
+    return FolderEntry(entry.name, kind, state.st_size if kind == "file" else None, _modified(state))
 
 
 def _modified(state: os.stat_result) -> int:
@@ -207,12 +207,12 @@ def found_at(place: WorkspacePath) -> FoundPath | None:
 
 def content_of(place: WorkspacePath) -> bytes | None:
     """Returns what the file at *place* holds; None where there is none."""
-    found = found_at(place)
-    if found is None:
+    current = found_at(place)
+    if current is None:
         return None
-    if found.kind != "file":
+    if current.kind != "file":
         raise FileUnavailable(f"{_quoted(place)} is not a file.", hint="Give the path of a file.")
-    if found.size > LARGEST:
+    if current.size > LARGEST:
         raise FileUnavailable(f"{_quoted(place)} has more than {LARGEST:,} bytes.", hint="Change it in the notebook.")
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -225,12 +225,12 @@ def content_of(place: WorkspacePath) -> bytes | None:
         return file.read(LARGEST)
 
 
-def write(place: WorkspacePath, data: bytes, shown: bytes | None) -> bool:
+def write(place: WorkspacePath, data: bytes, expected: bytes | None) -> bool:
     """Write *data*, unless the file does not hold what was *shown* any more; says whether it was written."""
     try:
         with open_parent(place.root, place.path) as folder:
             mode = _mode(folder, place)
-            return replace_entry(folder, place.path, data, mode, lambda: content_of(place) == shown)
+            return replace_entry(folder, place.path, data, mode, lambda: content_of(place) == expected)
     except OSError as error:
         raise _unchangeable(place, error) from error
 

@@ -140,10 +140,10 @@ def keep_open(conversation: Conversation) -> None:
 
 def _open_again(session: SessionState, options: SessionOptions, review: CellReview) -> SessionState:
     """The session with today's settings, and shown: closing its tab had archived it."""
-    shown = with_flag(session.status, SessionStatus.IS_ARCHIVED, on=False)
+    status = with_flag(session.status, SessionStatus.IS_ARCHIVED, on=False)
     access = setting_value(session.config, KERNEL) or options.kernel_access or "off"
     config = session_config(options.mode, has_kernel_tools=options.kernel_tools, access=access, review=review)
-    return replace(session, status=shown, config=config)
+    return replace(session, status=status, config=config)
 
 
 def is_archived(session: SessionState) -> bool:

@@ -106,8 +106,8 @@ def oldest_kept(days: float) -> int:
 
 def size_of(text: str) -> int | None:
     """Bytes, or with K, M or G behind; None where it is no size."""
-    said = text.strip().upper().removesuffix("B").strip()
-    number, unit = (said[:-1].strip(), "KMG".find(said[-1]) + 1) if said[-1:] in {"K", "M", "G"} else (said, 0)
+    size = text.strip().upper().removesuffix("B").strip()
+    number, unit = (size[:-1].strip(), "KMG".find(size[-1]) + 1) if size[-1:] in {"K", "M", "G"} else (size, 0)
     return int(number) * 1024**unit if number.isdecimal() else None
 
 

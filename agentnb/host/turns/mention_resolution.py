@@ -85,9 +85,9 @@ class MentionResolution:
 
     def own(self, message_id: str, message: Message) -> Found:
         """The attachments of the waiting *message* that its text does not stand for."""
-        found = self._found.get(message_id, ())
+        mentions = self._found.get(message_id, ())
         attached = message.attachments or ()
-        return tuple(each for each in attached if each not in found and getattr(each, "range", None) is None)
+        return tuple(each for each in attached if each not in mentions and getattr(each, "range", None) is None)
 
     async def _look(self, message_id: str) -> None:
         shell, message = self._environment.shell, self._channels.queued(message_id)
@@ -95,18 +95,18 @@ class MentionResolution:
             return
         try:
             look = asyncio.to_thread(_attached, shell, message.text, self._cwd)
-            found, trouble = await asyncio.wait_for(look, self.seconds)
+            mentions, trouble = await asyncio.wait_for(look, self.seconds)
         except asyncio.TimeoutError:
-            found, trouble = (), f"looking at it took more than {self.seconds:g} s"
+            mentions, trouble = (), f"looking at it took more than {self.seconds:g} s"
         except RuntimeError as error:  # no thread can be had: the kernel is about to end
-            found, trouble = (), str(error)
+            mentions, trouble = (), str(error)
         del self._going[message_id]
         if trouble is not None:
             self._notes[message_id] = f"What this message mentions with @ is not attached: {trouble}."
         message = self._channels.queued(message_id)
-        if found and message is not None:
-            self._found[message_id] = found
-            whole = replace(message, attachments=(*(message.attachments or ()), *found))
+        if mentions and message is not None:
+            self._found[message_id] = mentions
+            whole = replace(message, attachments=(*(message.attachments or ()), *mentions))
             action = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=whole, time=now_ms())
             self._channels.dispatch(action)
         self._resolved()

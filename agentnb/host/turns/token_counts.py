@@ -17,35 +17,36 @@ Counts: TypeAlias = Literal["turn", "session"]
 _FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens")
 
 
-def turn_tokens(said: UsageInfo, before: UsageInfo | None, counts: Counts | None) -> UsageInfo:
+def turn_tokens(reported: UsageInfo, before: UsageInfo | None, counts: Counts | None) -> UsageInfo:
     """Returns what one turn used.
 
     Where the catalogue does not say how an agent counts, it counts as ACP words it, for the session, until a number
     falls: a total never does.
     """
     if counts == "turn":
-        return said
+        return reported
     kept = mapping(mapping(before.meta if before is not None else None).get("agentnb"))
     earlier = {name: count(mapping(kept.get("said")).get(name)) or 0 for name in _FIELDS}
-    now = {name: getattr(said, name) or 0 for name in _FIELDS}
+    now = {name: getattr(reported, name) or 0 for name in _FIELDS}
     fell = any(now[name] < earlier[name] for name in _FIELDS)
     if counts is None and (fell or kept.get("counts") == "turn"):
-        return _noted(said, now, "turn")
+        return _noted(reported, now, "turn")
     used = {
-        name: None if getattr(said, name) is None else now[name] - (0 if fell else earlier[name]) for name in _FIELDS
+        name: None if getattr(reported, name) is None else now[name] - (0 if fell else earlier[name])
+        for name in _FIELDS
     }
-    return _noted(replace(said, **used), now, "session")
+    return _noted(replace(reported, **used), now, "session")
 
 
 def counted_before(chat: ChatState, turn_id: str) -> UsageInfo | None:
     """The tokens of the last turn before *turn_id* whose agent said any."""
-    found: UsageInfo | None = None
+    known: UsageInfo | None = None
     for turn in chat.turns:
         if turn.id == turn_id:
             break
-        found = turn.usage or found
-    return found
+        known = turn.usage or known
+    return known
 
 
-def _noted(usage: UsageInfo, said: Mapping[str, int], counts: Counts) -> UsageInfo:
-    return replace(usage, meta={**(usage.meta or {}), "agentnb": {"said": dict(said), "counts": counts}})
+def _noted(usage: UsageInfo, reported: Mapping[str, int], counts: Counts) -> UsageInfo:
+    return replace(usage, meta={**(usage.meta or {}), "agentnb": {"said": dict(reported), "counts": counts}})

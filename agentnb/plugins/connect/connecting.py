@@ -8,20 +8,20 @@ import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE
 from agentnb.api.serving import is_loopback
-from agentnb.comm.frontend import current_frontend
 from agentnb.errors import AgentnbError, NotOffered, UsageError
 from agentnb.host import current_host
+from agentnb.server.comm.frontend import current_frontend
+from agentnb.server.websocket.access import TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from typing_extensions import Self
 
-    from agentnb.comm.model import HostModel
     from agentnb.plugins.connect.remote.host_client import HostClient, LinkState
     from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
+    from agentnb.server.comm.model import HostModel
     from agentnb.state import SessionSummary
 
 OPEN_SECONDS = 30.0
@@ -144,15 +144,19 @@ def connect(
     address, token, is_local = _address_of(url, token, insecure=insecure)
     tls = None if address.startswith("ws:") else ssl.create_default_context(cafile=certificate)
     host, frontend = current_host(), current_frontend()
-    shown = address.partition("?")[0]
+    address_without_query = address.partition("?")[0]
 
     values = host.environment.sources().values
-    look = {each: said.value for each, said in values.items() if said.setting.is_look and said.source != "default"}
+    look = {
+        each: setting_value.value
+        for each, setting_value in values.items()
+        if setting_value.setting.is_look and setting_value.source != "default"
+    }
     name = urlsplit(address).netloc
     begun = connect_host(host.loop, address, token, name=name, tls=tls, is_local=is_local, look=look)
     mirror, client = host.loop.submit(begun).result(OPEN_SECONDS)
     model, _ = frontend.connect(lambda send: RemotePageService(mirror, send))
-    remote = Remote(mirror, client, model, shown)
+    remote = Remote(mirror, client, model, address_without_query)
     atexit.register(remote.close)
     return remote
 

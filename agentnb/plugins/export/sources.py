@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.comm.notebook_text import joined
 from agentnb.errors import UnknownSession, UsageError
 from agentnb.plugins.export.document import Document, DocumentEntry, heading
 from agentnb.safe_json import read_json
+from agentnb.server.comm.notebook_text import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

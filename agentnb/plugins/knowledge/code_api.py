@@ -36,8 +36,10 @@ class CodeAnswer(Rows[Any]):
         note: The same.
     """
 
-    def __init__(self, found: list[Any], question: str, names: dict[str, str], workspace: Path, note: str = "") -> None:
-        super().__init__(found)
+    def __init__(
+        self, matches: list[Any], question: str, names: dict[str, str], workspace: Path, note: str = ""
+    ) -> None:
+        super().__init__(matches)
         self.note = note
         self._question = question
         self._names = names

@@ -26,8 +26,8 @@ class Skills(Rows[FoundSkill]):
         library: Where they are from.
     """
 
-    def __init__(self, found: Iterable[FoundSkill], library: SkillLibrary) -> None:
-        super().__init__(found)
+    def __init__(self, skills: Iterable[FoundSkill], library: SkillLibrary) -> None:
+        super().__init__(skills)
         self._library = library
 
     def show(self, skill: str) -> str:

@@ -88,8 +88,8 @@ def _in_notebook(batch: Batch, shell: Any) -> list[Callable[[], None]]:
     handle = display(HTML(bar(batch)), display_id=True)  # type: ignore[no-untyped-call]
     if "cellId" not in ((shell.kernel.get_parent() or {}).get("metadata") or {}):  # a console has no widgets
         return [lambda: handle.update(HTML(bar(batch)))]  # type: ignore[no-untyped-call]
-    from agentnb.comm.batch_model import batch_model
     from agentnb.plugins.map.rows_view import RowsView, saved_rows
+    from agentnb.server.comm.batch_model import batch_model
 
     model = batch_model(batch.id)
     display(model)  # type: ignore[no-untyped-call]

@@ -10,8 +10,8 @@ from agentnb.api.columns import html, on_one_line
 from agentnb.errors import AgentnbError
 
 if TYPE_CHECKING:
-    from agentnb.comm.batch_model import BatchModel
     from agentnb.plugins.map.batch import Batch, BatchResult
+    from agentnb.server.comm.batch_model import BatchModel
 
 LATEST = 20
 """Rows of the latest answers."""

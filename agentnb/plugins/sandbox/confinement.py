@@ -92,14 +92,14 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 def way_here(version: int | None = None) -> tuple[Way | None, str]:
     """Returns what can confine a process here; None and why nothing can."""
     if platform.system() == "Linux":
-        found = landlock.abi() if version is None else version
-        if found >= OLDEST_LANDLOCK and seccomp.is_available():
+        version_here = landlock.abi() if version is None else version
+        if version_here >= OLDEST_LANDLOCK and seccomp.is_available():
             return "Landlock", ""
         bubblewrap_is, works = bubblewrap_here()
         if works:
             return "bubblewrap", ""
         needed = f"{OLDEST_LANDLOCK} is needed (Linux 6.2)"
-        return None, f"the kernel's Landlock has version {found}, {needed}, and bubblewrap {bubblewrap_is}"
+        return None, f"the kernel's Landlock has version {version_here}, {needed}, and bubblewrap {bubblewrap_is}"
     if platform.system() == "Darwin" and shutil.which("sandbox-exec") is not None:
         return "sandbox-exec", ""
     return None, f"nothing here can do it ({platform.system()})"
@@ -160,26 +160,26 @@ def confinement_of(
         raise AgentStartFailed(message, hint='Give network="none" or "all", or use Linux 6.7 or newer.')
     folder = home(env)
     writes = [_expanded(each, folder, env) for each in needs.writes]
-    writes += [f"{Path(said).expanduser()}/" for name in needs.variables if (said := env.get(name))]
+    writes += [f"{Path(value).expanduser()}/" for name in needs.variables if (value := env.get(name))]
     for path in writes:
         if path.endswith("/"):
             with contextlib.suppress(OSError):  # then the agent could not make it, either
                 Path(path).mkdir(parents=True, exist_ok=True)
     named = dict.fromkeys((str(cwd), *asked.directories, *(each.rstrip("/") for each in writes)))
-    shown = [each for each in named if own is None or not _is_below(each, own)]
+    visible_paths = [each for each in named if own is None or not _is_below(each, own)]
     readable = readable_paths(program, cwd, env, folder, asked.started)
     read = [_expanded(each, folder, env) for each in (*readable, *needs.reads)]
     links = _links(read) if way == "bubblewrap" else ()  # it has only what is mounted: /bin, too, where that is a link
     return Confinement(
         way=way,
         read=(*_real(read), *links),
-        write=_real([*shown, *writes, env.get("TMPDIR", ""), "" if own is None else str(own), *_DEVICES]),
+        write=_real([*visible_paths, *writes, env.get("TMPDIR", ""), "" if own is None else str(own), *_DEVICES]),
         listed=_real([str(Path(__file__).parent.parent.parent.parent)]),
         network=asked.network,
         proxy="" if proxy is None else proxy.address,
         refused_ports=tuple(port for port in jupyter_ports() if port not in _WEB) if asked.network == "all" else (),
         sockets=needs.sockets or asked.sockets,
-        shown=tuple(_shortened(each, folder) for each in shown),
+        shown=tuple(_shortened(each, folder) for each in visible_paths),
         version=landlock.abi() if way == "Landlock" else 0,
         unchecked=unchecked_here(way, has_network=asked.network == "all"),
     )
@@ -288,8 +288,8 @@ def _quoted(path: str) -> str:
 
 def _expanded(path: str, folder: Path, env: Mapping[str, str]) -> str:
     for name, usual in _XDG:
-        if path.startswith(usual) and (said := env.get(name, "")).startswith("/"):
-            return f"{said}/{path[len(usual) :]}"
+        if path.startswith(usual) and (value := env.get(name, "")).startswith("/"):
+            return f"{value}/{path[len(usual) :]}"
     for word, of in (("{config}/", config_folder), ("{data}/", data_folder)):
         if path.startswith(word):
             return f"{of(env)}/{path[len(word) :]}"
@@ -315,5 +315,5 @@ def _links(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _real(paths: Iterable[str]) -> tuple[str, ...]:
-    found = (os.path.realpath(path) for path in paths if path)
-    return tuple(dict.fromkeys(path for path in found if os.path.lexists(path)))
+    resolved = (os.path.realpath(path) for path in paths if path)
+    return tuple(dict.fromkeys(path for path in resolved if os.path.lexists(path)))

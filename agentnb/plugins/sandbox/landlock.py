@@ -98,18 +98,18 @@ def everything_but(hidden: Iterable[str]) -> list[str]:
 
 
 def _beside(folder: str, hidden: Sequence[str]) -> list[str]:
-    found: list[str] = []
+    paths: list[str] = []
     try:
         names = os.listdir(folder)
     except OSError:
-        return found
+        return paths
     for name in names:
         path = os.path.join(folder, name)
         within = [each for each in hidden if each.startswith(f"{path}/")]
         if path in hidden or os.path.islink(path):  # a rule for a link is one for what it leads to
             continue
-        found += _beside(path, within) if within else [path]
-    return found
+        paths += _beside(path, within) if within else [path]
+    return paths
 
 
 def _allow(ruleset: int, path: str, access: int) -> None:

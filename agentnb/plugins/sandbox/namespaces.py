@@ -159,22 +159,22 @@ def _hide(hidden: Iterable[str], scratch: str) -> None:
 
 
 def _outermost(targets: Iterable[str]) -> list[str]:
-    found: list[str] = []
+    mounts: list[str] = []
     for path in sorted(set(targets)):
-        if path != "/" and os.path.isdir(path) and not any(_holds(each, path) for each in found):
-            found.append(path)
-    return found
+        if path != "/" and os.path.isdir(path) and not any(_holds(each, path) for each in mounts):
+            mounts.append(path)
+    return mounts
 
 
 def _mounted_in(targets: Sequence[str]) -> list[str]:
     """Returns what is mounted inside *targets*, the outer before the inner."""
-    found: set[str] = set()
+    mounts: set[str] = set()
     with open("/proc/self/mountinfo", "rb") as file:
         for line in file:
             path = os.fsdecode(line.split(b" ")[4].decode("unicode_escape").encode("latin-1"))
             if any(path != target and _holds(target, path) for target in targets) and os.path.exists(path):
-                found.add(path)
-    return sorted(found)
+                mounts.add(path)
+    return sorted(mounts)
 
 
 def _holds(folder: str, path: str) -> bool:

@@ -137,9 +137,9 @@ class NetworkProxy:
         loop = asyncio.get_running_loop()
         loop.remove_reader(joining)
         with joining, contextlib.suppress(OSError):
-            _, given, _, _ = socket.recv_fds(joining, 1, 1 + MOST_SERVERS)
+            _, descriptors, _, _ = socket.recv_fds(joining, 1, 1 + MOST_SERVERS)
             pid = struct.unpack("3i", joining.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
-            for each in given:
+            for each in descriptors:
                 listening = socket.socket(fileno=each)
                 handle = os.pidfd_open(pid)  # type: ignore[attr-defined,unused-ignore]
                 self._watched.add(handle)
@@ -222,10 +222,10 @@ class NetworkProxy:
         self._refuse(request, f"may connect only to {', '.join(self._hosts)}")
 
     def _refuse(self, request: ProxyRequest, why: str) -> None:
-        asked = f"{request.host}:{request.port}"
+        destination = f"{request.host}:{request.port}"
         if len(self.refused) < MOST_REFUSED:
-            self.refused[asked] = None
-        raise Refused("403 Forbidden", f"agentnb refuses {asked}: the agent is confined and {why}.")
+            self.refused[destination] = None
+        raise Refused("403 Forbidden", f"agentnb refuses {destination}: the agent is confined and {why}.")
 
     async def _connected(self, request: ProxyRequest) -> Pair:
         """A connection to where *request* is for, on which its head was sent."""
@@ -243,8 +243,8 @@ class NetworkProxy:
 
     async def _connect(self, request: ProxyRequest) -> Pair:
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(request.host, request.port, type=socket.SOCK_STREAM)
-        addresses = dict.fromkeys(str(each[4][0]) for each in found)
+        resolved = await loop.getaddrinfo(request.host, request.port, type=socket.SOCK_STREAM)
+        addresses = dict.fromkeys(str(each[4][0]) for each in resolved)
         failed: OSError = OSError("it has no address")
         for text in addresses:
             address = address_of(text.partition("%")[0])
@@ -263,8 +263,8 @@ class NetworkProxy:
         outer = self._outer.get("https" if request.method == "CONNECT" else "http")
         if outer is None or is_here(request.host):
             return None
-        asked = f"{request.host}:{request.port}"
-        skipped = urllib.request.proxy_bypass_environment(asked, self._outer)  # type: ignore[attr-defined,unused-ignore]
+        destination = f"{request.host}:{request.port}"
+        skipped = urllib.request.proxy_bypass_environment(destination, self._outer)  # type: ignore[attr-defined,unused-ignore]
         return None if skipped else outer
 
 
@@ -279,14 +279,14 @@ def _is_own(address: str) -> bool:
 
 def _outer_proxies(env: Mapping[str, str]) -> dict[str, str]:
     """The proxies that the environment *env* names, by scheme, and ``no`` for what goes without."""
-    found = {}
+    proxies = {}
     for scheme in ("http", "https", "no"):
         value = env.get(f"{scheme}_proxy") or env.get(f"{scheme.upper()}_PROXY")
         if scheme != "no":
             value = value or env.get("all_proxy") or env.get("ALL_PROXY")
         if value:
-            found[scheme] = value
-    return found
+            proxies[scheme] = value
+    return proxies
 
 
 async def _through(outer: str, request: ProxyRequest) -> Pair:
@@ -304,8 +304,8 @@ async def _through(outer: str, request: ProxyRequest) -> Pair:
         line = f"{method} http://{authority(request, 80)}{path} HTTP/1.1"
         writer.write(head_of(line, request.headers, f"Host: {authority(request, 80)}", *login))
         return reader, writer
-    asked = authority(request, 0)
-    writer.write("\r\n".join((f"CONNECT {asked} HTTP/1.1", f"Host: {asked}", *login, "", "")).encode())
+    destination = authority(request, 0)
+    writer.write("\r\n".join((f"CONNECT {destination} HTTP/1.1", f"Host: {destination}", *login, "", "")).encode())
     answer = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n", 1)[0].decode("latin-1")
     if answer.split(" ")[1:2] != ["200"]:
         await _closed(writer)

@@ -91,18 +91,18 @@ def _shared_by_worktrees(link: Path) -> list[str]:
 
 def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
     """Where the program, what runs it, and what it is installed with are."""
-    found: list[str] = []
+    installed: list[str] = []
     for each in (program, *_interpreters(program, env)):
         for path in {os.path.abspath(each), os.path.realpath(each)}:
             beside, _, within = path.partition("/node_modules/")
-            found += [f"{beside}/node_modules"] if within else []
-            found += _prefix(Path(path).parent, folder)
+            installed += [f"{beside}/node_modules"] if within else []
+            installed += _prefix(Path(path).parent, folder)
     paths = [Path(each) for each in env.get("PATH", "").split(os.pathsep)]
     paths += [each.parent for each in paths if each.name == "shims"]  # pyenv and its like: these run what lies beside
     paths += [each.parent for each in paths if (each.parent / "lib").is_dir() and each.parent.name != ".local"]
     paths += [Path(each) for name in _LIBRARIES for each in env.get(name, "").split(os.pathsep)]
-    found += [str(each) for each in paths if _is_narrow(each, folder)]
-    return found
+    installed += [str(each) for each in paths if _is_narrow(each, folder)]
+    return installed
 
 
 def _modules(env: Mapping[str, str], folder: Path) -> Iterator[str]:
@@ -123,15 +123,15 @@ def _modules(env: Mapping[str, str], folder: Path) -> Iterator[str]:
 def _server(command: Sequence[str], env: Mapping[str, str], folder: Path) -> list[str]:
     """Where an MCP server is installed, and the files and folders that its arguments name, which it is there for."""
     program = shutil.which(command[0], path=env.get("PATH"))
-    found = _install(program, {}, folder) if program is not None else []
+    paths = _install(program, {}, folder) if program is not None else []
     own = Path(os.path.realpath(folder))
     for word in command[1:]:
         where = Path(os.path.realpath(word))
         is_hidden = where.is_relative_to(own) and where.relative_to(own).as_posix().startswith(".")
         if not os.path.isabs(word) or not where.exists() or is_hidden or not _is_narrow(where, own):
             continue
-        found += [str(where), *(_install(str(where), {}, own) if where.suffix in _SCRIPTS else [])]
-    return found
+        paths += [str(where), *(_install(str(where), {}, own) if where.suffix in _SCRIPTS else [])]
+    return paths
 
 
 def _prefix(folder: Path, own: Path) -> list[str]:
@@ -156,4 +156,4 @@ def _interpreters(program: str, env: Mapping[str, str]) -> Iterable[str]:
         return []
     words = os.fsdecode(first[2:]).split()
     named = words[1:2] if words and words[0].endswith("/env") else words[:1]
-    return [found for each in named if (found := shutil.which(each, path=env.get("PATH"))) is not None]
+    return [program_path for each in named if (program_path := shutil.which(each, path=env.get("PATH"))) is not None]

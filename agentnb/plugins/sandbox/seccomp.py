@@ -153,17 +153,17 @@ def receive(listener: int) -> AskedCall | None:
     return AskedCall(bytes(data))
 
 
-def answer(listener: int, asked: AskedCall, error: int = 0, *, goes_on: bool = True) -> None:
+def answer(listener: int, call: AskedCall, error: int = 0, *, goes_on: bool = True) -> None:
     with suppress(OSError):  # it has ended meanwhile
-        text = struct.pack("QqiI", asked.id, 0, -error, int(goes_on and not error))
+        text = struct.pack("QqiI", call.id, 0, -error, int(goes_on and not error))
         fcntl.ioctl(listener, 0xC0182101, text)  # SECCOMP_IOCTL_NOTIF_SEND
 
 
-def answer_with(listener: int, asked: AskedCall, descriptor: int) -> None:
+def answer_with(listener: int, call: AskedCall, descriptor: int) -> None:
     """Answer a call that makes a socket by a copy of *descriptor*."""
-    flags = asked.arguments[1] & os.O_CLOEXEC
+    flags = call.arguments[1] & os.O_CLOEXEC
     with suppress(OSError):  # it has ended meanwhile
-        text = struct.pack("QIIII", asked.id, 2, descriptor, 0, flags)
+        text = struct.pack("QIIII", call.id, 2, descriptor, 0, flags)
         fcntl.ioctl(listener, 0x40182103, text)  # SECCOMP_IOCTL_NOTIF_ADDFD; 2: and answer
 
 

@@ -5,7 +5,7 @@ import type { CellConflict, CellStep } from "./cell-steps";
 import { insertCell, replace, runCell } from "./edits";
 import { part } from "./parts";
 
-/** What the kernel asks for (agentnb/comm/lab_messages.py: `EditParams`). */
+/** What the kernel asks for (agentnb/server/lab_messages.py: `EditParams`). */
 export interface AgentEdit {
   id: string;
   action: "insert" | "replace" | "run" | "change" | "read";

@@ -6,7 +6,7 @@ import type { SharedCell, SharedNotebook } from "@jupyterlab/notebook";
 import { isObject } from "../state/object";
 import { cellOf, type Kind, tagsOf, update } from "./edits";
 
-/** One step (agentnb/comm/lab_messages.py: `CellStep`). */
+/** One step (agentnb/server/lab_messages.py: `CellStep`). */
 export interface CellStep {
   action: "insert" | "replace" | "delete" | "move";
   /** The cell; for `insert` the id that it gets. */

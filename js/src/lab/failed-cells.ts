@@ -4,7 +4,7 @@ import { button, element } from "../element";
 
 export type ErrorAction = "fix" | "explain";
 
-/** The error in a cell's outputs (agentnb/comm/lab_messages.py: `FailedParams`). */
+/** The error in a cell's outputs (agentnb/server/lab_messages.py: `FailedParams`). */
 export interface Failed {
   action: ErrorAction;
   cellId: string;

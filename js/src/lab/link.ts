@@ -1,4 +1,4 @@
-/** Tells the kernel of the notebook, over a comm of its own: `agentnb.lab` (agentnb/comm/messages.py). */
+/** Tells the kernel of the notebook, over a comm of its own: `agentnb.lab` (agentnb/server/messages.py). */
 
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { Comm, FileChange, Kernel, Message } from "@jupyterlab/services";
@@ -17,7 +17,7 @@ const SUBSHELL_MS = 2_000;
 const QUIET_MS = 250;
 const LONGEST_MS = 1_500;
 
-/** `SavedParams` of agentnb/comm/lab_messages.py. */
+/** `SavedParams` of agentnb/server/lab_messages.py. */
 export interface Saved {
   path: string;
   type: string;

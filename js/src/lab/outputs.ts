@@ -1,5 +1,5 @@
 /**
- * The outputs of cells for the kernel, as they are shown (agentnb/comm/lab_messages.py: `CellOutputsParams`). Loaded when
+ * The outputs of cells for the kernel, as they are shown (agentnb/server/lab_messages.py: `CellOutputsParams`). Loaded when
  * the kernel asks for them.
  *
  * Outputs are untrusted. An SVG is drawn through an `<img>`, which runs no script and loads nothing; of a chart the canvases

@@ -1,4 +1,4 @@
-/** Written by scripts/gen_types.py from agentnb/comm: change that, then run `make types`. */
+/** Written by scripts/gen_types.py from agentnb/server: change that, then run `make types`. */
 import type {
   Envelope,
   Turn,

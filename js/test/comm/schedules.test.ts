@@ -1,5 +1,5 @@
 /**
- * The client taken through schedules that Python made (`tests/unit/comm/test_schedules.py`, `AGENTNB_SCHEDULE_FILE`):
+ * The client taken through schedules that Python made (`tests/unit/server/test_schedules.py`, `AGENTNB_SCHEDULE_FILE`):
  * what the wire brought to a page, in which order and when. It must say what the page in Python said, and show the same.
  */
 import { readFileSync } from "node:fs";

@@ -11,14 +11,14 @@ import pytest
 
 from agentnb.acp.change import SIDE
 from agentnb.acp.files import TIMES, Files
-from agentnb.comm.notebook import Notebook
-from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.kernel.code_runner import NotebookCell
 from agentnb.open_without_links import open_parent
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
+from agentnb.server.comm.notebook import Notebook
+from agentnb.server.comm.open_notebooks import UnsavedNotebook
 from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.recording_listener import RecordingListener, talking
 

@@ -21,7 +21,7 @@ from agentnb.host.history.storage import keep_limits
 from agentnb.host.history.storage import size_of as size
 from agentnb.ids import new_id
 from agentnb.log.store import LogStore
-from tests.unit.comm.test_history_requests import MakeHost, kernel, talk
+from tests.unit.server.test_history_requests import MakeHost, kernel, talk
 
 __all__ = ["kernel"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from agentnb import Session, Turn
-from agentnb.comm.request_table import wire_name
-from agentnb.comm.service import Service
 from agentnb.errors import FileUnavailable, UnknownSession, UsageError
 from agentnb.host import Host
+from agentnb.server.request_table import wire_name
+from agentnb.server.service import Service
 from agentnb.state import ChangesetState, Envelope, action_type, reduce_changeset
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import Open, hosted

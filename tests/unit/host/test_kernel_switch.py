@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from agentnb.api.session import Session
-from agentnb.comm.messages import REFUSED
 from agentnb.errors import PermissionDenied
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.kernel.tools import demand_access, kernel_tools
 from agentnb.policy.places import PROJECT
+from agentnb.server.messages import REFUSED
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import Open, hosted, until
 from tests.unit.kernel.shell_tools import Tools
+from tests.unit.server.test_service import Page
 
 READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_skill", "research"}
 

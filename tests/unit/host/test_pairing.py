@@ -33,11 +33,11 @@ from agentnb.kernel.paired_kernels import (
 from agentnb.rpc_message import RpcError
 from agentnb.state import AgentProcess
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import until
 from tests.unit.host.terminal import Terminal
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.running import run
+from tests.unit.server.test_service import Page
 
 Connect = Callable[..., Terminal]
 

@@ -14,8 +14,6 @@ import pytest
 from agentnb.acp.sessions import deliver
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session, Turn
-from agentnb.comm.lab import Lab
-from agentnb.comm.open_notebooks import OpenNotebooks
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out
@@ -23,6 +21,8 @@ from agentnb.host.permissions.session_policy import HEADLESS, HostPolicy
 from agentnb.policy.audit import AuditLog, Record
 from agentnb.policy.situation import Mode
 from agentnb.policy.store import PolicyFiles
+from agentnb.server.comm.lab import Lab
+from agentnb.server.comm.open_notebooks import OpenNotebooks
 from agentnb.state import (
     ActionOrigin,
     Answerer,
@@ -34,7 +34,7 @@ from agentnb.state import (
     ToolDiffContent,
 )
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.comm.test_lab import Page
+from tests.unit.server.test_lab import Page
 
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},

@@ -16,7 +16,6 @@ import pytest
 
 from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
-from agentnb.comm.client import DeliveryClient
 from agentnb.errors import LogDamaged, LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
 from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
@@ -24,6 +23,7 @@ from agentnb.host.intents import carry_out, use_kernel
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.store import LogStore
+from agentnb.server.client import DeliveryClient
 from agentnb.state import (
     SessionIsArchivedChanged,
     SessionStatus,

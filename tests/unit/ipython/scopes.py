@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from agentnb.comm.notebook import Notebook
 from agentnb.ipython.mentions import Scope, scope_of
+from agentnb.server.comm.notebook import Notebook
 
 
 def scope_with(

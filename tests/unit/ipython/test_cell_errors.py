@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from agentnb.comm.lab_messages import FailedParams
 from agentnb.errors import UnknownMention, UsageError
 from agentnb.ipython.cell_errors import MOST, CellErrors, errors_of, expanded, failed_prompt, text_of
 from agentnb.ipython.mentions import attachments, scope_of
 from agentnb.ipython.shell_mentions import ShellMentions
 from agentnb.kernel.tools import TOOLS
+from agentnb.server.lab_messages import FailedParams
 from tests.unit.kernel.notebook_page import NotebookPage
 
 

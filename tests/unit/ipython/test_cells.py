@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from agentnb.comm.notebook import Notebook
 from agentnb.errors import UnknownMention
 from agentnb.ipython.cells import LONGEST
 from agentnb.ipython.mentions import MOST_SELECTED, attachments
 from agentnb.kernel.code_runner import NotebookCell
+from agentnb.server.comm.notebook import Notebook
 from agentnb.state import SimpleMessageAttachment
 from tests.unit.ipython.scopes import scope_with
 

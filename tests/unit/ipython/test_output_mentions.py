@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from agentnb.comm.lab_messages import CellOutputsParams
 from agentnb.errors import UnknownMention
 from agentnb.ipython.cell_outputs import CellOutputs, outputs_of
 from agentnb.ipython.cells import MOST_QUOTES, Quotes
 from agentnb.ipython.mentions import attachments, scope_of
 from agentnb.ipython.output_mentions import KnownOutputs
-from agentnb.kernel.output_text import LARGEST_PICTURE, LEFT_OUT
+from agentnb.kernel.output_kinds import LARGEST_PICTURE
+from agentnb.kernel.output_text import LEFT_OUT
+from agentnb.server.lab_messages import CellOutputsParams
 from tests.unit.kernel.test_output_text import png
 
 PNG = png()
@@ -178,8 +179,8 @@ def test_displays_are_forgotten_by_size_the_oldest_first(shell: Any) -> None:
 
 def test_selected_code_that_was_added_to_a_message_stays_as_it_was(shell: Any) -> None:
     """The same code twice is one; the oldest are forgotten."""
-    from agentnb.comm.lab_messages import QuoteParams
     from agentnb.ipython.cells import quotes_of
+    from agentnb.server.lab_messages import QuoteParams
 
     quotes = quotes_of(shell)
     names = [quotes.add(QuoteParams(id="1", cell_id="c", text=text)) for text in ("x = 1", "x = 1", "y = 2")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.comm.lab import lab
+from agentnb.server.comm.lab import lab
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,8 @@ from agentnb.kernel.chart_pictures import (
     run_renderer,
     with_pictures,
 )
-from agentnb.kernel.output_text import LEFT_OUT, LONGEST_CHART
+from agentnb.kernel.output_kinds import LONGEST_CHART
+from agentnb.kernel.output_text import LEFT_OUT
 from tests.conftest import ROOT
 
 CHARTS = json.loads((ROOT / "tests/cases/outputs/charts.json").read_text(encoding="utf-8"))

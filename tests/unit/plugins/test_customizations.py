@@ -19,8 +19,8 @@ from agentnb.host.agents.customizations import customizations
 from agentnb.host.environment import Environment
 from agentnb.host.intents import use_kernel
 from agentnb.plugins.knowledge.skills.trust import SkillTrust
-from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import CLIENT, configuration, hosted, until
+from tests.unit.server.test_service import Page
 
 SECRET = "sk-0123456789abcdefghij0123456789"
 

@@ -23,7 +23,7 @@ for part in turn.snapshot.response_parts:
 """
 PAGE = """
 import json
-from agentnb.comm.service import Service
+from agentnb.server.service import Service
 from agentnb.host import Host
 sent = []
 host = Host()

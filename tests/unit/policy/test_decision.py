@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.comm.notebook import Notebook
-from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.host.permissions.cards import belongs, warned
 from agentnb.host.permissions.grants import PendingPermission, SessionGrants
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation, Verdict, choose_option
+from agentnb.server.comm.notebook import Notebook
+from agentnb.server.comm.open_notebooks import UnsavedNotebook
 from agentnb.state import (
     ConfirmationOption,
     ToolCallDetails,

@@ -23,27 +23,27 @@ _RUNNERS = re.compile(r"(python|pypy)[\d.]*(\.exe)?|node|deno|bun|npx|uvx|uv|run
 HINT = 'For example: components=["rules", "my-proxy --flag", MyComponent()].'
 
 
-def components(given: Any, session: ToolSession | None = None) -> tuple[Component | AgentSpec, ...]:
+def components(value: Any, session: ToolSession | None = None) -> tuple[Component | AgentSpec, ...]:
     """The components that *given* names, in its order."""
-    if not isinstance(given, (list, tuple)):
+    if not isinstance(value, (list, tuple)):
         raise UsageError("The components are a list.", hint=HINT)
-    return tuple(component(each, session) for each in given)
+    return tuple(component(each, session) for each in value)
 
 
-def component(given: Any, session: ToolSession | None = None) -> Component | AgentSpec:
+def component(value: Any, session: ToolSession | None = None) -> Component | AgentSpec:
     """The component that *given* names."""
-    if isinstance(given, (Component, AgentSpec)):
-        return given
-    if inspect.isclass(given) and issubclass(given, Component):
-        return given()
-    if isinstance(given, str) and (make := shipped_components().get(given)) is not None:
+    if isinstance(value, (Component, AgentSpec)):
+        return value
+    if inspect.isclass(value) and issubclass(value, Component):
+        return value()
+    if isinstance(value, str) and (make := shipped_components().get(value)) is not None:
         return make(session)
-    return program(given)
+    return program(value)
 
 
-def check(given: Any, *, are_installed: bool) -> None:
+def check(value: Any, *, are_installed: bool) -> None:
     """See :meth:`agentnb.ports.Launcher.check`."""
-    for each in components(given):
+    for each in components(value):
         program = each.command[0] if isinstance(each, AgentSpec) and are_installed else ""
         is_relative = "/" in program and not Path(program).is_absolute()  # to the workspace, which is not known here
         if program and not is_relative and find_on_path(program) is None:
@@ -52,14 +52,14 @@ def check(given: Any, *, are_installed: bool) -> None:
             raise UsageError(message, hint=hint)
 
 
-def program(given: str | Sequence[str]) -> AgentSpec:
+def program(command: str | Sequence[str]) -> AgentSpec:
     """Returns how the program *given* is started."""
     try:
-        words = shlex.split(given) if isinstance(given, str) else [str(word) for word in given]
+        words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{given!r} is no component: {error}.", hint=HINT) from None
+        raise UsageError(f"{command!r} is no component: {error}.", hint=HINT) from None
     if not words or not all(words):
-        raise UsageError(f"{given!r} is no component.", hint=HINT)
+        raise UsageError(f"{command!r} is no component.", hint=HINT)
     return custom(words, name=_called(words))
 
 

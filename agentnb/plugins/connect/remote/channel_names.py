@@ -45,23 +45,23 @@ class ChannelNames:
 
     def ours(self, theirs: str) -> str:
         """Our name of a session that the other host calls *theirs*."""
-        found = self._ours.get(theirs)
-        if found is None:
+        own_uri = self._ours.get(theirs)
+        if own_uri is None:
             raise UnknownSession(f"The other host does not list {theirs[:200]!r}.")
-        return found
+        return own_uri
 
     def theirs(self, ours: str) -> str:
         """The other host's name of the channel."""
-        found = self._theirs.get(ours)
-        if found is None:
+        their_uri = self._theirs.get(ours)
+        if their_uri is None:
             raise UnknownSession(f"The other host has no channel {ours[:200]!r}.")
-        return found
+        return their_uri
 
 
 def session_of(uri: str) -> str:
     """The session that a channel here belongs to."""
-    head, found, _ = uri.partition(CHANGES)
-    return head if found else uri.removesuffix("/chat")
+    head, tail, _ = uri.partition(CHANGES)
+    return head if tail else uri.removesuffix("/chat")
 
 
 def our_name(summary: SessionSummary) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agentnb.ahp.runtime_file import served_kernels
 from agentnb.plugins.connect.remote.host_client import HostClient
 from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
+from agentnb.server.websocket.runtime_file import served_kernels
 
 if TYPE_CHECKING:
     import ssl

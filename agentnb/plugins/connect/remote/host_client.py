@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
 
-from agentnb.ahp import commands as c
-from agentnb.ahp.server import NOT_SERVED, silent_logger
-from agentnb.ahp.versions import SPOKEN
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, HostUnavailable, ProtocolError, UnsupportedVersion
 from agentnb.ids import new_id
 from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INVALID_PARAMS, RpcError
+from agentnb.server.websocket import commands as c
+from agentnb.server.websocket.server import NOT_SERVED, silent_logger
+from agentnb.server.websocket.versions import SPOKEN
 
 if TYPE_CHECKING:
     import ssl
@@ -254,9 +254,9 @@ class HostClient:
         if isinstance(error, RequestRefused):
             if error.code == c.UNSUPPORTED_PROTOCOL_VERSION:
                 theirs = error.data.get("supportedVersions") if isinstance(error.data, dict) else None
-                said = ", ".join(map(str, theirs[:10])) if isinstance(theirs, list) else "unknown to it"
+                cause = ", ".join(map(str, theirs[:10])) if isinstance(theirs, list) else "unknown to it"
                 return UnsupportedVersion(
-                    f"The host at {where} speaks version {said} of the Agent Host Protocol, this kernel "
+                    f"The host at {where} speaks version {cause} of the Agent Host Protocol, this kernel "
                     f"{' and '.join(SPOKEN)}.",
                     hint="Update agentnb in both kernels.",
                 )
@@ -265,15 +265,15 @@ class HostClient:
             return error
         if isinstance(error, InvalidStatus):
             status = error.response.status_code
-            said = bytes(error.response.body or b"")[:200].decode("utf-8", "replace").strip()
+            cause = bytes(error.response.body or b"")[:200].decode("utf-8", "replace").strip()
             hint = "`agentnb serve --list`, where that kernel runs, shows the address with its token."
-            return HostUnavailable(f"The host at {where} refused the connection ({status}): {said}", hint=hint)
+            return HostUnavailable(f"The host at {where} refused the connection ({status}): {cause}", hint=hint)
         was_cut = isinstance(error, InvalidMessage) and isinstance(error.__cause__, (EOFError, OSError))
         if isinstance(error, (InvalidHandshake, EOFError, InvalidURI)) and not was_cut:
             return HostUnavailable(f"What answers at {where} is no agent host: {error}")
-        said = "the connection was closed" if was_cut else str(error) or "it did not answer in time"
+        cause = "the connection was closed" if was_cut else str(error) or "it did not answer in time"
         return HostUnavailable(
-            f"The host at {where} cannot be reached: {said}", hint="See that its kernel runs and is served."
+            f"The host at {where} cannot be reached: {cause}", hint="See that its kernel runs and is served."
         )
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from agentnb.ahp import commands as c
-from agentnb.ahp.projection import action_to_ahp
-from agentnb.ahp.versions import SPOKEN
 from agentnb.clock import now_ms
 from agentnb.errors import ProtocolError
 from agentnb.host.intents import Rejected
+from agentnb.server.websocket import commands as c
+from agentnb.server.websocket.projection import action_to_ahp
+from agentnb.server.websocket.versions import SPOKEN
 from agentnb.state import ChatToolCallConfirmed, ChatTurnCancelled, ChatTurnStarted, to_json
 from agentnb.state.change import iso_time, milliseconds
 

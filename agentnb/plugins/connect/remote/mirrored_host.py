@@ -65,7 +65,7 @@ class MirroredConversation(NamedTuple):
 
 
 class MirroredHost:
-    """The mirror of one host; what `agentnb.comm` needs of one. On the host's thread."""
+    """The mirror of one host; what `agentnb.server` needs of one. On the host's thread."""
 
     def __init__(self, loop: HostLoop, name: str, look: dict[str, Any]) -> None:
         self.host_id = f"remote-{new_id()}"
@@ -119,10 +119,10 @@ class MirroredHost:
 
     def find(self, channel: str) -> MirroredConversation:
         """The conversation that *channel* belongs to."""
-        found = self.conversations.get(session_of(channel))
-        if found is None:
+        conversation = self.conversations.get(session_of(channel))
+        if conversation is None:
             raise UnknownSession(f"The other host has no conversation {channel[:200]!r}.")
-        return found
+        return conversation
 
     def theirs(self, channel: str) -> str:
         """The other host's name of the channel; see :meth:`ChannelNames.theirs`."""
@@ -144,29 +144,29 @@ class MirroredHost:
 
     async def _mirror(self, session: str) -> None:
         theirs = self.names.theirs(session)
-        told = await self.client.request("subscribe", {"channel": theirs})
-        state = decode(SessionState, self.form.read(told["snapshot"]["state"]))
+        result = await self.client.request("subscribe", {"channel": theirs})
+        state = decode(SessionState, self.form.read(result["snapshot"]["state"]))
         chat_uri = state.default_chat or (state.chats[0].resource if state.chats else None)
         if chat_uri is None:
             raise UnknownSession(f"The conversation {state.title!r} has no chat.")
         self._changesets[session] = {each.change_kind: each.uri_template for each in state.changesets or ()}
 
-        def take(told: Any) -> None:
+        def take(result: Any) -> None:
             if session in self.conversations or session not in self.names:
                 return
             self.names.keep(f"{session}/chat", chat_uri)
-            chat = self._chat(told["snapshot"]["state"], f"{session}/chat")
+            chat = self._chat(result["snapshot"]["state"], f"{session}/chat")
             self.conversations[session] = MirroredConversation(
                 Channel(session, _session(state, session), reduce_session, self.listeners),
                 Channel(f"{session}/chat", chat, reduce_chat, self.listeners),
                 {},
             )
-            self._take_snapshots([told["snapshot"]])
+            self._take_snapshots([result["snapshot"]])
 
         await self.client.request("subscribe", {"channel": chat_uri}, take)
         # What happened to the session meanwhile is in its snapshot now.
         await self.client.request(
-            "subscribe", {"channel": theirs}, lambda told: self._take_snapshots([told["snapshot"]])
+            "subscribe", {"channel": theirs}, lambda result: self._take_snapshots([result["snapshot"]])
         )
         if session in self.conversations:
             await self._older.fetch(self.conversations[session].chat)
@@ -178,22 +178,22 @@ class MirroredHost:
             return
         theirs = template.replace("{turnId}", turn_id)
 
-        def take(told: Any) -> None:
+        def take(result: Any) -> None:
             conversation = self.conversations.get(session)
             if conversation is not None:
                 self.names.keep(uri, theirs)
-                state = decode(ChangesetState, self.form.read(told["snapshot"]["state"]))
+                state = decode(ChangesetState, self.form.read(result["snapshot"]["state"]))
                 conversation.changesets[uri] = Channel(uri, state, reduce_changeset, self.listeners)
 
         await self.client.request("subscribe", {"channel": theirs}, take)
 
     def _began(self, turn_id: str) -> str | None:
-        found = (find_turn(conversation.chat.state, turn_id) for conversation in self.conversations.values())
-        return next((turn.started_at for turn in found if turn is not None), None)
+        turns = (find_turn(conversation.chat.state, turn_id) for conversation in self.conversations.values())
+        return next((turn.started_at for turn in turns if turn is not None), None)
 
-    def _chat(self, told: dict[str, Any], uri: str) -> ChatState:
-        self._older.keep_cursor(uri, told)
-        return replace(decode(ChatState, self.form.read(told)), resource=uri)
+    def _chat(self, snapshot: dict[str, Any], uri: str) -> ChatState:
+        self._older.keep_cursor(uri, snapshot)
+        return replace(decode(ChatState, self.form.read(snapshot)), resource=uri)
 
     # --- what the other host says (Listener) ---
 
@@ -240,18 +240,22 @@ class MirroredHost:
 
     def stands(self, state: LinkState, why: str) -> None:
         """The connection is in another state."""
-        told = {"name": self._name, "state": state} | ({"message": why} if why else {})
-        self.root.accept(RootConfigChanged(config={REMOTE_HOST: told}, time=now_ms()))
+        status = {"name": self._name, "state": state} | ({"message": why} if why else {})
+        self.root.accept(RootConfigChanged(config={REMOTE_HOST: status}, time=now_ms()))
         if state == "ended":
             self._unanswered.refuse_all(why)
 
-    def _take(self, told: dict[str, Any]) -> None:
+    def _take(self, envelope: dict[str, Any]) -> None:
         """One envelope."""
         try:
-            seq, uri, kind = int(told["serverSeq"]), self.names.find(told["channel"]), str(told["action"]["type"])
+            seq, uri, kind = (
+                int(envelope["serverSeq"]),
+                self.names.find(envelope["channel"]),
+                str(envelope["action"]["type"]),
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise ProtocolError(f"The other host sent an action without {error}.") from error
-        origin, reason = self._origin(told.get("origin")), told.get("rejectionReason")
+        origin, reason = self._origin(envelope.get("origin")), envelope.get("rejectionReason")
         if reason is not None:
             if origin is not None:
                 self._unanswered.refuse(origin.client_seq, str(reason)[:1_000])
@@ -262,16 +266,16 @@ class MirroredHost:
         if channel is None or kind in _LEFT_OUT:
             return
         if kind == LOADED and not self.form.is_ours:
-            self._older.take(channel, told["action"])
+            self._older.take(channel, envelope["action"])
             return
-        action = decode_action(self.form.read(told["action"]))
+        action = decode_action(self.form.read(envelope["action"]))
         if channel is self.root and not isinstance(action, (RootAgentsChanged, RootActiveSessionsChanged)):
             return
-        channel.accept(action, _said_by(told.get("origin")) if mine is None else mine)
+        channel.accept(action, _said_by(envelope.get("origin")) if mine is None else mine)
 
-    def _origin(self, told: Any) -> ActionOrigin | None:
+    def _origin(self, sent_origin: Any) -> ActionOrigin | None:
         """The origin of what a page here wanted; None for what others did."""
-        origin = _said_by(told)
+        origin = _said_by(sent_origin)
         return origin if origin is not None and origin.client_id == self.client.client_id else None
 
     def _take_snapshots(self, snapshots: Sequence[dict[str, Any]]) -> None:
@@ -286,18 +290,18 @@ class MirroredHost:
                 self._unanswered.take_known(channel)
         self.snapshots_changed()
 
-    def _snapshot(self, channel: Channel[Any], uri: str, told: Any) -> Any:
+    def _snapshot(self, channel: Channel[Any], uri: str, snapshot: Any) -> Any:
         match channel.state:
             case RootState() as root:
-                state = decode(RootState, self.form.read(told))
+                state = decode(RootState, self.form.read(snapshot))
                 return replace(root, agents=state.agents, active_sessions=state.active_sessions)
             case SessionState():
-                return _session(decode(SessionState, self.form.read(told)), uri)
+                return _session(decode(SessionState, self.form.read(snapshot)), uri)
             case ChatState() as before:
                 cursor = self._older.cursors.get(uri)
-                return self._older.merge(before, self._chat(told, uri), cursor)
+                return self._older.merge(before, self._chat(snapshot, uri), cursor)
             case _:
-                return decode(ChangesetState, self.form.read(told))
+                return decode(ChangesetState, self.form.read(snapshot))
 
     def _forget(self, uri: str | None) -> None:
         """A channel of the other host is no more."""
@@ -343,5 +347,5 @@ def _session(state: SessionState, uri: str) -> SessionState:
     )
 
 
-def _said_by(told: Any) -> ActionOrigin | None:
-    return None if told is None else decode(ActionOrigin, told)
+def _said_by(origin: Any) -> ActionOrigin | None:
+    return None if origin is None else decode(ActionOrigin, origin)

@@ -26,11 +26,11 @@ class OlderTurns:
         self.cursors: dict[str, str] = {}
         self._mirror = mirror
 
-    def keep_cursor(self, chat: str, told: dict[str, Any]) -> None:
+    def keep_cursor(self, chat: str, result: dict[str, Any]) -> None:
         """Keep the cursor that a chat's state, or `chat/turnsLoaded`, says."""
         self.cursors.pop(chat, None)
-        if not self._mirror.form.is_ours and told.get("turnsNextCursor") is not None:
-            self.cursors[chat] = str(told["turnsNextCursor"])
+        if not self._mirror.form.is_ours and result.get("turnsNextCursor") is not None:
+            self.cursors[chat] = str(result["turnsNextCursor"])
 
     def merge(self, before: ChatState, now: ChatState, cursor: str | None) -> ChatState:
         """A new snapshot with the turns before its first one that are known."""
@@ -42,11 +42,11 @@ class OlderTurns:
         self.keep_cursor(now.resource, {"turnsNextCursor": cursor})
         return replace(now, turns=(*before.turns[:at], *now.turns))
 
-    def take(self, chat: Channel[ChatState], told: dict[str, Any]) -> None:
+    def take(self, chat: Channel[ChatState], result: dict[str, Any]) -> None:
         """The action that brings some."""
-        self.keep_cursor(chat.uri, told)
+        self.keep_cursor(chat.uri, result)
         known = {turn.id for turn in chat.state.turns}
-        turns = [decode(Turn, each) for each in self._mirror.form.read(told)["turns"]]
+        turns = [decode(Turn, each) for each in self._mirror.form.read(result)["turns"]]
         self._put(chat, tuple(turn for turn in turns if turn.id not in known))
 
     async def fetch(self, chat: Channel[ChatState]) -> None:
@@ -68,12 +68,12 @@ class OlderTurns:
             first = chat.state.turns[0].id
             params = {"channel": self._mirror.theirs(chat.uri), "before": first, "limit": MOST_FETCHED}
 
-            def take(told: Any, first: str = first) -> bool:
-                turns = tuple(decode(Turn, each) for each in told["turns"])
+            def take(result: Any, first: str = first) -> bool:
+                turns = tuple(decode(Turn, each) for each in result["turns"])
                 if not turns or chat.state.turns[0].id != first:
                     return False
                 self._put(chat, turns)
-                return bool(told.get("hasMore"))
+                return bool(result.get("hasMore"))
 
             if not await self._mirror.client.request("fetchTurns", params, take):
                 return

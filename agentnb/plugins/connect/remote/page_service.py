@@ -7,20 +7,20 @@ import contextlib
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from agentnb.ahp.session_requests import BUFFERS
-from agentnb.comm import agent_requests, client_requests, session_requests
-from agentnb.comm.messages import OURS
-from agentnb.comm.request_table import Asker, Bytes
-from agentnb.comm.service import PageService
 from agentnb.errors import AgentnbError, NotOffered
+from agentnb.server import agent_requests, client_requests, session_requests
+from agentnb.server.messages import OURS
+from agentnb.server.request_table import Asker, Bytes
+from agentnb.server.service import PageService
+from agentnb.server.websocket.session_requests import BUFFERS
 from agentnb.state import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.comm.request_table import Method
-    from agentnb.comm.service import Send
     from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
+    from agentnb.server.request_table import Method
+    from agentnb.server.service import Send
     from agentnb.state import Action, ActionOrigin
 
 
@@ -34,11 +34,11 @@ class RemotePageService(PageService):
         host.snapshots_changed = self.delivery.kick
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """See :meth:`agentnb.comm.service.PageService.carry_out`."""
+        """See :meth:`agentnb.server.service.PageService.carry_out`."""
         self._mirror.carry_out(channel, action, origin)
 
     def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
-        """See :meth:`agentnb.comm.service.PageService.carry_out_request`."""
+        """See :meth:`agentnb.server.service.PageService.carry_out_request`."""
         if (own := OWN.get(method.name)) is not None:
             return own(Asker(client_id, self._mirror, self), params)
         if method.name in LOCAL and method.function is not None:

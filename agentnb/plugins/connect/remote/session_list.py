@@ -46,9 +46,9 @@ class MirroredSessions:
         listed: list[SessionSummary] = []
         cursor: dict[str, Any] = {}
 
-        def take(told: Any) -> str | None:
-            listed.extend(decode(SessionSummary, self._form.read(each)) for each in told["items"])
-            more = told.get("nextCursor") if len(listed) < MOST_SESSIONS else None
+        def take(result: Any) -> str | None:
+            listed.extend(decode(SessionSummary, self._form.read(each)) for each in result["items"])
+            more = result.get("nextCursor") if len(listed) < MOST_SESSIONS else None
             if more is None:
                 self._take(listed)
             return None if more is None else str(more)
@@ -62,8 +62,8 @@ class MirroredSessions:
         await self.fetch()
         if self._names.find(theirs) is not None:
             return
-        told = await self._client().request("subscribe", {"channel": theirs})
-        state = decode(SessionState, self._form.read(told["snapshot"]["state"]))
+        result = await self._client().request("subscribe", {"channel": theirs})
+        state = decode(SessionState, self._form.read(result["snapshot"]["state"]))
         self._unlisted.add(theirs)
         now = iso_time(now_ms())
         self.set(
@@ -86,9 +86,9 @@ class MirroredSessions:
             return
         ours = known or our_name(summary)
         self._names.keep(ours, theirs)
-        told = replace(summary, resource=ours)
-        if told not in (self._root.state.sessions or ()):
-            self._root.accept(XSessionSet(summary=told, time=now_ms()))
+        renamed = replace(summary, resource=ours)
+        if renamed not in (self._root.state.sessions or ()):
+            self._root.accept(XSessionSet(summary=renamed, time=now_ms()))
 
     def change(self, theirs: Any, changes: Any) -> None:
         """Something of a session has changed."""

@@ -60,8 +60,8 @@ class Unanswered:
 
     def take(self, seq: int) -> ActionOrigin | None:
         """Action *seq* was accepted; gives its origin here, or None where it did not wait."""
-        found = self._waiting.pop(seq, None)
-        return None if found is None else found.origin
+        pending = self._waiting.pop(seq, None)
+        return None if pending is None else pending.origin
 
     def refuse(self, seq: int, reason: str) -> None:
         """Action *seq* is refused, where it waits."""
@@ -95,5 +95,5 @@ class Unanswered:
 
     def _send(self, seq: int) -> None:
         channel, action, _ = self._waiting[seq]
-        told = {"channel": self._names.theirs(channel), "clientSeq": seq, "action": self._form.tell(action)}
-        self._client().notify("dispatchAction", told)
+        message = {"channel": self._names.theirs(channel), "clientSeq": seq, "action": self._form.tell(action)}
+        self._client().notify("dispatchAction", message)

@@ -1,7 +1,7 @@
 /** Changes of settings on their way: what must be confirmed, and what came of them. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Request } from "../../state/answers";
 import { reason } from "../plain";
-import type { SettingsContext } from "./panel";
 
 /** The requests that change something, once the user has confirmed what must be. */
 type Changing = "changeSetting" | "changeMcpServer" | "changeOwnAgent" | "changePolicy";
@@ -24,7 +24,13 @@ interface Outcome {
   readonly change?: Change;
 }
 
-export function useChanges({ request, announce, refused }: SettingsContext, load: () => Promise<void>) {
+interface Context {
+  readonly request: Request;
+  announce(sentence: string): void;
+  refused?(why: string): void;
+}
+
+export function useChanges({ request, announce, refused }: Context, load: () => Promise<void>) {
   /** By place: the reason of one that is refused stays while others are made. */
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const isClosed = useRef(false);

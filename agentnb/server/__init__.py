@@ -1,0 +1,1 @@
+"""One table of requests, one delivery; the comm and the WebSocket are its transports."""

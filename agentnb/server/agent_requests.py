@@ -1,0 +1,292 @@
+"""The requests about agents: installing and checking them, the user's own ones, and skills of packages.
+
+A command is a program that is run with the user's rights: it counts only once the user has confirmed the sentence that
+has it. Only files in the user's own folder are written, never a project's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+
+from agentnb.acp.doctor import examine
+from agentnb.agent.catalog import catalogue, find
+from agentnb.agent.own_agents import check, has_program, own_agents, remove_agent, write_agent
+from agentnb.host.agents.customizations import decide
+from agentnb.host.host import agent_infos
+from agentnb.server.request_table import Asker, ChangedResult, request
+from agentnb.state.wire import Count, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentnb.host.host import Host
+
+_LONGEST_LINE = 300
+
+
+class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
+    """Which agents are installed now.
+
+    Attributes:
+        installed: Their names in the catalogue.
+    """
+
+    installed: tuple[str, ...]
+
+
+@request("refreshAgents")
+async def refresh_agents(asker: Asker[Host]) -> RefreshAgentsResult:
+    """Look again which agents are installed.
+
+    The root channel tells where that has changed.
+    """
+    infos = await asyncio.to_thread(agent_infos)
+    asker.host.take_agents(infos)
+    return RefreshAgentsResult(installed=tuple(info.provider for info in infos if not info.missing))
+
+
+@request("installAgent")
+def install_agent(asker: Asker[Host], *, agent: str, command: str) -> None:
+    """Run the command that installs an agent; the user saw it and agreed.
+
+    The answer comes when it runs. How it goes is in the root channel, in the agent's `setup`, with what the command
+    prints. One install runs at a time.
+
+    Args:
+        agent: The agent's name.
+        command: The command as it was shown, the agent's `install`; another one than the kernel would run is refused.
+    """
+    asker.host.installs.start(agent, command)
+
+
+@request("stopInstall")
+def stop_install(asker: Asker[Host], *, agent: str) -> None:
+    """End the install of an agent.
+
+    Args:
+        agent: The agent's name.
+    """
+    asker.host.installs.stop(agent)
+
+
+class CheckAgentResult(Wire, frozen=True, kw_only=True):
+    """How an agent is.
+
+    Attributes:
+        state: `ready`, `missing` (not installed), `old`, `login` (it wants one) or `broken`.
+        message: What was found, for people.
+        version: What it says its version is.
+        todo: The line to type, where something is to be done.
+        start_ms: How long it took from its start to an open session, in milliseconds.
+        models: The models that it offers, by name.
+    """
+
+    state: str
+    message: str
+    version: str | None = None
+    todo: str | None = None
+    start_ms: Count | None = None
+    models: tuple[str, ...] | None = None
+
+
+@request("checkAgent")
+async def check_agent(_: Asker[Host], *, agent: str) -> CheckAgentResult:
+    """Start an agent for a moment, open a session in an empty folder, and say how it is.
+
+    One that is not installed is not started, also where npx or uvx could.
+
+    Args:
+        agent: The agent's name.
+    """
+    checkup = await examine(find(agent))
+    return CheckAgentResult(
+        state=checkup.state,
+        message=checkup.message,
+        version=checkup.version,
+        todo=checkup.todo,
+        start_ms=None if checkup.seconds is None else round(checkup.seconds * 1000),
+        models=tuple(checkup.models) or None,
+    )
+
+
+class OwnAgentChange(Wire, frozen=True, kw_only=True):
+    """An agent as the page's user describes it.
+
+    Attributes:
+        line: Its command with its arguments, as one types it in a shell. No shell reads it.
+        env: Variables for it, by name, all that it is to have; null keeps the value that it has, which no page is told.
+    """
+
+    line: Annotated[str, msgspec.Meta(max_length=4_000)]
+    env: dict[str, str | None] = msgspec.field(default_factory=dict)
+
+
+class ChangeOwnAgentParams(Wire, frozen=True, kw_only=True):
+    """``changeOwnAgent``: write an agent's description into the user's folder, or remove it from there.
+
+    What runs another program is answered with a sentence to confirm, and written when that comes back.
+
+    Attributes:
+        name: The agent's name; one of the catalogue's is replaced by a description that is based on it.
+        agent: The agent; absent to remove the user's description of that name.
+        state: The `state` of the description that the user saw; empty where there was none.
+        confirmed: The sentence that the user confirmed.
+    """
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    agent: OwnAgentChange | None = None
+    state: str = ""
+    confirmed: str = ""
+
+
+@request("changeOwnAgent", ChangeOwnAgentParams, ChangedResult)
+async def change_own_agent(asker: Asker[Host], params: ChangeOwnAgentParams) -> ChangedResult:
+    """Write an agent's description into the user's folder, or remove it from there."""
+    question = await asyncio.to_thread(_question, params)
+    if params.confirmed != question:
+        return ChangedResult(confirm=question)
+    await asyncio.to_thread(_write, params)
+    asker.host.take_agents(await asyncio.to_thread(agent_infos))
+    return ChangedResult()
+
+
+def _write(params: ChangeOwnAgentParams) -> None:
+    if params.agent is None:
+        remove_agent(params.name, state=params.state)
+    else:
+        write_agent(params.name, params.agent.line, params.agent.env, state=params.state)
+
+
+def _question(params: ChangeOwnAgentParams) -> str:
+    if params.agent is None:
+        own = next((each for each in own_agents() if each.name == params.name), None)
+        file = f" {own.path} is deleted." if own is not None else ""
+        after = " The built-in command is used again." if params.name in catalogue() else ""
+        return f"Remove your command for the agent “{params.name}”?{file}{after}"
+    words = check(params.name, params.agent.line, params.agent.env)
+    names = ", ".join(params.agent.env)
+    having = f" with the variables {names}" if names else ""
+    missing = "" if has_program(words) else f" {words[0]} is not on this machine, so the agent can't start yet."
+    line = shlex.join(words)
+    excerpt = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
+    return (
+        f"Start the agent “{params.name}” with “{excerpt}”{having}? "
+        f"New conversations run this program with your rights.{missing}"
+    )
+
+
+class AgentLaunch(Wire, frozen=True, kw_only=True):
+    """How an agent of the catalogue, or one of the user's own, is started.
+
+    Attributes:
+        name: Its name.
+        title: What people read.
+        line: Its command as one types it.
+        variables: The names of the variables that the user's description sets; their values may be secret.
+        file: The user's description; absent for one of the catalogue that the user has not changed.
+        state: Changes whenever that file does.
+        problem: Why the file cannot be read.
+    """
+
+    name: str
+    title: str
+    line: str
+    variables: tuple[str, ...]
+    file: str | None = None
+    state: str | None = None
+    problem: str | None = None
+
+
+def agent_commands() -> tuple[AgentLaunch, ...]:
+    """Returns how agents are started: the user's own first, then the catalogue's; without variables' values."""
+    own = own_agents()
+    listed = [
+        AgentLaunch(
+            name=each.name,
+            title=each.title,
+            line=each.line,
+            variables=tuple(each.variables),
+            file=str(each.path),
+            state=each.state,
+            problem=each.problem or None,
+        )
+        for each in own
+    ]
+    names = {each.name for each in own}
+    specs = sorted(catalogue().values(), key=lambda spec: (spec.rank, spec.name))
+    listed += [
+        AgentLaunch(name=spec.name, title=spec.title, line=shlex.join(spec.command), variables=())
+        for spec in specs
+        if spec.name not in names
+    ]
+    return tuple(listed)
+
+
+class OfferedModel(Wire, frozen=True, kw_only=True):
+    """A model that an agent offers in a conversation that is open.
+
+    Attributes:
+        agent: The agent's name.
+        id: The model's id.
+        name: What the agent calls it.
+    """
+
+    agent: str
+    id: str
+    name: str
+
+
+def offered_models(host: Host) -> tuple[OfferedModel, ...]:
+    """The models that agents offer in the conversations that are open."""
+    models = {
+        (model.agent, model.id): model
+        for each in host.conversations.values()
+        for model in _models(each.session.state.provider, each.session.state.config_options or ())
+    }
+    return tuple(models.values())
+
+
+def _models(agent: str, options: Any) -> Iterator[OfferedModel]:
+    """What a config option of the category ``model`` offers, in groups or not; ACP's shapes, as they were sent."""
+    for option in options:
+        if not isinstance(option, dict) or option.get("category") != "model":
+            continue
+        for choice in _choices(option.get("options")):
+            if isinstance(value := choice.get("value"), str):
+                yield OfferedModel(agent=agent, id=value, name=str(choice.get("name") or value))
+
+
+def _choices(options: Any) -> Iterator[dict[str, Any]]:
+    for each in options if isinstance(options, (list, tuple)) else ():
+        if isinstance(each, dict) and "value" in each:
+            yield each
+        elif isinstance(each, dict):
+            yield from _choices(each.get("options"))
+
+
+@request("changeSkillTrust")
+async def change_skill_trust(
+    asker: Asker[Host],
+    *,
+    action: Literal["trust", "refuse", "revoke"],
+    package: Annotated[str, msgspec.Meta(min_length=1, max_length=200)],
+    digest: Annotated[str, msgspec.Meta(max_length=100)] = "",
+) -> None:
+    """The user trusts the skills of an installed package, refuses them, or trusts them no more.
+
+    What was shown is what counts: where the skills say something else by now, nothing is chosen.
+
+    Args:
+        action: What to do; ``refuse`` and ``revoke`` are remembered, and not asked again for that version.
+        package: The distribution's name.
+        digest: The `digest` of the offer that the user saw; not needed to revoke.
+    """
+    try:
+        await asyncio.to_thread(decide, action, package, shown=digest)
+    finally:  # what was shown may be old: then the user sees what the skills say now
+        for each in asker.host.conversations.values():
+            each.show_customizations_again()

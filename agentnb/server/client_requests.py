@@ -1,0 +1,278 @@
+"""The requests with which a page introduces itself and follows channels: the same for every host that it talks to."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+
+from agentnb.clock import now_ms
+from agentnb.errors import AgentnbError, UnknownSession, UsageError
+from agentnb.host.channels import ROOT
+from agentnb.server import window
+from agentnb.server.answers import ChannelSnapshot
+from agentnb.server.content_refs import with_references
+from agentnb.server.messages import UNKNOWN_CLIENT, UNKNOWN_SESSION
+from agentnb.server.request_table import Asker, Bytes, request
+from agentnb.state import Envelope, Turn
+from agentnb.state.versions import negotiate
+from agentnb.state.wire import Count, Time, Wire
+
+if TYPE_CHECKING:
+    from agentnb.host.host import Host
+    from agentnb.server.channel_owner import ChannelOwner
+
+MODULES = {
+    name: Path(__file__).parent.parent / "static" / f"{name}.js"
+    for name in (
+        "agents",
+        "attention",
+        "cell-changes",
+        "highlighting",
+        "history",
+        "math",
+        "pairing",
+        "preview",
+        "settings",
+        "walkthrough",
+    )
+}
+"""The parts of the front end that a page fetches when it needs them."""
+
+
+class UnknownClient(AgentnbError):
+    """A page that has not introduced itself, or that was forgotten."""
+
+
+class InitializeParams(Wire, frozen=True, kw_only=True):
+    """``initialize``: a page is ready, and follows these channels (AHP ``initialize``).
+
+    Attributes:
+        protocol_versions: The versions that the page speaks.
+        initial_subscriptions: The channels that it follows beside the root.
+        visible: Whether one of its views can be seen.
+        accepts: What it reads beyond what any page of the version does: `text`, flushes in their short form.
+    """
+
+    protocol_versions: tuple[int, ...]
+    initial_subscriptions: tuple[str, ...] = ()
+    visible: bool = False
+    accepts: tuple[str, ...] = ()
+
+
+class InitializeResult(Wire, frozen=True, kw_only=True):
+    """Who answers, in which version, and what the page lacks.
+
+    Attributes:
+        protocol_version: The version that both go on in: the highest that both speak.
+        host_id: The host, one per kernel process; another one than before is a new kernel.
+        snapshots: The states of the channels that it follows from now on.
+        missing: The channels that there are not.
+        drafts: What other windows have typed and not sent, by chat.
+        time: What the kernel's clock shows, in milliseconds since 1970; the page's own may show something else.
+        kernel: The kernel access of a new conversation whose page does not choose one: ``"off"`` or ``"run"``.
+        actions: What the page lacks of channels that it has a state of, in order; after `reconnect` only.
+    """
+
+    protocol_version: int
+    host_id: str
+    snapshots: tuple[ChannelSnapshot, ...]
+    missing: tuple[str, ...]
+    drafts: dict[str, str] | None = None
+    time: Time | None = None
+    kernel: Literal["off", "run"] | None = None
+    actions: tuple[Envelope, ...] | None = None
+
+
+class ReconnectParams(InitializeParams, frozen=True, kw_only=True):
+    """``reconnect``: a page that knows this kernel, or one before it, says what it has seen (AHP ``reconnect``).
+
+    Attributes:
+        protocol_versions: As in `initialize`.
+        initial_subscriptions: As in `initialize`.
+        visible: As in `initialize`.
+        accepts: As in `initialize`.
+        host_id: The host that it spoke to before. Where another one answers, what was seen does not count.
+        last_seen: The index that it has applied, by channel.
+    """
+
+    host_id: str
+    last_seen: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+def introduce(asker: Asker[ChannelOwner], params: InitializeParams, kernel: Literal["off", "run"]) -> dict[str, Any]:
+    """The page is a client from now on; it is given what it follows."""
+    service, host = asker.service, asker.host
+    version = negotiate(params.protocol_versions, service.versions)
+    client = service.delivery.attach(
+        asker.client_id, visible=params.visible, version=version, accepts_text="text" in params.accepts
+    )
+    seen = params.last_seen if isinstance(params, ReconnectParams) and params.host_id == host.host_id else {}
+    wanted = {uri: host.channel_or_none(uri) for uri in (ROOT, *params.initial_subscriptions)}
+    there = [client.subscribe(channel, seen.get(uri, 0)) for uri, channel in wanted.items() if channel is not None]
+    actions = [envelope for each in there if isinstance(each, list) for envelope in each]
+    return {
+        "protocolVersion": version,
+        "hostId": host.host_id,
+        "snapshots": [each for each in there if isinstance(each, dict)],
+        "missing": [uri for uri, channel in wanted.items() if channel is None],
+        "drafts": {uri: text for uri, text in service.drafts.items() if host.channel_or_none(uri)},
+        "time": now_ms(),
+        "kernel": kernel,
+        **({"actions": actions} if isinstance(params, ReconnectParams) else {}),
+    }
+
+
+@request("reconnect", ReconnectParams, InitializeResult)
+@request("initialize", InitializeParams, InitializeResult)
+def initialize(asker: Asker[Host], params: InitializeParams) -> dict[str, Any]:
+    """Introduce a page of this kernel, whose settings may have changed."""
+    asker.host.take_settings()
+    return introduce(asker, params, "run" if asker.host.environment.default_kernel_access() else "off")
+
+
+class SubscribeResult(Wire, frozen=True, kw_only=True):
+    """The present state of the channel.
+
+    Attributes:
+        snapshot: The state.
+    """
+
+    snapshot: ChannelSnapshot
+
+
+@request("subscribe", result=SubscribeResult, errors=(UNKNOWN_CLIENT, UNKNOWN_SESSION))
+def subscribe(asker: Asker[ChannelOwner], *, channel: str) -> dict[str, Any]:
+    """Follow this channel from its present state on (AHP ``subscribe``).
+
+    Args:
+        channel: Its URI.
+
+    Raises:
+        UnknownClient: If the page has not introduced itself.
+        UnknownSession: If there is no such channel.
+    """
+    client = asker.service.delivery.heard(asker.client_id)
+    if client is None:
+        message = "This client has not initialized."
+        raise UnknownClient(message, hint="Send initialize first.")
+    found = asker.host.channel_or_none(channel)
+    if found is None:
+        message = f"There is no channel {channel[:200]!r}."
+        raise UnknownSession(message, hint="The conversation was closed.")
+    return {"snapshot": client.subscribe(found)}
+
+
+@request("unsubscribe")
+def unsubscribe(asker: Asker[ChannelOwner], *, channel: str) -> None:
+    """Follow this channel no more (AHP ``unsubscribe``).
+
+    Args:
+        channel: Its URI.
+    """
+    client = asker.service.delivery.heard(asker.client_id)
+    if client is not None:
+        client.unsubscribe(channel)
+
+
+class FetchTurnsResult(Wire, frozen=True, kw_only=True):
+    """The turns, oldest first.
+
+    Attributes:
+        turns: The turns.
+        has_more: Whether there are turns before them.
+        earlier: How many there are before them.
+        index: The chat's index at which they are so; what comes later for them is applied to them.
+    """
+
+    turns: tuple[Turn, ...]
+    has_more: bool
+    earlier: Count
+    index: Count
+
+
+@request("fetchTurns", result=FetchTurnsResult)
+def fetch_turns(
+    asker: Asker[ChannelOwner], *, channel: str, before: str | None = None, limit: int = 50
+) -> dict[str, Any]:
+    """Older turns of a chat (AHP ``fetchTurns``).
+
+    Args:
+        channel: The chat's channel.
+        before: The turn that they come right before; the end of the chat where absent.
+        limit: How many, at most; 100 are the most that are given at once.
+    """
+    chat = asker.host.find(channel).chat
+    turns, earlier = window.before(chat.state, before, limit)
+    return {
+        "turns": [with_references(turn) for turn in turns],
+        "hasMore": earlier > 0,
+        "earlier": earlier,
+        "index": chat.index,
+    }
+
+
+class FetchContentResult(Wire, frozen=True, kw_only=True):
+    """The bytes are the message's one binary buffer.
+
+    Attributes:
+        uri: The reference's URI.
+        offset: The first byte given, from 0.
+        size: How many bytes there are in all.
+    """
+
+    uri: str
+    offset: Count
+    size: Count
+
+
+@request("fetchContent", result=FetchContentResult)
+def fetch_content(
+    asker: Asker[ChannelOwner],
+    *,
+    channel: str,
+    uri: str,
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0,
+    length: Annotated[int, msgspec.Meta(ge=1)] = 262144,
+) -> Bytes:
+    """A range of large content, as the answer's one binary buffer.
+
+    Args:
+        channel: The chat's channel.
+        uri: The reference's URI.
+        offset: The first byte, from 0.
+        length: How many bytes, at most; 262,144 are the most that are given at once.
+    """
+    chat = asker.host.find(channel).chat.state
+    part, size = asker.service.contents.part(chat, uri, offset, length)
+    return Bytes(FetchContentResult(uri=uri, offset=offset, size=size), (part,))
+
+
+class FetchModuleResult(Wire, frozen=True, kw_only=True):
+    """The module; its text is the one buffer beside the message.
+
+    Attributes:
+        size: How long it is, in bytes.
+    """
+
+    size: Count
+
+
+@request("fetchModule", result=FetchModuleResult)
+async def fetch_module(_: Asker[ChannelOwner], *, name: str) -> Bytes:
+    """A part of the front end that is not loaded at once, as the answer's one binary buffer.
+
+    Args:
+        name: Its name: `attention`, what calls the user; `cell-changes`, what follows changes of cells; `highlighting`,
+            what colours code; `history`, the list of the log's conversations; or `math`, what draws formulas.
+
+    Raises:
+        UsageError: If there is no such part.
+    """
+    if name not in MODULES:
+        message = f"The front end has no module {name!r}."
+        raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")
+    text = await asyncio.to_thread(MODULES[name].read_bytes)
+    return Bytes(FetchModuleResult(size=len(text)), (text,))

@@ -1,0 +1,171 @@
+"""The front end, seen from the kernel: is anybody there, and what is shown to them.
+
+Its messages come in on whatever thread Jupyter chooses and are handed to the host's thread at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from agentnb.host import current_host
+from agentnb.server.comm.blocked_time import BlockedTime
+from agentnb.server.comm.execution_events import skip_execution_events
+from agentnb.server.comm.lab import lab
+from agentnb.server.comm.model import HostModel, PanelModel, reference, send_to
+from agentnb.server.comm.open_notebooks import OpenNotebooks
+from agentnb.server.comm.rejoin import listen
+from agentnb.server.service import Service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.host import Host
+    from agentnb.server.service import PageService, Send
+
+
+ARRIVAL_SECONDS = 10.0
+"""How long a question waits for a page to which something was just shown.
+
+0.2 s is usual; on a machine that was seven times overbooked more than three were seen."""
+
+
+class Frontend:
+    """The host model of one kernel and the service behind it."""
+
+    def __init__(self, host: Host) -> None:
+        self.model = HostModel()
+        self._host = host
+        self.service = Service(host, self._send)
+        self._context: contextvars.Context | None = None
+        self._arrivals: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+        self._blocked = BlockedTime(host.loop)
+        self.service.delivery.blocked_seconds = self.blocked_seconds
+        self._shown_at: float | None = None
+        host.environment.connect(
+            attached=self.attached, arrival=self._arrival, editors=OpenNotebooks(lab(), attached=self.attached)
+        )
+        skip_execution_events(self.model.comm)
+        self.model.on_msg(self._on_message)
+        self.model.comm.on_close(lambda _message: host.loop.post(self.service.delivery.clients.clear))
+        listen(self.model, self.speak_from_here)
+
+    def attached(self) -> bool:
+        """True if a page is there: one has said that it is ready, and is not gone.
+
+        From any thread.
+        """
+        return self.service.delivery.attached
+
+    def blocked_seconds(self) -> float:
+        """For how many seconds, all in all, cells have blocked the loop on which messages of pages come in."""
+        return self._blocked.blocked_seconds()
+
+    async def wait_attached(self, timeout: float) -> bool:
+        """Wait until a page is ready, *timeout* seconds at most; says whether one is."""
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+
+        def arrive() -> None:
+            with contextlib.suppress(RuntimeError):  # the caller's loop was closed meanwhile
+                loop.call_soon_threadsafe(arrived.set)
+
+        with self._lock:
+            if self.attached():
+                return True
+            self._arrivals.append(arrive)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(arrived.wait(), timeout)
+        with self._lock, contextlib.suppress(ValueError):
+            self._arrivals.remove(arrive)
+        return self.attached()
+
+    def speak_from_here(self) -> None:
+        """From now on speak as from the running request: pages answer to the shell that it came in on."""
+        self._context = contextvars.copy_context()
+        self._send("", {})  # to nobody: it moves the comm here
+
+    def _send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
+        self._send_on(self.model, client_id, message, buffers)
+
+    def _send_on(
+        self, model: HostModel, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /
+    ) -> None:
+        context = self._context.copy() if self._context is not None else contextvars.copy_context()
+        context.run(send_to, model, client_id, message, buffers)
+
+    def connect(self, make: Callable[[Send], PageService]) -> tuple[HostModel, PageService]:
+        """A second host model, with another service behind it: the chat of another host."""
+        model = HostModel()
+        skip_execution_events(model.comm)
+        service = make(partial(self._send_on, model))
+        service.delivery.blocked_seconds = self.blocked_seconds
+
+        def received(_model: HostModel, content: Any, _buffers: Any) -> None:
+            self._blocked.record_message()
+            self._host.loop.post(service.receive, content)
+
+        model.on_msg(received)
+        model.comm.on_close(lambda _message: self._host.loop.post(service.delivery.clients.clear))
+        return model, service
+
+    def panel(self, what: dict[str, Any], model: HostModel | None = None) -> PanelModel:
+        """A small model that shows *what*, of this kernel or of the host whose model is given."""
+        self._shown_at = self._host.loop.time()
+        return PanelModel(host=reference(self.model if model is None else model), what=what)
+
+    async def _arrival(self) -> bool:
+        """Where something was just shown, give the page the time to say that it is ready."""
+        left = 0.0 if self._shown_at is None else self._shown_at + ARRIVAL_SECONDS - self._host.loop.time()
+        return self.attached() if left <= 0 else await self.wait_attached(left)
+
+    def _on_message(self, _model: HostModel, content: Any, _buffers: Any) -> None:
+        self._blocked.record_message()
+        self._host.loop.post(self._receive, content)
+
+    def _receive(self, content: Any) -> None:
+        self.service.receive(content)
+        with self._lock:  # who is about to wait is in the list, or sees that the page is there
+            arrivals = self._arrivals if self.attached() else []
+            if arrivals:
+                self._arrivals = []
+        for arrive in arrivals:
+            arrive()
+
+
+_lock = threading.Lock()
+_frontends: dict[str, Frontend] = {}
+
+
+def current_frontend() -> Frontend:
+    """This kernel's front end, made at the first call."""
+    host = current_host()
+    with _lock:
+        if host.host_id not in _frontends:
+            _frontends[host.host_id] = Frontend(host)
+        return _frontends[host.host_id]
+
+
+def attached() -> bool:
+    """True if a page is there that shows something of ours."""
+    return any(frontend.attached() for frontend in tuple(_frontends.values()))
+
+
+async def wait_attached(timeout: float) -> bool:
+    """Wait until a page is ready, *timeout* seconds at most; says whether one is."""
+    return await current_frontend().wait_attached(timeout)
+
+
+def turn_view(channel: str, turn_id: str) -> PanelModel:
+    """A small widget that shows one turn, live."""
+    return current_frontend().panel({"kind": "turn", "channel": channel, "turnId": turn_id})
+
+
+def chat_view(tab: str | None = None) -> PanelModel:
+    """A small widget that shows the chat with every tab."""
+    what: dict[str, Any] = {"kind": "chat"}
+    return current_frontend().panel(what if tab is None else {**what, "tab": tab})

@@ -1,0 +1,242 @@
+"""The JupyterLab extension, seen from the kernel: what its notebooks are, and asking pages to show the sidebar.
+
+Comm handlers run on whatever thread Jupyter chooses; they only note what they hear.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import comm
+import msgspec
+
+from agentnb.credentials import logger
+from agentnb.errors import UsageError
+from agentnb.ids import new_id
+from agentnb.rpc_message import notification
+from agentnb.server import lab_messages as m
+from agentnb.server.comm.execution_events import skip_execution_events
+from agentnb.server.comm.notebook import Notebook, Unfollowable, follow
+from agentnb.server.messages import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+log = logger("agentnb.comm")
+
+MOST_SAVED = 1_000  # files that users saved: the oldest go
+MOST_PAGES = 16  # a page that was closed says no goodbye: the oldest go
+
+
+_Said = m.NotebookMessage | m.EditedMessage | m.SavedMessage | m.FailedMessage | m.CellOutputsMessage | m.QuoteMessage
+
+
+class _Page(NamedTuple):
+    """One notebook in one page."""
+
+    comm: Any
+    context: contextvars.Context  # ipykernel answers where the comm's opening came from, and only from in here
+    notebook: Notebook | None = None
+    since: float = 0.0  # seconds since 1970
+    tells_outputs: bool = False
+
+    def say(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        message = notification(method, msgspec.to_builtins(params))
+        self.context.copy().run(self.comm.send, {**message, "v": VERSION})
+
+
+class Lab:
+    """The messages of the pages with the extension. Usable from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pages: dict[str, _Page] = {}  # who spoke last is last
+        self._asked: dict[str, Future[m.EditedParams]] = {}
+        self._wanted: dict[str, Future[m.CellsOutputsParams]] = {}
+        self._saved: deque[tuple[m.SavedParams, float]] = deque(maxlen=MOST_SAVED)
+        self.prompt_for: Callable[[m.FailedParams], str] | None = None
+        """Gives the prompt for a cell that failed, once a shell is connected."""
+        self.quote: Callable[[m.QuoteParams], str] | None = None
+        """Keeps selected code and gives what to mention, once a shell is connected."""
+
+    @property
+    def notebook(self) -> Notebook | None:
+        """The notebook that a page spoke of last; None before the first."""
+        with self._lock:
+            return next((page.notebook for page in reversed(self._pages.values()) if page.notebook), None)
+
+    @property
+    def told(self) -> list[tuple[Notebook, float]]:
+        """Returns what every page spoke of, who spoke last first; and since when it is so (seconds since 1970)."""
+        with self._lock:
+            return [(page.notebook, page.since) for page in reversed(self._pages.values()) if page.notebook]
+
+    @property
+    def saved(self) -> list[tuple[m.SavedParams, float]]:
+        """What users did to files through Jupyter, the oldest first, and when it was heard (seconds since 1970)."""
+        with self._lock:
+            return list(self._saved)
+
+    def register(self) -> None:
+        """Let pages open the comm."""
+        comm.get_comm_manager().register_target(m.LAB_TARGET, self.opened)
+
+    def opened(self, opened: Any, message: dict[str, Any]) -> None:
+        """A page opens the comm, for one notebook."""
+        data = message.get("content", {}).get("data")
+        tells_outputs = isinstance(data, dict) and data.get("outputs") is True
+        skip_execution_events(opened)
+        opened.on_msg(lambda message: self.heard(opened.comm_id, message))
+        opened.on_close(lambda _: self._forget(opened.comm_id))
+        with self._lock:
+            self._pages[opened.comm_id] = _Page(opened, contextvars.copy_context(), tells_outputs=tells_outputs)
+            for comm_id in [*self._pages][:-MOST_PAGES]:
+                del self._pages[comm_id]
+
+    def heard(self, comm_id: str, message: dict[str, Any]) -> None:
+        """A page says something on the comm *comm_id*."""
+        with self._lock:
+            page = self._pages.get(comm_id)
+        if page is None:
+            return
+        try:
+            content = msgspec.convert(message["content"]["data"], _Said)
+            if isinstance(content, m.EditedMessage):
+                self._edited(content.params)
+                return
+            if isinstance(content, m.FailedMessage):
+                self._failed(page, content.params)
+                return
+            if isinstance(content, m.CellOutputsMessage):
+                self._told(content.params)
+                return
+            if isinstance(content, m.QuoteMessage):
+                self._quoted(page, content.params)
+                return
+            if isinstance(content, m.SavedMessage):
+                with self._lock:
+                    self._saved.append((content.params, time.time()))
+                return
+            notebook = follow(page.notebook, content.params)
+        except Unfollowable:
+            page.say("notebookAgain", {})
+            return
+        except (LookupError, TypeError, ValueError, RecursionError) as error:
+            log.warning("A page sent a notebook that is not of the protocol: %s", error)
+            return
+        with self._lock:
+            if self._pages.pop(comm_id, None) is not None:
+                since = page.since if _is_as_it_was(page.notebook, notebook) else time.time()
+                self._pages[comm_id] = page._replace(notebook=notebook, since=since)
+
+    async def edit(
+        self, edit: m.EditParams, timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
+    ) -> m.EditedParams:
+        """Let the page that spoke last change or run a cell of its notebook."""
+        request = msgspec.structs.replace(edit, id=new_id())
+        answer: Future[m.EditedParams] = Future()
+        with self._lock:
+            page = self._fitting(notebook)
+            self._asked[request.id] = answer
+        try:
+            if page is None:
+                raise UsageError("No browser page shows the notebook.", hint="Open agentnb's sidebar beside it.")
+            page.say("edit", request)
+            return await asyncio.wait_for(asyncio.wrap_future(answer), timeout)
+        except asyncio.TimeoutError:
+            hint = "A cell may be blocking the kernel, or the page is gone, or older than this agentnb: reload it."
+            raise UsageError(f"The notebook's page did not answer within {timeout:g} s.", hint=hint) from None
+        finally:
+            with self._lock:
+                self._asked.pop(request.id, None)
+
+    def _fitting(self, notebook: Callable[[Notebook], int]) -> _Page | None:
+        """The page whose notebook fits best; of equals, who spoke last."""
+        fits = [(notebook(page.notebook), page) for page in reversed(self._pages.values()) if page.notebook]
+        fit, page = max(fits, key=lambda each: each[0], default=(0, None))
+        return page if fit else None
+
+    def _edited(self, params: m.EditedParams) -> None:
+        with self._lock:
+            answer = self._asked.pop(params.id, None)
+        if answer is not None and answer.set_running_or_notify_cancel():
+            answer.set_result(params)
+
+    def outputs(
+        self, cell_ids: Sequence[str], timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
+    ) -> tuple[m.CellOutputsParams, ...]:
+        """The outputs of cells, as the page that spoke last shows them; nothing where no page tells them in time.
+
+        Blocks: not to be called on a thread that the answer comes on.
+        """
+        request = m.OutputsParams(id=new_id(), cell_ids=tuple(cell_ids))
+        answer: Future[m.CellsOutputsParams] = Future()
+        with self._lock:
+            page = self._fitting(notebook)
+            if page is None or not page.tells_outputs:
+                return ()
+            self._wanted[request.id] = answer
+        try:
+            page.say("outputs", request)
+            return answer.result(timeout).cells
+        except FutureTimeout:
+            log.info("The notebook's page did not tell the outputs of cells within %g s.", timeout)
+            return ()
+        finally:
+            with self._lock:
+                self._wanted.pop(request.id, None)
+
+    def _told(self, params: m.CellsOutputsParams) -> None:
+        with self._lock:
+            answer = self._wanted.pop(params.id, None)
+        if answer is not None:
+            answer.set_result(params)
+
+    def _quoted(self, page: _Page, params: m.QuoteParams) -> None:
+        if self.quote is not None:
+            answer = m.QuotedParams(id=params.id, mention=self.quote(params))
+            page.say("quoted", answer)
+
+    def _failed(self, page: _Page, params: m.FailedParams) -> None:
+        if self.prompt_for is not None:
+            answer = m.FailedPromptParams(id=params.id, text=self.prompt_for(params))
+            page.say("failedPrompt", answer)
+
+    def _forget(self, comm_id: str) -> None:
+        with self._lock:
+            self._pages.pop(comm_id, None)
+
+
+def _is_as_it_was(before: Notebook | None, now: Notebook) -> bool:
+    """True if at most the path, the place and the selection have changed."""
+    return before is not None and (before.cells, before.unsaved) == (now.cells, now.unsaved)
+
+
+_lab = Lab()
+
+
+def lab() -> Lab:
+    """This kernel's."""
+    return _lab
+
+
+def current_notebook() -> Notebook | None:
+    """The notebook that a page spoke of last; None where no page has the extension's sidebar open."""
+    return _lab.notebook
+
+
+def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
+    """Ask every page to show its sidebar."""
+    sidebar_comm = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": VERSION})
+    skip_execution_events(sidebar_comm)
+    sidebar_comm.on_msg(lambda _: answered(True))
+    sidebar_comm.on_close(lambda _: answered(False))
+    return sidebar_comm

@@ -1,0 +1,67 @@
+"""The two widget models: the host's one, which carries every message, and the small panel that each display shows.
+
+There is one host model per kernel, with the whole front end as its module; a panel has a module of a few lines that
+mounts the host model's client in its own element (anywidget's ``host.getWidget``), so that showing something a hundred
+times costs a hundred small models and not a hundred copies of the front end.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets as t
+
+from agentnb.errors import AgentnbError
+from agentnb.server.client import TEXT
+
+STATIC = Path(__file__).parents[2] / "static"
+
+if not (STATIC / "widget.js").exists():
+    MESSAGE = f"The front end is missing: {STATIC.name}/widget.js was not built."
+    raise AgentnbError(MESSAGE, hint="In a checkout run `make build`; otherwise install agentnb again.")
+
+
+class HostModel(anywidget.AnyWidget):
+    """The one model that messages travel on."""
+
+    _esm = STATIC / "widget.js"
+
+
+class PanelModel(anywidget.AnyWidget):
+    """The model of one display."""
+
+    _esm = STATIC / "panel.js"
+    host = t.Unicode().tag(sync=True)
+    what = t.Dict().tag(sync=True)
+
+    def __repr__(self) -> str:
+        if self.what.get("kind") == "turn":
+            return "An agent's turn: shown live where the page has widgets."
+        return "agentnb's chat: shown where the page has widgets. In a cell: %agent and %agents."
+
+
+def reference(model: HostModel) -> str:
+    """Returns how one widget model names another (the ipywidgets convention)."""
+    return f"IPY_MODEL_{model.model_id}"
+
+
+def send_to(model: HostModel, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
+    """Send *message* to one client; every page gets it, the others pass it over."""
+    content = {**message, "to": client_id}
+    if message.get("method") != TEXT or not _send_bare(model.comm, {"method": "custom", "content": content}):
+        model.send(content, buffers=list(buffers) or None)
+
+
+def _send_bare(comm: Any, data: dict[str, Any]) -> bool:
+    """Send *data* without the parent header, a third of a short message; False where that cannot be done here.
+
+    A page routes comm messages by the comm's id and never reads it.
+    """
+    kernel = getattr(comm, "kernel", None)
+    session, socket = getattr(kernel, "session", None), getattr(kernel, "iopub_socket", None)
+    if session is None or socket is None:
+        return False
+    session.send(socket, "comm_msg", {"data": data, "comm_id": comm.comm_id}, parent={}, ident=comm.topic)
+    return True

@@ -1,0 +1,160 @@
+"""The notebooks that pages have open, for who reads or writes their files (:class:`agentnb.host.environment.Editors`).
+
+A page tells of its notebook by the path on its Jupyter server; where that is on this machine only the kernel's session
+says (``JPY_SESSION_NAME``, absolute where the page named the notebook when it started the kernel).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from agentnb.errors import UsageError
+from agentnb.server.comm.notebook_text import over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agentnb.server.comm.lab import Lab
+    from agentnb.server.comm.notebook import Notebook
+    from agentnb.server.lab_messages import SavedParams
+
+EDITOR = "your browser"
+"""Where the changes are, in a sentence for the user: JupyterLab and Notebook 7 are both right."""
+_OF_FOLDERS = frozenset({"rename", "delete"})
+"""What a user does to folders, too, with all that is in them."""
+
+
+class UnsavedNotebook:
+    """A notebook with changes that are not in its file."""
+
+    editor = EDITOR
+
+    def __init__(self, notebook: Notebook, *, overtaken: bool = False) -> None:
+        self._notebook = notebook
+        self._overtaken = overtaken
+
+    def over(self, saved: str) -> str:
+        """The file's text with the page's cells in it (:func:`agentnb.server.comm.notebook_text.over`)."""
+        return saved if self._overtaken else over(saved, self._notebook.cells)
+
+
+class OpenNotebooks:
+    """Those of one kernel."""
+
+    def __init__(self, lab: Lab, *, attached: Callable[[], bool], environment: Mapping[str, str] = os.environ) -> None:
+        self._lab = lab
+        self._attached = attached
+        self._environment = environment
+
+    def unsaved(self, path: str) -> UnsavedNotebook | None:
+        """The notebook *path* as its page has it; None where that is saved, or not known."""
+        if not path.endswith(".ipynb") or not self._attached():
+            return None
+        session = self._environment.get("JPY_SESSION_NAME", "")
+        for notebook, since in self._lab.told:
+            file = notebook_file(session, notebook.path)
+            if file is not None and _is_same(file, path):
+                overtaken = file.stat().st_mtime > since
+                return UnsavedNotebook(notebook, overtaken=overtaken) if notebook.unsaved else None
+        return None
+
+    def was_saved(self, path: str, since: int, until: int) -> bool:
+        """True if a user saved, made, renamed or deleted the file *path* through Jupyter between two moments."""
+        return bool(self._saved(path, since, until))
+
+    def was_autosaved(self, path: str, since: int, until: int) -> bool:
+        """True if JupyterLab saved the file *path* by itself between two moments, and the user did nothing to it."""
+        saved = self._saved(path, since, until)
+        return bool(saved) and all(each.is_automatic for each in saved)
+
+    def _saved(self, path: str, since: int, until: int) -> list[SavedParams]:
+        """Returns what was done to the file *path*, or to a folder that it is in."""
+        root = self._server_root()
+        places = [path, *map(str, PurePosixPath(path).parents)]
+
+        def concerns(said: SavedParams) -> bool:
+            names = [each.strip("/") for each in (said.path, said.was) if each]
+            of = places if said.type in _OF_FOLDERS else [path]
+            return any(_names(place, each, root) for place in of for each in names)
+
+        return [said for said, at in self._lab.saved if since <= at * 1000 <= until and concerns(said)]
+
+    def _server_root(self) -> Path | None:
+        """The folder that the server's paths begin at, where a notebook's path says it."""
+        session = self._environment.get("JPY_SESSION_NAME", "")
+        for notebook, _ in self._lab.told:
+            file = notebook_file(session, notebook.path)
+            if file is not None:
+                return Path(*file.parts[: -len(PurePosixPath(notebook.path).parts)])
+        return None
+
+
+def notebook_file(session: str, notebook_path: str) -> Path | None:
+    """Returns where the notebook is that a page calls *told*; None where that is not known."""
+    started, named = Path(session), PurePosixPath(notebook_path)
+    if not started.is_absolute() or not named.name or ".." in named.parts:
+        return None
+    file = started if started.exists() else started.with_name(named.name)  # it may have been renamed since
+    return file if _ends(file.parts, named.parts) and file.is_file() else None
+
+
+def open_notebooks(lab: Lab) -> list[Notebook]:
+    """The notebooks that pages have open, the one that was used last first; one that two pages have is there once."""
+    notebooks: dict[str, Notebook] = {}
+    for told, _ in lab.told:
+        notebooks.setdefault(told.path, told)
+    return [*notebooks.values()]
+
+
+def named_notebook(named: str, notebooks: Sequence[Notebook]) -> Notebook:
+    """The one of *notebooks* that is meant by a path, or by a name that no other has."""
+    wanted = PurePosixPath(named.strip().strip("/"))
+    matching = [each for each in notebooks if each.path == str(wanted)]
+    matching = matching or [each for each in notebooks if _is_called(PurePosixPath(each.path), wanted)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        paths = ", ".join(each.path for each in matching)
+        raise UsageError(
+            f"{len(matching)} open notebooks are called {named!r}.", hint=f"Name one by its path: {paths}."
+        )
+    paths = ", ".join(each.path for each in notebooks)
+    hint = f"Open with this kernel: {paths}." if paths else "No page has a notebook open with this kernel."
+    raise UsageError(f"The notebook {named!r} is not open.", hint=hint)
+
+
+def _is_called(path: PurePosixPath, wanted: PurePosixPath) -> bool:
+    end = path.parts[-len(wanted.parts) :] if wanted.parts else ()
+    return bool(end) and wanted.parts in {end, (*end[:-1], PurePosixPath(end[-1]).stem)}
+
+
+def file_of(session: str, notebook: Notebook, notebooks: Iterable[Notebook]) -> Path | None:
+    """Returns where an open notebook is; None where that is not known."""
+    if (file := notebook_file(session, notebook.path)) is not None:
+        return file
+    named = PurePosixPath(notebook.path)
+    for own in notebooks:
+        if (known := notebook_file(session, own.path)) is not None and ".." not in named.parts:
+            file = Path(*known.parts[: -len(PurePosixPath(own.path).parts)], *named.parts)
+            return file if file.is_file() else None
+    return None
+
+
+def _ends(parts: tuple[str, ...], tail: tuple[str, ...]) -> bool:
+    return len(parts) > len(tail) and parts[-len(tail) :] == tail
+
+
+def _names(path: str, notebook_path: str, root: Path | None) -> bool:
+    """True if *told*, a path on the server, is the file *path*; by its end where nobody knows the server's folder."""
+    if root is not None:
+        return os.path.realpath(root / notebook_path) == os.path.realpath(path)
+    return _ends(PurePosixPath(path).parts, PurePosixPath(notebook_path).parts)
+
+
+def _is_same(file: Path, path: str) -> bool:
+    try:
+        return file.samefile(path)
+    except OSError:
+        return False

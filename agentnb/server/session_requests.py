@@ -1,0 +1,268 @@
+"""The requests about conversations that are open: their tabs, their tool calls, and what can be written in them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+import msgspec
+
+from agentnb.agent.catalog import find
+from agentnb.agent.process import startable
+from agentnb.errors import AgentnbError
+from agentnb.host import intents
+from agentnb.host.environment import LOOK_SECONDS, Suggestion
+from agentnb.host.kept_sessions import forked
+from agentnb.host.turns.mention_resolution import MentionPreview, previews
+from agentnb.server.request_table import Asker, request
+from agentnb.state.wire import Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.host.conversation import Conversation
+    from agentnb.host.host import Host
+    from agentnb.host.session_options import SessionOptions
+    from agentnb.state import MessageAttachment
+
+DEFAULT_AGENT = "eliza"
+T = TypeVar("T")
+
+
+class TabChannels(Wire, frozen=True, kw_only=True):
+    """The tab's channels.
+
+    Attributes:
+        channel: The session's URI.
+        chat: Its chat's URI.
+    """
+
+    channel: str
+    chat: str
+
+
+def channels_of(conversation: Conversation) -> TabChannels:
+    """The channels of a conversation's tab."""
+    return TabChannels(channel=conversation.session.uri, chat=conversation.chat.uri)
+
+
+@request("createSession")
+def create_session(
+    asker: Asker[Host],
+    *,
+    agent: str | None = None,
+    tab_id: str | None = None,
+    kernel: Literal["off", "look", "run"] | None = None,
+    reuse: bool = False,
+) -> TabChannels:
+    """Open a new tab, whose id the page makes.
+
+    Args:
+        agent: The agent's name in the catalogue; the default one where absent.
+        tab_id: The tab's id (UUID v4); the kernel makes one where absent.
+        kernel: What the agent may do with the kernel: ``off``, ``look`` (read) or ``run``; as the settings say where
+            absent.
+        reuse: Whether a tab that is open and was never used serves, too, where it has the same options.
+    """
+    host, environment = asker.host, asker.host.environment
+    for known in host.conversations.values():  # another window of the notebook was first, after a restart
+        if known.tab_id == tab_id:
+            return channels_of(known)
+    spec, cwd = find(agent or DEFAULT_AGENT), environment.default_workspace()
+    startable(spec, cwd, os.environ.get("PATH"))
+    options = environment.default_options(spec, cwd)
+    options = msgspec.structs.replace(options, mode=environment.default_mode())
+    if kernel is not None:
+        options = msgspec.structs.replace(options, kernel_tools=kernel != "off")
+    if (reuse or tab_id is None) and (empty := _empty(asker, options, kernel)) is not None:
+        return channels_of(empty)
+    conversation = host.open_session(options, tab_id=tab_id)
+    if kernel == "look":
+        intents.use_kernel(conversation, "look", None, "user")
+    host.loop.spawn(_started(conversation))
+    return channels_of(conversation)
+
+
+def _empty(asker: Asker[Host], options: SessionOptions, kernel: str | None) -> Conversation | None:
+    """An open conversation with the same options in which nothing was said or typed, and which has no trouble."""
+    wanted = kernel or ("run" if options.kernel_tools else "off")
+    same = options.configuration(asker.host.environment.cassette.apart())
+    for conversation in asker.host.conversations.values():
+        chat, state = conversation.chat.state, conversation.session.state
+        is_new = not (chat.turns or chat.active_turn or chat.queued_messages or chat.steering_message)
+        is_quiet = conversation.closing is None and not asker.service.drafts.get(conversation.chat.uri)
+        is_same = msgspec.structs.replace(conversation.configuration, kernel="") == msgspec.structs.replace(
+            same, kernel=""
+        )
+        has_same = conversation.mode == options.mode and conversation.channels.kernel_access == wanted
+        if is_new and is_quiet and is_same and has_same and state.lifecycle in {"creating", "ready"}:
+            return conversation
+    return None
+
+
+async def _started(conversation: Conversation) -> None:
+    """Start the agent of a tab that someone will write in: its commands, modes and options are wanted by then."""
+    with contextlib.suppress(AgentnbError):  # the session's state says what went wrong
+        await conversation.ready()
+
+
+@request("openSession", right="drive")
+def open_session(asker: Asker[Host], *, channel: str) -> None:
+    """Start the agent of a tab and open its session, before the first prompt.
+
+    Someone is about to write there: the agent's commands, modes and options are wanted. The answer comes at once;
+    how it goes is in the session's state. A session that is open, or is being opened, is left as it is.
+
+    Args:
+        channel: The session's or the chat's channel.
+    """
+    asker.host.loop.spawn(_started(asker.host.find(channel)))
+
+
+@request("disposeSession")
+def dispose_session(asker: Asker[Host], *, channel: str) -> None:
+    """Close a tab and free the agent's session.
+
+    Args:
+        channel: The session's URI.
+    """
+    asker.host.loop.spawn(intents.close(asker.host.find(channel)))
+
+
+@request("restartAgent", right="drive")
+async def restart_agent(asker: Asker[Host], *, channel: str) -> None:
+    """Start the agent of a session anew; the transcript stays.
+
+    Args:
+        channel: The session's or the chat's channel.
+    """
+    await intents.restart(asker.host.find(channel))
+
+
+@request("stopToolCall", right="drive")
+def stop_tool_call(asker: Asker[Host], *, channel: str, tool_call_id: str) -> None:
+    """Stop the code that a tool call runs in the kernel, and only that; the turn goes on.
+
+    Args:
+        channel: The session's or the chat's channel.
+        tool_call_id: The tool call, of the running turn.
+    """
+    asker.host.find(channel).stop_tool_call(tool_call_id)
+
+
+@request("rehearseToolCall")
+def rehearse_tool_call(
+    asker: Asker[Host],
+    *,
+    channel: str,
+    tool_call_id: str,
+    input: Annotated[str, msgspec.Meta(max_length=100000)] | None = None,
+) -> None:
+    """Preview what a permission request is about; the tool call's details show it.
+
+    Args:
+        channel: The session's or the chat's channel.
+        tool_call_id: The tool call that must be allowed, of the running turn.
+        input: The command as the user has changed it, at most 100,000 characters; absent: as it is.
+    """
+    asker.host.find(channel).permissions.rehearse(tool_call_id, input)
+
+
+@request("forkSession")
+async def fork_session(asker: Asker[Host], *, channel: str) -> TabChannels:
+    """Copy a session into a tab of its own, where its agent can (`agentProcess.fork`).
+
+    What was said and what the agent knows are copied; both go their own ways from there.
+
+    Args:
+        channel: The session's or the chat's channel.
+    """
+    return channels_of(await forked(asker.host.find(channel)))
+
+
+async def _looked(look: Callable[[], T], otherwise: T) -> T:
+    """The result of a look at the user's objects on a thread of its own; *otherwise* where it takes too long."""
+    try:
+        return await asyncio.wait_for(asyncio.to_thread(look), LOOK_SECONDS)
+    except asyncio.TimeoutError:
+        return otherwise
+
+
+class CompleteResult(Wire, frozen=True, kw_only=True):
+    """The things that can be mentioned, the best first; empty if they are not found in time.
+
+    Attributes:
+        items: The suggestions.
+    """
+
+    items: tuple[Suggestion, ...]
+
+
+@request("complete", right="drive")
+async def complete(asker: Asker[Host], *, channel: str, start: str) -> CompleteResult:
+    """List what can stand after the ``@`` that is being typed.
+
+    Args:
+        channel: The session or chat whose prompt it is.
+        start: What stands after the ``@`` so far.
+    """
+    cwd, shell = asker.host.find(channel).cwd, asker.host.environment.shell
+    if shell is None:
+        return CompleteResult(items=())
+    return CompleteResult(items=await _looked(lambda: tuple(shell.mentions.suggest(start, cwd)), ()))
+
+
+class PreviewMentionsResult(Wire, frozen=True, kw_only=True):
+    """The attachments; none where the user's objects could not be looked at in time.
+
+    Attributes:
+        items: The attachments, in the order in which the agent gets them.
+    """
+
+    items: tuple[MentionPreview, ...]
+
+
+@request("previewMentions", right="drive")
+async def preview_mentions(
+    asker: Asker[Host], *, channel: str, text: Annotated[str, msgspec.Meta(max_length=100000)], label: str | None = None
+) -> PreviewMentionsResult:
+    """List what the mentions of a draft would attach, if it were sent now.
+
+    Args:
+        channel: The session or chat whose prompt it is.
+        text: The draft, at most 100,000 characters.
+        label: The attachment that is told with its content; absent: none.
+    """
+    conversation, shell = asker.host.find(channel), asker.host.environment.shell
+    if shell is None:
+        return PreviewMentionsResult(items=())
+    nothing: tuple[MessageAttachment, ...] = ()
+    attached = await _looked(lambda: shell.mentions.attach(text, conversation.cwd), nothing)
+    return PreviewMentionsResult(items=previews(attached, conversation.agent, label))
+
+
+class SuggestPromptsResult(Wire, frozen=True, kw_only=True):
+    """The examples; empty outside of IPython, and if they are not found in time.
+
+    Attributes:
+        prompts: What could be sent.
+    """
+
+    prompts: tuple[str, ...]
+
+
+@request("suggestPrompts", right="drive")
+async def suggest_prompts(asker: Asker[Host], *, channel: str) -> SuggestPromptsResult:
+    """Give examples for an empty conversation, made of the cells, tables and errors that there are.
+
+    Args:
+        channel: The session's or the chat's channel.
+    """
+    asker.host.find(channel)
+    shell = asker.host.environment.shell
+    if shell is None:
+        return SuggestPromptsResult(prompts=())
+    # The lambda loads what the examples need on its own thread.
+    return SuggestPromptsResult(prompts=await _looked(lambda: tuple(shell.mentions.examples()), ()))

@@ -1,0 +1,232 @@
+"""The commands of the Agent Host Protocol that this host answers: their parameters, rights and errors.
+
+The functions that answer them add the rows; ``docs/reference/ahp.md`` is made from the table.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+
+from agentnb.state import TextRange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.server.request_table import Right
+
+SESSION_NOT_FOUND = -32001
+PROVIDER_NOT_FOUND = -32002
+SESSION_ALREADY_EXISTS = -32003
+UNSUPPORTED_PROTOCOL_VERSION = -32005
+NOT_FOUND = -32008
+PERMISSION_DENIED = -32009
+ALREADY_EXISTS = -32010
+CONFLICT = -32011
+
+Uri = Annotated[str, msgspec.Meta(max_length=2_000)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+MOST_SUBSCRIPTIONS = 1_000
+Uris = Annotated[tuple[Uri, ...], msgspec.Meta(max_length=MOST_SUBSCRIPTIONS)]
+
+
+class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Base of all parameters (AHP ``BaseParams``)."""
+
+    channel: Uri
+
+
+OURS = "agentnb"
+IS_OURS = {OURS: 2}
+"""What another kernel of ours says of itself in ``_meta``, and is answered with: it is given our own states, actions
+and requests, too, in this form of them: 1 was that of agentnb 0.2, which is told, and tells, what AHP has."""
+
+
+class InitializeCommand(Params, frozen=True, kw_only=True):
+    """The first request of a connection."""
+
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+    protocol_versions: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)]
+    client_id: Name
+    initial_subscriptions: Uris = ()
+    locale: str | None = None
+
+
+class ReconnectCommand(Params, frozen=True, kw_only=True):
+    """The first request of a connection whose client had another one before."""
+
+    client_id: Name
+    last_seen_server_seq: float
+    subscriptions: Uris
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class DispatchCommand(Params, frozen=True, kw_only=True):
+    """What a client wants to happen."""
+
+    client_seq: int
+    action: dict[str, Any]
+
+
+class SubscribeView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client wants of a state."""
+
+    turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
+
+
+class SubscribeCommand(Params, frozen=True, kw_only=True):
+    """A channel to follow."""
+
+    view: SubscribeView = SubscribeView()
+
+
+class ListSessionsCommand(Params, frozen=True, kw_only=True):
+    """A page of the list; all of it by default."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    cursor: Uri | None = None
+
+
+class CreateSessionCommand(Params, frozen=True, kw_only=True):
+    """A new conversation, at a URI that the client chooses."""
+
+    provider: str | None = None
+    working_directory: Uri | None = None
+    working_directories: Uris = ()
+    config: dict[str, Any] | None = None
+    fork: dict[str, Any] | None = None
+
+
+class FetchTurnsCommand(Params, frozen=True, kw_only=True):
+    """Older turns of a chat: those that its cursor stands for; for a kernel of ours those before a turn."""
+
+    before: str | None = None
+    cursor: str | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1)] = 50
+
+
+class ResourceReadCommand(Params, frozen=True, kw_only=True):
+    """A file of a workspace, or content that a state refers to."""
+
+    uri: Uri
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+
+
+class ResourceListCommand(Params, frozen=True, kw_only=True):
+    """A folder of a workspace."""
+
+    uri: Uri
+
+
+class ResourceResolveCommand(Params, frozen=True, kw_only=True):
+    """What is at a path of a workspace."""
+
+    uri: Uri
+    follow_symlinks: bool = True
+
+
+class ResourceRequestCommand(Params, frozen=True, kw_only=True):
+    """Whether a file may be asked for; what is written is decided when it is."""
+
+    uri: Uri
+    read: bool = False
+    write: bool = False
+
+
+class ResourceWriteCommand(Params, frozen=True, kw_only=True):
+    """A file of a workspace, and what is to be in it."""
+
+    uri: Uri
+    data: str
+    encoding: Literal["utf-8", "base64"]
+    create_only: bool = False
+    mode: Literal["truncate", "append", "insert"] = "truncate"
+    position: Annotated[int, msgspec.Meta(ge=0)] = 0
+    if_match: str | None = None
+
+
+class ResourceDeleteCommand(Params, frozen=True, kw_only=True):
+    """A file or folder that is to go."""
+
+    uri: Uri
+    recursive: bool = False
+
+
+class ResourceMkdirCommand(Params, frozen=True, kw_only=True):
+    """A folder that is to be there."""
+
+    uri: Uri
+
+
+class ResourceMoveCommand(Params, frozen=True, kw_only=True):
+    """A file that is to be elsewhere, or to be there twice."""
+
+    source: Uri
+    destination: Uri
+    fail_if_exists: bool = False
+
+
+class ResourceTarget(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="resource"):
+    """The one change that is meant."""
+
+    resource: str
+
+
+class RangeTarget(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="range", omit_defaults=True):
+    """A range of a file. No operation of this host works on one."""
+
+    resource: str
+    side: Literal["before", "after"] | None = None
+    range: TextRange
+
+
+ChangesetTarget: TypeAlias = ResourceTarget | RangeTarget
+"""What an operation on a change set is for (AHP ``ChangesetOperationTarget``)."""
+
+
+class InvokeChangesetOperationCommand(Params, frozen=True, kw_only=True):
+    """Undo, redo or keep what turns changed."""
+
+    operation_id: Literal["undo", "redo", "keep", "apply"]
+    target: ChangesetTarget | None = None
+    choices: dict[str, Any] = {}
+    onwards: bool = False
+
+
+class SessionConfigCommand(Params, frozen=True, kw_only=True):
+    """The settings that a new conversation has."""
+
+    provider: str | None = None
+
+
+class AhpCommand(NamedTuple):
+    """One command: a row of the table."""
+
+    params: type[Any]
+    right: Right | None
+    function: Callable[[Any, Any], Any]
+    about: str
+    is_notification: bool = False
+
+
+COMMANDS: dict[str, AhpCommand] = {}
+"""What is answered on a WebSocket, by name."""
+
+F = TypeVar("F", bound="Callable[[Any, Any], Any]")
+
+
+def command(name: str, params: type[Params], right: Right | None, *, is_notification: bool = False) -> Callable[[F], F]:
+    """Add a row to the table: the function below answers the command *name*."""
+
+    def register(function: F) -> F:
+        COMMANDS[name] = AhpCommand(params, right, function, inspect.getdoc(function) or "", is_notification)
+        return function
+
+    return register
+
+
+APPROVALS = frozenset({"chat/toolCallConfirmed", "session/configChanged", "root/configChanged"})
+"""Actions that a client must be allowed to approve for; all others that clients dispatch need the right to drive."""

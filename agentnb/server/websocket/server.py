@@ -1,0 +1,380 @@
+"""The WebSocket server: who may connect, how much a client may send, and how it is written to.
+
+Not checked: who sits behind a token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http
+import logging
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.protocol import State
+
+from agentnb.clock import now_ms
+from agentnb.server.websocket.access import TOKEN, TOKEN_BEHIND_PROXY, ClientGrants
+from agentnb.server.websocket.connection import POLICY_VIOLATION, AhpConnection
+from agentnb.server.websocket.feed import Feed, Notice
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+
+    from websockets.asyncio.server import Server as WebSocketServer
+    from websockets.http11 import Request, Response
+
+    from agentnb.host.host import Host
+    from agentnb.server.service import Service
+    from agentnb.server.websocket.access import Grant
+
+WRONG_KIND = 1003
+"""The WebSocket close code for data of a kind that is not accepted (RFC 6455)."""
+NOT_SERVED = 4001
+"""Our close code for the end of serving: there is nothing to come back to."""
+
+_numbers = count(1)
+"""Of connections: none is used again in this process, for what a client dispatched is known by it."""
+
+
+class ServingLimits(NamedTuple):
+    """The limits of clients: connections, messages and bytes."""
+
+    clients: int = 64
+    handshakes: int = 128
+    client_connections: int = 4
+    message_bytes: int = 4 * 1024 * 1024
+    messages: int = 400
+    messages_per_second: float = 100.0
+    bytes: int = 16 * 1024 * 1024
+    bytes_per_second: float = 2.0 * 1024 * 1024
+    write_seconds: float = 20.0
+    ping_seconds: float = 20.0
+    entries: int = 5_000
+
+
+class Budget:
+    """The amount that a client may still send (a token bucket)."""
+
+    def __init__(self, most: float, per_second: float, now: float) -> None:
+        self._left, self._most, self._per_second, self._then = most, most, per_second, now
+
+    def take(self, amount: float, now: float) -> bool:
+        """Take *amount*; False where that is not left."""
+        self._left = min(self._most, self._left + (now - self._then) * self._per_second) - amount
+        self._then = now
+        return self._left >= 0
+
+
+class ConnectedClient(NamedTuple):
+    name: str
+    rights: tuple[str, ...]
+    client_id: str
+    since: int
+
+
+class _Socket(NamedTuple):
+    connection: AhpConnection
+    websocket: ServerConnection
+    wake: asyncio.Event
+    since: int
+
+
+class WebSocketListener:
+    """Accepts clients. On the host's thread."""
+
+    def __init__(
+        self,
+        host: Host,
+        service: Service,
+        *,
+        hosts: frozenset[str] = frozenset(),
+        origins: frozenset[str] = frozenset(),
+        limits: ServingLimits | None = None,
+        changed: Callable[[Grant, bool], None] = lambda _grant, _came: None,
+    ) -> None:
+        self.grants = ClientGrants()
+        self.limits = limits or ServingLimits()
+        self._host, self._service = host, service
+        self._hosts, self._origins = {each.lower() for each in hosts}, {each.lower() for each in origins}
+        self._changed = changed
+        self._sockets: dict[AhpConnection, _Socket] = {}
+        self._endings: dict[AhpConnection, asyncio.Task[None]] = {}
+        self._beginning: set[_Counted] = set()
+        self._admitted: set[_Counted] = set()
+        self._feed: Feed | None = None
+        self._server: WebSocketServer | None = None
+        self._logger = silent_logger()
+
+    # --- open and close ---
+
+    async def open(self, address: str, port: int, tls: ssl.SSLContext | None) -> int:
+        """Begin to listen; returns the port."""
+        self._feed = Feed(self._host, self._notice, max_entries=self.limits.entries)
+        try:
+            self._server = await serve(
+                self._serve,
+                address,
+                port,
+                ssl=tls,
+                process_request=self._check,
+                create_connection=type("_Counted", (_Counted,), {"listener": self}),
+                compression=None,
+                max_size=self.limits.message_bytes,
+                max_queue=4,
+                ping_interval=self.limits.ping_seconds,
+                ping_timeout=self.limits.ping_seconds,
+                open_timeout=10,
+                close_timeout=2,
+                server_header=None,
+                logger=self._logger,
+            )
+        except BaseException:
+            self._feed.close()
+            raise
+        port = int(next(iter(self._server.sockets)).getsockname()[1])
+        bracketed = f"[{address}]" if ":" in address else address
+        self._hosts |= {f"{name}:{port}" for name in (bracketed.lower(), "localhost", "127.0.0.1", "[::1]")}
+        return port
+
+    async def close(self) -> None:
+        """End every connection, and listen no more."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        server.close(close_connections=False)
+        open_sockets = tuple(self._sockets.values())
+        for socket in open_sockets:
+            self._forget(socket.connection)
+        for beginning in tuple(self._beginning):
+            beginning.transport.abort()
+        why = "This kernel is not served any more."
+        await asyncio.gather(*(each.websocket.close(NOT_SERVED, why) for each in open_sockets), return_exceptions=True)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(server.wait_closed(), 5)
+        if self._feed is not None:
+            self._feed.close()
+
+    @property
+    def clients(self) -> tuple[ConnectedClient, ...]:
+        """Returns who is connected and has introduced itself."""
+        return tuple(
+            ConnectedClient(each.connection.grant.name, tuple(sorted(each.connection.grant.rights)), own, each.since)
+            for each in self._sockets.values()
+            if (own := _own_id(each.connection)) is not None
+        )
+
+    def revoke(self, name: str) -> bool:
+        """Let that client connect no more, and end its connection; says whether there was one."""
+        grant = self.grants.remove(name)
+        for socket in tuple(self._sockets.values()):
+            if socket.connection.grant.name == name:
+                self._end(socket, POLICY_VIOLATION, "The access was revoked.")
+        return grant
+
+    # --- before a connection is open ---
+
+    def begins(self, connection: _Counted) -> bool:
+        """A connection is made; says whether it may begin its handshake: only few may at once."""
+        if len(self._beginning) >= self.limits.handshakes:
+            return False
+        self._beginning.add(connection)
+        return True
+
+    def has_opened(self, connection: _Counted) -> None:
+        """Its handshake has ended, and it is open."""
+        self._beginning.discard(connection)
+
+    def is_lost(self, connection: _Counted) -> None:
+        """It is no more."""
+        self._beginning.discard(connection)
+        self._admitted.discard(connection)
+
+    def _check(self, websocket: ServerConnection, request: Request) -> Response | None:
+        """Refuse a request; None where it may go on."""
+        if any(len(request.headers.get_all(name)) > 1 for name in ("Host", "Origin", "Authorization")):
+            return _refusal(websocket, http.HTTPStatus.BAD_REQUEST, "A header comes twice.")
+        if request.headers.get("Host", "").lower() not in self._hosts:
+            return _refusal(websocket, http.HTTPStatus.FORBIDDEN, "This server is not called by that name.")
+        origin = request.headers.get("Origin")
+        if origin is not None and origin.lower() not in self._origins:
+            return _refusal(websocket, http.HTTPStatus.FORBIDDEN, "Pages of this origin may not connect.")
+        token = _token(request)
+        grant = None if token is None else self.grants.find(token)
+        if grant is None:
+            return _refusal(websocket, http.HTTPStatus.UNAUTHORIZED, "The token is missing, wrong or has expired.")
+        if len(self._admitted) >= self.limits.clients:
+            return _refusal(websocket, http.HTTPStatus.SERVICE_UNAVAILABLE, "Too many clients are connected.")
+        own = sum(each.grant is not None and each.grant.name == grant.name for each in self._admitted)
+        if own >= self.limits.client_connections:
+            return _refusal(websocket, http.HTTPStatus.SERVICE_UNAVAILABLE, "This client has too many connections.")
+        assert isinstance(websocket, _Counted)  # noqa: S101 - `open` says what connections are
+        websocket.grant = grant
+        self._admitted.add(websocket)
+        return None
+
+    # --- an open connection ---
+
+    async def _serve(self, websocket: ServerConnection) -> None:
+        assert self._feed is not None  # noqa: S101 - made before the server
+        assert isinstance(websocket, _Counted)  # noqa: S101
+        assert websocket.grant is not None  # noqa: S101 - `_check` gave it
+        wake = asyncio.Event()
+        connection = AhpConnection(
+            self._host,
+            self._service,
+            self._feed,
+            websocket.grant,
+            next(_numbers),
+            wake=wake.set,
+            close=lambda code, reason: self._end(socket, code, reason),
+            join=self._join,
+            came=lambda: self._changed(socket.connection.grant, True),
+        )
+        socket = _Socket(connection, websocket, wake, now_ms())
+        self._sockets[connection] = socket
+        writer = asyncio.ensure_future(self._write(socket))
+        left = websocket.grant.seconds_left
+        why = "The token has expired."
+        end = None if left is None else self._host.loop.later(left, self._end, socket, POLICY_VIOLATION, why)
+        try:
+            await self._read(socket)
+        finally:
+            if end is not None:
+                end.cancel()
+            self._forget(connection)
+            writer.cancel()
+            if (ending := self._endings.pop(connection, None)) is not None:
+                await ending
+
+    async def _read(self, socket: _Socket) -> None:
+        limits, now = self.limits, self._host.loop.time
+        messages = Budget(limits.messages, limits.messages_per_second, now())
+        size = Budget(limits.bytes, limits.bytes_per_second, now())
+        with contextlib.suppress(ConnectionClosed):
+            async for text in socket.websocket:
+                if not isinstance(text, str):
+                    self._end(socket, WRONG_KIND, "Messages are text.")
+                    return
+                if not messages.take(1, now()) or not size.take(len(text), now()):
+                    self._end(socket, POLICY_VIOLATION, "Too many messages.")
+                    return
+                if socket.connection not in self._sockets:
+                    return
+                socket.connection.receive(text)
+
+    async def _write(self, socket: _Socket) -> None:
+        connection, websocket = socket.connection, socket.websocket
+        try:
+            while True:
+                await socket.wake.wait()
+                socket.wake.clear()
+                for text in connection.take_waiting():
+                    await asyncio.wait_for(websocket.send(text), self.limits.write_seconds)
+                connection.written()
+        except asyncio.TimeoutError:
+            websocket.transport.abort()  # a close frame would wait behind what it does not read
+        except ConnectionClosed:
+            pass
+
+    def _join(self, connection: AhpConnection, own_id: str) -> bool:
+        """A client introduces itself: an older connection of its own ends; one of another client keeps the token."""
+        for socket in tuple(self._sockets.values()):
+            other = socket.connection
+            if other is connection or other.grant.name != connection.grant.name or other.client is None:
+                continue
+            if other.client.own_id != own_id:
+                return False
+            self._end(socket, POLICY_VIOLATION, "The same client connected again.")
+        return True
+
+    def _end(self, socket: _Socket, code: int, reason: str) -> None:
+        """End a connection, once what waits has been written."""
+        last = socket.connection.take_waiting()
+        if self._forget(socket.connection):
+            ending = _close(socket.websocket, last, code, reason, self.limits.write_seconds)
+            self._endings[socket.connection] = self._host.loop.spawn(ending)
+
+    def _forget(self, connection: AhpConnection) -> bool:
+        if self._sockets.pop(connection, None) is None:
+            return False
+        had_client = connection.client is not None
+        connection.closed()
+        if had_client:
+            self._changed(connection.grant, False)
+        return True
+
+    def _notice(self, notice: Notice) -> None:
+        for socket in tuple(self._sockets.values()):
+            socket.connection.notice(notice)
+
+
+class _Counted(ServerConnection):
+    """A connection that begins only while few others are beginning."""
+
+    listener: WebSocketListener
+    grant: Grant | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if not self.listener.begins(self):
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.listener.is_lost(self)
+        super().connection_lost(exc)
+
+    async def handshake(self, *args: Any, **kwargs: Any) -> None:
+        await super().handshake(*args, **kwargs)
+        if self.state is State.OPEN:
+            self.listener.has_opened(self)
+
+
+def _own_id(connection: AhpConnection) -> str | None:
+    return None if connection.client is None else connection.client.own_id
+
+
+async def _close(websocket: ServerConnection, last: list[str], code: int, reason: str, seconds: float) -> None:
+    async def finish() -> None:
+        for text in last:
+            await websocket.send(text)
+        await websocket.close(code, reason)
+
+    try:
+        await asyncio.wait_for(finish(), seconds)
+    except asyncio.TimeoutError:
+        websocket.transport.abort()
+    except ConnectionClosed:
+        pass
+
+
+def _token(request: Request) -> str | None:
+    """The token of a request: in its ``Authorization`` header, or in its address."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if token and scheme.lower() == "bearer":
+        return token.strip()
+    try:
+        query = parse_qs(urlsplit(request.path).query, max_num_fields=10)
+    except ValueError:
+        return None
+    tokens = query.get(TOKEN_BEHIND_PROXY) or query.get(TOKEN, [])
+    return tokens[0] if len(tokens) == 1 else None
+
+
+def _refusal(websocket: ServerConnection, status: http.HTTPStatus, why: str) -> Response:
+    return websocket.respond(status, f"{why}\n")
+
+
+def silent_logger() -> logging.Logger:
+    """The WebSocket library's logger: it would write addresses, and with them tokens."""
+    logger = logging.getLogger("agentnb.server.websocket.websocket")
+    logger.propagate = False
+    logger.setLevel(logging.CRITICAL + 1)
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    return logger

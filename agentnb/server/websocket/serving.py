@@ -1,0 +1,133 @@
+"""A kernel that is served: its listener, what the chat and the log say of it, and the file by which it is found."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from agentnb.clock import now_ms
+from agentnb.errors import UsageError
+from agentnb.host.channels import REMOTE_CLIENTS
+from agentnb.policy.audit import Record
+from agentnb.server.websocket.access import digest
+from agentnb.server.websocket.runtime_file import ServedClient, remove, write
+from agentnb.server.websocket.server import WebSocketListener
+from agentnb.state import RootConfigChanged
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from agentnb.host.host import Host
+    from agentnb.server.request_table import Right
+    from agentnb.server.service import Service
+    from agentnb.server.websocket.access import Grant
+
+_serving: dict[str, Serving] = {}
+"""The one server of each host, by the host's id."""
+
+
+class Serving:
+    """One kernel's server. On the host's thread."""
+
+    def __init__(self, host: Host, listener: WebSocketListener, address: str) -> None:
+        self.is_open = True
+        self.listener = listener
+        self.address = address
+        self._host = host
+        self._file: Path | None = None
+        self._clients: dict[str, ServedClient] = {}
+
+    def add_client(self, name: str, rights: Iterable[Right], **options: Any) -> str:
+        """Let a client connect; see :meth:`agentnb.server.websocket.access.ClientGrants.add`."""
+        token = self.listener.grants.add(name, rights, **options)
+        grant = next(each for each in self.listener.grants if each.digest == digest(token))
+        self._clients[grant.name] = ServedClient(doing=grant.line, token=token)
+        self._write()
+        return token
+
+    def revoke(self, name: str) -> bool:
+        """Let that client connect no more; see :meth:`agentnb.server.websocket.server.WebSocketListener.revoke`."""
+        self._clients.pop(name, None)
+        self._write()
+        return self.listener.revoke(name)
+
+    def _write(self) -> None:
+        with contextlib.suppress(OSError):  # it can be connected to all the same
+            self._file = write(self._host.host_id, self.address, self._clients)
+
+    async def close(self) -> None:
+        """End every connection and listen no more."""
+        self.is_open = False
+        _serving.pop(self._host.host_id, None)
+        if self._file is not None:
+            remove(self._file)
+        await self.listener.close()
+        _show(self._host, ())
+
+
+def current(host: Host) -> Serving | None:
+    """The server of *host*; None where it is not served."""
+    return _serving.get(host.host_id)
+
+
+async def start(
+    host: Host,
+    service: Service,
+    *,
+    address: str,
+    port: int,
+    tls: ssl.SSLContext | None,
+    name: str,
+    rights: Iterable[Right],
+    token: str | None,
+    **options: Any,
+) -> tuple[Serving, str]:
+    """Begin to serve *host*; see :func:`agentnb.serve`."""
+    if host.host_id in _serving:
+        raise UsageError("This kernel is served already.", hint="Close that server first: `%agents serve stop`.")
+
+    def changed(grant: Grant, came: bool) -> None:
+        _record(host, grant, "connected" if came else "disconnected")
+        _show(host, _lines(listener))
+
+    listener = WebSocketListener(host, service, changed=changed, **options)
+    at = await listener.open(address, port, tls)
+    bracketed = f"[{address}]" if ":" in address else address
+    serving = Serving(host, listener, f"{'ws' if tls is None else 'wss'}://{bracketed}:{at}/")
+    try:
+        token = serving.add_client(name, rights, token=token)
+    except BaseException:
+        await listener.close()
+        raise
+    _serving[host.host_id] = serving
+    return serving, token
+
+
+def _lines(listener: WebSocketListener) -> tuple[str, ...]:
+    by_name = {grant.name: grant.line for grant in listener.grants}
+    return tuple(by_name.get(client.name, client.name) for client in listener.clients)
+
+
+def _show(host: Host, lines: tuple[str, ...]) -> None:
+    config = host.root.state.config
+    if config is not None and list(lines) != config.values.get(REMOTE_CLIENTS, []):
+        host.root.accept(RootConfigChanged(config={REMOTE_CLIENTS: list(lines)}, time=now_ms()))
+
+
+def _record(host: Host, grant: Grant, what: str) -> None:
+    record = Record(
+        time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+        agent="",
+        session="",
+        tab="",
+        turn="",
+        kind="client",
+        tool=what,
+        what=grant.line,
+        outcome="allow",
+        by="user",
+    )
+    host.policy.audit.add(record, host.policy.environment)

@@ -1,0 +1,162 @@
+"""The page's history beside the log: what agents keep themselves, taken over by opening; and what is kept on disk."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agentnb.api.session import Session
+from agentnb.host import Host
+from agentnb.host.history.restore import recorder_of
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.server.test_history_arrangement import refused
+from tests.unit.server.test_history_requests import MakeHost, kernel, page_of, talk, uris
+from tests.unit.server.test_service import Page
+
+__all__ = ["kernel"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the kernels are, and where Eliza keeps what she is told."""
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("AGENTNB_ELIZA_STORE", str(tmp_path / "eliza"))
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    return work
+
+
+def prompted(host: Host, page: Page, text: str) -> str:
+    """A conversation with Eliza herself, closed again; its channel."""
+    uri: str = page.ask("createSession", {"agent": "eliza"})["result"]["channel"]
+    session = Session(host.conversations[uri])
+    session.prompt(text).wait(PATIENCE)
+    session.close()
+    return uri
+
+
+def theirs(page: Page, **params: object) -> list[tuple[str, str]]:
+    """Title and folder of each session that only the agent has."""
+    answer = page.ask("listAgentSessions", {"agent": "eliza", **params})["result"]
+    return [(one["title"], one["cwd"]) for one in answer["sessions"]]
+
+
+def test_what_only_the_agent_keeps_is_listed_and_taken_over(kernel: MakeHost, folder: Path) -> None:
+    """What the log has is not listed twice; an opened one has its transcript, and the log has it from its next turn."""
+    host = kernel()
+    page = page_of(host)
+    gone, stays = prompted(host, page, "/say forgotten here"), prompted(host, page, "/say kept here")
+    assert theirs(page) == []
+    page.ask("deleteSession", {"channel": gone})
+    (one,) = page.ask("listAgentSessions", {"agent": "eliza", "everywhere": True})["result"]["sessions"]
+    assert ("forgotten here" in one["title"], one["cwd"]) == (True, str(folder))
+    opened = page.ask("openAgentSession", {"agent": "eliza", **{name: one[name] for name in ("id", "cwd", "title")}})
+    conversation = host.conversations[opened["result"]["channel"]]
+    assert [turn.message.text for turn in conversation.chat.state.turns] == ["/say forgotten here"]
+    assert (conversation.cwd, theirs(page)) == (folder, [])
+    assert set(uris(page)) == {stays, conversation.session.uri}
+
+
+def test_a_conversation_that_ends_before_the_log_is_written_is_known_by_its_agents_id(kernel: MakeHost) -> None:
+    """The file is slow, or another program has it: what is written after the end has what the conversation had."""
+    host = kernel()
+    page = page_of(host)
+    prompted(host, page, "/say the file is there")
+    recorder = recorder_of(host)
+    with closing(sqlite3.connect(recorder.store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        uri = prompted(host, page, "/say while another one writes")
+        other.execute("ROLLBACK")
+    assert theirs(page) == []
+    assert recorder.store.load(uri).record.agent_session is not None
+
+
+def test_a_conversation_whose_last_words_could_not_be_written_is_written_when_that_is_possible(
+    kernel: MakeHost,
+) -> None:
+    """It is closed by then, and its agent is gone."""
+    host = kernel()
+    recorder = recorder_of(host)
+    recorder.store.path.mkdir()  # no file can be written there
+    uri = prompted(host, page_of(host), "/say kept here")
+    recorder_of(host)
+    assert host.loop.call(lambda: recorder.trouble) is not None
+    recorder.store.path.rmdir()
+    [turn] = recorder_of(host).store.load(uri).chat.turns
+    assert turn.message.text == "/say kept here"
+    assert "Since then the log has been written again." in host.loop.call(lambda: recorder.note)
+
+
+def test_a_folder_that_an_agent_names_is_no_workspace_unless_it_is_known(kernel: MakeHost, tmp_path: Path) -> None:
+    """The root, or another project: refused, and no tab is left; one in which the log has conversations is taken."""
+    host = kernel()
+    page, known = page_of(host), tmp_path / "known"
+    for name in ("known", "unknown"):
+        (tmp_path / name).mkdir()
+    talk(host, known, ("a", "b"))
+    for cwd in (os.sep, str(tmp_path), str(tmp_path / "unknown"), str(tmp_path / "missing"), "../unknown"):
+        said = refused(page, "openAgentSession", agent="eliza", id="s1", cwd=cwd)
+        assert "is not in this kernel's folder" in said
+    assert "is not in this kernel's folder" not in refused(
+        page, "openAgentSession", agent="eliza", id="s1", cwd=str(known)
+    )
+    assert len(host.conversations) == 1
+
+
+def test_an_agent_that_is_unknown_is_said(kernel: MakeHost) -> None:
+    """The message names it."""
+    page = page_of(kernel())
+    assert "nobody" in refused(page, "listAgentSessions", agent="nobody")
+
+
+def test_the_page_measures_and_clears_what_is_kept(kernel: MakeHost, tmp_path: Path) -> None:
+    """A dry run says how many; what is open stays."""
+    first = kernel()
+    for number in range(3):
+        talk(first, tmp_path, ("a", "b"), title=str(number))
+    first.close()
+    host = kernel()
+    page = page_of(host)
+    talk(host, tmp_path, ("a", "b"), title="open")
+    rows = page.ask("measureStorage", {})["result"]["rows"]
+    assert [row["items"] for row in rows if row["name"] in ("conversations", "eliza")] == [4, 4]
+
+    def changed(**params: object) -> tuple[str, int]:
+        answer = page.ask("changeStorage", params)["result"]
+        return answer["message"], answer["count"]
+
+    assert changed(action="remove", olderThanDays=1) == ("0 conversations would be deleted.", 0)
+    assert changed(action="deleteAll") == ("3 conversations would be deleted.", 3)
+    assert changed(action="deleteAll", dryRun=False) == ("3 conversations deleted.", 3)
+    assert (len(uris(page)), changed(action="check")) == (1, ("The log is intact.", 0))
+    assert changed(action="compact")[1] == 0
+
+
+def test_the_page_exports_repairs_and_imports_what_is_kept(kernel: MakeHost, tmp_path: Path) -> None:
+    """All in one file and back from it; the oldest beyond a size go; a path or a size that is none is refused."""
+    first = kernel()
+    for number in range(3):
+        talk(first, tmp_path, ("a", "b"), title=str(number))
+    first.close()
+    page, file = page_of(kernel()), tmp_path / "all.db"
+
+    def done(**params: object) -> str:
+        return str(page.ask("changeStorage", params)["result"]["message"])
+
+    exported = done(action="export", path=str(file))
+    assert exported.startswith("Exported 3 conversations to")
+    assert "The undo history is not included" in exported
+    assert "already" in refused(page, "changeStorage", action="export", path=str(file))
+    assert done(action="remove", largerThan="1") == "3 conversations would be deleted."
+    assert done(action="deleteAll", dryRun=False) == "3 conversations deleted."
+    imported = done(action="import", path=str(file))
+    assert imported == "Imported 3 conversations, without undo history; 0 were here already."
+    assert "has 3 conversations. All are complete." in done(action="repair")
+    assert len(uris(page)) == 3
+    assert "no absolute path" in refused(page, "changeStorage", action="import", path="all.db").replace("not an", "no")
+    assert "isn't a size" in refused(page, "changeStorage", action="remove", largerThan="much")

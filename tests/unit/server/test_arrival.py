@@ -1,0 +1,53 @@
+"""Waiting until a page is there."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+from agentnb.host import Host
+from agentnb.server.comm import frontend as frontend_module
+from agentnb.server.comm.frontend import Frontend
+from tests.unit.interleaving import Step, every_step, interrupted_at
+from tests.unit.running import run
+from tests.unit.server.message_cases import CLIENT
+
+HELLO = {"protocolVersions": [3], "visible": True}
+LONG = 120.0
+
+
+def arrive(host: Host, frontend: Frontend) -> None:
+    """A page introduces itself; wait until that was taken, or the host's thread waits for this one."""
+    message: dict[str, Any] = {"jsonrpc": "2.0", "v": 3, "clientId": CLIENT, "id": 1, "method": "initialize"}
+    content = {"data": {"method": "custom", "content": {**message, "params": HELLO}}}
+    frontend.model.comm.handle_msg({"content": content, "buffers": []})
+    taken = threading.Event()
+    host.loop.post(taken.set)
+    taken.wait(0.3)
+
+
+def test_who_waits_for_a_page_is_woken_whenever_it_comes() -> None:
+    """Between any two steps of beginning to wait: nobody waits on for a page that is there."""
+
+    def at(number: int) -> Step:
+        host = Host()
+        frontend = Frontend(host)
+
+        async def wait() -> tuple[Step, bool]:
+            with interrupted_at(number, [frontend_module], lambda: arrive(host, frontend)) as step:
+                waiting = asyncio.ensure_future(frontend.wait_attached(LONG))
+                await asyncio.sleep(0)  # it runs to where it waits
+            if not step.reached:
+                arrive(host, frontend)
+            return step, await asyncio.wait_for(waiting, LONG / 4)
+
+        try:
+            step, there = run(wait())
+            assert there
+            return step
+        finally:
+            frontend.model.close()
+            host.close()
+
+    every_step(at)

@@ -1,0 +1,238 @@
+"""Whether a page is there: heard of, on its way back, or gone; and what the silence of a deaf kernel says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentnb.server.client import ACTIONS
+from agentnb.server.comm.blocked_time import ASK_SECONDS, BlockedTime
+from agentnb.server.delivery import GONE_SECONDS, MOST_REMEMBERED, RETURN_SECONDS
+from agentnb.server.request_table import wire_name
+from agentnb.state import ActionOrigin, SessionTitleChanged
+from agentnb.testing import Events
+from tests.unit.running import run
+from tests.unit.server.manual_loop import ManualLoop
+from tests.unit.server.message_cases import CLIENT, Kernel
+
+OTHER = "another-page"
+
+
+def say(kernel: Kernel, method: str, params: object = None, client: str = CLIENT) -> None:
+    kernel.service.receive(
+        {"jsonrpc": "2.0", "v": 3, "clientId": client, "method": wire_name(method), "params": params or {}, "id": None}
+    )
+
+
+def initialize(kernel: Kernel, client: str) -> None:
+    params = {"protocolVersions": [3], "visible": True}
+    message = {"jsonrpc": "2.0", "v": 3, "clientId": client, "id": 1, "method": "initialize", "params": params}
+    kernel.service.receive(message)
+
+
+def is_attached(kernel: Kernel) -> bool:
+    return kernel.service.delivery.attached
+
+
+def wait(kernel: Kernel, seconds: float) -> None:
+    kernel.loop.advance(round(seconds * 1000))
+
+
+def test_nobody_is_there_before_the_first_page() -> None:
+    assert not is_attached(Kernel(known=False))
+
+
+def test_a_page_that_speaks_now_and_then_is_there() -> None:
+    """In the background it does so once a minute."""
+    kernel = Kernel(known=True)
+    for _ in range(30):
+        wait(kernel, 60)
+        say(kernel, "ping")
+    assert is_attached(kernel)
+
+
+def test_a_page_that_is_silent_for_long_is_gone_and_back_when_it_speaks() -> None:
+    """Hidden or not; what it is told then is to introduce itself."""
+    kernel = Kernel(known=True)
+    say(kernel, "visibility", {"visible": False})
+    wait(kernel, GONE_SECONDS)
+    there = is_attached(kernel)
+    wait(kernel, 1)
+    assert (there, is_attached(kernel)) == (True, False)
+    initialize(kernel, CLIENT)
+    assert is_attached(kernel)
+
+
+@pytest.mark.parametrize("back", [CLIENT, OTHER])
+def test_a_page_that_leaves_may_only_be_loading_anew(back: str) -> None:
+    """As the same client (kept by the browser), or as another."""
+    kernel = Kernel(known=True)
+    say(kernel, "leave")
+    wait(kernel, RETURN_SECONDS - 1)
+    assert is_attached(kernel)
+    if back == CLIENT:
+        say(kernel, "ping")
+    else:
+        initialize(kernel, back)
+    wait(kernel, RETURN_SECONDS + 1)
+    assert is_attached(kernel)
+
+
+def test_a_page_that_left_and_does_not_come_back_is_gone_within_a_minute() -> None:
+    """And is sent nothing but the root's news meanwhile."""
+    kernel = Kernel(known=True)
+    say(kernel, "leave")
+    assert not kernel.service.delivery.clients[CLIENT].visible
+    wait(kernel, RETURN_SECONDS + 1)
+    assert not is_attached(kernel)
+
+
+def test_one_page_of_two_is_enough() -> None:
+    kernel = Kernel(known=True)
+    initialize(kernel, OTHER)
+    say(kernel, "leave")
+    wait(kernel, RETURN_SECONDS + 1)
+    assert is_attached(kernel)
+
+
+def test_while_the_kernel_receives_nothing_no_page_counts_as_gone() -> None:
+    """A cell of an hour on a kernel that hears no page: what comes to pass is sent on, and a question is asked."""
+    kernel = Kernel(known=True)
+    begin = kernel.loop.time()
+    kernel.service.delivery.blocked_seconds = lambda: kernel.loop.time() - begin
+    wait(kernel, 3_600)
+    uri = next(iter(kernel.host.conversations))
+    kernel.host.conversations[uri].dispatch(SessionTitleChanged(title="still there"))
+    kernel.loop.advance(500)
+    assert (is_attached(kernel), kernel.heard[-1]["method"]) == (True, ACTIONS)
+
+
+class Kept(ManualLoop):
+    """One that does at once what it is handed."""
+
+    def post(self, function: Callable[..., object], *args: object) -> None:
+        function(*args)
+
+
+def test_a_kernel_is_deaf_while_the_loop_that_pages_speak_on_does_not_run() -> None:
+    """From the moment it was asked to the moment it answers; a kernel that answers at once is not deaf at all."""
+
+    async def blocked() -> list[float]:
+        clock, seen = Kept(), []
+        blocked = BlockedTime(clock)
+        blocked.record_message()
+        await asyncio.sleep(0)
+        seen.append(blocked.blocked_seconds())
+        clock.advance(round(ASK_SECONDS * 1000))  # it asks, and this test blocks the loop
+        clock.advance(300_000)
+        seen.append(blocked.blocked_seconds())
+        await asyncio.sleep(0)
+        clock.advance(5_000)
+        seen.append(blocked.blocked_seconds())
+        return seen
+
+    assert run(blocked()) == [0.0, 300.0, 300.0]
+
+
+def test_a_loop_that_was_closed_says_nothing_and_the_next_one_is_asked() -> None:
+    """As a subshell's, that has ended."""
+    clock = Kept()
+    blocked = BlockedTime(clock)
+
+    async def speak() -> None:
+        blocked.record_message()
+
+    run(speak())
+    clock.advance(100_000)
+    closed = blocked.blocked_seconds()
+
+    async def speak_and_block() -> float:
+        blocked.record_message()
+        await asyncio.sleep(0)
+        clock.advance(round(ASK_SECONDS * 1000))
+        clock.advance(7_000)
+        return blocked.blocked_seconds()
+
+    assert (closed, run(speak_and_block())) == (0.0, 7.0)
+
+
+def test_without_a_loop_the_kernel_counts_as_responsive() -> None:
+    clock = Kept()
+    blocked = BlockedTime(clock)
+    blocked.record_message()
+    clock.advance(100_000)
+    assert blocked.blocked_seconds() == 0.0
+
+
+def dispatched(kernel: Kernel, seq: int, action: dict[str, Any]) -> list[dict[str, Any]]:
+    """The envelopes that answer it."""
+    kernel.heard.clear()
+    uri = next(iter(kernel.host.conversations))
+    say(kernel, "dispatchAction", {"clientSeq": seq, "channel": uri, "action": action})
+    kernel.loop.advance(500)
+    heard = [envelope for one in kernel.heard for envelope in one.get("params", {}).get("envelopes", ())]
+    return [envelope for envelope in heard if envelope.get("origin", {}).get("clientSeq") == seq]
+
+
+def test_an_action_that_comes_twice_is_done_once_and_not_refused() -> None:
+    """A page that was not sure sends it again, also after it had to introduce itself again."""
+    kernel = Kernel(known=True)
+    rename = {"type": "session/titleChanged", "title": "mine"}
+    first = dispatched(kernel, 1, rename)
+    conversation = next(iter(kernel.host.conversations.values()))
+    conversation.dispatch(SessionTitleChanged(title="another's"))
+    initialize(kernel, CLIENT)
+    again = dispatched(kernel, 1, rename)
+    assert [("rejectionReason" in one, one.get("repeated")) for one in (*first, *again)] == [
+        (False, None),
+        (True, True),
+    ]
+    assert conversation.session.state.title == "another's"
+
+
+def test_a_refused_action_that_comes_twice_is_refused_twice() -> None:
+    kernel = Kernel(known=True)
+    forged = {"type": "session/ready"}
+    answers = [*dispatched(kernel, 1, forged), *dispatched(kernel, 1, forged)]
+    assert [(one["rejectionReason"], one.get("repeated")) for one in answers] == [
+        ("A client may not dispatch this action.", None)
+    ] * 2
+
+
+def test_a_pages_coming_and_going_is_told(agentnb_events: Events) -> None:
+    """As events: seen and unseen once each, what it lacks, that it left, and that it is gone."""
+    kernel = Kernel(known=False)
+    initialize(kernel, CLIENT)
+    for visible in (False, False, True):
+        say(kernel, "visibility", {"visible": visible})
+    say(kernel, "resync", {"seen": {"ahp-root://": 0}})
+    say(kernel, "leave")
+    wait(kernel, RETURN_SECONDS + 1)
+    kernel.service.delivery.kick()
+    wait(kernel, 1)
+    told = agentnb_events.of(category="page")
+    assert [event.name.partition(".")[2] for event in told] == [
+        "attached",
+        "hidden",
+        "visible",
+        "resync",
+        "left",
+        "gone",
+    ]
+    assert {event.data["client"] for event in told} == {CLIENT}
+    assert (told[0].data["visible"], told[3].data["channels"]) == (True, ["ahp-root://"])
+
+
+def test_only_so_many_clients_are_remembered() -> None:
+    kernel = Kernel(known=True)
+    delivery = kernel.service.delivery
+    conversation = next(iter(kernel.host.conversations.values()))
+    for number in range(MOST_REMEMBERED + 1):
+        conversation.dispatch(
+            SessionTitleChanged(title=f"{number}"), ActionOrigin(client_id=f"c{number}", client_seq=1)
+        )
+    known = [ActionOrigin(client_id=f"c{number}", client_seq=1) in delivery.accepted for number in (0, 1)]
+    assert known == [False, True]

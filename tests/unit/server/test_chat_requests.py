@@ -1,0 +1,315 @@
+"""What the chat asks of the kernel: completion, drafts, an agent started anew, a tab closed and brought back."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.host.environment import Suggestion
+from agentnb.server.client_notifications import LONGEST_DRAFT
+from agentnb.server.service import Service
+from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
+from agentnb.state.versions import WINDOW
+from tests.unit.api.conftest import AGENTS, PATIENCE, KernelSettings
+from tests.unit.host.conftest import until
+from tests.unit.server.test_service import Page
+
+USER = {"kind": "user"}
+
+
+class Variables:
+    """A shell with two variables to mention; says on which thread it was asked."""
+
+    code_runner: Any
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+        self.mentions = self
+
+    def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
+        self.threads.append(threading.current_thread())
+        names = {"frame": "DataFrame, shape (3, 2)", "model": "Model"}
+        return [Suggestion(text=n, kind="variable", detail=d) for n, d in names.items() if n.startswith(start)]
+
+    def examples(self) -> tuple[str, ...]:
+        return ("Plot @frame",)
+
+    def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
+        return (SimpleMessageAttachment(label="frame", model_representation="frame: 3 rows"),)
+
+
+@pytest.fixture
+def page(host: Host) -> Page:
+    """A page that is ready."""
+    page = Page(host)
+    page.ready()
+    return page
+
+
+def test_completion_offers_what_the_kernel_knows(page: Page, conversation: Conversation) -> None:
+    """Name, kind and detail; asked on a thread of its own, for the user's objects may be slow."""
+    source = Variables()
+    page.host.environment.connect(shell=source)
+    answer = page.ask("complete", {"channel": conversation.chat.uri, "start": "fr"})
+    assert answer["result"]["items"] == [{"text": "frame", "kind": "variable", "detail": "DataFrame, shape (3, 2)"}]
+    assert source.threads != [threading.current_thread()]
+
+
+def test_completion_without_a_shell_offers_nothing(page: Page, conversation: Conversation) -> None:
+    """In a script there are no variables to see."""
+    assert page.ask("complete", {"channel": conversation.chat.uri, "start": ""})["result"] == {"items": []}
+
+
+def test_an_empty_conversation_gets_examples_of_the_shell(page: Page, conversation: Conversation) -> None:
+    """Outside of IPython there are none."""
+    channel = {"channel": conversation.session.uri}
+    assert page.ask("suggestPrompts", channel)["result"] == {"prompts": []}
+    page.host.environment.connect(shell=Variables())
+    assert page.ask("suggestPrompts", channel)["result"] == {"prompts": ["Plot @frame"]}
+
+
+def test_an_agent_that_was_installed_meanwhile_is_found_when_a_page_has_it_looked_for(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every page hears of it: what is installed comes first, by rank, and names no line to type any more."""
+    before = page.host.root.state.agents
+    assert [each.provider for each in before if each.missing][:3] == ["claude", "codex", "gemini"]
+    assert before[-1].install is not None
+    assert "codex" not in page.ask("refreshAgents", {})["result"]["installed"]
+    assert page.host.root.state.agents is before
+    program = tmp_path / ("codex-acp.cmd" if os.name == "nt" else "codex-acp")
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert "codex" in page.ask("refreshAgents", {})["result"]["installed"]
+    first = page.host.root.state.agents[0]
+    assert (first.provider, first.missing, first.install) == ("codex", None, None)
+
+
+@pytest.mark.parametrize("method", ["complete", "suggestPrompts", "restartAgent", "forkSession", "openSession"])
+@pytest.mark.parametrize(("params", "code"), [({}, -32602), ({"channel": "eliza:/none", "start": ""}, -32001)])
+def test_a_senseless_request_is_answered_with_an_error(
+    page: Page, conversation: Conversation, method: str, params: dict[str, Any], code: int
+) -> None:
+    """Also by the methods that answer later."""
+    assert page.ask(method, params)["error"]["code"] == code
+
+
+def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
+    page: Page, conversation: Conversation
+) -> None:
+    """Asked by several views it is one session; what is chosen in it holds for the first prompt, which uses it."""
+    session = Session(conversation)
+    assert (session.state.lifecycle, session.state.modes, session.state.agent_process) == ("creating", None, None)
+    for view in ("page-1", "page-2"):
+        page.say("openSession", {"channel": conversation.chat.uri}, id=view)
+        assert page.hear("id")["result"] == {}
+    until(page.host, session, lambda: session.state.lifecycle == "ready")
+    opened, agent = conversation.session_id, conversation.agent
+    until(page.host, session, lambda: bool(session.state.commands))
+    page.dispatch(conversation.session.uri, {"type": "x-agentnb/modeChanged", "modeId": "plain"})
+    until(
+        page.host, session, lambda: session.state.modes is not None and session.state.modes.current_mode_id == "plain"
+    )
+    page.ask("openSession", {"channel": conversation.session.uri})
+    session.open(PATIENCE)
+    assert session.prompt("Just as I say.").wait(PATIENCE).text == "Just as I say."
+    assert (conversation.session_id, conversation.agent) == (opened, agent)
+
+
+def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page, tmp_path: Path) -> None:
+    """In the session's state, as after a prompt, and its tab is marked; the transcript is empty still."""
+    spec = replace(custom(["no-such-agent"], name="missing"), install="npm install missing")
+    missing = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
+    assert page.ask("openSession", {"channel": missing.session.uri})["result"] == {}
+    until(page.host, Session(missing), lambda: missing.session.state.lifecycle == "failed")
+    error = missing.session.state.creation_error
+    assert error is not None
+    assert "npm install missing" in error.message
+    assert (missing.chat.state.active_turn, missing.chat.state.turns) == (None, ())
+    assert missing.summary.status == SessionStatus.ERROR | SessionStatus.IS_READ
+
+
+def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conversation: Conversation) -> None:
+    """The copy is a tab with what was said; the capability is in the state, once the agent runs."""
+    Session(conversation).prompt("/say my cat").wait(PATIENCE)
+    process = conversation.session.state.agent_process
+    assert process is not None
+    assert process.fork is True
+    result = page.ask("forkSession", {"channel": conversation.chat.uri})["result"]
+    copy = page.host.find(result["channel"])
+    assert (result["chat"], copy.session.state.title) == (copy.chat.uri, "/say my cat (copy)")
+    assert copy.chat.state.turns == conversation.chat.state.turns
+    assert copy.session_id not in (None, conversation.session_id)
+
+
+def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conversation, tmp_path: Path) -> None:
+    """A turn runs in it, or the agent does not offer it; no tab is left."""
+    spec = custom([sys.executable, str(AGENTS / "keeps.py"), "list"], name="keeps")
+    other = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
+    Session(other).prompt("go").wait(PATIENCE)
+    process = other.session.state.agent_process
+    assert process is not None
+    assert process.fork is None
+    assert (
+        "does not offer to copy a session" in page.ask("forkSession", {"channel": other.chat.uri})["error"]["message"]
+    )
+    running = Session(conversation).prompt("/hang")
+    next(iter(running))
+    error = page.ask("forkSession", {"channel": conversation.session.uri})["error"]
+    assert (error["code"], "A turn runs in" in error["message"]) == (-32012, True)
+    assert len(page.host.conversations) == 2
+
+
+def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_settings(tmp_path: Path) -> None:
+    """A new one and one of the log; a slip in the settings is said, and no tab is left."""
+    given: dict[str, Any] = {"docs": {"url": "https://x.test/mcp"}}
+    host = Host(log=tmp_path / "log.db")
+    page = Page(host)
+    page.ready()
+    settings = KernelSettings(mcp_servers=given, local_model="small")
+    host.environment.connect(settings=settings)
+    assert host.environment.default_variables("local") == {"AGENTNB_LOCAL_MODEL": "small"}
+    try:
+        opened = host.find(page.ask("createSession", {"agent": "eliza"})["result"]["channel"])
+        assert [server.name for server in opened.configuration.components] == ["docs"]
+        assert opened.configuration.env == {}
+        Session(opened).prompt("/say x").wait(PATIENCE)
+        host.loop.submit(opened.close()).result(PATIENCE)
+        given["more"] = {"url": "https://y.test/mcp"}
+        again = host.find(page.ask("resumeSession", {"channel": opened.session.uri})["result"]["channel"])
+        assert [server.name for server in again.configuration.components] == ["docs", "more"]
+        given["bad"] = {}
+        assert "bad" in page.ask("createSession", {"agent": "eliza"})["error"]["message"]
+        assert len(host.conversations) == 1
+    finally:
+        host.close()
+
+
+def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, conversation: Conversation) -> None:
+    """The kernel attaches; the page need not know how."""
+    page.host.environment.connect(shell=Variables())
+    page.ready(conversation.chat.uri)
+    message = {"text": "Look at @frame", "origin": USER}
+    page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})
+    assert page.envelope()["action"]["type"] == "chat/pendingMessageSet"
+    session = Session(conversation)
+    until(page.host, session, lambda: session.turns)
+    snapshot = session.turns[0].snapshot
+    assert snapshot is not None
+    assert [one.label for one in snapshot.message.attachments or ()] == ["frame"]
+
+
+def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversation: Conversation) -> None:
+    """Not its own window; and the next window to open finds it in its handshake, until it is sent."""
+    uri = conversation.chat.uri
+    told: Queue[tuple[str, dict[str, Any]]] = Queue()
+    service = page.service = Service(page.host, lambda client, message, *_: told.put((client, message)))
+    first, second = Page(page.host, "first"), Page(page.host, "second")
+    first.service = second.service = service
+    for window in (first, second):
+        window.say("initialize", {"protocolVersions": [WINDOW.current], "visible": True}, id=1)
+        told.get(timeout=PATIENCE)
+    first.say("draft", {"channel": uri, "text": "half a sen"})
+    client, message = told.get(timeout=PATIENCE)
+    assert (client, message["method"]) == ("second", "x-agentnb/draft")
+    assert message["params"] == {"channel": uri, "text": "half a sen"}
+    second.say("initialize", {"protocolVersions": [WINDOW.current]}, id=2)
+    assert told.get(timeout=PATIENCE)[1]["result"]["drafts"] == {uri: "half a sen"}
+    first.say("draft", {"channel": uri, "text": ""})
+    told.get(timeout=PATIENCE)
+    second.say("initialize", {"protocolVersions": [WINDOW.current]}, id=3)
+    assert told.get(timeout=PATIENCE)[1]["result"]["drafts"] == {}
+
+
+def test_a_draft_is_in_no_state_and_no_log(page: Page, conversation: Conversation) -> None:
+    """It may hold a secret that was pasted by mistake."""
+    before = (page.host.root.index, conversation.chat.index, conversation.session.index)
+    page.say("draft", {"channel": conversation.chat.uri, "text": "sk-secret"})
+    page.say("draft", {"channel": conversation.chat.uri, "text": "x" * (LONGEST_DRAFT + 1)})
+    page.say("draft", {"channel": "eliza:/none", "text": "x"})
+    assert (page.host.root.index, conversation.chat.index, conversation.session.index) == before
+    assert page.ready()["result"]["drafts"] == {conversation.chat.uri: "sk-secret"}
+
+
+def test_a_closed_tab_can_be_brought_back(page: Page, conversation: Conversation) -> None:
+    """Archived at once, closed after a while; brought back, its end is called off."""
+    uri = conversation.session.uri
+    page.dispatch(uri, {"type": "session/isArchivedChanged", "isArchived": True})
+    closing = conversation.closing
+    assert closing is not None
+    assert conversation.summary.status & SessionStatus.IS_ARCHIVED
+    page.dispatch(uri, {"type": "session/isArchivedChanged", "isArchived": False}, seq=2)
+    assert closing.cancelled()
+    assert conversation.closing is None
+    assert not conversation.summary.status & SessionStatus.IS_ARCHIVED
+    assert page.host.channel_or_none(uri) is not None
+
+
+def test_a_page_reads_a_file_range_by_range_and_byte_by_byte(page: Page, conversation: Conversation) -> None:
+    """Each range says how large the file is, and when it was changed; lines from either end, too."""
+    data = bytes(range(256)) * 5
+    (conversation.cwd / "a b\n€.bin").write_bytes(data)
+    asked = {"channel": conversation.chat.uri, "path": "a b\n€.bin"}
+    read, times = b"", set()
+    while len(read) < len(data):
+        answer = page.ask("readFile", {**asked, "offset": len(read), "length": 500})
+        result = answer["result"]
+        assert (result["path"], result["offset"], result["size"]) == ("a b\n€.bin", len(read), len(data))
+        times.add(result["modified"])
+        read += answer["buffers"][0]
+    assert (read, len(times)) == (data, 1)
+    (conversation.cwd / "log").write_text("1\n2\n3\n")
+    log = {"channel": conversation.session.uri, "path": "log"}
+    assert page.ask("readFile", {**log, "head": 1})["buffers"][0] == b"1\n"
+    tail = page.ask("readFile", {**log, "tail": 2})
+    assert (tail["buffers"][0], tail["result"]["offset"], tail["result"]["size"]) == (b"2\n3\n", 2, 6)
+    assert page.ask("readFile", {**log, "tail": 2, "length": 3})["buffers"][0] == b"\n3\n"
+
+
+def test_a_page_is_given_nothing_secret_and_nothing_outside(
+    page: Page, conversation: Conversation, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """However the path is written, and with a reason that says what to do."""
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "a.txt").write_text("outside")
+    (conversation.cwd / ".env").write_text("KEY=1")
+    (conversation.cwd / "notes.txt").symlink_to(".env")
+    (conversation.cwd / "link").symlink_to(outside)
+
+    def refused(method: str, path: str) -> str:
+        answer = page.ask(method, {"channel": conversation.chat.uri, "path": path})
+        assert answer["error"]["code"] == -32012
+        return str(answer["error"]["message"])
+
+    for path in (".env", "notes.txt", "./x/../.env"):
+        assert "'.env' may hold secrets: it matches **/.env*" in refused("readFile", path)
+    for path in (str(outside / "a.txt"), "link/a.txt", "../a.txt"):
+        assert "outside the workspace" in refused("readFile", path)
+    for path in (str(outside), "link", ".."):
+        assert "outside the workspace" in refused("listFiles", path)
+    assert "There is no file 'none'" in refused("readFile", "none")
+    listed = page.ask("listFiles", {"channel": conversation.chat.uri})["result"]
+    assert [(entry["name"], entry["kind"]) for entry in listed["entries"]] == [
+        (".env", "file"),
+        ("link", "link"),
+        ("notes.txt", "link"),
+    ]
+
+
+def test_a_name_that_is_no_text_is_listed_as_one(page: Page, conversation: Conversation) -> None:
+    """JSON has no bytes."""
+    (conversation.cwd / os.fsdecode(b"a\xff")).touch()
+    (entry,) = page.ask("listFiles", {"channel": conversation.chat.uri})["result"]["entries"]
+    assert entry["name"] == "a\ufffd"

@@ -1,0 +1,212 @@
+"""A client's cursors: what it is sent next, when it must acknowledge first, and what it is sent again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentnb.host.channels import Channel
+from agentnb.host.conversation import Conversation
+from agentnb.server.client import ACK_SECONDS, MOST_STOPS, SILENT_SECONDS, UNHEARD_SECONDS, DeliveryClient
+from agentnb.state import (
+    ActionOrigin,
+    ChatDelta,
+    ChatResponsePart,
+    ChatTurnStarted,
+    Envelope,
+    MarkdownResponsePart,
+    Message,
+    MessageOrigin,
+    SessionTitleChanged,
+)
+
+TURN = ChatTurnStarted(turn_id="t", message=Message(text="hi", origin=MessageOrigin(kind="user")))
+PART = ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id="p1", content=""))
+
+
+def stream(conversation: Conversation, *texts: str) -> None:
+    """Let the agent say *texts*."""
+    if conversation.chat.state.active_turn is None:
+        conversation.chat.accept(TURN)
+        conversation.chat.accept(PART)
+    for text in texts:
+        conversation.chat.accept(ChatDelta(turn_id="t", part_id="p1", content=text))
+
+
+def client_of(conversation: Conversation) -> DeliveryClient:
+    """A client that follows the chat from its beginning."""
+    client = DeliveryClient("page", visible=True, seen_at=0.0)
+    client.subscribe(conversation.chat)
+    return client
+
+
+def test_a_new_client_gets_a_snapshot(conversation: Conversation) -> None:
+    """It begins with the state as it is, at its index."""
+    stream(conversation, "Hello")
+    update = DeliveryClient("page", visible=True, seen_at=0.0).subscribe(conversation.chat)
+    assert isinstance(update, dict)
+    assert (update["fromSeq"], update["state"]["activeTurn"]["responseParts"][0]["content"]) == (3, "Hello")
+
+
+def test_a_client_that_has_seen_a_part_gets_the_rest(conversation: Conversation) -> None:
+    """It is told what followed, merged."""
+    stream(conversation, "Hello", " ", "you")
+    update = DeliveryClient("page", visible=True, seen_at=0.0).subscribe(conversation.chat, last_seen=3)
+    assert isinstance(update, list)
+    assert [(e["first"], e["index"], e["action"]["content"]) for e in update] == [(4, 5, " you")]
+
+
+def test_a_flush_carries_what_is_new_once(conversation: Conversation) -> None:
+    """The second flush has nothing to say."""
+    client = client_of(conversation)
+    stream(conversation, "a", "b")
+    first = client.next_flush([conversation.chat], 1.0)
+    assert first is not None
+    assert ([e["index"] for e in first["envelopes"]], client.next_flush([conversation.chat], 1.1)) == ([1, 2, 4], None)
+
+
+def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversation) -> None:
+    """A client that speaks but does not acknowledge is waited for."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b")):
+        stream(conversation, text)
+        client.next_flush([conversation.chat], moment)
+    before = client.blocked(9.0, 1.4)
+    client.acknowledge(1, {})
+    assert (before, client.blocked(9.0, 1.4)) == (True, False)
+
+
+def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversation) -> None:
+    """A cell may keep the kernel from receiving; the page still reads."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b")):
+        stream(conversation, text)
+        client.next_flush([conversation.chat], moment)
+    assert [client.blocked(1.1 + UNHEARD_SECONDS * share, 0.0) for share in (0.5, 1.5)] == [True, False]
+
+
+def test_an_acknowledgement_that_was_not_due_yet_says_nothing(conversation: Conversation) -> None:
+    """It may be on its way when a cell blocks the kernel: the page is sent on as one that cannot be heard."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b")):
+        stream(conversation, text)
+        client.next_flush([conversation.chat], moment)
+    assert [client.blocked(9.0, 1.0 + ACK_SECONDS * share) for share in (0.9, 1.1)] == [False, True]
+
+
+def test_a_client_is_sent_on_where_no_page_pings_any_more(conversation: Conversation) -> None:
+    """Pages ping every ten seconds: a kernel that hears none for longer cannot hear any."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b")):
+        stream(conversation, text)
+        client.next_flush([conversation.chat], moment)
+    assert [client.blocked(5.0 + SILENT_SECONDS * share, 5.0) for share in (0.9, 1.1)] == [True, False]
+
+
+def test_what_is_sent_again_can_be_applied_wherever_the_client_is(conversation: Conversation) -> None:
+    """It may have had any of the flushes that it has not acknowledged: a text is not merged across their ends."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b"), (1.2, "c")):
+        stream(conversation, text, text)
+        client.next_flush([conversation.chat], moment)
+    client.acknowledge(1, {conversation.chat.uri: 4})
+    client.rewind()
+    stream(conversation, "d")
+    again = client.next_flush([conversation.chat], 4.0)
+    assert again is not None
+    texts = [(e.get("first", e["index"]), e["index"]) for e in again["envelopes"] if "content" in e["action"]]
+    assert texts == [(5, 6), (7, 8), (9, 9)]
+
+
+def test_a_client_of_which_too_many_ends_are_open_gets_a_snapshot(conversation: Conversation) -> None:
+    """Whatever it has had, a snapshot can be applied."""
+    client = client_of(conversation)
+    for number in range(MOST_STOPS + 1):
+        stream(conversation, "a")
+        client.next_flush([conversation.chat], float(number))
+    client.rewind()
+    again = client.next_flush([conversation.chat], 9_000.0)
+    assert again is not None
+    assert (again["envelopes"], [each["resource"] for each in again["snapshots"]]) == ([], [conversation.chat.uri])
+
+
+def test_what_was_not_acknowledged_is_sent_again(conversation: Conversation) -> None:
+    """After a rewind the flush begins behind the last acknowledged index."""
+    client = client_of(conversation)
+    stream(conversation, "a")
+    client.next_flush([conversation.chat], 1.0)
+    client.acknowledge(1, {conversation.chat.uri: 3})
+    stream(conversation, "b")
+    client.next_flush([conversation.chat], 2.0)
+    client.rewind()
+    again = client.next_flush([conversation.chat], 3.0)
+    assert again is not None
+    assert [e["index"] for e in again["envelopes"]] == [4]
+
+
+def test_a_snapshot_is_sent_where_it_is_smaller(conversation: Conversation) -> None:
+    """Many small changes of one thing weigh more than the thing."""
+    client = client_of(conversation)
+    stream(conversation)
+    for number in range(300):
+        conversation.chat.accept(ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id=f"q{number}", content="")))
+    flush = client.next_flush([conversation.chat], 1.0)
+    assert flush is not None
+    assert (flush["envelopes"], flush["snapshots"][0]["fromSeq"]) == ([], 302)
+
+
+def test_a_flush_lost_before_an_acknowledged_one_is_noticed(conversation: Conversation) -> None:
+    """The page says how far it is: less far than it should be means that something was lost on the way."""
+    client = client_of(conversation)
+    client.subscribe(conversation.session)
+    both: list[Channel[Any]] = [conversation.chat, conversation.session]
+    stream(conversation, "a")
+    client.next_flush(both, 1.0)
+    client.acknowledge(1, {conversation.chat.uri: 3})
+    conversation.chat.accept(ChatDelta(turn_id="t", part_id="p1", content="b"))
+    client.next_flush(both, 1.1)
+    conversation.session.accept(SessionTitleChanged(title="x"))
+    client.next_flush(both, 1.2)
+    assert client.acknowledge(3, {conversation.chat.uri: 3, conversation.session.uri: conversation.session.index})
+    again = client.next_flush(both, 1.3)
+    assert again is not None
+    assert [(e["channel"], e["index"]) for e in again["envelopes"]] == [(conversation.chat.uri, 4)]
+
+
+def test_a_rejection_in_a_lost_flush_is_sent_again(conversation: Conversation) -> None:
+    """It moves no index: that a later flush was acknowledged does not say that it has arrived."""
+    client = client_of(conversation)
+    chat, origin = conversation.chat, ActionOrigin(client_id="page", client_seq=7)
+    no = Envelope(channel=chat.uri, index=1, action=TURN, origin=origin, rejection_reason="no")
+    client.answered(no, 7)
+    client.next_flush([chat], 1.0)
+    stream(conversation, "a")
+    client.next_flush([chat], 1.1)
+    lost = client.acknowledge(2, {chat.uri: 3})
+    again = client.next_flush([chat], 1.2)
+    assert lost
+    assert again is not None
+    assert [envelope["rejectionReason"] for envelope in again["envelopes"]] == ["no"]
+    assert not client.acknowledge(3, {chat.uri: 3})
+    assert client.next_flush([chat], 1.3) is None
+
+
+def test_a_snapshot_says_which_of_the_pages_actions_are_in_it(conversation: Conversation) -> None:
+    """No echo of them will come."""
+    client = client_of(conversation)
+    envelope = conversation.chat.accept(TURN, ActionOrigin(client_id="page", client_seq=7))
+    client.answered(envelope, 7)
+    client.resync({conversation.chat.uri: 0})
+    flush = client.next_flush([conversation.chat], 1.0)
+    assert flush is not None
+    assert flush["snapshots"][0]["answered"] == [7]
+
+
+def test_flushes_are_counted_on_when_a_page_introduces_itself_again(conversation: Conversation) -> None:
+    """What it still acknowledges of before is not taken for what it got since."""
+    client = DeliveryClient("page", visible=True, seen_at=0.0, flush=4)
+    client.subscribe(conversation.chat)
+    stream(conversation, "a")
+    flush = client.next_flush([conversation.chat], 1.0)
+    client.acknowledge(4, {})
+    assert flush is not None
+    assert (flush["flush"], client.unacknowledged) == (5, 1)

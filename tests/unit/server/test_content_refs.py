@@ -1,0 +1,247 @@
+"""Large content by reference: cut on its way to a page, by one rule for states and actions, and given when asked."""
+
+from __future__ import annotations
+
+import contextlib
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.errors import UsageError
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.server.content_refs import LIMIT, PREVIEW, RANGE, Contents, content_of, with_references
+from agentnb.state import (
+    ChatDelta,
+    ChatResponsePart,
+    ChatState,
+    ChatTurnComplete,
+    ChatTurnStarted,
+    Envelope,
+    MarkdownResponsePart,
+    Message,
+    MessageEmbeddedResourceAttachment,
+    MessageOrigin,
+    PendingMessageKind,
+    SimpleMessageAttachment,
+    decode_action,
+    reduce_chat,
+    to_json,
+)
+from agentnb.state import ChatPendingMessageSet as Queued
+from tests.unit.server.test_service import Page
+
+CHAT = ChatState(resource="eliza:/1/chat", title="", status=1, modified_at="", turns=())
+USER = MessageOrigin(kind="user")
+LONG = "ä" * LIMIT
+CONTENTS = [
+    {"type": "text", "text": LONG},
+    {"type": "diff", "path": "a.py", "oldText": LONG, "newText": f"{LONG}!"},
+    {"type": "block", "block": {"type": "image", "mimeType": "image/png", "data": "QUJD" * LIMIT}},
+    {"type": "block", "block": {"type": "resource", "resource": {"uri": "file:///x", "blob": "QUJD" * LIMIT}}},
+    {"type": "text", "text": "short"},
+]
+
+
+def started(**message: Any) -> ChatTurnStarted:
+    return ChatTurnStarted(turn_id="t", message=Message(text="hi", origin=USER, **message))
+
+
+def tool(details: dict[str, Any]) -> list[Any]:
+    start = {"type": "chat/toolCallStart", "turnId": "t", "toolCallId": "c", "toolName": "read", "displayName": "R"}
+    ready = {"type": "chat/toolCallReady", "turnId": "t", "toolCallId": "c", "invocationMessage": "R"}
+    changed = {"type": "x-agentnb/toolCallDetailsChanged", "turnId": "t", "toolCallId": "c", "details": details}
+    return [decode_action(action) for action in (start, {**ready, "confirmed": "not-needed"}, changed)]
+
+
+def after(*actions: Any) -> ChatState:
+    state = CHAT
+    for action in actions:
+        state = reduce_chat(state, action)
+    return state
+
+
+def refs(value: Any) -> dict[str, dict[str, Any]]:
+    """Every reference in *value*, by its field."""
+    found: dict[str, dict[str, Any]] = {}
+    if isinstance(value, list):
+        for item in value:
+            found |= refs(item)
+    elif isinstance(value, dict):
+        for field, item in value.items():
+            if field.endswith("Ref") and isinstance(item, dict):
+                found[field.removesuffix("Ref")] = item
+            found |= refs(item)
+    return found
+
+
+@contextlib.contextmanager
+def allocations() -> Iterator[Callable[[], int]]:
+    """Gives the most bytes that were allocated at one time, beyond what was before."""
+    tracemalloc.start()
+    try:
+        yield lambda: peak
+    finally:
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+
+def test_what_is_small_is_the_same(conversation: Conversation) -> None:
+    state = after(started(), *tool({"content": CONTENTS[-1:], "rawOutput": {"a": [1, None]}}))
+    assert with_references(state) == to_json(state)
+
+
+@pytest.mark.parametrize("content", CONTENTS[:-1], ids=["text", "diff", "image", "resource"])
+def test_long_fields_are_cut_and_can_be_had_whole(content: dict[str, Any]) -> None:
+    state = after(started(), *tool({"content": [content]}))
+    cut = with_references(state)
+    found = refs(cut)
+    assert found
+    assert len(str(cut)) < 2 * PREVIEW + 2_000
+    fields = {**content, **content.get("block", {}), **content.get("block", {}).get("resource", {})}
+    for field, ref in found.items():
+        whole = content_of(state, ref["uri"])
+        assert whole.decode() == fields[field]
+        assert ref["size"] == len(whole)
+
+
+def test_a_cut_text_begins_as_the_whole_does_and_binary_has_no_beginning() -> None:
+    cut = with_references(after(started(), *tool({"content": CONTENTS})))
+    shown = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["content"]
+    assert shown[0]["text"] == "ä" * PREVIEW
+    assert shown[2]["block"]["data"] == ""
+    assert shown[4] == CONTENTS[4]
+
+
+def test_long_json_is_given_as_text() -> None:
+    rows = [{"row": number} for number in range(LIMIT // 8)]
+    state = after(started(), *tool({"rawOutput": rows, "rawInput": {"x": 1}}))
+    cut = with_references(state)
+    (ref,) = refs(cut).values()
+    assert content_of(state, ref["uri"]).startswith(b'[{"row":0},{"row":1}')
+    shown = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["rawOutput"]
+    assert (shown["preview"][:9], shown["contentRef"]) == ('[{"row":0', ref)
+
+
+def test_pictures_in_prompts_are_referred_to_from_the_queue_and_from_the_turn() -> None:
+    picture = MessageEmbeddedResourceAttachment(label="p.png", data="QUJD" * LIMIT, content_type="image/png")
+    table = SimpleMessageAttachment(label="df", model_representation=LONG)
+    message = Message(text="look", origin=USER, attachments=(picture, table))
+    queued = after(Queued(kind=PendingMessageKind.QUEUED, id="t", message=message))
+    running = after(started(attachments=(picture, table)))
+    ended = reduce_chat(running, ChatTurnComplete(turn_id="t"))
+    for state in (queued, running, ended):
+        found = refs(with_references(state))
+        assert set(found) == {"data", "modelRepresentation"}
+        assert content_of(state, found["data"]["uri"]) == b"QUJD" * LIMIT
+    assert refs(with_references(queued)) == refs(with_references(ended))
+
+
+def test_text_that_grows_stays_whole() -> None:
+    """A page appends to it."""
+    part = ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id="p", content=LONG))
+    state = after(started(), part, ChatDelta(turn_id="t", part_id="p", content=LONG))
+    assert with_references(state) == to_json(state)
+
+
+def test_content_that_was_replaced_is_said_to_be_gone() -> None:
+    state = after(started(), *tool({"content": CONTENTS[:1]}))
+    (ref,) = refs(with_references(state)).values()
+    later = after(started(), *tool({"content": CONTENTS[-1:]}))
+    with pytest.raises(UsageError, match="does not hold"):
+        content_of(later, ref["uri"])
+    for uri in ("", "agentnb-content:", "agentnb-content:t/x", "file:///etc/passwd"):
+        with pytest.raises(UsageError):
+            content_of(state, uri)
+
+
+def test_content_comes_in_ranges() -> None:
+    """Whatever their size; another content in between does no harm."""
+    state = after(started(), *tool({"content": [{"type": "text", "text": LONG * 5}, CONTENTS[2]]}))
+    (long, picture), contents, got = refs(with_references(state)).values(), Contents(), b""
+    while True:
+        part, size = contents.part(state, long["uri"], len(got), 2**40)
+        got += part
+        if len(got) == size:
+            break
+        assert len(part) == RANGE
+        assert contents.part(state, picture["uri"], 4, 8) == (b"QUJDQUJD", 4 * LIMIT)
+    assert got.decode() == LONG * 5
+
+
+def test_ranges_of_one_content_are_cut_from_one_encoding() -> None:
+    """A turn of some megabytes is not encoded again for each; when it changes it is looked for again."""
+    state = after(started(), *tool({"content": CONTENTS[:1]}))
+    (ref,) = refs(with_references(state)).values()
+    contents, size = Contents(), 2 * LIMIT
+    assert contents.part(state, ref["uri"], 0, 2) == ("ä".encode(), size)
+    with allocations() as most:
+        assert contents.part(state, ref["uri"], 2, 2) == ("ä".encode(), size)
+    assert most() < size
+    replaced = after(started(), *tool({"content": CONTENTS[-1:]}))
+    with pytest.raises(UsageError, match="does not hold"):
+        contents.part(replaced, ref["uri"], 4, 2)
+    assert contents.part(state, ref["uri"], 0, 2) == ("ä".encode(), size)
+    assert contents.part(state, ref["uri"], size - 2, RANGE) == ("ä".encode(), size)
+    with allocations() as most:
+        contents.part(state, ref["uri"], 0, 2)
+    assert most() >= size, "what was given to its end is kept"
+
+
+@given(data=st.data())
+def test_a_page_that_reduces_what_it_is_given_has_what_it_would_be_given(data: st.DataObject) -> None:
+    """Cutting states and cutting actions come to the same, in whatever order things happen."""
+    state, page = CHAT, to_json(CHAT)
+    content = st.lists(st.sampled_from(CONTENTS), max_size=3)
+    steps = [started(), *tool({"content": data.draw(content), "rawOutput": data.draw(st.sampled_from([None, LONG]))})]
+    steps += tool({"content": data.draw(content)})[2:]
+    complete = {
+        "type": "chat/toolCallComplete",
+        "turnId": "t",
+        "toolCallId": "c",
+        "result": {"success": True, "pastTenseMessage": "R", "content": data.draw(st.sampled_from([[], CONTENTS[:1]]))},
+    }
+    steps += [decode_action(complete)] if data.draw(st.booleans()) else []
+    steps += [ChatTurnComplete(turn_id="t")] if data.draw(st.booleans()) else []
+    from agentnb.state import decode
+
+    page_state = decode(ChatState, page)
+    for index, action in enumerate(steps, 1):
+        state = reduce_chat(state, action)
+        given_ = with_references(Envelope(channel="eliza:/1/chat", index=index, action=action))["action"]
+        page_state = reduce_chat(page_state, decode_action(given_))
+    assert to_json(page_state) == to_json(decode(ChatState, with_references(state)))
+
+
+def test_a_page_asks_for_ranges(host: Host, conversation: Conversation) -> None:
+    """And is told the whole size with each."""
+    for action in (started(), *tool({"content": CONTENTS[:1]})):
+        conversation.host.loop.call(conversation.dispatch, action)
+    page = Page(host)
+    page.ready()
+    chat = conversation.chat.uri
+    snapshot = page.ask("subscribe", {"channel": chat})["result"]["snapshot"]
+    (ref,) = refs(snapshot["state"]).values()
+    read = b""
+    while len(read) < ref["size"]:
+        params = {"channel": chat, "uri": ref["uri"], "offset": len(read), "length": 50_001}
+        answer = page.ask("fetchContent", params)
+        assert answer["result"] == {"uri": ref["uri"], "offset": len(read), "size": len(LONG.encode())}
+        read += answer["buffers"][0]
+    assert read.decode() == LONG
+    beyond = page.ask("fetchContent", {"channel": chat, "uri": ref["uri"], "offset": 10**9})
+    assert beyond["buffers"][0] == b""
+    assert page.ask("fetchContent", {"channel": chat, "uri": ref["uri"], "offset": -1})["error"]["code"] == -32602
+    assert "does not hold" in page.ask("fetchContent", {"channel": chat, "uri": "x"})["error"]["message"]
+
+
+def test_what_only_looks_like_a_message_is_passed_on_as_it_is() -> None:
+    """An error has a message and no id; what an agent sends raw may look like anything."""
+    for odd in ({"message": "no"}, {"message": "no", "responseParts": []}, {"type": "chat/pendingMessageSet"}):
+        assert with_references({"turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]}) == {
+            "turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]
+        }

@@ -1,0 +1,163 @@
+"""Installing and checking an agent from a page: with real processes that act as npm."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import find
+from agentnb.host import Host
+from agentnb.policy.store import PolicyFiles
+from agentnb.state import AgentInfo, AgentSetup
+from tests.unit.agent.installers import calls, make_installers
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.server.test_service import Page
+
+COMMAND = "npm install -g opencode-ai@1.18.33"
+
+
+@pytest.fixture(autouse=True)
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH; it has an npm and an npx."""
+    folder = make_installers(tmp_path / "path", "npm", "npx")
+    monkeypatch.setenv("PATH", str(folder))
+    for name in ("DATA", "CONFIG"):
+        monkeypatch.setenv(f"AGENTNB_{name}_DIR", str(tmp_path / name.lower()))
+    monkeypatch.setenv("INSTALLER_PREFIX", str(tmp_path / "prefix"))
+    monkeypatch.setenv("INSTALLER_LOG", str(tmp_path / "calls.jsonl"))
+    return folder
+
+
+@pytest.fixture
+def page(path: Path, host: Host) -> Page:
+    """A page that is ready, of a host that looked for agents on that PATH."""
+    page = Page(host)
+    page.ready()
+    return page
+
+
+def until(host: Host, condition: Callable[[], object]) -> None:
+    """Wait, change by change, until *condition* holds."""
+    done = Event()
+
+    def look(*_: object) -> None:
+        if condition():
+            done.set()
+
+    host.loop.call(host.listen, look)
+    try:
+        host.loop.call(look)
+        assert done.wait(PATIENCE), "it never came to that"
+    finally:
+        host.loop.call(host.listeners.remove, look)
+
+
+def info(page: Page, name: str = "opencode") -> AgentInfo:
+    """What the root channel says of an agent."""
+    return next(each for each in page.host.root.state.agents if each.provider == name)
+
+
+def setup(page: Page) -> AgentSetup:
+    """How the install is."""
+    found = info(page).setup
+    assert found is not None
+    return found
+
+
+def ended(page: Page) -> AgentSetup:
+    """How the install ended."""
+    until(page.host, lambda: setup(page).state not in {"running", "checking"})
+    return setup(page)
+
+
+def install(page: Page, command: str = COMMAND) -> dict[str, Any]:
+    """The answer to the request."""
+    return page.ask("installAgent", {"agent": "opencode", "command": command})
+
+
+def test_an_agent_is_installed_with_the_command_that_was_shown_and_can_be_started_then(
+    page: Page, tmp_path: Path
+) -> None:
+    """Every page sees the terminal and what came of it; the log of decisions has it."""
+    before = info(page)
+    assert (before.missing, before.install, before.can_install) == (True, COMMAND, True)
+    assert before.runner == "npx --yes opencode-ai@1.18.33 acp"
+    assert install(page)["result"] == {}
+    end = ended(page)
+    assert (end.state, end.message, end.terminal.command) == ("done", "It answers.", COMMAND)
+    assert (end.terminal.exit_code, "added 1 package" in end.terminal.output) == (0, True)
+    assert (info(page).missing, info(page).install) == (None, None)
+    assert calls(tmp_path / "calls.jsonl")[0] == COMMAND.split()
+    (record,) = [json.loads(line) for line in (tmp_path / "data/audit.jsonl").read_text().splitlines()]
+    assert (record["what"], record["outcome"], record["by"]) == (COMMAND, "allow", "user")
+    checked = page.ask("checkAgent", {"agent": "opencode"})["result"]
+    assert (checked["state"], checked["version"], checked["startMs"] >= 0) == ("ready", "1.0", True)
+
+
+def test_an_install_can_be_stopped_and_a_second_one_waits_for_the_first(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second is refused, and says whom it waits for."""
+    monkeypatch.setenv("INSTALLER", "hangs")
+    install(page)
+    until(page.host, lambda: "fetching" in setup(page).terminal.output)
+    refused = page.ask("installAgent", {"agent": "qwen", "command": "npm install -g @qwen-code/qwen-code"})
+    assert refused["error"]["message"] == "OpenCode is being installed. Wait for it, or stop it."
+    assert page.ask("stopInstall", {"agent": "qwen"})["result"] == {}
+    assert page.ask("stopInstall", {"agent": "opencode"})["result"] == {}
+    assert (ended(page).state, setup(page).message) == ("stopped", "The install of OpenCode was stopped.")
+    monkeypatch.setenv("INSTALLER", "works")
+    install(page)
+    assert ended(page).state == "done"
+
+
+def test_an_install_that_fails_says_why_and_the_agent_stays_missing(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its output stays to be read; a secret in it does not."""
+    monkeypatch.setenv("INSTALLER", "fails")
+    monkeypatch.setenv("NPM_TOKEN", "opencode-ai")
+    install(page)
+    end = ended(page)
+    assert (end.state, end.terminal.exit_code, info(page).missing) == ("failed", 243, True)
+    assert end.message.startswith("npm ended with exit code 243.")
+    assert ("EACCES" in end.terminal.output, "opencode-ai" in end.terminal.output) == (True, False)
+
+
+def test_another_command_than_the_one_that_is_run_is_refused(page: Page, tmp_path: Path) -> None:
+    """A page that is behind, or that lies, installs nothing."""
+    for command in ("npm install -g evil", f"{COMMAND}; id", f"{COMMAND} "):
+        assert "is not the one that was shown" in install(page, command)["error"]["message"]
+    assert calls(tmp_path / "calls.jsonl") == []
+
+
+def test_a_rule_that_denies_the_command_holds_for_an_install_too(page: Page, tmp_path: Path) -> None:
+    """The user's click is the answer to a question; a denied command asks none."""
+    file = PolicyFiles().user_path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[[rule]]\naction = "deny"\ncommand = "npm *"\n')
+    assert f"`{COMMAND}` was not run" in install(page)["error"]["message"]
+    assert (info(page).setup, calls(tmp_path / "calls.jsonl")) == (None, [])
+
+
+def test_a_check_of_an_agent_that_is_missing_starts_nothing(page: Page, tmp_path: Path) -> None:
+    """It says how it would start, and what to type."""
+    found = page.ask("checkAgent", {"agent": "opencode"})["result"]
+    assert (found["state"], found["todo"]) == ("missing", find("opencode").install)
+    assert (calls(tmp_path / "calls.jsonl"), os.environ["PATH"]) == ([], str(tmp_path / "path"))
+
+
+def test_an_agent_that_is_not_installed_gets_a_conversation_by_npx(page: Page, tmp_path: Path) -> None:
+    """The page asks as for any other. Not confined: the stand-in for npx notes its calls outside of the workspace."""
+    (tmp_path / "config").mkdir(exist_ok=True)
+    (tmp_path / "config/settings.toml").write_text('confine = "off"\n')
+    channel = page.ask("createSession", {"agent": "opencode"})["result"]["channel"]
+    session = page.host.find(channel).session
+    until(page.host, lambda: session.state.lifecycle == "ready")
+    assert calls(tmp_path / "calls.jsonl")[-1][:2] == ["npx", "--yes"]

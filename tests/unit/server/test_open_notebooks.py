@@ -1,0 +1,261 @@
+"""A notebook with unsaved changes, read and written by an agent: real files, and pages that tell of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from agentnb.kernel.code_runner import NotebookCell
+from agentnb.server.comm.lab import Lab
+from agentnb.server.comm.notebook_text import CUT, over
+from agentnb.server.comm.open_notebooks import OpenNotebooks, notebook_file
+from agentnb.server.lab_messages import MOST_CELLS
+from tests.unit.server.test_lab import Page, cell
+
+
+def told(cell_id: str, source: str, kind: str = "code", **more: Any) -> NotebookCell:
+    return NotebookCell(id=cell_id, kind=kind, count=None, source=source, **more)
+
+
+def code(cell_id: str, source: str) -> Any:
+    made = nbformat.v4.new_code_cell(source, id=cell_id, metadata={"tags": [cell_id]}, execution_count=1)
+    made.outputs = [nbformat.v4.new_output("stream", text=f"output of {cell_id}\nü\n")]
+    return made
+
+
+def saved(*cells: Any) -> str:
+    """A notebook's text, as Jupyter saves it."""
+    made = nbformat.v4.new_notebook(cells=list(cells), metadata={"kernelspec": {"display_name": "é", "name": "p"}})
+    return f"{nbformat.writes(made)}\n"
+
+
+def sources(text: str) -> dict[str, str]:
+    return {each.id: each.source for each in nbformat.reads(text, as_version=4).cells}
+
+
+TWO = saved(code("a", "x = 1\ny = 2"), nbformat.v4.new_markdown_cell("# Title", id="b"))
+
+
+@pytest.fixture
+def page() -> Page:
+    return Page(Lab())
+
+
+def notebooks(page: Page, session: Path | str, *, attached: bool = True) -> OpenNotebooks:
+    return OpenNotebooks(page.lab, attached=lambda: attached, environment={"JPY_SESSION_NAME": str(session)})
+
+
+def text_for(agents: OpenNotebooks, path: Path) -> str:
+    """Returns what an agent that reads *path* gets."""
+    held, text = agents.unsaved(str(path)), path.read_text(encoding="utf-8")
+    return text if held is None else held.over(text)
+
+
+def test_changed_new_moved_and_removed_cells_are_as_in_the_page() -> None:
+    """Outputs and metadata stay; what Jupyter would write of it is what it is, to the letter."""
+    three = saved(code("a", "x"), code("b", "y"), code("c", "z"))
+    now = [told("c", "z"), told("n", "# new\nü", "markdown"), told("m", "new"), told("a", "x = 2\nprint(x)")]
+    text = over(three, now)
+    assert list(sources(text).items()) == [("c", "z"), ("n", "# new\nü"), ("m", "new"), ("a", "x = 2\nprint(x)")]
+    made = nbformat.reads(text, as_version=4)
+    nbformat.validate(made)
+    assert text == f"{nbformat.writes(made)}\n"
+    assert [each.get("outputs") for each in made.cells] == [code("c", "").outputs, None, [], code("a", "").outputs]
+    assert made.cells[3].metadata.tags == ["a"]
+
+
+def test_what_is_as_saved_is_not_written_anew() -> None:
+    """Whatever its formatting is."""
+    text = json.dumps(json.loads(TWO), indent=4)
+    assert over(text, [told("a", "x = 1\ny = 2"), told("b", "# Title", "markdown")]) == text
+
+
+def test_a_cell_told_in_part_stays_as_saved_and_a_new_one_says_so() -> None:
+    """A reader must not take a part for the whole."""
+    text = over(TWO, [told("a", "x =", cut=True), told("n", "long", cut=True), told("b", "# T", "markdown")])
+    assert sources(text) == {"a": "x = 1\ny = 2", "n": f"long\n{CUT}", "b": "# T"}
+
+
+def test_a_cell_of_another_kind_keeps_what_both_kinds_have() -> None:
+    """Code that became Markdown has no outputs."""
+    (made, _) = nbformat.reads(over(TWO, [told("a", "x", "markdown"), told("b", "", "raw")]), as_version=4).cells
+    assert (made.cell_type, made.source, made.metadata, "outputs" in made) == ("markdown", "x", {"tags": ["a"]}, False)
+
+
+def test_of_a_notebook_with_more_cells_than_a_page_tells_of_none_is_lost() -> None:
+    """Only sources are taken over."""
+    text = saved(*(code(f"c{number}", "") for number in range(MOST_CELLS + 5)))
+    now = [told(f"c{number}", "new" if number == 7 else "") for number in range(MOST_CELLS)]
+    found = sources(over(text, now))
+    assert (len(found), {name for name, source in found.items() if source}) == (MOST_CELLS + 5, {"c7"})
+
+
+def test_cells_without_ids_are_known_by_their_places_where_there_are_as_many() -> None:
+    """Of nbformat 4.4 and older; the page gives them ids that the file has not."""
+    made = json.loads(saved(code("a", "a"), code("b", "b")))
+    for each in made["cells"]:
+        del each["id"]
+    old = json.dumps({**made, "nbformat_minor": 4})
+    now = [told("r1", "a"), told("r2", "B")]
+    assert [each["source"] for each in json.loads(over(old, now))["cells"]] == [["a"], ["B"]]
+    assert "r2" not in over(old, now)
+    assert over(old, now[:1]) == old
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        "[" * 100_000,
+        '{"nbformat": 3, "worksheets": []}',
+        '{"nbformat": 4, "cells": [1]}',
+        '{"nbformat": 4, "cells": [{"id": "a"}, {"id": "a"}]}',
+        saved(code("x", "1"), code("y", "2")),
+    ],
+)
+def test_what_cannot_be_matched_is_as_it_is_saved(text: str) -> None:
+    """No notebook, one of another format, one whose ids are not unique, another one of the same name."""
+    assert over(text, [told("a", "1"), told("b", "2")]) == text
+
+
+def test_half_a_surrogate_pair_can_still_be_sent() -> None:
+    """JSON can hold one, UTF-8 cannot."""
+    text = over(TWO, [told("a", "'\ud83d'"), told("b", "# Title", "markdown")])
+    assert json.loads(text.encode())["cells"][0]["source"] == ["'\ud83d'"]
+
+
+def test_an_agent_reads_the_page_s_notebook_while_it_is_unsaved(tmp_path: Path, page: Page) -> None:
+    """From the first key until it is saved; other files are as they are, and the kernel's session is the anchor."""
+    path, other = tmp_path / "work/fit.ipynb", tmp_path / "work/other.ipynb"
+    path.parent.mkdir()
+    path.write_text(TWO, encoding="utf-8")
+    other.write_text(TWO, encoding="utf-8")
+    agents = notebooks(page, path)
+    assert agents.unsaved(str(path)) is None
+    now = [cell("a", "x = 3"), {**cell("b", "# Title"), "kind": "markdown"}]
+    page.say(path="work/fit.ipynb", cells=now, unsaved=True)
+    assert sources(text_for(agents, path)) == {"a": "x = 3", "b": "# Title"}
+    assert text_for(agents, other) == TWO
+    (tmp_path / "link.ipynb").symlink_to(path)
+    assert agents.unsaved(str(tmp_path / "link.ipynb")) is not None
+    page.say(path="work/fit.ipynb")
+    assert agents.unsaved(str(path)) is None
+
+
+def test_a_file_written_after_the_page_s_last_change_is_as_written(tmp_path: Path, page: Page) -> None:
+    """An agent reads back what it wrote, though the page has not loaded it yet."""
+    path = tmp_path / "fit.ipynb"
+    path.write_text(TWO, encoding="utf-8")
+    page.say(path="fit.ipynb", cells=[cell("a", "x = 3")], unsaved=True)
+    later = path.stat().st_mtime_ns + 10**9
+    os.utime(path, ns=(later, later))
+    page.say(path="fit.ipynb", active="a", unsaved=True)
+    agents = notebooks(page, path)
+    assert text_for(agents, path) == TWO
+    assert agents.unsaved(str(path)) is not None
+    os.utime(path, ns=(0, 0))
+    page.say(path="fit.ipynb", cells=[cell("a", "x = 4")], unsaved=True)
+    assert sources(text_for(agents, path)) == {"a": "x = 4"}
+
+
+def test_of_two_pages_the_one_that_spoke_last_counts(tmp_path: Path) -> None:
+    """The notebook was opened anew, and what was not saved before is gone."""
+    lab, path = Lab(), tmp_path / "fit.ipynb"
+    path.write_text(TWO, encoding="utf-8")
+    before, now = Page(lab, "c1"), Page(lab, "c2")
+    before.say(path="fit.ipynb", cells=[cell("a", "lost")], unsaved=True)
+    now.say(path="fit.ipynb", cells=[cell("a", "x = 1\ny = 2")])
+    assert notebooks(now, path).unsaved(str(path)) is None
+    before.say(path="elsewhere.ipynb", unsaved=True)
+    assert notebooks(now, path).unsaved(str(path)) is None
+
+
+def test_where_no_page_is_left_nothing_is_unsaved(tmp_path: Path, page: Page) -> None:
+    """A page that was closed takes its changes with it."""
+    path = tmp_path / "fit.ipynb"
+    path.write_text(TWO, encoding="utf-8")
+    page.say(path="fit.ipynb", cells=[cell("a", "x")], unsaved=True)
+    assert notebooks(page, path, attached=False).unsaved(str(path)) is None
+    assert notebooks(page, path).unsaved(str(path)) is not None
+
+
+@pytest.mark.parametrize(
+    ("session", "said", "found"),
+    [
+        ("work/fit.ipynb", "work/fit.ipynb", "work/fit.ipynb"),
+        ("work/fit.ipynb", "fit.ipynb", "work/fit.ipynb"),
+        ("work/untitled.ipynb", "work/fit.ipynb", "work/fit.ipynb"),
+        ("work/untitled.ipynb", "fit.ipynb", "work/fit.ipynb"),
+        ("work/fit.ipynb", "work/other.ipynb", None),
+        ("work/fit.ipynb", "elsewhere/fit.ipynb", None),
+        ("work/untitled.ipynb", "elsewhere/fit.ipynb", None),
+        ("work/untitled.ipynb", "work/gone.ipynb", None),
+        ("work/fit.ipynb", "elsewhere/../work/fit.ipynb", None),
+        ("work/fit.ipynb", "RTC:work/fit.ipynb", None),
+        ("work/fit.ipynb", "", None),
+    ],
+)
+def test_a_server_s_path_is_a_file_where_the_session_says_so(
+    tmp_path: Path, session: str, said: str, found: str | None
+) -> None:
+    """The kernel's own notebook, also after it was renamed in its folder; nothing is guessed."""
+    (tmp_path / "work").mkdir()
+    for name in ("fit.ipynb", "other.ipynb"):
+        (tmp_path / "work" / name).touch()
+    assert notebook_file(str(tmp_path / session), said) == (None if found is None else tmp_path / found)
+
+
+@pytest.mark.parametrize("session", ["", "work/fit.ipynb", "fit.ipynb"])
+def test_a_session_that_is_no_absolute_path_says_nothing(session: str) -> None:
+    """Jupyter gives the path on the server where a page named no notebook."""
+    assert notebook_file(session, "fit.ipynb") is None
+
+
+def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_path: Path) -> None:
+    """By its place on the server, where a notebook's path says where that is; else by its end."""
+    (tmp_path / "work").mkdir()
+    notebook = tmp_path / "work/fit.ipynb"
+    notebook.write_text(TWO)
+    (tmp_path / "work/data.csv").write_text("1")
+    page.say(path="work/fit.ipynb", cells=[cell("a", "x")])
+    for path, kind, was in (
+        ("work/data.csv", "save", None),
+        ("work/new.py", "rename", "work/old.py"),
+        ("work/after", "rename", "work/before"),
+        ("work/d", "save", None),
+    ):
+        page.lab.heard(
+            page.comm_id,
+            {"content": {"data": {"v": 1, "method": "saved", "params": {"path": path, "type": kind, "was": was}}}},
+        )
+    heard = int(page.lab.saved[0][1] * 1000)
+    for session in (notebook, ""):
+        known = notebooks(page, session)
+        found = [
+            name
+            for name in ("data.csv", "new.py", "old.py", "other.csv", "after/x", "before/d/x", "d/x")
+            if known.was_saved(str(tmp_path / "work" / name), heard - 1000, heard + 60_000)
+        ]
+        assert found == ["data.csv", "new.py", "old.py", "after/x", "before/d/x"]
+        assert not known.was_saved(str(tmp_path / "work/data.csv"), 0, heard - 1000)
+    assert not notebooks(page, notebook).was_saved(str(tmp_path / "elsewhere/work/data.csv"), 0, heard + 60_000)
+
+
+def test_a_file_was_autosaved_where_no_save_of_it_was_the_users(page: Page, tmp_path: Path) -> None:
+    """One save by the user among them, and it is theirs; a page of an older version says nothing of it."""
+    page.say(path="work/fit.ipynb", cells=[cell("a", "x")])
+    known = notebooks(page, "")
+    path = str(tmp_path / "work/fit.ipynb")
+    found = [known.was_autosaved(path, 0, 2**60)]
+    for more in ({"isAutomatic": True}, {}):
+        params = {"path": "work/fit.ipynb", "type": "save", **more}
+        page.lab.heard(page.comm_id, {"content": {"data": {"v": 1, "method": "saved", "params": params}}})
+        found.append(known.was_autosaved(path, 0, 2**60))
+    assert (found, known.was_saved(path, 0, 2**60)) == ([False, True, False], True)

@@ -1,0 +1,113 @@
+"""A page, of this kernel or of another host's conversations: it asks, dispatches, and reduces what it is sent."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from typing import Any
+
+from agentnb.host import current_host
+from agentnb.server.client import ACTIONS
+from agentnb.server.request_table import wire_name
+from agentnb.server.service import PageService, Send
+from agentnb.state import Envelope, decode
+from agentnb.state.versions import WINDOW
+from tests.unit.server.page import PageChannel
+
+PATIENCE = 30.0
+
+
+class MirroringPage:
+    """A page on any wire."""
+
+    def __init__(self, client_id: str = "page") -> None:
+        self.client_id = client_id
+        self._channels: dict[str, PageChannel] = {}
+        self._id = 0
+        self.refusals: list[Envelope] = []
+        self._take(self.ask("initialize", protocolVersions=[WINDOW.current], visible=True)["snapshots"])
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Put one message on the wire."""
+        raise NotImplementedError
+
+    def receive(self) -> dict[str, Any]:
+        """The next message for this page on the wire, with what travels beside it as ``buffers``."""
+        raise NotImplementedError
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self.send({"jsonrpc": "2.0", "v": WINDOW.current, "clientId": self.client_id, **message})
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Ask for something; the answer, with what travels beside it as ``buffers``."""
+        self._id += 1
+        number = self._id
+        self._say({"id": number, "method": wire_name(method), "params": params})
+        while True:
+            message = self.receive()
+            if message.get("id") == number:
+                if "error" in message:
+                    raise RuntimeError(message["error"]["message"])
+                return {**message["result"], "buffers": message["buffers"]}
+            self._notified(message)
+
+    def follow(self, *uris: str) -> None:
+        """Follow channels."""
+        self._take([self.ask("subscribe", channel=uri)["snapshot"] for uri in uris])
+
+    def dispatch(self, uri: str, action: dict[str, Any]) -> None:
+        """Want something to happen."""
+        self._id += 1
+        self._channels[uri].pending.append((self._id, action))
+        self._say({"method": "dispatchAction", "params": {"clientSeq": self._id, "channel": uri, "action": action}})
+
+    def until(self, uri: str, wanted: Callable[[Any], Any]) -> Any:
+        """The channel's confirmed state, once *wanted* says yes to it."""
+        while not (self._channels[uri].confirmed is not None and wanted(self._channels[uri].confirmed)):
+            self._notified(self.receive())
+        return self._channels[uri].confirmed
+
+    def until_settled(self, uri: str) -> None:
+        """Once everything that it dispatched there is answered."""
+        while self._channels[uri].pending:
+            self._notified(self.receive())
+
+    def _take(self, snapshots: list[dict[str, Any]]) -> None:
+        for snapshot in snapshots:
+            uri = snapshot["resource"]
+            self._channels.setdefault(uri, PageChannel(uri)).restore(snapshot)
+
+    def _notified(self, message: dict[str, Any]) -> None:
+        if message.get("method") != ACTIONS:
+            return
+        params = message["params"]
+        self._take(params.get("snapshots", []))
+        for each in params["envelopes"]:
+            envelope = decode(Envelope, each)
+            if envelope.rejection_reason is not None and not envelope.repeated:
+                self.refusals.append(envelope)
+            assert self._channels[envelope.channel].apply(envelope, self.client_id)
+        seen = {uri: channel.index for uri, channel in self._channels.items()}
+        self._say({"method": wire_name("ack"), "params": {"flush": params["flush"], "seen": seen}})
+
+
+class AttachedPage(MirroringPage):
+    """A page that talks to a service in this process."""
+
+    def __init__(self, make: Callable[[Send], PageService], client_id: str = "page") -> None:
+        self._heard: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._page = client_id
+        self._service = current_host().loop.call(lambda: make(self._hear))
+        super().__init__(client_id)
+
+    def _hear(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
+        if client_id == self._page:
+            self._heard.put({**message, "buffers": buffers})
+
+    def send(self, message: dict[str, Any]) -> None:
+        """See :meth:`MirroringPage.send`."""
+        current_host().loop.post(self._service.receive, message)
+
+    def receive(self) -> dict[str, Any]:
+        """See :meth:`MirroringPage.receive`."""
+        return self._heard.get(timeout=PATIENCE)

@@ -1,0 +1,129 @@
+"""A client of the Agent Host Protocol in Python, as plain as can be: it says and hears JSON."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from typing import Any
+
+from websockets.sync.client import ClientConnection, connect
+
+from agentnb.api.session import Session
+from agentnb.server.websocket.uris import to_ahp
+
+PATIENCE = 60.0
+VERSIONS = ("1.0.0", "0.9.0")
+USER = {"kind": "user"}
+BEGAN = "2001-01-01T00:00:00.000Z"
+"""When a turn began, by a client's clock, which does not count."""
+
+
+class Failed(Exception):
+    """The host answered with an error."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.code = error["code"]
+        self.data = error.get("data")
+
+
+class Client:
+    """One connection."""
+
+    def __init__(self, address: str, token: str, **options: Any) -> None:
+        headers = {"Authorization": f"Bearer {token}", **options.pop("headers", {})}
+        options = {"compression": None, "open_timeout": PATIENCE, "close_timeout": 1, "max_size": None} | options
+        self._open = ExitStack()
+        self.socket: ClientConnection = self._open.enter_context(
+            connect(address, additional_headers=headers, **options)
+        )
+        self.heard: list[dict[str, Any]] = []
+        self.snapshots: dict[str, Any] = {}
+        self.seq = 0
+        self._id = 0
+        self._client_seq = 0
+
+    def close(self) -> None:
+        """Leave."""
+        self._open.close()
+
+    def initialize(self, client_id: str, *uris: str, versions: tuple[str, ...] = VERSIONS) -> dict[str, Any]:
+        """Introduce itself, and follow *uris*."""
+        params = {
+            "channel": "ahp-root://",
+            "clientId": client_id,
+            "protocolVersions": versions,
+            "initialSubscriptions": uris,
+        }
+        result: dict[str, Any] = self.ask("initialize", params)
+        self.snapshots |= {each["resource"]: each["state"] for each in result["snapshots"]}
+        self.seq = result["serverSeq"]
+        return result
+
+    def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """Ask for something; what is heard meanwhile is kept."""
+        return self.answer(self.start(method, params))
+
+    def start(self, method: str, params: dict[str, Any]) -> int:
+        """Ask for something, and do not wait; returns the request's number."""
+        self._id += 1
+        self.say({"jsonrpc": "2.0", "id": self._id, "method": method, "params": {"channel": "ahp-root://", **params}})
+        return self._id
+
+    def answer(self, number: int) -> Any:
+        """The answer to request *number*."""
+        answer = self.hear(lambda message: message.get("id") == number)
+        if "error" in answer:
+            raise Failed(answer["error"])
+        return answer["result"]
+
+    def snapshot(self, uri: str) -> Any:
+        """Subscribe, for the state."""
+        return self.ask("subscribe", {"channel": uri})["snapshot"]["state"]
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Say anything."""
+        self.socket.send(json.dumps(message))
+
+    def dispatch(self, uri: str, action: dict[str, Any], client_seq: int | None = None) -> int:
+        """Want something to happen; returns the number that it is wanted by."""
+        self._client_seq += 1
+        seq = self._client_seq if client_seq is None else client_seq
+        params = {"channel": uri, "clientSeq": seq, "action": action}
+        self.say({"jsonrpc": "2.0", "method": "dispatchAction", "params": params})
+        return seq
+
+    def prompt(self, session: Session, text: str, turn_id: str) -> int:
+        message = {"text": text, "origin": USER}
+        action = {"type": "chat/turnStarted", "turnId": turn_id, "startedAt": BEGAN, "message": message}
+        return self.dispatch(chat_of(session), action)
+
+    def hear(self, wanted: Any) -> dict[str, Any]:
+        """The next message that *wanted* says yes to; the others are kept in ``heard``."""
+        while True:
+            message = json.loads(self.socket.recv(timeout=PATIENCE))
+            if wanted(message):
+                return dict(message)
+            self.heard.append(message)
+
+    def hear_action(self, kind: str) -> dict[str, Any]:
+        """The envelope of the next action of that type, of those heard meanwhile too."""
+
+        def is_it(message: dict[str, Any]) -> bool:
+            return message.get("method") == "action" and message["params"]["action"]["type"] == kind
+
+        for message in self.heard:
+            if is_it(message):
+                self.heard.remove(message)
+                return dict(message["params"])
+        return dict(self.hear(is_it)["params"])
+
+
+def session_of(session: Session) -> str:
+    """The session's channel, as AHP names it."""
+    return f"ahp-session:/{session.tab_id}"
+
+
+def chat_of(session: Session) -> str:
+    """The chat's channel, as AHP names it."""
+    return to_ahp(f"{session.agent}:/{session.tab_id}/chat")

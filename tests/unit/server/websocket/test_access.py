@@ -1,0 +1,291 @@
+"""Who may connect, what each client may do, and what the user sees of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import stat
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+import agentnb
+from agentnb import Server, Session, UsageError
+from agentnb.api.policy import policy
+from agentnb.host import current_host
+from agentnb.server.websocket.runtime_file import served_kernels
+from agentnb.server.websocket.server import ServingLimits
+from tests.unit.server.websocket.client import Client, Failed, chat_of, session_of
+from tests.unit.server.websocket.conftest import Connect
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - what must be refused
+
+
+def refusal(server: Server, token: str, **options: Any) -> int | None:
+    """The HTTP status with which a connection is refused; None where it is not."""
+    try:
+        Client(server.address, token, **options).close()
+    except InvalidStatus as refused:
+        return refused.response.status_code
+    return None
+
+
+@pytest.mark.parametrize("token", ["", "x", "x" * 43, "\u00e9" * 50])
+def test_a_wrong_token_is_refused_before_the_connection_is_open(server: Server, token: str) -> None:
+    """Whatever it looks like."""
+    headers = {"Authorization": f"Bearer {token}".encode("latin-1", "ignore").decode("latin-1")}
+    assert refusal(server, token, headers=headers) == 401
+
+
+def test_a_token_in_the_address_is_as_good_as_one_in_a_header(server: Server) -> None:
+    """For a client that can only be given an address."""
+    assert refusal(server, "wrong", headers={"Authorization": ""}) == 401
+    behind_proxy = f"{server.address}?token=of-jupyter&agentnb_token={server.token}"
+    for url in (server.url, behind_proxy):
+        client = Client(url, "wrong", headers={"Authorization": ""})
+        assert client.initialize("me")["protocolVersion"] == "1.0.0"
+        client.close()
+    with agentnb.connect(behind_proxy) as remote:
+        assert remote.state == "connected"
+
+
+def test_an_expired_or_revoked_token_is_refused_and_its_connection_ends(server: Server, connect: Connect) -> None:
+    """At once."""
+    expired, revoked = server.add_client("old", expires=0.0), server.add_client("phone")
+    client = connect(revoked)
+    assert ([each.name for each in server.clients], server.revoke("phone")) == (["phone"], True)
+    with pytest.raises(ConnectionClosed) as closed:
+        client.ask("ping", {})
+    assert closed.value.rcvd is not None
+    assert (closed.value.rcvd.code, server.clients) == (1008, ())
+    assert [refusal(server, token) for token in (expired, revoked)] == [401, 401]
+
+
+def test_a_token_that_expires_ends_its_connection(server: Server, connect: Connect) -> None:
+    """Not only the next one."""
+    client = connect(server.add_client("guest", expires=3.0))
+    assert client.ask("ping", {}) == {}
+    with pytest.raises(ConnectionClosed) as closed:
+        client.hear(lambda _message: False)
+    assert closed.value.rcvd is not None
+    assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1008, "The token has expired.")
+
+
+def test_a_client_has_few_connections_and_takes_no_place_of_others(server: Server, connect: Connect) -> None:
+    """However many it opens without a word: with one token it cannot keep others out."""
+    token = server.add_client("many")
+    silent = [Client(server.address, token) for _ in range(ServingLimits().client_connections)]
+    assert refusal(server, token) == 503
+    assert connect(None, "me").ask("ping", {}) == {}
+    for each in silent:
+        each.close()
+
+
+def test_a_token_in_use_is_refused_to_another_client_and_not_to_the_same(server: Server, connect: Connect) -> None:
+    """The same client that comes back takes the place of its old connection, which may be half open."""
+    first = connect(None, "me")
+    with pytest.raises(Failed) as failed:
+        connect(None, "somebody")
+    connect(None, "me")
+    with pytest.raises(ConnectionClosed):
+        first.ask("ping", {})
+    assert (failed.value.code, [each.client_id for each in server.clients]) == (-32009, ["me"])
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost"}, {"Host": "evil.example"}],
+)
+def test_pages_of_other_origins_and_other_host_names_are_refused(server: Server, headers: dict[str, str]) -> None:
+    """A web page, or one whose name was bound to this machine, cannot connect even with the token."""
+    assert refusal(server, server.token, headers=headers) == (403 if "Origin" in headers else 400)
+
+
+def test_named_hosts_and_origins_are_let_in_whatever_the_path() -> None:
+    """As through a proxy that calls the kernel by another name and puts a path before it."""
+    with agentnb.serve(hosts=["hub.example"], origins=["https://hub.example"]) as server:
+        client = Client(f"{server.address}user/ada/proxy/1/", server.token, headers={"Origin": "https://hub.example"})
+        assert client.initialize("me")["snapshots"] == []
+        client.close()
+
+
+def test_a_client_that_may_only_watch_is_refused_all_else(server: Server, session: Session, connect: Connect) -> None:
+    """Prompts, approvals, settings and commands; it hears why."""
+    watcher = connect(server.add_client("phone", rights=["watch"]), "phone", chat_of(session))
+    reasons = []
+    for uri, action in (
+        (chat_of(session), {"type": "chat/turnCancelled", "turnId": "t"}),
+        (chat_of(session), {"type": "chat/toolCallConfirmed", "turnId": "t", "toolCallId": "c", "approved": True}),
+        (session_of(session), {"type": "session/configChanged", "config": {"permissions": "allow"}}),
+    ):
+        watcher.dispatch(uri, action)
+        reasons.append(watcher.hear_action(str(action["type"]))["rejectionReason"])
+    watcher.prompt(session, "/say no", str(uuid.uuid4()))
+    reasons.append(watcher.hear_action("chat/turnStarted")["rejectionReason"])
+    codes = []
+    for method in ("createSession", "disposeSession", "resourceRead", "invokeChangesetOperation"):
+        with pytest.raises(Failed) as failed:
+            watcher.ask(method, {"channel": session_of(session), "uri": "file:///", "operationId": "undo"})
+        codes.append(failed.value.code)
+    drive, approve = "phone may not drive.", "phone may not approve."
+    assert (reasons, codes) == ([drive, approve, approve, drive], [-32009] * 4)
+    assert (session.turns, session.permissions) == ((), "ask")
+
+
+def test_a_client_sees_only_the_sessions_it_may(
+    server: Server, session: Session, connect: Connect, tmp_path: Path
+) -> None:
+    """Others are not listed, cannot be followed, and what is dispatched there is passed over."""
+    other = agentnb.start("eliza", cwd=tmp_path)
+    client = connect(
+        server.add_client("b", rights=["drive"], sessions=[session]), "b", chat_of(other), chat_of(session)
+    )
+    assert list(client.snapshots) == [chat_of(session)]
+    with pytest.raises(Failed) as failed:
+        client.snapshot(session_of(other))
+    client.prompt(other, "/say no", str(uuid.uuid4()))
+    listed = [each["resource"] for each in client.ask("listSessions", {})["items"]]
+    assert (failed.value.code, listed, other.turns) == (-32001, [session_of(session)], ())
+    other.close()
+
+
+@pytest.mark.parametrize("kind", ["chat/delta", "session/ready", "chat/turnComplete", "x-agentnb/late", "no/such"])
+def test_an_action_that_only_the_host_takes_is_rejected(session: Session, connect: Connect, kind: str) -> None:
+    """Whatever it claims; nothing changes."""
+    client = connect(None, "me", chat_of(session))
+    seq = client.dispatch(chat_of(session), {"type": kind, "turnId": "t", "partId": "p", "content": "x", "action": {}})
+    told = client.hear(lambda message: message.get("method") == "action")["params"]
+    assert (told["origin"], "rejectionReason" in told) == ({"clientId": "me", "clientSeq": seq}, True)
+    assert session.turns == ()
+
+
+def test_a_request_of_ours_needs_the_right_of_its_row_and_a_channel_that_the_client_may_see(
+    server: Server, session: Session, connect: Connect, tmp_path: Path
+) -> None:
+    """And says what is wrong with it; one whose row has no right is for pages of this kernel only."""
+    other = agentnb.start("eliza", cwd=tmp_path)
+    watcher = connect(server.add_client("phone", rights=["watch"]), "phone")
+    driver = connect(server.add_client("b", rights=["drive"], sessions=[session]), "b")
+    here, elsewhere = {"channel": session_of(session)}, {"channel": session_of(other)}
+    codes = []
+    for client, method, params in (
+        (watcher, "x-agentnb/listFiles", here),
+        (driver, "x-agentnb/listSettings", here),
+        (driver, "listFiles", here),
+        (driver, "x-agentnb/listFiles", elsewhere),
+        (driver, "x-agentnb/listFiles", {"channel": 7}),
+        (driver, "x-agentnb/readFile", {**here, "path": 7}),
+        (driver, "x-agentnb/readFile", {**here, "path": "/etc/passwd"}),
+    ):
+        with pytest.raises(Failed) as failed:
+            client.ask(method, params)
+        codes.append(failed.value.code)
+    assert codes == [-32009, -32601, -32601, -32001, -32001, -32602, -32009]
+    assert driver.ask("x-agentnb/listFiles", here)["path"] == "."
+    other.close()
+
+
+def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Session, connect: Connect) -> None:
+    """Not with all rights, not as another kernel's page, not by switching a plugin on: only a page of this kernel."""
+    client = connect(server.add_client("b", rights=["drive", "approve"]), "b", session_of(session))
+    choice = {"action": "trust", "package": "polars", "digest": "0" * 64}
+    codes = []
+    for method, params in (
+        ("changeSkillTrust", choice),
+        ("x-agentnb/changeSkillTrust", {"channel": session_of(session), **choice}),
+    ):
+        with pytest.raises(Failed) as failed:
+            client.ask(method, params)
+        codes.append(failed.value.code)
+    toggled = {"type": "session/customizationToggled", "id": "offer:polars", "enabled": True}
+    client.dispatch(session_of(session), toggled)
+    told = client.hear(lambda message: message.get("method") == "action")["params"]
+    assert (codes, "rejectionReason" in told) == ([-32601, -32601], True)
+
+
+def test_a_number_that_was_used_before_is_rejected_and_a_name_of_another_is_not_believed(
+    session: Session, connect: Connect
+) -> None:
+    """A client that calls itself `python` is still a client; its second action with one number is not carried out."""
+    client = connect(None, "python", session_of(session))
+    for title in ("first", "second"):
+        client.dispatch(session_of(session), {"type": "session/titleChanged", "title": title}, client_seq=7)
+    told = [client.hear_action("session/titleChanged") for _ in range(2)]
+    assert ([each["origin"]["clientSeq"] for each in told], "rejectionReason" in told[1]) == ([7, 7], True)
+    assert session.title == "first"
+
+
+def test_the_chat_and_the_log_say_who_is_connected(server: Server, session: Session, connect: Connect) -> None:
+    """By name, with what it may do, until it has left."""
+
+    def shown() -> Any:
+        config = current_host().root.state.config
+        return None if config is None else config.values.get("remoteClients")
+
+    client = connect(server.add_client("phone"), "phone", "ahp-root://")
+    there = current_host().loop.call(shown)
+    server.revoke("phone")
+    with pytest.raises(ConnectionClosed):
+        client.ask("ping", {})
+    records = [(record.kind, record.tool, record.what) for record in policy(last=50).records if record.kind == "client"]
+    assert (there, current_host().loop.call(shown)) == (["phone, watching"], [])
+    assert records[-2:] == [("client", "connected", "phone, watching"), ("client", "disconnected", "phone, watching")]
+
+
+def test_the_token_is_in_no_log_and_no_representation(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor are those of clients that were refused."""
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    with agentnb.serve() as server:
+        wrong = "w" * 43
+        assert refusal(server, wrong) == 401
+        client = Client(server.url, server.token)
+        client.initialize("me")
+        said = repr(server) + repr(server.clients) + caplog.text
+        client.close()
+    ours = "\n".join(each.getMessage() for each in caplog.records if not each.name.startswith("websockets.client"))
+    assert (server.token in repr(server) + ours, wrong in ours, "Serving at" in said) == (False, False, True)
+
+
+def test_the_file_of_a_served_kernel_is_private_and_goes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`agentnb serve --list` reads it; a file of a process that is gone is removed."""
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    with agentnb.serve() as server:
+        token = server.add_client("phone", rights=["approve"])
+        (file,) = tmp_path.glob("agentnb-serve-*.json")
+        left = tmp_path / "agentnb-serve-left.json"
+        left.write_text(json.dumps({**json.loads(file.read_text()), "pid": gone.pid}))
+        assert (stat.S_IMODE(file.stat().st_mode), [each.url for each in served_kernels()]) == (0o600, [server.address])
+        assert not left.exists()
+        assert served_kernels()[0].lines[2] == f"  phone, watching and approving: {server.address}?token={token}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_beyond_this_machine_it_serves_only_with_tls_or_when_told_so(tmp_path: Path) -> None:
+    """The error says what to do."""
+    with pytest.raises(UsageError, match="insecure=True"):
+        agentnb.serve(EVERYWHERE)
+    with agentnb.serve(EVERYWHERE, insecure=True) as server:
+        assert server.address.startswith("ws://0.0.0.0:")
+    with pytest.raises(UsageError, match="served already"), agentnb.serve():
+        agentnb.serve()
+
+
+def test_a_client_needs_a_free_name_known_rights_and_a_long_token(server: Server) -> None:
+    """Else nobody is let in."""
+    for wrong in (lambda: server.add_client("editor"), lambda: server.add_client("x", rights=["own"])):  # type: ignore[list-item]
+        with pytest.raises(UsageError):
+            wrong()
+    with pytest.raises(UsageError):
+        server.add_client("  ")

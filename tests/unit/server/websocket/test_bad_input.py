@@ -1,0 +1,345 @@
+"""What clients send that makes no sense, or too much of it: each ends its own connection at most."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import select
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.frames import Frame, Opcode
+
+from agentnb import Server, Session
+from agentnb.host.host import current_host
+from agentnb.server.comm.frontend import current_frontend
+from agentnb.server.websocket.server import ServingLimits, WebSocketListener
+from agentnb.server.websocket.versions import SPOKEN
+from tests.unit.server.websocket.client import PATIENCE, Client, Failed, chat_of, session_of
+from tests.unit.server.websocket.conftest import Connect
+
+SOAK = int(os.environ.get("AGENTNB_AHP_MESSAGES", "400"))
+"""How many messages the fuzzer sends, as a client of the newest version; 100,000 in ``make soak``."""
+
+
+def code_of(client: Client) -> int | None:
+    """The close code that the connection ends with."""
+    while True:
+        try:
+            client.socket.recv(timeout=60)
+        except ConnectionClosed as closed:
+            return None if closed.rcvd is None else closed.rcvd.code
+
+
+def raw(client: Client, data: bytes) -> None:
+    """Bytes on the wire, past the library."""
+    client.socket.socket.sendall(data)
+
+
+def frame(opcode: Opcode, data: bytes, *, fin: bool = True) -> bytes:
+    """A frame as a client masks it."""
+    return Frame(opcode, data, fin=fin).serialize(mask=True)
+
+
+BAD_FRAMES: dict[str, tuple[Callable[[], bytes], int]] = {
+    "binary": (lambda: frame(Opcode.BINARY, b"{}"), 1003),
+    "invalid UTF-8": (lambda: frame(Opcode.TEXT, b"\xff\xfe"), 1007),
+    "half a character": (lambda: frame(Opcode.TEXT, b"\xed\xa0\x80"), 1007),
+    "compressed": (lambda: bytes([0xC1]) + frame(Opcode.TEXT, b"\x00" * 100)[1:], 1002),
+    "a gigabyte announced": (lambda: b"\x81\xff" + (1 << 30).to_bytes(8, "big") + b"\0\0\0\0" + b"x" * 100, 1009),
+    "fragments without end": (
+        lambda: (
+            frame(Opcode.TEXT, b"x" * 1000, fin=False)
+            + b"".join(frame(Opcode.CONT, b"x" * 600_000, fin=False) for _ in range(8))
+        ),
+        1009,
+    ),
+    "not masked": (lambda: Frame(Opcode.TEXT, b"{}").serialize(mask=False), 1002),
+}
+
+
+@pytest.mark.parametrize("what", BAD_FRAMES)
+def test_a_bad_frame_ends_its_connection_and_no_other(server: Server, connect: Connect, what: str) -> None:
+    """With the close code of the WebSocket protocol; the kernel and the other clients go on."""
+    good, bad = connect(None, "good"), connect(server.add_client("bad"), "bad")
+    make, code = BAD_FRAMES[what]
+    with contextlib.suppress(OSError):  # its connection can end before all of a long one is written
+        raw(bad, make())
+    assert (code_of(bad), good.ask("ping", {})) == (code, {})
+
+
+def test_a_message_in_fragments_is_one_message(connect: Connect) -> None:
+    """As the WebSocket protocol says."""
+    client = connect()
+    said = json.dumps({"jsonrpc": "2.0", "id": "f", "method": "ping", "params": {"channel": "ahp-root://"}}).encode()
+    raw(client, frame(Opcode.TEXT, said[:10], fin=False) + frame(Opcode.CONT, said[10:]))
+    assert client.hear(lambda message: message.get("id") == "f")["result"] == {}
+
+
+def test_a_client_that_offers_compression_gets_none(connect: Connect) -> None:
+    """So nothing that is sent can grow when it is unpacked."""
+    client = connect(None, "me", compression="deflate")
+    assert client.socket.response is not None
+    assert "Sec-WebSocket-Extensions" not in client.socket.response.headers
+
+
+@pytest.mark.parametrize(
+    "uri", ["ahp-session:/../../etc", "ahp-chat:/..%2f..", "file:///etc/passwd", "", "eliza:/x/chat"]
+)
+def test_a_channel_that_is_none_is_not_followed(connect: Connect, uri: str) -> None:
+    """The error is the specification's; at a reconnect it is left out."""
+    client = connect()
+    with pytest.raises(Failed) as failed:
+        client.ask("subscribe", {"channel": uri})
+    assert (failed.value.code, client.ask("ping", {})) == (-32001, {})
+
+
+@pytest.mark.parametrize("seen", [-1, 2**60, 1e300, 0.5])
+def test_a_number_that_no_change_has_is_answered_with_snapshots(server: Server, seen: float) -> None:
+    """From the future, from another kernel, or from nowhere."""
+    client = Client(server.address, server.token)
+    client.initialize("me")
+    client.close()
+    client = Client(server.address, server.token)
+    params = {"clientId": "me", "lastSeenServerSeq": seen, "subscriptions": ["ahp-root://"]}
+    assert client.ask("reconnect", params)["type"] == "snapshot"
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", -32700),
+        ("{", -32700),
+        ("[]", -32600),
+        ("17", -32600),
+        ('[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
+        ('{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+        ('{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+        ('{"jsonrpc":"2.0","id":1,"method":7}', -32600),
+        ('{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
+        ('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":7}}', -32602),
+        ('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"channel":"ahp-root://"}}', -32602),
+        ("[" * 100_000, -32700),
+        ('{"jsonrpc":"2.0","id":1,"method":"ping","params":' + '{"a":' * 1_000 + "1" + "}" * 1_001, -32700),
+    ],
+)
+def test_a_message_that_makes_no_sense_is_answered_with_an_error(connect: Connect, text: str, code: int) -> None:
+    """JSON-RPC's own; the connection goes on."""
+    client = connect()
+    client.socket.send(text)
+    assert client.hear(lambda message: "error" in message)["error"]["code"] == code
+    assert client.ask("ping", {}) == {}
+
+
+def test_nothing_but_ping_is_answered_before_initialize(server: Server, session: Session) -> None:
+    """And it can be said once only."""
+    client = Client(server.address, server.token)
+    assert client.ask("ping", {}) == {}
+    codes = []
+    for _ in range(2):
+        client.say({"jsonrpc": "2.0", "id": 99, "method": "listSessions", "params": {"channel": "ahp-root://"}})
+        answer = client.hear(lambda message: message.get("id") == 99)
+        codes.append(answer.get("error", {}).get("code"))
+        if not client.snapshots:
+            client.initialize("me", "ahp-root://")
+    client.close()
+    assert codes == [-32600, None]
+
+
+def test_a_client_that_sends_too_much_is_disconnected(server: Server, connect: Connect) -> None:
+    """The others are not."""
+    good, flooding = connect(None, "good"), connect(server.add_client("b"), "b")
+    ping = '{"jsonrpc":"2.0","method":"ping","params":{"channel":"ahp-root://"}}'
+    with contextlib.suppress(ConnectionClosed):
+        for _ in range(100_000):
+            flooding.socket.send(ping)
+    assert (code_of(flooding), good.ask("ping", {})) == (1008, {})
+
+
+def test_connections_that_never_say_anything_do_not_keep_others_out(server: Server) -> None:
+    """Few may be half open at once; those beyond are closed at once, and clients still come in."""
+    parts = urlsplit(server.address)
+    silent = [socket.create_connection((parts.hostname or "", parts.port or 0)) for _ in range(200)]
+    refused, _, _ = select.select(silent, [], [], 30)
+    for each in silent:
+        each.close()
+    client = _connected(server)
+    assert (len(refused) > 0, client.ask("ping", {})) == (True, {})
+    client.close()
+
+
+def test_a_connection_whose_other_end_is_gone_is_ended() -> None:
+    """Its machine sleeps, or its network is cut: nothing says so, and it answers no ping."""
+    host, left = current_host(), threading.Event()
+    changed = lambda _grant, came: None if came else left.set()  # noqa: E731
+    listener = WebSocketListener(
+        host, current_frontend().service, limits=ServingLimits(ping_seconds=1.5), changed=changed
+    )
+    port = host.loop.submit(listener.open("127.0.0.1", 0, None)).result(PATIENCE)
+    token = host.loop.call(lambda: listener.grants.add("gone", ["watch"]))
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as gone:
+        request = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade"]
+        request += [f"Sec-WebSocket-Key: {'A' * 22}==", "Sec-WebSocket-Version: 13", f"Authorization: Bearer {token}"]
+        gone.sendall("\r\n".join([*request, "", ""]).encode())
+        params = {"channel": "ahp-root://", "clientId": "gone", "protocolVersions": ["1.0.0"]}
+        said = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        gone.sendall(frame(Opcode.TEXT, json.dumps(said).encode()))
+        heard = b""
+        while data := gone.recv(65_536):  # until the kernel closes it
+            heard += data
+    has_left = left.wait(PATIENCE)
+    clients = host.loop.call(lambda: listener.clients)
+    host.loop.submit(listener.close()).result(PATIENCE)
+    assert (heard.startswith(b"HTTP/1.1 101"), b"protocolVersion" in heard) == (True, True)
+    assert (has_left, clients) == (True, ())
+
+
+def _connected(server: Server) -> Client:
+    """A client, once the connections that were closed are gone."""
+    while True:
+        try:
+            return Client(server.address, server.token)
+        except (OSError, EOFError, WebSocketException):
+            continue
+
+
+def test_a_client_that_never_reads_holds_up_nothing(server: Server, session: Session, connect: Connect) -> None:
+    """A turn of much text ends, and the others have all of it."""
+    connect(server.add_client("deaf"), "deaf", chat_of(session), max_queue=1)
+    good = connect(None, "good", chat_of(session))
+    turn = session.prompt("/flood 5000").wait()
+    good.hear_action("chat/turnComplete")
+    texts = [
+        message["params"]["action"].get("content") or message["params"]["action"].get("part", {}).get("content", "")
+        for message in good.heard
+        if message["params"].get("channel") == chat_of(session)
+    ]
+    assert "".join(texts) == turn.text
+
+
+METHODS = [
+    "initialize",
+    "reconnect",
+    "ping",
+    "subscribe",
+    "unsubscribe",
+    "dispatchAction",
+    "listSessions",
+    "createSession",
+    "fetchTurns",
+    "resolveSessionConfig",
+    "resourceRead",
+    "resourceList",
+    "resourceResolve",
+    "resourceRequest",
+    "resourceWrite",
+    "resourceMkdir",
+    "resourceDelete",
+    "resourceMove",
+    "resourceCopy",
+    "invokeChangesetOperation",
+    "createTerminal",
+    "x-agentnb/readFile",
+    "x-agentnb/complete",
+    "x-agentnb/restartAgent",
+    "x-agentnb/listSettings",
+    "x-agentnb/☃",
+    "☃",
+]
+ACTIONS = [
+    "chat/turnStarted",
+    "chat/turnCancelled",
+    "chat/toolCallConfirmed",
+    "chat/pendingMessageSet",
+    "chat/pendingMessageRemoved",
+    "chat/queuedMessagesReordered",
+    "chat/inputAnswerChanged",
+    "chat/inputCompleted",
+    "session/titleChanged",
+    "session/configChanged",
+    "session/isReadChanged",
+    "root/configChanged",
+    "x-agentnb/modeChanged",
+    "x-agentnb/configOptionChosen",
+    "chat/delta",
+    "chat/turnResume",
+    "chat/turnsLoaded",
+    "chat/isReadChanged",
+    "nothing",
+]
+
+
+def message(dice: random.Random, session: Session) -> Any:
+    """Something that is nearly a message."""
+
+    def value(depth: int = 0) -> Any:
+        simple = [None, True, -1, 1e300, 2**63, "", "x" * 50, "\u2028", "ahp-root://", session_of(session)]
+        if depth > 2 or dice.random() < 0.6:
+            return dice.choice(simple)
+        if dice.random() < 0.5:
+            return [value(depth + 1) for _ in range(dice.randrange(3))]
+        names = ["channel", "clientId", "uri", "action", "type", "turnId", "message", "text", "origin", "config", "id"]
+        return {dice.choice(names): value(depth + 1) for _ in range(dice.randrange(4))}
+
+    channel = dice.choice([chat_of(session), session_of(session), "ahp-root://", "ahp-session:/../../etc", "", 7])
+    action = {"type": dice.choice(ACTIONS), "turnId": value(), "message": value(), "title": value(), "config": value()}
+    action |= {dice.choice(["startedAt", "duration", "part", "turns", "enablement"]): value()}
+    params = {"channel": channel, "clientSeq": dice.choice([1, 2, -5, 2**70, "1", 1.5]), "action": action}
+    names = [
+        "uri",
+        "limit",
+        "before",
+        "provider",
+        "operationId",
+        "subscriptions",
+        "cursor",
+        "view",
+        "workingDirectories",
+    ]
+    names += ["data", "encoding", "source", "destination", "recursive", "mode", "position", "ifMatch"]
+    uris = ["file:///etc/passwd", "file:///%00", "file://x/y", f"file:///{'x' * 5_000}", "agentnb-content:x"]
+    uri = dice.choice(uris)
+    params |= {"uri": uri, "source": uri, "destination": uri, "data": "x", "encoding": dice.choice(["utf-8", "base64"])}
+    for _ in range(2):
+        params |= {dice.choice(names): value()}
+    made: Any = {"jsonrpc": dice.choice(["2.0"] * 9 + [2]), "method": dice.choice(METHODS), "params": params}
+    if dice.random() < 0.7:
+        made["id"] = dice.choice([1, "a", None, 1.5, {}])
+    return made if dice.random() < 0.95 else value()
+
+
+def test_messages_made_at_random_break_nothing(
+    server: Server, session: Session, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No request hangs, no exception is unhandled, and the state stays readable by a good client."""
+    dice = random.Random(17)
+    name, newest = "b", SPOKEN[:1]
+    good = connect(None, "good", session_of(session))
+    chatty = connect(server.add_client(name, rights=["drive"]), "b", versions=newest)
+    opened = len(good.ask("listSessions", {})["items"])
+    for number in range(SOAK):
+        text = json.dumps(message(dice, session))
+        if dice.random() < 0.02:
+            text = text[: dice.randrange(len(text) + 1)]
+        chatty.socket.send(text)
+        if number % 50 == 49:
+            chatty.ask("ping", {})
+            chatty.heard.clear()
+        if number % 300 == 299:
+            chatty.close()  # it has used up what it may send
+            server.revoke(name)
+            name = str(number)
+            chatty = connect(server.add_client(name, rights=["drive"]), "b", versions=newest)
+    assert chatty.ask("ping", {}) == {}
+    assert good.snapshot(session_of(session))["provider"] == "eliza"
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("agentnb.ahp")] == []
+    for each in good.ask("listSessions", {})["items"][opened:]:
+        good.ask("disposeSession", {"channel": each["resource"]})

@@ -1,0 +1,317 @@
+"""Files that a client changes: asked about like an agent's, logged, listed and undone; and nothing outside."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from websockets.frames import Frame, Opcode
+
+from agentnb import Server, Session
+from agentnb.api.policy import policy
+from agentnb.host import current_host
+from agentnb.server.websocket.connection import MOST_REQUESTS
+from agentnb.server.websocket.resource_requests import placed
+from tests.unit.host.conftest import until
+from tests.unit.server.websocket.client import Client, Failed
+from tests.unit.server.websocket.conftest import Connect
+
+ROOT = "ahp-root://"
+
+
+@pytest.fixture
+def phone(server: Server, session: Session, connect: Connect) -> Iterator[Client]:
+    """A client that may drive; the workspace is that of *session*."""
+    assert session.title
+    client_files = current_host().client_files
+    idle = client_files.idle_seconds
+    yield connect(server.add_client("phone", rights=["drive"]), "phone")
+    client_files.idle_seconds = idle
+    for own in own_sessions():
+        own.close()
+
+
+@pytest.fixture
+def user(connect: Connect) -> Client:
+    """A client that may approve, and sees which conversations there are."""
+    return connect(None, "user", ROOT)
+
+
+def answer(user: Client, approved: bool, before: Callable[[], Any] = lambda: None) -> dict[str, Any]:
+    """Answer the next card of a client's conversation; gives the card."""
+    added = user.hear(lambda message: message.get("method") == "root/sessionAdded")["params"]["summary"]
+    return answer_in(user, added["resource"].replace("ahp-session", "ahp-chat"), approved=approved, before=before)
+
+
+def answer_in(user: Client, chat: str, *, approved: bool, before: Callable[[], Any] = lambda: None) -> dict[str, Any]:
+    turn = user.snapshot(chat).get("activeTurn") or {"responseParts": []}
+    parts = [part["toolCall"] for part in turn["responseParts"] if part["kind"] == "toolCall"]
+    waiting = [call for call in parts if call["status"] == "pending-confirmation"]
+    card = waiting[0] if waiting else user.hear_action("chat/toolCallReady")["action"]
+    turn_id = turn["id"] if waiting else card["turnId"]
+    before()
+    action = {"turnId": turn_id, "toolCallId": card["toolCallId"], "approved": approved}
+    user.dispatch(chat, {"type": "chat/toolCallConfirmed", **action})
+    return dict(card)
+
+
+def failure(client: Client, method: str, **params: Any) -> int:
+    """The code of the error that a request is answered with."""
+    with pytest.raises(Failed) as failed:
+        client.ask(method, params)
+    return int(failed.value.code)
+
+
+def own_sessions() -> list[Session]:
+    """The conversations of the client."""
+    found = [each for each in current_host().conversations.values() if each.spec.name == "remote-phone"]
+    return [Session(each) for each in found]
+
+
+def own_session() -> Session:
+    """The one conversation of the client."""
+    (found,) = own_sessions()
+    return found
+
+
+def allowing(phone: Client, user: Client, workspace: Path) -> Session:
+    """The client's conversation, where everything is allowed from now on."""
+    number = phone.start("resourceMkdir", {"uri": (workspace / "first").as_uri()})
+    answer(user, approved=True)
+    phone.answer(number)
+    own = own_session()
+    own.permissions = "allow"
+    return own
+
+
+def test_a_file_that_a_client_writes_is_asked_about_logged_and_undone(
+    phone: Client, user: Client, tmp_path: Path
+) -> None:
+    """On a card with the change, in a conversation that is named after the client."""
+    path = tmp_path / "fit.py"
+    path.write_text("x = 1\r\n")
+    path.chmod(0o640)
+    current_host().client_files.idle_seconds = 0
+    number = phone.start("resourceWrite", {"uri": path.as_uri(), "data": "x = 2\n", "encoding": "utf-8"})
+    card = answer(user, approved=True, before=lambda: path.read_bytes() == b"x = 1\r\n" or pytest.fail("written"))
+    assert phone.answer(number) == {}
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"x = 2\n", 0o640)
+    own = own_session()
+    until(current_host(), own, lambda: own.turns[-1].done)
+    turn = own.turns[-1].wait()
+    record = policy(own).records[-1]
+    assert (card["confirmationTitle"], own.title) == ("Write fit.py", "phone (remote client)")
+    assert (record.agent, record.tool, record.by, record.outcome) == ("remote-phone", "edit", "client editor", "allow")
+    assert [(change.name, change.by) for change in turn.changes] == [("fit.py", ("toolCall",))]
+    told = user.snapshot(f"ahp-session:/{own.tab_id}")["changesets"]
+    files = user.snapshot(told[-1]["uriTemplate"].replace("{turnId}", turn.id))["files"]
+    assert [each["edit"]["after"]["uri"].rpartition("/")[2] for each in files] == ["fit.py"], files
+    turn.undo()
+    assert path.read_bytes() == b"x = 1\r\n"
+
+
+def test_of_many_requests_at_once_a_client_gets_as_many_carried_out_as_it_may(
+    phone: Client, user: Client, tmp_path: Path
+) -> None:
+    """Also where all come in one packet; the others are refused, and can be sent again."""
+    assert user.seq >= 0  # somebody to ask: no request is over before it is answered
+    burst, params = b"", {"uri": (tmp_path / "new.txt").as_uri(), "data": "x", "encoding": "utf-8", "channel": ROOT}
+    for number in range(1_000, 1_000 + MOST_REQUESTS + 20):
+        asked = {"jsonrpc": "2.0", "id": number, "method": "resourceWrite", "params": params}
+        burst += Frame(Opcode.TEXT, json.dumps(asked).encode()).serialize(mask=True)
+    phone.socket.socket.sendall(burst)
+    refused = [phone.hear(lambda message: "error" in message)["error"]["message"] for _ in range(20)]
+    assert set(refused) == {f"{MOST_REQUESTS} requests are being carried out. Send it again later."}
+    assert not [message for message in phone.heard if "result" in message and message["id"] >= 1_000]
+
+
+def test_a_change_that_the_user_denies_is_not_made(phone: Client, user: Client, tmp_path: Path) -> None:
+    """The error is the specification's, and says who decided."""
+    path = tmp_path / "keep.txt"
+    path.write_text("kept")
+    number = phone.start("resourceDelete", {"uri": path.as_uri()})
+    answer(user, approved=False)
+    with pytest.raises(Failed, match=r"Delete keep\.txt: the user denied it") as failed:
+        phone.answer(number)
+    assert (failed.value.code, path.read_text()) == (-32009, "kept")
+
+
+def test_where_nobody_can_be_asked_nothing_is_changed(phone: Client, tmp_path: Path) -> None:
+    """A client that may drive cannot answer its own questions."""
+    path = tmp_path / "new.txt"
+    assert failure(phone, "resourceWrite", uri=path.as_uri(), data="x", encoding="utf-8") == -32009
+    assert not path.exists()
+
+
+def test_what_a_client_that_may_only_watch_changes_is_refused(server: Server, connect: Connect, tmp_path: Path) -> None:
+    """Before anything is looked at."""
+    watcher = connect(server.add_client("watcher"), "watcher")
+    given = {"uri": tmp_path.as_uri(), "source": "", "destination": "", "data": "", "encoding": "utf-8"}
+    methods = ["Write", "Delete", "Move", "Copy", "Mkdir", "Resolve", "Request"]
+    assert [failure(watcher, f"resource{method}", **given) for method in methods] == [-32009] * len(methods)
+
+
+def test_files_are_written_made_moved_copied_and_deleted(phone: Client, user: Client, tmp_path: Path) -> None:
+    """As the specification says, where the policy allows it; each is a tool call of the turn."""
+    here = tmp_path.as_uri()
+    own = allowing(phone, user, tmp_path)
+    write = {"uri": f"{here}/first/a%20b.bin", "data": base64.b64encode(b"\xff\x00").decode(), "encoding": "base64"}
+    phone.ask("resourceWrite", {**write, "createOnly": True})
+    phone.ask("resourceWrite", {**write, "mode": "append"})
+    phone.ask("resourceMkdir", {"uri": f"{here}/first/deep/er"})
+    phone.ask("resourceMkdir", {"uri": f"{here}/first/deep"})
+    phone.ask("resourceCopy", {"source": write["uri"], "destination": f"{here}/first/copy.bin"})
+    phone.ask("resourceMove", {"source": f"{here}/first/copy.bin", "destination": f"{here}/first/deep/moved.bin"})
+    found = sorted(str(each.relative_to(tmp_path)) for each in (tmp_path / "first").rglob("*"))
+    assert found == ["first/a b.bin", "first/deep", "first/deep/er", "first/deep/moved.bin"]
+    assert (tmp_path / "first/deep/moved.bin").read_bytes() == b"\xff\x00\xff\x00"
+    phone.ask("resourceDelete", {"uri": f"{here}/first", "recursive": True})
+    assert not (tmp_path / "first").exists()
+    assert [call.title for call in own.turns[-1].tool_calls] == [
+        "Create the folder first",
+        "Write a b.bin",
+        "Write a b.bin",
+        "Create the folder er",
+        "Write copy.bin",
+        "Move copy.bin to first/deep/moved.bin",
+        "Delete first and everything in it",
+    ]
+
+
+def test_what_cannot_be_done_has_the_specifications_error(phone: Client, user: Client, tmp_path: Path) -> None:
+    """And nothing is changed, nor anybody asked."""
+    here = tmp_path.as_uri()
+    own = allowing(phone, user, tmp_path)
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "first/b.txt").write_text("b")
+    (tmp_path / ".env").write_text("KEY=1")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "fixed.txt").write_text("fixed")
+    (tmp_path / "fixed.txt").chmod(0o444)
+    etag = phone.ask("resourceResolve", {"uri": f"{here}/a.txt"})["etag"]
+    write = {"data": "x", "encoding": "utf-8"}
+    a_to_b = {"source": f"{here}/a.txt", "destination": f"{here}/first/b.txt"}
+    expected: list[tuple[int, str, dict[str, Any]]] = [
+        (-32010, "resourceWrite", {"uri": f"{here}/a.txt", **write, "createOnly": True}),
+        (-32011, "resourceWrite", {"uri": f"{here}/first/b.txt", **write, "ifMatch": etag}),
+        (-32011, "resourceWrite", {"uri": f"{here}/none.txt", **write, "ifMatch": etag}),
+        (-32008, "resourceWrite", {"uri": f"{here}/none/a.txt", **write}),
+        (-32008, "resourceWrite", {"uri": f"{here}/first", **write}),
+        (-32008, "resourceWrite", {"uri": f"{here}/pipe", **write}),
+        (-32602, "resourceWrite", {"uri": f"{here}/a.txt", "data": "?", "encoding": "base64"}),
+        (-32602, "resourceWrite", {"uri": f"{here}/a.txt", **write, "position": -1}),
+        (-32010, "resourceMkdir", {"uri": f"{here}/a.txt"}),
+        (-32008, "resourceDelete", {"uri": f"{here}/none"}),
+        (-32602, "resourceDelete", {"uri": f"{here}/first"}),
+        (-32009, "resourceDelete", {"uri": here, "recursive": True}),
+        (-32010, "resourceMove", {**a_to_b, "failIfExists": True}),
+        (-32010, "resourceMove", {**a_to_b, "destination": f"{here}/first"}),
+        (-32008, "resourceMove", {**a_to_b, "source": f"{here}/none"}),
+        (-32008, "resourceMove", {**a_to_b, "destination": f"{here}/none/a.txt"}),
+        (-32010, "resourceCopy", {**a_to_b, "failIfExists": True}),
+        (-32008, "resourceCopy", {**a_to_b, "source": f"{here}/first"}),
+        (-32009, "resourceCopy", {**a_to_b, "source": f"{here}/.env"}),
+        (-32009, "resourceRequest", {"uri": f"{here}/.env", "read": True}),
+        (-32008, "resourceResolve", {"uri": f"{here}/none"}),
+        (-32008, "resourceResolve", {"uri": f"{here}/pipe"}),
+    ]
+    assert [failure(phone, method, **given) for _, method, given in expected] == [code for code, _, _ in expected]
+    assert failure(phone, "resourceWrite", uri=f"{here}/fixed.txt", **write) == -32008
+    kept = [(tmp_path / name).read_text() for name in ("a.txt", "first/b.txt", ".env", "fixed.txt")]
+    assert kept == ["a", "b", "KEY=1", "fixed"]
+    assert [call.title for call in own.turns[-1].tool_calls] == ["Create the folder first", "Write fixed.txt"]
+
+
+@pytest.mark.parametrize("method", ["Write", "Delete", "Mkdir", "Resolve", "Request", "Move", "Copy"])
+def test_nothing_outside_of_the_workspace_is_reached(phone: Client, tmp_path: Path, method: str) -> None:
+    """By whole paths, ``..``, links out, links in a circle, other machines and other schemes."""
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (outside / "a.txt").write_text("hidden")
+    (tmp_path / "out").symlink_to(outside)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "inside.txt").write_text("inside")
+    here = tmp_path.as_uri()
+    uris = [f"{outside.as_uri()}/a.txt", f"{here}/../{outside.name}/a.txt", f"{here}/out/a.txt", f"{here}/loop/a.txt"]
+    uris += [f"{here}/%2e%2e/{outside.name}/a.txt", "file:///etc/passwd", "file://elsewhere/a", f"{here}/a%00b"]
+    for uri in uris:
+        given = {"uri": uri, "data": "x", "encoding": "utf-8", "recursive": True}
+        given |= {"source": f"{here}/inside.txt", "destination": uri}
+        assert failure(phone, f"resource{method}", **given) in {-32008, -32009}, uri
+        if method in {"Move", "Copy"}:
+            given |= {"source": uri, "destination": f"{here}/new.txt"}
+            assert failure(phone, f"resource{method}", **given) in {-32008, -32009}, uri
+    assert [each.name for each in outside.iterdir()] == ["a.txt"]
+    assert (outside / "a.txt").read_text() == "hidden"
+    assert own_sessions() == []
+
+
+def test_a_link_is_moved_and_deleted_itself(phone: Client, user: Client, tmp_path: Path) -> None:
+    """Not what it leads to; and resolved with or without being followed."""
+    allowing(phone, user, tmp_path)
+    here = tmp_path.as_uri()
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "link").symlink_to(tmp_path / "a.txt")
+    followed = phone.ask("resourceResolve", {"uri": f"{here}/link"})
+    itself = phone.ask("resourceResolve", {"uri": f"{here}/link", "followSymlinks": False})
+    assert (followed["uri"], followed["type"], followed["size"]) == (f"{here}/a.txt", "file", 1)
+    assert (itself["uri"], itself["type"]) == (f"{here}/link", "symlink")
+    phone.ask("resourceMove", {"source": f"{here}/link", "destination": f"{here}/other"})
+    assert (tmp_path / "other").is_symlink()
+    phone.ask("resourceDelete", {"uri": f"{here}/other"})
+    assert ((tmp_path / "other").is_symlink(), (tmp_path / "a.txt").read_text()) == (False, "a")
+
+
+def test_a_file_that_changes_while_it_is_asked_is_asked_about_again(
+    phone: Client, user: Client, tmp_path: Path
+) -> None:
+    """With what it holds then."""
+    path = tmp_path / "log.txt"
+    path.write_text("one\n")
+    given = {"uri": path.as_uri(), "data": "end\n", "encoding": "utf-8", "mode": "append"}
+    number = phone.start("resourceWrite", given)
+    answer(user, approved=True, before=lambda: path.write_text("one\ntwo\n"))
+    card = user.hear_action("chat/toolCallReady")["action"]
+    approval = {"turnId": card["turnId"], "toolCallId": card["toolCallId"], "approved": True}
+    user.dispatch(f"ahp-chat:/{own_session().tab_id}", {"type": "chat/toolCallConfirmed", **approval})
+    assert phone.answer(number) == {}
+    assert (card["confirmationTitle"], path.read_text()) == (
+        "Write log.txt, which has changed meanwhile",
+        "one\ntwo\nend\n",
+    )
+
+
+def test_a_client_that_leaves_takes_its_question_back(
+    server: Server, phone: Client, user: Client, tmp_path: Path
+) -> None:
+    """Nothing is written then, whoever says yes."""
+    path = tmp_path / "late.txt"
+    phone.start("resourceWrite", {"uri": path.as_uri(), "data": "x", "encoding": "utf-8"})
+    answer(user, approved=True, before=lambda: leave(server))
+    told = user.hear_action("chat/toolCallConfirmed")
+    assert (told["action"].get("approved"), path.exists()) == (False, False)
+
+
+def leave(server: Server) -> None:
+    """The phone's connection is ended, and its question with it."""
+    server.revoke("phone")
+    own = own_session()
+    until(current_host(), own, lambda: not own.questions)
+
+
+@given(st.binary(max_size=8), st.binary(max_size=4), st.integers(0, 10))
+def test_a_write_keeps_what_its_mode_keeps(before: bytes, data: bytes, position: int) -> None:
+    """Whatever the position: nothing is lost but by ``truncate``, and *data* stands in one piece."""
+    for mode in ("append", "insert"):
+        after = placed(before, data, mode, position)
+        at = min(position, len(before)) if mode == "insert" else max(0, len(before) - position)
+        assert (after[:at], after[at : at + len(data)], after[at + len(data) :]) == (before[:at], data, before[at:])
+    assert placed(before, data, "truncate", position) == before[:position] + data

@@ -1,0 +1,90 @@
+"""The protocol's own round-trip cases, beside the checkout: what is read is written again as it should be."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentnb.server.websocket.commands import ChangesetTarget
+from agentnb.server.websocket.projection import summary_to_ahp
+from agentnb.state import ChatInputQuestion, Envelope, Markdown, SessionSummary, decode, decode_action, to_json
+from agentnb.state.change import iso_time
+from tests.conftest import ROOT
+from tests.unit.server.websocket.conftest import Connect
+
+FOLDER = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared")) / "peers/ahp/test-cases/round-trips"
+FILES = sorted(FOLDER.glob("*.json")) if FOLDER.is_dir() else []
+
+
+def parameters() -> list[Any]:
+    """A test for each case, one that is skipped where there are none."""
+    if not FILES:
+        return [pytest.param(None, id="none", marks=pytest.mark.skip(reason=f"no round-trip cases at {FOLDER}"))]
+    return [pytest.param(path, id=path.stem) for path in FILES]
+
+
+def envelope(value: dict[str, Any]) -> Any:
+    """The host counts a channel's actions where AHP counts all; beside that its envelopes are AHP's."""
+    told = to_json(decode(Envelope, {"index": value["serverSeq"], **value}))
+    told["serverSeq"] = told.pop("index")
+    return told
+
+
+def in_1_0(value: Any) -> Any:
+    """A case of 0.5, where sessions say their times in milliseconds, in the form of 1.0."""
+    if not isinstance(value, dict):
+        return value
+    times = {name: iso_time(value[name]) for name in ("createdAt", "modifiedAt") if isinstance(value.get(name), int)}
+    return {name: in_1_0(item) for name, item in value.items()} | times
+
+
+def partial_summary(value: dict[str, Any]) -> Any:
+    """The fields of a summary that have changed."""
+    known = set(SessionSummary.__struct_encode_fields__)
+    return {name: item for name, item in value.items() if name in known}
+
+
+READ: dict[str, Callable[[Any], Any]] = {
+    "ActionEnvelope": envelope,
+    "StateAction": lambda value: to_json(decode_action(value)),
+    "Customization": lambda value: to_json(
+        decode_action({"type": "session/customizationUpdated", "customization": value})
+    )["customization"],
+    "SessionStatus": lambda value: to_json(msgspec.convert(value, int)),
+    "StringOrMarkdown": lambda value: to_json(msgspec.convert(value, str | Markdown)),
+    "ChangesetOperationTarget": lambda value: to_json(msgspec.convert(value, ChangesetTarget)),
+    "ChatInputQuestion": lambda value: to_json(msgspec.convert(value, ChatInputQuestion)),
+    "SessionSummary": lambda value: summary_to_ahp(decode(SessionSummary, value)),
+    "SessionAddedParams": lambda value: {
+        "channel": value["channel"],
+        "summary": summary_to_ahp(decode(SessionSummary, value["summary"])),
+    },
+    "PartialSessionSummary": partial_summary,
+}
+
+
+@pytest.mark.parametrize("path", parameters())
+def test_case_is_written_as_it_should_be(path: Path, connect: Connect) -> None:
+    """Byte for byte, beside the order of keys; messages are taken without breaking the connection."""
+    case = json.loads(path.read_text())
+    if case["type"] == "JsonRpcMessage":
+        client = connect()
+        client.say(case["input"])
+        answered = "method" in case["input"] and "id" in case["input"]
+        if answered:
+            assert client.hear(lambda message: "error" in message)["id"] == case["input"]["id"]
+        assert client.ask("ping", {}) == {}
+        return
+    assert READ[case["type"]](in_1_0(case["input"])) == in_1_0(case["acceptableOutputs"][0])
+
+
+def test_a_type_that_is_not_known_here_fails() -> None:
+    """A new case of another type is not passed over."""
+    types = {json.loads(path.read_text())["type"] for path in FILES} - {"JsonRpcMessage"}
+    assert types <= READ.keys()

@@ -1,0 +1,72 @@
+"""TLS, and a proxy that calls the server by a path of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+
+import agentnb
+from agentnb import HostUnavailable
+from tests.unit.server.websocket.client import PATIENCE, VERSIONS, Client
+from tests.unit.server.websocket.relay import Relay
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for this machine, and its key, made by openssl."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed, which makes the certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    files = folder / "cert.pem", folder / "key.pem"
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-out", str(files[0]), "-keyout", str(files[1]), "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run(command, check=True, capture_output=True)
+    return files
+
+
+async def initialized(address: str, token: str, tls: ssl.SSLContext) -> dict[str, Any]:
+    """The answer to `initialize` over TLS."""
+    headers = {"Authorization": f"Bearer {token}"}
+    params = {"channel": "ahp-root://", "clientId": "me", "protocolVersions": VERSIONS, "initialSubscriptions": ()}
+    async with connect(address, ssl=tls, additional_headers=headers, open_timeout=PATIENCE, proxy=None) as socket:
+        await socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}))
+        while "result" not in (answer := json.loads(await asyncio.wait_for(socket.recv(), PATIENCE))):
+            assert "error" not in answer
+        return dict(answer["result"])
+
+
+def test_with_a_certificate_it_serves_over_tls_to_those_who_trust_it(certificate: tuple[Path, Path]) -> None:
+    """A client that does not is not connected, and neither is one without TLS; a token is sent to neither."""
+    cert, key = certificate
+    with agentnb.serve(certificate=cert, key=key) as server:
+        assert server.address.startswith("wss://127.0.0.1:")
+        trusting = ssl.create_default_context(cafile=cert)
+        assert asyncio.run(initialized(server.address, server.token, trusting))["protocolVersion"] == "1.0.0"
+        with agentnb.connect(server.url, certificate=cert) as remote:
+            assert remote.state == "connected"
+        with pytest.raises(HostUnavailable, match="certificate"):
+            agentnb.connect(server.url)
+        with pytest.raises(HostUnavailable):
+            agentnb.connect(server.url.replace("wss:", "ws:"))
+
+
+def test_a_proxy_with_a_path_of_its_own_is_gone_through(relay: Relay) -> None:
+    """As jupyter-server-proxy has one: the request comes with its name, its path and its own token in the address."""
+    with agentnb.serve(hosts=[relay.place]) as server:
+        relay.lead_to(server.address)
+        address = f"ws://{relay.place}/user/ada/proxy/8765/?token=of-jupyter"
+        client = Client(address, server.token)
+        client.initialize("me")
+        client.close()
+        with agentnb.connect(address, server.token) as remote:
+            assert (remote.state, remote.address) == ("connected", address.partition("?")[0])

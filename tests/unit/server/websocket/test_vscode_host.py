@@ -1,0 +1,94 @@
+"""VS Code's own agent host in a chat of this kernel, where a build of it is at hand (``AGENTNB_VSCODE``)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb import HostUnavailable
+from agentnb.host import current_host
+from agentnb.host.channels import ROOT
+from agentnb.plugins.connect.remote.connecting import connect_host
+from agentnb.plugins.connect.remote.page_service import RemotePageService
+from tests.unit.server.websocket.attached_page import AttachedPage
+from tests.unit.server.websocket.test_connect import is_over, prompt
+from tests.unit.server.websocket.typescript_client import HERE, vscode_folder
+
+SAYS = "Agent host server listening on "
+
+
+@pytest.fixture(scope="module")
+def vscode(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Its address, and its token; it has a home of its own, and no account."""
+    folder, node = vscode_folder(shared), shutil.which("node")
+    if not list(folder.glob("node_modules/@vscode/sqlite3/build/Release/*.node")):
+        pytest.skip(f"the dependencies of the built VS Code are not installed at {folder}")
+    if node is None:
+        pytest.skip("node is not installed")
+    home, token = tmp_path_factory.mktemp("vscode"), secrets.token_hex(16)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "VSCODE_AGENT_HOST_CONNECTION_TOKEN": token}
+    command = [node, str(HERE / "vscode_host.mjs"), str(folder), str(home / "data")]
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=home
+    )
+    assert process.stdout is not None
+    lines = iter(process.stdout)
+    place = next((line.removeprefix(SAYS).strip() for line in lines if line.startswith(SAYS)), None)
+    drain = threading.Thread(target=lambda: [None for _ in lines])  # it goes on writing
+    drain.start()
+    assert place is not None, "it ended before it listened"
+    yield f"ws://{place}/", token
+    process.terminate()
+    process.wait()
+    drain.join()
+    process.stdout.close()
+
+
+@pytest.fixture
+def page(vscode: tuple[str, str]) -> Iterator[AttachedPage]:
+    """A page that follows it."""
+    (address, token), loop = vscode, current_host().loop
+    mirror, client = loop.submit(connect_host(loop, f"{address}?tkn={token}", token, name="VS Code")).result(30)
+    assert not mirror.form.is_ours
+    page = AttachedPage(lambda send: RemotePageService(mirror, send))
+    page.follow(ROOT)
+    yield page
+    loop.submit(client.close()).result(10)
+
+
+def titles(root: Any) -> list[str]:
+    """The titles of the conversations."""
+    return [each.title for each in root.sessions or ()]
+
+
+def test_a_conversation_of_vscode_is_opened_prompted_renamed_and_closed(page: AttachedPage) -> None:
+    """Nobody is signed in there, so its answer is an error, which is shown as such."""
+    made = page.ask("createSession", agent=page.until(ROOT, lambda root: root.agents).agents[0].provider)
+    page.follow(made["channel"], made["chat"])
+    turn = prompt(page, made["chat"], "hello")
+    (shown,) = page.until(made["chat"], is_over(turn)).turns
+    assert (shown.state, shown.message.text, shown.error is None) == ("error", "hello", False)
+    assert shown.started_at is not None
+    page.dispatch(made["channel"], {"type": "session/titleChanged", "title": "Renamed here"})
+    page.until(ROOT, lambda root: "Renamed here" in titles(root))
+    page.ask("disposeSession", channel=made["channel"])
+    page.until(ROOT, lambda root: "Renamed here" not in titles(root))
+    assert page.refusals == []
+
+
+def test_connect_takes_the_token_of_vscodes_address(vscode: tuple[str, str]) -> None:
+    """It is shown nowhere; a wrong one is refused."""
+    address, token = vscode
+    with agentnb.connect(f"{address}?tkn={token}") as remote:
+        assert (remote.state, remote.address, token in repr(remote)) == ("connected", address, False)
+    with pytest.raises(HostUnavailable, match="403"):
+        agentnb.connect(f"{address}?tkn=wrong")

@@ -1,0 +1,154 @@
+"""A kernel without an agent, the pages that look at it, and the wires between them; all of it in one hand."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from agentnb.agent.catalog import find
+from agentnb.host import Host
+from agentnb.host.channels import Channel
+from agentnb.host.host import ROOT
+from agentnb.log.channel_log import ChannelLog
+from agentnb.server.client import ACTIONS, MAX_TEXTS, MAX_UNACKNOWLEDGED, SILENT_SECONDS, TEXT
+from agentnb.server.service import Service
+from agentnb.state import Envelope, encode
+from tests.unit.server.manual_loop import ManualLoop
+from tests.unit.server.page import Page
+
+TAB = "11111111-2222-4333-8444-555555555555"
+ROUNDS = 120  # of half a second, until everything must have settled
+
+
+class World:
+    """One kernel at a time, and its pages."""
+
+    def __init__(self, *, pages: int = 2, log_entries: int = 5_000, turns: int = 30) -> None:
+        self.loop = ManualLoop()
+        self.all_pages: list[Page] = []
+        self.flushed: dict[str, list[dict[str, Any]]] = {}
+        self.history: dict[tuple[str, str], list[Any]] = {}
+        self._log_entries = log_entries
+        self._turns = turns
+        self.pages: list[Page] = []
+        self.start_kernel()
+        self.pages = [self._open_page() for _ in range(pages)]
+
+    # --- the kernel ---
+
+    def start_kernel(self) -> None:
+        """A kernel, with one tab; the one before it, if any, is gone."""
+        self.host = host = Host(self.loop)
+        self.service = Service(host, partial(self._send, host), turns=self._turns)
+        self.conversation = host.open(find("eliza"), cwd=Path.cwd(), tab_id=TAB)
+        self.session, self.chat = self.conversation.session.uri, self.conversation.chat.uri
+        self.uris = (ROOT, self.session, self.chat)
+        for uri in self.uris:
+            channel = host.channel(uri)
+            channel.log = ChannelLog(max_entries=self._log_entries, begins_after=channel.index)
+            self.history[host.host_id, uri] = [None] * channel.index + [channel.state]
+        host.listen(self._keep)
+
+    def restart_kernel(self) -> None:
+        """Another kernel: what the one before had still to say is not said."""
+        self.start_kernel()
+        for page in self.pages:
+            page.incoming.clear()
+
+    def forget(self, page: Page) -> None:
+        """The kernel has not heard of *page* for long."""
+        self.service.delivery.clients.pop(page.client_id, None)
+
+    def _keep(self, channel: Channel[Any], envelope: Envelope) -> None:
+        if envelope.rejection_reason is None:
+            self.history[self.host.host_id, channel.uri].append(channel.state)
+
+    def _send(self, host: Host, client_id: str, message: dict[str, Any], _buffers: tuple[bytes, ...] = ()) -> None:
+        if host is not self.host:
+            return  # it is gone
+        if message.get("method") in {ACTIONS, TEXT}:
+            self._must_not_press(client_id)
+        for page in self.pages:
+            if page.client_id == client_id:
+                page.incoming.append(message)
+
+    def _must_not_press(self, client_id: str) -> None:
+        """So many flushes may wait for their acknowledgement, and more only while the kernel hears nobody at all."""
+        delivery = self.service.delivery
+        client = delivery.clients[client_id]
+        few = client.unacknowledged_whole <= MAX_UNACKNOWLEDGED and client.unacknowledged <= MAX_TEXTS
+        due, silent = client.due(), self.loop.time() - delivery.last_message_at >= SILENT_SECONDS
+        assert few or silent or (due is not None and delivery.last_message_at <= due)
+
+    # --- the pages ---
+
+    def _open_page(self) -> Page:
+        page = Page(f"page-{len(self.all_pages)}", self.loop)
+        self.all_pages.append(page)
+        for uri in (self.session, self.chat):
+            page.follow(uri)
+        page.show(visible=True)
+        return page
+
+    def reload(self, at: int) -> None:
+        """The page is loaded anew: a new client; the old one is not heard of again."""
+        self.flow(self.pages[at], hears=False)
+        self.pages[at].close()
+        self.pages[at] = self._open_page()
+
+    # --- the wires ---
+
+    def flow(self, page: Page, *, hears: bool = True) -> None:
+        """All that is on the wire arrives, in order."""
+        for _ in range(len(page.outgoing)):
+            self.service.receive(page.outgoing.popleft())
+        if hears:
+            self.listen(page)
+
+    def listen(self, page: Page) -> None:
+        """The page hears all that is on the wire to it."""
+        for _ in range(len(page.incoming)):
+            page.hear(page.incoming.popleft())
+
+    def settle(self) -> None:
+        """Nothing is lost any more, and time passes, until all is said and heard."""
+        for _ in range(ROUNDS):
+            for page in self.pages:
+                self.flow(page)
+            if all(self.settled(page) for page in self.pages):
+                return
+            self.loop.advance(500)
+
+    def settled(self, page: Page) -> bool:
+        """True if the page is where the kernel is, and nothing is on its way."""
+        uris = self.uris if page.visible else (ROOT,)
+        quiet = not page.incoming and not page.outgoing and page.host_id == self.host.host_id
+        return quiet and all(
+            uri in page.channels
+            and page.channels[uri].confirmed is not None
+            and page.channels[uri].index == self.host.channel(uri).index
+            and not page.channels[uri].pending
+            for uri in uris
+        )
+
+    # --- what must hold ---
+
+    def truth(self, page: Page, uri: str) -> Any:
+        """The state that the kernel had when it was where *page* is now, on that page's kernel."""
+        return self._given(page, uri, self.history[page.host_id or "", uri][page.channels[uri].index])
+
+    def seen(self, page: Page) -> dict[str, str]:
+        """Returns what *page* shows of what it gets, as JSON."""
+        return {uri: encode(page.channels[uri].shown).decode() for uri in (self.uris if page.visible else (ROOT,))}
+
+    def said(self, page: Page) -> dict[str, str]:
+        """Returns what the kernel says that it should be."""
+        return {uri: encode(self._given(page, uri, self.host.channel(uri).state)).decode() for uri in self.seen(page)}
+
+    def _given(self, page: Page, uri: str, state: Any) -> Any:
+        """*state* without the turns that *page* was told it is not given."""
+        earlier = page.channels[uri].earlier
+        return replace(state, turns=state.turns[earlier:]) if earlier else state
