@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
 WIDTH = 420
+SOON_MS = 8_000
+"""How long a new user waits before clicking on, at most."""
 AGENT = [sys.executable, str(ROOT / "tests/agents/calls_kernel.py")]
 TITLE = "Helper"
 
@@ -41,6 +43,8 @@ ACCEPT = ".jp-Dialog .jp-mod-accept"
 BOX = "textarea"
 CARD = ".permission"
 """A question in the chat that waits for an answer."""
+CELL_BAR = ".agentnb-cell-bar"
+"""What a changed cell has."""
 IN_CELLS = "[class*='agentnb'][class*='bar'] button"
 """Buttons of ours in the notebook: in the bars of cells, and in one above them."""
 DECISIONS = ("Accept", "Allow", "Keep")
@@ -123,13 +127,10 @@ class Page:
         self.side.icon.click()
         box = panel.locator(BOX).first
         start = panel.get_by_role("button", name=TITLE)
-        needs_notebook = panel.locator(".agentnb-notice, [data-state]").filter(has_text="notebook")
-        expect(box.or_(start).or_(needs_notebook).first).to_be_visible(timeout=PATIENCE_MS)
-        for choice in (launcher, start):
-            if not box.is_visible():
+        for choice in (launcher, start):  # a chat that opens without a box needs a notebook, and an agent
+            if not comes(box):
                 choice.first.click(timeout=PATIENCE_MS)
                 clicks += 1
-                expect(box.or_(start).first).to_be_visible(timeout=PATIENCE_MS)
         expect(box).to_be_editable(timeout=PATIENCE_MS)
         box.fill(json.dumps([{"say": ANSWER}]))
         box.press("Enter")
@@ -191,8 +192,7 @@ class Page:
         self.lab.run_cells(1)
         self.show()
         self.say([*INSERTS, END])
-        marks = self.lab.panel.locator(".agentnb-cell-bar")
-        expect(marks).to_have_count(15, timeout=PATIENCE_MS)
+        expect(self.lab.panel.locator(CELL_BAR)).to_have_count(15, timeout=PATIENCE_MS)
         settle(self.lab)
         buttons = seen(self.lab.panel.locator(IN_CELLS)) + seen(self.side.chat.locator(f"{CARD} button"))
         self.note("buttons for 15 changed cells", "90", 34, buttons)
@@ -218,6 +218,15 @@ class Page:
     def is_missed(self) -> bool:
         """Whether a figure is above its mark."""
         return bool(self.violations) or any(value > most for _, _, most, value in self.figures)
+
+
+def comes(place: Locator) -> bool:
+    """Whether something is shown, or is within a while."""
+    try:
+        expect(place).to_be_visible(timeout=SOON_MS)
+    except AssertionError:
+        return False
+    return True
 
 
 def height(place: Locator) -> float:

@@ -368,7 +368,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
     "storage": (
         Setting(
             name="log_days",
-            title="Keep conversations (days)",
+            title="Keep history (days)",
             kind="number",
             default=0.0,
             empty="forever",
@@ -379,7 +379,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
         ),
         Setting(
             name="log_max",
-            title="Keep at most",
+            title="History size limit",
             kind="text",
             default="",
             empty="no limit; such as 2G",

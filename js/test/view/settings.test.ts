@@ -32,7 +32,10 @@ const LISTED = {
           kind: "choice",
           value: "ask",
           source: "%config",
-          below: [{ source: "user", value: "deny" }],
+          below: [
+            { source: "user", value: "deny" },
+            { source: "default", value: "ask" },
+          ],
           inFile: "deny",
           choices: [
             ["ask", "Ask"],
@@ -202,6 +205,29 @@ test("a question that is open when the settings are closed is not lost silently"
   await until(() => expect(button("Change it")).toBeDefined());
   page.close();
   expect(refused).toEqual(["Working folder (/data): not confirmed. This lets agents do more."]);
+});
+
+test("the reason of a refused value stays beside it while other settings are changed, until it is taken back", async () => {
+  const { into, named, changes } = shown({
+    changeSetting: ({ name }: { name: string }) => {
+      if (name === "cwd") throw new Error("There is no such folder.");
+      return {};
+    },
+  });
+  await ready(into);
+  const box = named<HTMLInputElement>("Working folder");
+  box.value = "/nowhere";
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  const why = () => row(into, "cwd").querySelector("[role=alert]")?.textContent;
+  await until(() => expect(why()).toBe("There is no such folder."));
+  named<HTMLInputElement>("Preload agents").value = "c";
+  named("Preload agents").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  await until(() => expect(changes()).toHaveLength(2));
+  expect([box.value, why()]).toEqual(["/nowhere", "There is no such folder."]);
+  box.value = "/gone";
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  await until(() => expect(why()).toBeUndefined());
+  expect(changes()).toHaveLength(2);
 });
 
 test("what was typed and is not confirmed gives way to the value that is set", async () => {

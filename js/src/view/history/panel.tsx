@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import { own } from "../../state/object";
 import type { RootState } from "../../state/types.gen";
-import { Button, Choice, longInput, TextButton, TextField, Trouble, tooLong } from "../controls";
+import { Button, longInput, TextButton, TextField, Trouble, tooLong } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
 import { Icon, Spinner } from "../icons";
 import { isFindKey, isHistoryKey } from "../keyboard";
@@ -17,6 +17,7 @@ import { useAfter } from "../use-work";
 import { AgentSessions } from "./agent-sessions";
 import { Deletions, Selection, several } from "./banners";
 import { useDeletion } from "./deletion";
+import { Filters, inWords } from "./filters";
 import CSS from "./history.css";
 import { byDay, type Change, type Conversation, type Query, type Scope, type Show } from "./list";
 import { type Doings, Row } from "./row";
@@ -44,24 +45,6 @@ export function mountHistory(into: HTMLElement, context: HistoryContext): () => 
 /** How far above its end, in pixels, the list fetches more. */
 const NEAR_END = 400;
 
-const SCOPES: readonly [Scope, string][] = [
-  ["here", "This notebook"],
-  ["folder", "This folder"],
-  ["everywhere", "Everywhere"],
-];
-const SHOWS: readonly [Show, string][] = [
-  ["", "Any"],
-  ["running", "Running"],
-  ["needs-you", "Waiting for you"],
-  ["failed", "Failed"],
-  ["archived", "Archived"],
-];
-const TIMES: readonly [number, string][] = [
-  [0, "Any time"],
-  [1, "Today"],
-  [7, "Last 7 days"],
-  [30, "Last 30 days"],
-];
 const NOTHING_NARROWED = { agent: "", show: "" as Show, days: 0 };
 const NOWHERE: Record<Scope, string> = {
   here: "in this notebook",
@@ -190,12 +173,7 @@ function History({ context }: { context: HistoryContext }) {
     const element = list.current;
     if (element && element.scrollTop + element.clientHeight > element.scrollHeight - NEAR_END) more(deletion.deleted);
   };
-  const filters = [
-    nameOf(SCOPES, query.scope),
-    ...(query.agent ? [nameOf(agents, query.agent)] : []),
-    ...(query.days > 0 ? [nameOf(TIMES, query.days)] : []),
-    ...(query.show ? [nameOf(SHOWS, query.show)] : []),
-  ].join(", ");
+  const filters = inWords(query, agents);
   const ownAgent = query.agent || (agents.length === 1 ? (agents[0]?.[0] ?? "") : "");
   if (isStorage) {
     const back = () => {
@@ -325,46 +303,6 @@ function History({ context }: { context: HistoryContext }) {
           />
         )}
       </div>
-    </div>
-  );
-}
-
-const nameOf = <T,>(options: readonly (readonly [T, string])[], value: T) =>
-  options.find(([one]) => one === value)?.[1] ?? String(value);
-
-interface FiltersProps {
-  query: Query;
-  agents: readonly [name: string, title: string][];
-  narrow: (wanted: Partial<Query>) => void;
-}
-
-/** Which conversations are listed. */
-function Filters({ query, agents, narrow }: FiltersProps) {
-  return (
-    <div class="history-filters" role="group" aria-label="Filters">
-      <label>
-        Where
-        <Choice label="Where" options={SCOPES} value={query.scope} onChoose={(scope) => narrow({ scope })} />
-      </label>
-      <label>
-        When
-        <Choice label="When" options={TIMES} value={query.days} onChoose={(days) => narrow({ days })} />
-      </label>
-      <label>
-        State
-        <Choice label="State" options={SHOWS} value={query.show} onChoose={(show) => narrow({ show })} />
-      </label>
-      {agents.length > 1 && (
-        <label>
-          Agent
-          <Choice
-            label="Agent"
-            options={[["", "Any"], ...agents]}
-            value={query.agent}
-            onChoose={(agent) => narrow({ agent })}
-          />
-        </label>
-      )}
     </div>
   );
 }

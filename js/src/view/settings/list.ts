@@ -16,8 +16,14 @@ const SOURCES = new Map([
 
 const defaultOf = ({ source, value, below }: SettingInfo) => (source === "default" ? value : below.at(-1)?.value);
 
+const isDefault = (setting: SettingInfo, value: unknown) =>
+  JSON.stringify(value) === JSON.stringify(defaultOf(setting));
+
 /** Whether the value that counts is another one than the default. */
-export const isChanged = (setting: SettingInfo) => JSON.stringify(setting.value) !== JSON.stringify(defaultOf(setting));
+export const isChanged = (setting: SettingInfo) => !isDefault(setting, setting.value);
+
+/** Whether the user's file has another value than the default. */
+export const hasOwn = (setting: SettingInfo) => setting.inFile !== undefined && !isDefault(setting, setting.inFile);
 
 /** Where the value comes from, what your own file says below it, and when a change counts. */
 export function sourceOf(setting: SettingInfo): string {

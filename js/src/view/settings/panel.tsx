@@ -56,7 +56,7 @@ const TARGETS = [
 function Settings({ context }: { context: SettingsContext }) {
   const { request } = context;
   const { listed, trouble, load } = useListed(context);
-  const { outcome, send, confirm, cancel, refuse } = useChanges(context, load);
+  const { outcomes, send, confirm, cancel, clear, refuse } = useChanges(context, load);
   const [isHere, setHere] = useState(false);
   const [find, setFind] = useState("");
   /** How often what was typed was given up, and where last: its box has the value again that is set. */
@@ -96,13 +96,14 @@ function Settings({ context }: { context: SettingsContext }) {
   const back = (at: string) =>
     list.current?.querySelector<HTMLElement>(`[data-at="${at}"] :is(select, input, summary)`)?.focus();
   const below = (at: string) => {
-    if (outcome?.at !== at) return null;
+    const outcome = outcomes.get(at);
+    if (!outcome) return null;
     if (outcome.kind === "trouble") return <Trouble text={outcome.text} />;
     if (outcome.kind === "done") return <p class="dim small">{plain(outcome.text)}</p>;
     const no = () => {
       back(at);
       giveUp({ at, count: given.count + 1 });
-      cancel();
+      cancel(at);
     };
     const yes = () => {
       back(at);
@@ -128,6 +129,7 @@ function Settings({ context }: { context: SettingsContext }) {
         isHere={isHere}
         request={request}
         onChange={(value) => void set(setting, value)}
+        onBack={() => clear(setting.name)}
         onServer={(name, server) =>
           void send({
             at: setting.name,

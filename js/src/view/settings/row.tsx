@@ -8,7 +8,7 @@ import { line, plain } from "../plain";
 import { AgentOrder, nameOf, ShownAgents, ShownModels } from "./agent-lists";
 import { Fold, Switch, several } from "./fields";
 import { FolderChooser } from "./folder";
-import { isChanged, type OfferedModel, resetTo, type Setting, sourceOf, typed } from "./list";
+import { hasOwn, isChanged, type OfferedModel, resetTo, type Setting, sourceOf, typed } from "./list";
 import { McpServers, type Props as McpServersProps } from "./servers";
 import { TypedBox } from "./typed-box";
 
@@ -32,17 +32,19 @@ interface RowProps {
   isHere: boolean;
   readonly request: Request;
   onChange: (value: unknown) => void;
+  /** What was typed and refused is typed no more. */
+  onBack: () => void;
   onServer: McpServersProps["onChange"];
   children: ComponentChildren;
 }
 
-export function Row({ setting, isHere, request, onChange, children, ...rest }: RowProps) {
+export function Row({ setting, isHere, request, onChange, onBack, children, ...rest }: RowProps) {
   const { name, source, file } = setting;
   const title = line(setting.title, 60);
   const isFixed = isHere ? !setting.isTrait : file === "";
-  const canReset = isHere ? source === "%config" || source === "startup" : setting.inFile !== undefined;
+  const canReset = isHere ? source === "%config" || source === "startup" : hasOwn(setting);
   const id = `setting-${name}`;
-  const list = listOf({ setting, isFixed, onChange, ...rest });
+  const list = listOf({ setting, isFixed, onChange, onBack, ...rest });
   const reset = { "aria-label": `Reset ${title}`, title: resetTo(setting), onClick: () => onChange(null) };
   return (
     <div class="setting" role="group" aria-labelledby={`${id}-title`} aria-describedby={id} data-at={name}>
@@ -59,7 +61,7 @@ export function Row({ setting, isHere, request, onChange, children, ...rest }: R
           {canReset && <button type="button" class="setting-dot" {...reset} />}
           {!canReset && isChanged(setting) && <span class="setting-dot" />}
           <span class="row setting-control">
-            <Control {...{ setting, isFixed, onChange }} agents={rest.agents} label={title} />
+            <Control {...{ setting, isFixed, onChange, onBack }} agents={rest.agents} label={title} />
           </span>
         </div>
       )}
@@ -97,6 +99,7 @@ interface ControlProps {
   agents: readonly AgentInfo[];
   isFixed: boolean;
   onChange: (value: unknown) => void;
+  onBack: () => void;
 }
 
 /** The control of a setting that is a list of what is known: it opens below its row. */
@@ -106,6 +109,7 @@ function listOf({
   models,
   isFixed,
   onChange,
+  onBack,
   onServer,
 }: ControlProps & Pick<RowProps, "models" | "onServer">) {
   const { name, kind, value } = setting;
@@ -121,7 +125,7 @@ function listOf({
     return { summary: several(names.length, "hidden model", "All"), node: <ShownModels {...props} models={models} /> };
   if (kind !== "servers") return undefined;
   const add = names.length === 0 && (
-    <Control {...{ setting, agents, isFixed, onChange }} label={line(setting.title, 60)} />
+    <Control {...{ setting, agents, isFixed, onChange, onBack }} label={line(setting.title, 60)} />
   );
   const servers = <McpServers names={names} isFixed={isFixed} onChange={onServer} />;
   const node = (
@@ -133,7 +137,7 @@ function listOf({
   return { summary: names.join(", ") || "None", node };
 }
 
-function Control({ setting, agents, isFixed, label, onChange }: ControlProps & { label: string }) {
+function Control({ setting, agents, isFixed, label, onChange, onBack }: ControlProps & { label: string }) {
   const { kind, value, choices } = setting;
   if (kind === "switch") {
     return <Switch aria-label={label} isOn={value === true} isFixed={isFixed} onSwitch={onChange} />;
@@ -147,5 +151,5 @@ function Control({ setting, agents, isFixed, label, onChange }: ControlProps & {
     const named = known.map(([one, name]) => [one, line(name, 60)] as const);
     return <Choice label={label} options={named} value={typed(value)} disabled={isFixed} onChoose={onChange} />;
   }
-  return <TypedBox setting={setting} isFixed={isFixed} label={label} onChange={onChange} />;
+  return <TypedBox {...{ setting, isFixed, label, onChange, onBack }} />;
 }

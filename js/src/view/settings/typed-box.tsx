@@ -7,10 +7,12 @@ interface Props {
   isFixed: boolean;
   label: string;
   onChange: (value: unknown) => void;
+  /** What was typed and refused is typed no more. */
+  onBack: () => void;
 }
 
 /** What is typed counts with Enter, when the focus leaves the box, or when the settings are closed. */
-export function TypedBox({ setting, isFixed, label, onChange }: Props) {
+export function TypedBox({ setting, isFixed, label, onChange, onBack }: Props) {
   const { kind, empty } = setting;
   const before = inBox(setting);
   const box = useRef<HTMLInputElement>(null);
@@ -19,9 +21,10 @@ export function TypedBox({ setting, isFixed, label, onChange }: Props) {
   const known = useRef(before);
   const commit = () => {
     const said = box.current?.value;
-    if (said === undefined || said === before) return;
+    if (said === undefined) return;
+    if (said === before && known.current !== before) onBack();
     known.current = said;
-    onChange(readTyped(setting, said));
+    if (said !== before) onChange(readTyped(setting, said));
   };
   const leave = () => {
     if (box.current?.value !== known.current) commit();

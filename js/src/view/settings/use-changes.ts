@@ -19,7 +19,6 @@ interface Change {
 
 /** What a change came to: `confirm` where it waits for a yes. */
 interface Outcome {
-  readonly at: string;
   readonly text: string;
   readonly kind: "done" | "trouble" | "confirm";
   readonly change?: Change;
@@ -32,44 +31,52 @@ interface Context {
 }
 
 export function useChanges({ request, announce, refused }: Context, load: () => Promise<void>) {
-  const [outcome, setOutcome] = useState<Outcome>();
+  /** By place: the reason of one that is refused stays while others are made. */
+  const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const isClosed = useRef(false);
-  const latest = useRef(outcome);
-  latest.current = outcome;
+  const latest = useRef(outcomes);
+  latest.current = outcomes;
+  const set = (at: string, outcome?: Outcome) =>
+    setOutcomes((all) => {
+      const others = [...all].filter(([place, { kind }]) => place !== at && kind !== "done");
+      return new Map(outcome ? [...others, [at, outcome]] : others);
+    });
   useLayoutEffect(
     () => () => {
       isClosed.current = true;
-      const { kind, change, text } = latest.current ?? {};
-      if (kind === "confirm" && change?.title) refused?.(`${change.title}: not confirmed. ${text}`);
+      for (const { kind, change, text } of latest.current.values())
+        if (kind === "confirm" && change?.title) refused?.(`${change.title}: not confirmed. ${text}`);
     },
     [],
   );
   const send = async (change: Change): Promise<void> => {
     const { at, method, params, done, title = at } = change;
-    setOutcome(undefined);
+    set(at);
     try {
       const { confirm } = await request(method, params as never);
       if (typeof confirm === "string") {
         if (isClosed.current) refused?.(`${title}: ${confirm} Open the settings to confirm it.`);
-        return setOutcome({ at, kind: "confirm", text: confirm, change });
+        return set(at, { kind: "confirm", text: confirm, change });
       }
-      if (method !== "changeSetting") setOutcome({ at, kind: "done", text: done }); // a setting shows its value
+      if (method !== "changeSetting") set(at, { kind: "done", text: done }); // a setting shows its value
       announce(done);
     } catch (error) {
       if (isClosed.current) refused?.(`${title}: ${reason(error)}`);
-      setOutcome({ at, kind: "trouble", text: reason(error) });
+      set(at, { kind: "trouble", text: reason(error) });
     }
     if (!isClosed.current) await load();
   };
   return {
-    outcome,
+    outcomes,
     send,
     confirm: ({ change, text }: Outcome) =>
       change && void send({ ...change, params: { ...change.params, confirmed: text } }),
-    cancel: () => {
-      setOutcome(undefined);
+    cancel: (at: string) => {
+      set(at);
       void load();
     },
-    refuse: (at: string, text: string) => setOutcome({ at, kind: "trouble", text }),
+    /** What was refused there is no longer typed. */
+    clear: (at: string) => set(at),
+    refuse: (at: string, text: string) => set(at, { kind: "trouble", text }),
   };
 }
