@@ -8,6 +8,7 @@ from agentnb.comm.answers import DraftParams
 from agentnb.comm.messages import OURS
 from agentnb.comm.request_table import Asker, page_notification
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession
+from agentnb.host.channels import ROOT
 from agentnb.rpc_message import notification
 from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_action
 from agentnb.state.versions import is_known_in
@@ -96,7 +97,8 @@ def ping(asker: Asker[ChannelOwner]) -> None:
 @page_notification("draft", DraftParams)
 def draft(asker: Asker[ChannelOwner], params: DraftParams) -> None:
     """Keep a draft for other windows."""
-    uri, service = asker.host.find(params.channel).chat.uri, asker.service
+    is_new, service = params.channel == ROOT, asker.service  # of the conversation that is yet to begin
+    uri = ROOT if is_new else asker.host.find(params.channel).chat.uri
     if len(params.text) > LONGEST_DRAFT:
         return
     if params.text:

@@ -128,8 +128,6 @@ def _wrong(setting: Setting, value: Any) -> str | None:
 
 
 def _wrong_text(setting: Setting, value: str) -> str | None:
-    if setting.kind == "agent" and not value.strip():
-        return "It is the name of an agent."
     is_wrong = setting.name == "log_max" and value.strip() and not is_size(value)
     return "It is a size, as 500M or 2G." if is_wrong else None
 
@@ -149,8 +147,8 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             name="agent",
             title="Default agent",
             kind="agent",
-            default="eliza",
-            about="The agent that `%agent` talks to without -a, and the first in the chat. `%agents known` lists them.",
+            default="",
+            about="The agent that the chat and `%agent` begin with. Empty: the last used, else the first installed.",
             counts="at once",
         ),
         Setting(
