@@ -16,7 +16,8 @@ export interface Beginning {
   later(message: Message): void;
 }
 
-export function useBeginning(then: (channel: string) => void): Beginning {
+/** `before` is called when one is being begun, `then` when it has. */
+export function useBeginning(before: () => void, then: (channel: string) => void): Beginning {
   const { store, drafts } = useView();
   const [starts, setStarts] = useState("");
   const [failed, setFailed] = useState<Beginning["failed"]>();
@@ -25,6 +26,7 @@ export function useBeginning(then: (channel: string) => void): Beginning {
     waiting.current = undefined;
     setStarts(agent);
     setFailed(undefined);
+    before();
     try {
       const { channel, chat } = await store.request("createSession", {
         agent,

@@ -198,6 +198,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             doing={doing}
             setDoing={setDoing}
             onGo={select}
+            onBeginning={choose}
             onBegun={(channel, before, replaces) => {
               place.current = { before, replaces };
               begun(channel);

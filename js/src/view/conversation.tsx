@@ -47,13 +47,15 @@ interface Props {
   setDoing: (doing: ConversationTask) => void;
   /** Goes to another conversation. */
   onGo: (resource: string) => void;
+  /** A conversation is about to begin in the box of another one, or of none: that stays in sight. */
+  onBeginning: (before: string | undefined) => void;
   /** A conversation has begun in the box of another one, whose place it takes where `replaces`. */
   onBegun: (channel: string, before: string | undefined, replaces: boolean) => void;
 }
 
 const NONE = signal(undefined);
 
-export function Conversation({ resource, summary, agents, dead, doing, setDoing, onGo, onBegun }: Props) {
+export function Conversation({ resource, summary, agents, dead, doing, setDoing, onGo, onBeginning, onBegun }: Props) {
   const { store, cadence, root, drafts } = useView();
   const session = cadence.paced(resource === undefined ? NONE : store.session(resource)).value;
   const channel = resource === undefined ? ROOT : (session?.defaultChat ?? chatChannel(resource));
@@ -64,7 +66,10 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   const onStart = useCallback(() => setStarted((times) => times + 1), []);
   const [folder, setFolder] = useState("");
   const isEmpty = !chat || (chat.turns.length === 0 && !chat.activeTurn);
-  const beginning = useBeginning((begun) => onBegun(begun, resource, isEmpty));
+  const beginning = useBeginning(
+    () => onBeginning(resource),
+    (begun) => onBegun(begun, resource, isEmpty),
+  );
   const byDefault = useDefaultAgent(agents);
   const provided = resource === undefined ? (byDefault ?? "") : provider(resource);
   const wanted = beginning.starts || session?.provider || provided;
