@@ -56,8 +56,9 @@ class Side:
         """Begin a conversation with an agent, chosen by the pill of the box."""
         self.expect_chat()
         self.pill.click()
-        self.agents.get_by_role("button", name=NAMES.get(agent, agent)).first.click()
-        expect(self.chat.get_by_role("tab", selected=True)).to_be_visible(timeout=PATIENCE_MS)
+        name = NAMES.get(agent, agent)
+        self.agents.get_by_role("button", name=name).first.click()
+        expect(self.chat.get_by_role("tab", selected=True)).to_contain_text(name, timeout=PATIENCE_MS)
         expect(self.box).to_be_editable(timeout=PATIENCE_MS)
 
     def say(self, text: str) -> None:

@@ -77,8 +77,7 @@ function activate(
       if (classic) localStorage.setItem(OPEN_KEY, visible ? "open" : "");
       app.commands.notifyCommandChanged(COMMANDS.toggle);
     },
-    (place) =>
-      void part("new-notebook").then(({ fillBox }) => fillBox(place, (text) => create(undefined, text)), console.warn),
+    (place) => part("new-notebook").then(({ fillBox }) => fillBox(place, (text) => create(undefined, text))),
   );
   const create = async (cwd?: string, text?: string): Promise<void> => {
     const { openNotebook } = await part("new-notebook");

@@ -19,14 +19,15 @@ export class Sidebar extends Panel {
   readonly #onVisible: (visible: boolean) => void;
   /** Shown while no notebook is open. */
   readonly #empty = new Widget({ node: document.createElement("div") });
-  readonly #fillEmpty: (place: HTMLElement) => void;
+  readonly #fillEmpty: (place: HTMLElement) => Promise<void>;
+  #filled: Promise<void> | undefined;
 
   /** `fillEmpty` shows what there is to do without a notebook. */
   constructor(
     tracker: Tracker,
     make: (panel: NotebookPanel) => Session,
     onVisible: (visible: boolean) => void,
-    fillEmpty: (place: HTMLElement) => void,
+    fillEmpty: (place: HTMLElement) => Promise<void>,
   ) {
     super();
     this.id = ID;
@@ -92,7 +93,7 @@ export class Sidebar extends Panel {
     for (const [owner, session] of this.#sessions) if (owner !== panel) session.node.hide();
     if (!this.isVisible) return; // nothing is asked of a kernel that nobody wants to talk to
     if (!panel) {
-      if (!this.#empty.node.hasChildNodes()) this.#fillEmpty(this.#empty.node);
+      this.#filled ??= this.#fillEmpty(this.#empty.node);
       return this.#empty.show();
     }
     this.#empty.hide();
@@ -131,7 +132,7 @@ export class Sidebar extends Panel {
     super.onActivateRequest(message);
     if (!this.opensQuietly) {
       if (this.current) this.current.focus();
-      else this.#empty.node.querySelector("textarea")?.focus();
+      else void this.#filled?.then(() => this.#empty.node.querySelector("textarea")?.focus());
     }
     this.opensQuietly = false;
   }

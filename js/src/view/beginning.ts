@@ -12,7 +12,7 @@ export interface Beginning {
   readonly failed: { readonly agent: string; readonly why: string } | undefined;
   /** `from`: the chat whose draft goes along. */
   begin(agent: string, options?: { message?: Message; folder?: string; from?: string }): Promise<void>;
-  /** Sends this with the next agent that is chosen. */
+  /** Sends this once a conversation has begun: the one that is being begun, or that of the agent that is chosen next. */
   later(message: Message): void;
 }
 
@@ -22,8 +22,7 @@ export function useBeginning(before: () => void, then: (channel: string) => void
   const [starts, setStarts] = useState("");
   const [failed, setFailed] = useState<Beginning["failed"]>();
   const waiting = useRef<Message | undefined>(undefined);
-  const begin: Beginning["begin"] = async (agent, { message = waiting.current, folder = "", from } = {}) => {
-    waiting.current = undefined;
+  const begin: Beginning["begin"] = async (agent, { message: first, folder = "", from } = {}) => {
     setStarts(agent);
     setFailed(undefined);
     before();
@@ -34,6 +33,8 @@ export function useBeginning(before: () => void, then: (channel: string) => void
         reuse: true,
         ...(folder && { folder }),
       });
+      const message = first ?? waiting.current;
+      waiting.current = undefined;
       if (from && from !== chat) {
         if (!message) drafts.setPictures(chat, drafts.pictures(from).peek());
         const text = drafts.of(from).peek();
@@ -45,7 +46,7 @@ export function useBeginning(before: () => void, then: (channel: string) => void
       then(channel);
     } catch (error) {
       // Nothing is lost: what was not written in the box is written there now.
-      if (message && from && drafts.of(from).peek().trim() === "") drafts.set(from, message.text);
+      if (first && from && drafts.of(from).peek().trim() === "") drafts.set(from, first.text);
       setFailed({ agent, why: reason(error) });
     }
     setStarts("");

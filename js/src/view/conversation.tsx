@@ -94,6 +94,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   latest.current = beginning;
   const onBegin = useCallback(
     (message: Message) => {
+      if (latest.current.starts) return latest.current.later(message);
       if (wanted) return void latest.current.begin(wanted, { message, folder, from: ROOT });
       latest.current.later(message);
       if (drafts.of(ROOT).peek().trim() === "") drafts.set(ROOT, message.text);
@@ -180,10 +181,9 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
             agent={agent}
             commands={session?.commands}
             disabled={dead || (resource === undefined ? byDefault === undefined : !chat)}
-            held={beginning.starts !== ""}
             onIntent={asleep && !dead ? wake : undefined}
             onStart={onStart}
-            onBegin={resource === undefined ? onBegin : undefined}
+            onBegin={resource === undefined || beginning.starts ? onBegin : undefined}
           >
             {foot}
           </Prompt>

@@ -34,8 +34,6 @@ interface Props {
   children?: ComponentChildren;
   /** Nothing reaches the kernel. */
   disabled: boolean;
-  /** Nothing can be sent as it is, but written. */
-  held?: boolean;
   /** Someone goes to the box, or writes. */
   onIntent?: (() => void) | undefined;
   /** A turn was started from here. */
@@ -44,7 +42,7 @@ interface Props {
 
 // Not drawn again with each text that comes.
 export const Prompt = memo((props: Props) => {
-  const { running, queued, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart, onBegin } = props;
+  const { running, queued, agent, commands = NO_COMMANDS, disabled, onIntent, onStart, onBegin } = props;
   const { store, drafts, announce } = useView();
   const place = usePlace();
   const draft = drafts.of(place.chat).value;
@@ -83,7 +81,7 @@ export const Prompt = memo((props: Props) => {
   };
 
   const send = () => {
-    if (disabled || held || empty) return;
+    if (disabled || empty) return;
     sendOff(draft, pictures);
     if (onBegin) return;
     write("");
@@ -96,7 +94,7 @@ export const Prompt = memo((props: Props) => {
   // The JupyterLab extension has a prompt of its own sent, and the draft stays; or it adds mentions to the draft
   // (js/src/lab/pending-prompt.ts).
   useHostEvent<string>("agentnb-send", (event) => {
-    if (disabled || held) return;
+    if (disabled) return;
     event.preventDefault();
     const end = event.detail.indexOf("\n\n");
     sendOff(event.detail, NO_PICTURES, end < 0 ? undefined : end);
@@ -226,7 +224,7 @@ export const Prompt = memo((props: Props) => {
               type="submit"
               className="round primary"
               icon="send"
-              disabled={disabled || held}
+              disabled={disabled}
               name={running ? "Queue message" : "Send message"}
               title={running ? "Send when this turn ends (Enter)" : "Send (Enter)"}
             />

@@ -4,7 +4,7 @@ import type { ReadonlySignal } from "@preact/signals";
 import { h, type TargetedKeyboardEvent } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Answer, Request } from "../../state/answers";
-import type { Action, AgentInfo, AgentSetup, RootState, SessionState } from "../../state/types.gen";
+import type { Action, AgentInfo, AgentProcess, AgentSetup, RootState, SessionState } from "../../state/types.gen";
 import { Button, Form, TextButton, TextField, useFocused } from "../controls";
 import { CopyButton } from "../copy";
 import { mountPanel, useValue } from "../fetched-panel";
@@ -190,9 +190,18 @@ function Settings({ chosen, look, agents, context }: SettingsProps) {
       )}
       {session && !isKnown && !isStarting && <p class="note">{name} has no options.</p>}
       <Folder {...{ chosen, context, hasBegun }} />
+      <Confinement process={session?.agentProcess} />
       {chosen.usage && <p class="note">{chosen.usage}</p>}
     </div>
   );
+}
+
+/** What the agent can do beside what it asks for, once it runs. */
+function Confinement({ process }: { process: AgentProcess | undefined }) {
+  if (process?.state !== "running") return null;
+  const { actsUnasked, confined, unconfined } = process;
+  const words = actsUnasked || (confined ? `Confined ${confined}.` : unconfined && `Not confined. ${unconfined}`);
+  return words ? <p class={`note${actsUnasked ? " acts-unasked" : ""}`}>{line(words, 400)}</p> : null;
 }
 
 /** Where the agent works: to be chosen before something was said. */

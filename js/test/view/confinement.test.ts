@@ -1,0 +1,35 @@
+/** The list of the agent pill says whether the agent is confined, and how to confine it. */
+import { expect, test } from "vitest";
+import type { AgentProcess, SessionState } from "../../src/state/types.gen";
+import { readyStore, SESSION } from "./memory-store";
+import { fetchModule } from "./modules";
+import { open } from "./page";
+
+const HOW = "It can read and change what you can. <b>Confine agents</b> keeps it.";
+
+async function notes(agentProcess: AgentProcess | undefined) {
+  const store = Object.assign(readyStore(), { module: fetchModule });
+  const session = store.session(SESSION);
+  session.value = { ...(session.value as SessionState), agentProcess };
+  const page = open(store, { kind: "chat" });
+  page.find(".pill").click();
+  await page.until(() => page.find(".pop-settings"));
+  return page.all(".pop-settings .note").map((one) => one.textContent);
+}
+
+test.each([
+  [{ state: "running", unconfined: HOW } as const, `Not confined. ${HOW}`],
+  [
+    { state: "running", confined: "by Landlock: it writes only in /work" } as const,
+    "Confined by Landlock: it writes only in /work.",
+  ],
+])("of an agent that runs: %j", async (process, words) => {
+  expect(await notes(process)).toContain(words);
+});
+
+test.each([[undefined], [{ state: "running" }], [{ state: "stopped", unconfined: HOW }]])(
+  "not where the agent does not run, or its kernel does not say: %j",
+  async (process) => {
+    expect((await notes(process as AgentProcess | undefined)).join()).not.toContain("onfined");
+  },
+);
