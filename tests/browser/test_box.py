@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import known_agent
+from tests import known_agent
 from tests.browser import server as jupyter
 from tests.browser.axe import serious
 from tests.browser.chat import Chat
