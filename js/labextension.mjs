@@ -15,7 +15,7 @@ const NAME = "agentnb";
 const DISTRIBUTION = "jupyter-agentnb";
 const LIMIT = 42 * 1024;
 /**
- * What is loaded when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell, when
+ * What is loaded where no notebook is open, when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell, when
  * several cells are changed,
  * when cells or outputs are attached, when an agent needs the user who looks elsewhere, when a file is opened, when the kernel is slow to answer, and when the chat is there whose
  * settings JupyterLab's editor shows.
@@ -28,6 +28,7 @@ const PARTS = [
   "cell-steps",
   "compare",
   "mermaid",
+  "new-notebook",
   "rejoin",
   "review",
   "settings-editor",
@@ -52,8 +53,8 @@ const OF_PARTS = [
   "@jupyterlab/settingregistry",
   "@lezer/highlight",
 ];
-/** Another extension's: it may be missing. */
-const OPTIONAL = ["@jupyter-widgets/jupyterlab-manager"];
+/** Of other extensions: they may be missing. */
+const OPTIONAL = ["@jupyter-widgets/jupyterlab-manager", "@jupyterlab/launcher"];
 
 const container = (body, parts) => `(() => {
 let scope;

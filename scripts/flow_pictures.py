@@ -78,12 +78,15 @@ class Flows:
             self.lab.cell(index).expect_done()
 
     def start_page(self) -> None:
-        """The agents to choose from, the kernel's switch, the examples and the keys."""
+        """The box, the list of its agent pill, and the examples."""
         self.run(0, 1, 2)
         self.side.open()
         self.side.expect_chat()
-        expect(self.side.chat.locator(".start-access")).to_be_visible()
-        self.take("01-start")
+        self.take("01-box")
+        self.side.pill.click()
+        expect(self.side.agents.get_by_role("button", name="Tour")).to_be_visible()
+        self.take("01-pill")
+        self.lab.page.keyboard.press("Escape")
         self.side.start()
         expect(self.side.chat.get_by_role("group", name="Examples")).to_be_visible()
         self.take("02-empty-chat")
@@ -208,7 +211,7 @@ class Flows:
 
     def pair(self) -> None:
         """The menu with the switch, a paired kernel, and a program that is connected and asks."""
-        self.side.chat.get_by_role("button", name="New conversation").click()
+        self.side.chat.get_by_role("button", name="Conversation", exact=True).click()
         expect(self.side.chat.get_by_role("menuitem", name="Pair a terminal agent")).to_be_visible()
         self.take("16-pair-menu")
         self.side.chat.get_by_role("menuitem", name="Pair a terminal agent").click()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-MOST_CLICKS = 5
+MOST_CLICKS = 2
 TOKEN = secrets.token_hex()
 QUESTION = "How many lines has planets.csv, and which is the first?"
 TABLE = "name,moons\nEarth,1\nMars,2\n"
@@ -134,13 +134,13 @@ def ask(newcomer: Newcomer, page: Page, address: str) -> None:
     """From the address in the browser to the answer."""
     with newcomer.step("JupyterLab in the browser"):
         load(page, address)
-        launcher = page.locator(".jp-LauncherCard[data-category='Notebook']").first
-        launcher.wait_for(timeout=PATIENCE_MS)
-    with newcomer.step("a notebook, the chat, the local model"):
-        newcomer.click(launcher)
-        newcomer.click(page.locator(".jp-SideBar.jp-mod-right [data-id='agentnb-sidebar']"))
+        card = page.locator(".jp-LauncherCard", has_text="Agent")
+        card.wait_for(timeout=PATIENCE_MS)
+    with newcomer.step("a notebook with the chat, the local model"):
+        newcomer.click(card)
         side = page.locator("#agentnb-sidebar")
         newcomer.click(side.get_by_role("button", name="Local model"))
+        side.get_by_role("tab", name="Local model").wait_for(timeout=PATIENCE_MS)
     with newcomer.step("the answer, from the file"):
         chat = Chat(side)
         chat.say(QUESTION)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from agentnb.agent.programs import Find
 
 GROUP = "agentnb.agents"
+TOUR = "eliza"
+"""The built-in agent that shows what agents do; no agent to work with."""
 Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
 """Finds the agents that a description can be based on."""
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.agent import mcp
-from agentnb.agent.catalog import custom, find
+from agentnb.agent.catalog import TOUR, custom, find
 from agentnb.agent.confinement_choice import ConfinementChoice
 from agentnb.agent.network_hosts import checked_hosts
 from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
 from agentnb.configuration.named_things import check_components
 from agentnb.errors import UnknownAgent, UsageError
+from agentnb.host import current_host
 from agentnb.host.environment import current_environment
 from agentnb.host.session_options import SessionOptions
 
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
 
-DEFAULT_AGENT = "eliza"
+DEFAULT_AGENT = TOUR
+"""The agent of a script that names none: the same on every machine."""
+
+
+def default_agent() -> str:
+    """The agent of a magic that names none, as the page has it; the tour where there is none."""
+    host = current_host()
+    return host.loop.submit(host.default_agent.find()).result() or TOUR
 
 
 def configured(

@@ -19,7 +19,7 @@ def missing(name: str, value: Any) -> AgentnbError | None:
     """The error of what the *value* of a setting names and what is not there; None where all is there."""
     try:
         if name in ("agent", "warm"):
-            _find_agents([value] if isinstance(value, str) else value)
+            _find_agents([value] * bool(value) if isinstance(value, str) else value)
         elif name == "components":
             check_components(value, are_installed=True)
         elif name == "cwd" and value and not Path(value).expanduser().is_dir():

@@ -63,8 +63,8 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             name="agent",
             title="Default agent",
             kind="agent",
-            default="eliza",
-            about="The agent of a new chat, and of `%agent` without -a.",
+            default="",
+            about="The agent of a new chat and of `%agent`. Empty: the last used, else the first installed.",
             counts="at once",
         ),
         Setting(

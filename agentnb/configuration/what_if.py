@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentnb.agent.catalog import TOUR
 from agentnb.errors import UsageError
 from agentnb.policy.engine import judge
 from agentnb.policy.keys import TOOLS
@@ -28,7 +29,7 @@ def what_if(
     command: str = "",
     path: str = "",
     tool: str = "edit",
-    agent: str = "eliza",
+    agent: str = "",
     mode: Mode = "ask",
 ) -> Verdict:
     """The policy's verdict on what an agent might want in a new conversation."""
@@ -46,7 +47,7 @@ def what_if(
     trusted = files.trusts(workspace)
     user, project = files.user, files.project(workspace)
     return judge(
-        request, Situation(agent=agent, mode=mode, root=workspace, user=user, project=project, trusted=trusted)
+        request, Situation(agent=agent or TOUR, mode=mode, root=workspace, user=user, project=project, trusted=trusted)
     )
 
 

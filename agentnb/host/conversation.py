@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from agentnb.errors import AgentnbError
     from agentnb.host.agents.agent_lifecycle import Reopened, ToolServer
     from agentnb.host.agents.agent_pool import AgentPool
+    from agentnb.host.agents.default_agent import DefaultAgent
     from agentnb.host.changes.workspace_store import WorkspaceStores
     from agentnb.host.channels import Channel, Listener
     from agentnb.host.environment import Environment
@@ -83,6 +84,7 @@ class SessionOwner(Protocol):
 
     loop: HostLoop
     agents: AgentPool
+    default_agent: DefaultAgent
     policy: HostPolicy
     environment: Environment
     root: Channel[RootState]
@@ -330,6 +332,7 @@ class Conversation:
             return False
         message = encodable(message)
         self._name_after(message.text)
+        self.host.default_agent.used(self.spec.name)
         self.show_review()
         self.show_customizations_again()
         self.turns.prompt(turn_id, message, origin, look=look)
@@ -467,6 +470,6 @@ class Conversation:
         if self._has_title or self.channels.title != self.spec.title or not text.strip():
             return
         self._has_title = True
-        words = " ".join(Credentials({**os.environ, **self.env}).hidden(text[:NAMING]).split())
+        words = " ".join(Credentials({**os.environ, **self.env}).hidden(text.strip()[:NAMING].split("\n\n")[0]).split())
         title = words if len(words) <= TITLE_CHARACTERS else f"{words[: TITLE_CHARACTERS - 1].rstrip()}…"
         self.dispatch(SessionTitleChanged(title=title, time=now_ms()))

@@ -26,6 +26,7 @@ from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host import channels
 from agentnb.host.agents.agent_pool import AgentPool
+from agentnb.host.agents.default_agent import DefaultAgent
 from agentnb.host.agents.installs import Installs
 from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
@@ -101,6 +102,7 @@ class Host:
         self.installs = Installs(self.loop, self.policy, self._take_setups)
         own = OwnFiles(log, cassette=lambda: self.environment.cassette.path())  # noqa: PLW0108 - loaded later
         self.stores = WorkspaceStores(None if log is None else changes_folder(), own=own)
+        self.default_agent = DefaultAgent(self)
         self.pairing = KernelPairing(self)
         self.client_files = ClientFiles(self)
         self.plugin_memory: dict[str, Any] = {}
@@ -213,6 +215,7 @@ class Host:
         )
         if told != self.root.state.agents:
             self.root.accept(RootAgentsChanged(agents=told))
+            self.default_agent.show()
 
     def take_settings(self) -> None:
         """Tell every page how it looks, and which agents there are in which order, where that has changed."""
@@ -226,6 +229,7 @@ class Host:
         if config is not None and config.values.get(LOOK, {}) != look:
             self.root.accept(RootConfigChanged(config={LOOK: look}))
         self._take_agents(self.root.state.agents, sources)
+        self.default_agent.show()
 
     def _take_setups(self) -> None:
         """An install has news; where one has ended, so may have the agents."""

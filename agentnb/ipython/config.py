@@ -108,9 +108,11 @@ class Agentnb(Configurable):
 
     @contextlib.contextmanager
     def named_agent(self, name: str | None) -> Iterator[str]:
-        """The agent *name*, else the one of the settings: where that is not there, the error says who names it."""
+        """The agent *name*, else the default one: one that the settings name and that is not there is an error."""
+        from agentnb.api.configured import default_agent  # loads the host
+
         try:
-            yield name or self.agent
+            yield name or self.agent or default_agent()
         except UnknownAgent as error:
             if name:
                 raise

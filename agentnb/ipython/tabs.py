@@ -104,7 +104,10 @@ class Tabs:
     def agent_of(self, name: str | None) -> str:
         """*name*, else the agent of the current tab, else the configured one."""
         tabs = self.all()
-        return name or (tabs[self.current].agent if self.current in tabs else self.settings.agent)
+        if name is None and self.current in tabs:
+            return tabs[self.current].agent
+        with self.settings.named_agent(name) as named:
+            return named
 
     def _started(self, agent: str | None, **options: Any) -> Session:
         with self.settings.named_agent(agent) as name:

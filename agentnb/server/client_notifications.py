@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession
+from agentnb.host.channels import ROOT
 from agentnb.rpc_message import notification
 from agentnb.server.answers import DraftParams
 from agentnb.server.messages import OURS
@@ -96,7 +97,8 @@ def ping(asker: Asker[ChannelOwner]) -> None:
 @page_notification("draft", DraftParams)
 def draft(asker: Asker[ChannelOwner], params: DraftParams) -> None:
     """Keep a draft for other windows."""
-    uri, service = asker.host.find(params.channel).chat.uri, asker.service
+    is_new, service = params.channel == ROOT, asker.service  # of the conversation that is yet to begin
+    uri = ROOT if is_new else asker.host.find(params.channel).chat.uri
     if len(params.text) > LONGEST_DRAFT:
         return
     if params.text:

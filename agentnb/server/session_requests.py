@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import msgspec
 
-from agentnb.agent.catalog import find
+from agentnb.agent.catalog import TOUR, find
 from agentnb.agent.process import startable
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import intents
+from agentnb.host.channels import ROOT
 from agentnb.host.environment import LOOK_SECONDS, Suggestion
 from agentnb.host.kept_sessions import forked
 from agentnb.host.turns.mention_resolution import MentionPreview, previews
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import SessionOptions
     from agentnb.state import MessageAttachment
 
-DEFAULT_AGENT = "eliza"
 T = TypeVar("T")
 
 
@@ -49,12 +50,13 @@ def channels_of(conversation: Conversation) -> TabChannels:
 
 
 @request("createSession")
-def create_session(
+async def create_session(
     asker: Asker[Host],
     *,
     agent: str | None = None,
     tab_id: str | None = None,
     kernel: Literal["off", "look", "run"] | None = None,
+    folder: Annotated[str, msgspec.Meta(max_length=4096)] = "",
     reuse: bool = False,
 ) -> TabChannels:
     """Open a new tab, whose id the page makes.
@@ -64,13 +66,15 @@ def create_session(
         tab_id: The tab's id (UUID v4); the kernel makes one where absent.
         kernel: What the agent may do with the kernel: ``off``, ``look`` (read) or ``run``; as the settings say where
             absent.
+        folder: The folder that the agent works in, absolute or from the notebook's; that of the settings where empty.
         reuse: Whether a tab that is open and was never used serves, too, where it has the same options.
     """
     host, environment = asker.host, asker.host.environment
     for known in host.conversations.values():  # another window of the notebook was first, after a restart
         if known.tab_id == tab_id:
             return channels_of(known)
-    spec, cwd = find(agent or DEFAULT_AGENT), environment.default_workspace()
+    spec = find(agent or await host.default_agent.find() or TOUR)
+    cwd = _folder(folder) if folder else environment.default_workspace()
     startable(spec, cwd, os.environ.get("PATH"))
     options = environment.default_options(spec, cwd)
     options = msgspec.structs.replace(options, mode=environment.default_mode())
@@ -83,6 +87,13 @@ def create_session(
         intents.use_kernel(conversation, "look", None, "user")
     host.loop.spawn(_started(conversation))
     return channels_of(conversation)
+
+
+def _folder(named: str) -> Path:
+    folder = Path(named).expanduser().absolute()
+    if not folder.is_dir():
+        raise UsageError(f"{named!r} is not a folder.", hint="Make it, or choose another one.")
+    return folder.resolve()
 
 
 def _empty(asker: Asker[Host], options: SessionOptions, kernel: str | None) -> Conversation | None:
@@ -182,6 +193,11 @@ async def fork_session(asker: Asker[Host], *, channel: str) -> TabChannels:
     return channels_of(await forked(asker.host.find(channel)))
 
 
+def _workspace(asker: Asker[Host], channel: str) -> Path:
+    """The folder of a conversation, or of the next one."""
+    return asker.host.environment.default_workspace() if channel == ROOT else asker.host.find(channel).cwd
+
+
 async def _looked(look: Callable[[], T], otherwise: T) -> T:
     """The result of a look at the user's objects on a thread of its own; *otherwise* where it takes too long."""
     try:
@@ -205,10 +221,10 @@ async def complete(asker: Asker[Host], *, channel: str, start: str) -> CompleteR
     """List what can stand after the ``@`` that is being typed.
 
     Args:
-        channel: The session or chat whose prompt it is.
+        channel: The session or chat whose prompt it is; the root channel before there is one.
         start: What stands after the ``@`` so far.
     """
-    cwd, shell = asker.host.find(channel).cwd, asker.host.environment.shell
+    cwd, shell = _workspace(asker, channel), asker.host.environment.shell
     if shell is None:
         return CompleteResult(items=())
     return CompleteResult(items=await _looked(lambda: tuple(shell.mentions.suggest(start, cwd)), ()))
@@ -231,16 +247,17 @@ async def preview_mentions(
     """List what the mentions of a draft would attach, if it were sent now.
 
     Args:
-        channel: The session or chat whose prompt it is.
+        channel: The session or chat whose prompt it is; the root channel before there is one.
         text: The draft, at most 100,000 characters.
         label: The attachment that is told with its content; absent: none.
     """
-    conversation, shell = asker.host.find(channel), asker.host.environment.shell
+    cwd, shell = _workspace(asker, channel), asker.host.environment.shell
+    agent = None if channel == ROOT else asker.host.find(channel).agent
     if shell is None:
         return PreviewMentionsResult(items=())
     nothing: tuple[MessageAttachment, ...] = ()
-    attached = await _looked(lambda: shell.mentions.attach(text, conversation.cwd), nothing)
-    return PreviewMentionsResult(items=previews(attached, conversation.agent, label))
+    attached = await _looked(lambda: shell.mentions.attach(text, cwd), nothing)
+    return PreviewMentionsResult(items=previews(attached, agent, label))
 
 
 class SuggestPromptsResult(Wire, frozen=True, kw_only=True):
@@ -258,9 +275,9 @@ async def suggest_prompts(asker: Asker[Host], *, channel: str) -> SuggestPrompts
     """Give examples for an empty conversation, made of the cells, tables and errors that there are.
 
     Args:
-        channel: The session's or the chat's channel.
+        channel: The session's or the chat's channel; the root channel before there is one.
     """
-    asker.host.find(channel)
+    _workspace(asker, channel)
     shell = asker.host.environment.shell
     if shell is None:
         return SuggestPromptsResult(prompts=())

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 NOTEBOOK = "__import__('agentnb.server.comm.lab', fromlist=['lab']).current_notebook()"
 """What a kernel knows of its notebook."""
+NAMES = {"eliza": "Tour"}
+"""What the chat calls agents that tests name otherwise."""
 SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(c => c.getSource())"
 """A script: the cells of the shown notebook, as they read."""
 
@@ -33,6 +35,8 @@ class Side:
         self.notice = self.session.locator(".agentnb-notice")
         self.chat = self.session.locator(".agentnb-view")
         self.box = self.chat.get_by_role("textbox")
+        self.pill = self.chat.locator(".pill")
+        self.agents = self.chat.get_by_role("dialog", name="Agent and options")
 
     def open(self) -> None:
         """Click the icon."""
@@ -49,10 +53,13 @@ class Side:
         expect(self.chat).to_be_visible(timeout=PATIENCE_MS)
 
     def start(self, agent: str = "eliza") -> None:
-        """Begin a conversation in a chat that has none."""
+        """Begin a conversation with an agent, chosen by the pill of the box."""
         self.expect_chat()
-        self.chat.get_by_role("button", name=agent).first.click()
-        expect(self.box).to_be_enabled(timeout=PATIENCE_MS)
+        self.pill.click()
+        name = NAMES.get(agent, agent)
+        self.agents.get_by_role("button", name=name).first.click()
+        expect(self.chat.get_by_role("tab", selected=True)).to_contain_text(name, timeout=PATIENCE_MS)
+        expect(self.box).to_be_editable(timeout=PATIENCE_MS)
 
     def say(self, text: str) -> None:
         """Type a prompt and send it."""

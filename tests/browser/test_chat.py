@@ -101,10 +101,8 @@ NOT_CONFINED = CHAT.replace("start()", "start(confine=False)")
         ),
     ],
 )
-def test_an_empty_conversation_says_whether_its_agent_is_confined(
-    lab: Lab, kernel_name: str, code: str, line: str
-) -> None:
-    """As soon as the agent runs, which it does when somebody begins to write; the settings are a click away."""
+def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernel_name: str, code: str, line: str) -> None:
+    """As soon as the agent runs, which it does when somebody begins to write."""
     lab.open(f"confined-{kernel_name}.ipynb", notebook(code, kernel=kernel_name))
     chat = lab.cell(0)
     chat.run()
@@ -112,13 +110,10 @@ def test_an_empty_conversation_says_whether_its_agent_is_confined(
     box = chat.output.get_by_role("textbox").first
     expect(box).to_be_visible(timeout=PATIENCE_MS)
     box.press_sequentially("Hel")
-    said = chat.output.locator(".abilities li").last
-    expect(said).to_contain_text(line, timeout=PATIENCE_MS)
+    chat.output.locator(".pill").click()
+    said = chat.output.locator(".pop-settings .note", has_text=line)
+    expect(said).to_be_visible(timeout=PATIENCE_MS)
     assert serious(lab.page) == []
     lab.picture(f"chat-{line.partition(' by')[0].partition('.')[0].lower().replace(' ', '-')}")
     chat.output.evaluate("output => { output.style.maxWidth = '280px'; }")
     assert said.evaluate("line => line.scrollWidth <= line.clientWidth")
-    settings = said.get_by_role("button", name="Settings")
-    settings.focus()  # a narrow chat scrolls, and keeps to its end
-    settings.click()
-    expect(chat.output.get_by_role("combobox", name="Confine agents")).to_be_visible(timeout=PATIENCE_MS)

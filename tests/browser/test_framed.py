@@ -46,7 +46,7 @@ def test_chat_and_live_answers_when_outputs_are_in_sandboxed_frames_work_as_in_v
         framed = Framed(profile.new_page(), server, kind)
         framed.run(CHAT)
         chat = framed.view(0)
-        box = chat.get_by_placeholder("Message ELIZA…")
+        box = chat.get_by_placeholder("Message Tour…")
         box.fill("/say typed in a frame")
         box.press("Enter")
         expect(chat.get_by_text("typed in a frame", exact=True)).to_be_visible()
@@ -56,7 +56,7 @@ def test_chat_and_live_answers_when_outputs_are_in_sandboxed_frames_work_as_in_v
         texts = framed.page.locator(".output [data-kind=text]")  # what stays when the turn has ended
         expect(texts).to_contain_text("You chose")
 
-        chat.get_by_role("button", name="New conversation").click()
+        chat.get_by_role("button", name="Conversation", exact=True).click()
         chat.get_by_role("menuitem", name="History").click()
         expect(chat.get_by_role("searchbox")).to_be_visible()
 

@@ -20,7 +20,7 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
     return Side(lab.page)
 
 
-def test_an_agent_is_installed_from_the_start_page_and_answers(lab: Lab, side: Side, tmp_path: Path) -> None:
+def test_an_agent_is_installed_from_the_list_and_answers(lab: Lab, side: Side, tmp_path: Path) -> None:
     """By an npm that is a program of the tests; nothing runs before the reader has seen the command and said yes."""
     folder = make_installers(tmp_path / "path", "npm")
     environment = {"PATH": str(folder), "AGENTNB_DATA_DIR": str(tmp_path), "INSTALLER_PREFIX": str(tmp_path / "prefix")}
@@ -28,13 +28,14 @@ def test_an_agent_is_installed_from_the_start_page_and_answers(lab: Lab, side: S
     lab.run_cells(1)
     side.open()
     side.expect_chat()
-    side.chat.get_by_role("button", name="More agents").click()
+    side.pill.click()
+    side.agents.get_by_role("button", name="More agents").click()
     agent = side.chat.get_by_role("group", name="OpenCode", exact=True)
-    agent.get_by_role("button", name="Install…").click()
+    agent.get_by_role("button", name="Install OpenCode").click()
     expect(agent.locator("pre")).to_have_text("npm install -g opencode-ai@1.18.33")
     assert (serious(lab.page), (tmp_path / "prefix").exists()) == ([], False)
     lab.picture("install-question")
     agent.get_by_role("button", name="Run").click()
-    expect(side.box).to_be_enabled(timeout=PATIENCE_MS)
+    expect(side.chat.get_by_role("tab", selected=True)).to_contain_text("OpenCode", timeout=PATIENCE_MS)
     side.say("Are you there?")
     assert Chat(side.session).answer() == "Are you there?"

@@ -47,11 +47,9 @@ def type_value(switch: Locator, value: str) -> None:
 def change_access(lab: Lab, side: Side, press: Press, choose: Choose) -> None:
     """Begin without access, let the agent look, then run; the kernel shows what it could do each time."""
     side.expect_chat()
-    start = side.chat.locator(".start-access")
-    choose(start.get_by_role("combobox", name="Kernel"), "look")
-    expect(start).to_contain_text("The agent sees variables and cells, and changes nothing.")
-    press(side.chat.get_by_role("button", name="ELIZA").first)
+    side.start()
     switch = side.chat.get_by_role("combobox", name="Kernel")
+    choose(switch, "look")
     expect(switch).to_have_value("look")
     side.say("/kernel variables limits")
     side.expect_text("limits: dict, length 1")
@@ -77,7 +75,7 @@ def press_answer(side: Side, press: Press) -> None:
 
 def pair(lab: Lab, side: Side, press: Press) -> None:
     """Pair the kernel in the chat, see who is connected, answer what they ask for, end it."""
-    press(side.chat.get_by_role("button", name="New conversation"))
+    press(side.chat.get_by_role("button", name="Conversation", exact=True))
     press(side.chat.get_by_role("menuitem", name="Pair a terminal agent"))
     question = side.chat.get_by_role("alertdialog", name="Pair a terminal agent?")
     expect(question).to_contain_text("Any program you run on this machine")

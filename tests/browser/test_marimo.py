@@ -90,7 +90,7 @@ def test_marimo_shows_the_chat_and_a_turn_and_hears_clicks_and_words(marimo: str
     turn, chat = outputs.nth(1), outputs.nth(0)
     turn.get_by_role("button", name="Allow once").click()
     expect(turn.get_by_text("You chose")).to_be_visible()
-    box = chat.get_by_placeholder("Message ELIZA…")
+    box = chat.get_by_placeholder("Message Tour…")
     box.fill("/say typed in marimo")
     box.press("Enter")
     expect(chat.get_by_text("typed in marimo", exact=True)).to_be_visible()

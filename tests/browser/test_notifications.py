@@ -131,9 +131,9 @@ def test_who_looks_elsewhere_is_notified_and_a_click_leads_to_the_conversation(a
     away.in_kernel(ANSWERED)
     expect(away.stop).to_have_count(0)
     assert [one.title for one in desktop.shown] == [
-        "ELIZA needs your answer",
-        "ELIZA needs your answer",
-        "ELIZA has finished",
+        "Tour needs your answer",
+        "Tour needs your answer",
+        "Tour has finished",
     ]
     assert not any(SECRET in one.title + one.text or "<" in one.title + one.text for one in desktop.shown)
 

@@ -277,8 +277,8 @@ def test_a_closed_notebook_takes_its_chat_along(lab: Lab, side: Side) -> None:
     side.expect_chat()
     lab.command("docmanager:save")
     lab.command("application:close")
-    expect(side.panel.get_by_text("No notebook is open")).to_be_visible(timeout=PATIENCE_MS)
-    expect(side.panel.locator(".agentnb-session")).to_have_count(0)
+    expect(side.panel.get_by_role("group", name="New notebook")).to_be_visible(timeout=PATIENCE_MS)
+    expect(side.panel.locator(".agentnb-chat-view")).to_have_count(0)
 
 
 def test_a_notebook_without_a_kernel_says_so_until_it_has_one(lab: Lab, side: Side) -> None:
@@ -552,7 +552,7 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
     lab.picture("side-forced-colors-300")
     assert side.chat.evaluate(UNSEEN) == []
     side.button("New conversation").click()
-    side.chat.get_by_role("menuitem", name="eliza").click()
+    side.start()
     expect(side.chat.get_by_role("tab")).to_have_count(2, timeout=PATIENCE_MS)
     edges = dict(side.chat.evaluate(TAB_EDGES))
     assert edges[True] != edges[False]
@@ -594,7 +594,7 @@ def test_without_the_extension_the_chat_is_shown_and_the_reason(without_extensio
     cell.run()
     cell.expect_done(1)
     cell.expect_text(re.compile("lacks agentnb's JupyterLab extension"))
-    cell.expect_text("Start a conversation")
+    cell.expect_text("Choose an agent")
     lab.picture("sidebar-absent")
 
 
@@ -607,5 +607,5 @@ def test_without_the_extension_sidecar_holds_the_chat(without_extension: Lab) ->
     cell.expect_done(1)
     cell.expect_text(re.compile("in a sidecar panel"))
     panel = lab.page.locator(".jupyterlab-sidecar")
-    expect(panel.get_by_text("Start a conversation")).to_be_visible(timeout=PATIENCE_MS)
+    expect(panel.get_by_text("Choose an agent")).to_be_visible(timeout=PATIENCE_MS)
     lab.picture("sidebar-sidecar")

@@ -33,10 +33,16 @@ async def answer(reply: Reply, text: str) -> None:
 
 
 async def _converse(reply: Reply, text: str) -> None:
+    from agentnb.plugins.eliza.tour import answer_of  # costs start-up time
+
+    plain = reply.session.settings.mode_id == "plain"
+    if not plain and (toured := answer_of(text)) is not None:
+        await toured(reply)
+        return
     if reply.attachments:
         names = ", ".join(f"`{item.name}` ({item.detail})" for item in reply.attachments)
         await reply.say(f"I was given: {names}.\n\n")
-    if reply.session.settings.mode_id == "plain":
+    if plain:
         if reply.session.settings["thoughts"]:
             await reply.think("I am to give back what I was told.")
         await reply.say(text or "(nothing)")

@@ -11,6 +11,7 @@ import type { Sidebar } from "./sidebar";
 export const ERRORS = { fix: "agentnb:fix-error", explain: "agentnb:explain-error" } as const;
 const ADD = "agentnb:add-to-chat";
 export const COMMANDS = {
+  create: "agentnb:new",
   toggle: "agentnb:toggle",
   focus: "agentnb:focus",
   reconnect: "agentnb:reconnect",
@@ -19,6 +20,7 @@ export const COMMANDS = {
 };
 
 interface Doings {
+  create(cwd: string | undefined): Promise<void>;
   toggle(): void;
   reveal(): void;
 }
@@ -28,13 +30,19 @@ export function addCommands(
   palette: Palette | null,
   tracker: Tracker,
   sidebar: Sidebar,
-  { toggle, reveal }: Doings,
+  { create, toggle, reveal }: Doings,
 ): void {
   const focus = (): void => {
     const inside = sidebar.node.contains(document.activeElement);
     if (inside && app.shell.currentWidget) app.shell.activateById(app.shell.currentWidget.id);
     else reveal();
   };
+  app.commands.addCommand(COMMANDS.create, {
+    label: (args) => (args.isLauncher ? "Agent" : "New Notebook with an Agent"),
+    caption: "Open a notebook and ask an agent in it",
+    icon,
+    execute: ({ cwd } = {}) => create(typeof cwd === "string" ? cwd : undefined),
+  });
   app.commands.addCommand(COMMANDS.toggle, {
     label: "Agent Chat",
     caption: "Show or hide the chat with coding agents",

@@ -1,16 +1,16 @@
 import { LabIcon } from "@jupyterlab/ui-components";
 
-/** A speech bubble with a cursor in it, in the theme's icon colour. */
-export default new LabIcon({
-  name: "agentnb:chat",
-  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24"><g class="jp-icon3" fill="#616161"><path d="M5 3h14a3 3 0 0 1 3 3v9a3 3 0 0 1-3 3h-6.2L8 22v-4H5a3 3 0 0 1-3-3V6a3 3 0 0 1 3-3zm0 2a1 1 0 0 0-1 1v9a1 1 0 0 0 1 1h5v1.9l2.2-1.9H19a1 1 0 0 0 1-1V6a1 1 0 0 0-1-1z"/><path d="M7.7 7.3 6.3 8.7 8.1 10.500 6.300 12.300 7.700 13.700 10.900 10.500zM12 12h5v2h-5z"/></g></svg>`,
-});
-
 const drawn = (name: string, paths: string): LabIcon =>
   new LabIcon({
     name,
     svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16" fill="none" stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round"><path class="jp-icon3" stroke="#616161" d="${paths}"/></svg>`,
   });
+
+/** A robot's head: an agent. */
+export default drawn(
+  "agentnb:agent",
+  "M3.5 5.500h9v7h-9zM8 5.500v-3M6.200 8.300v1.400M9.800 8.300v1.400M1.700 8v2.500M14.300 8v2.500",
+);
 
 /** A spanner. */
 export const fixIcon = drawn(

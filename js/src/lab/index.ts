@@ -77,7 +77,15 @@ function activate(
       if (classic) localStorage.setItem(OPEN_KEY, visible ? "open" : "");
       app.commands.notifyCommandChanged(COMMANDS.toggle);
     },
+    (place) => part("new-notebook").then(({ fillBox }) => fillBox(place, (text) => create(undefined, text))),
   );
+  const create = async (cwd?: string, text?: string): Promise<void> => {
+    const { openNotebook } = await part("new-notebook");
+    const panel = await openNotebook(app, cwd);
+    reveal();
+    sidebar.follow();
+    if (text) sidebar.sessionOf(panel)?.say(text);
+  };
   app.shell.add(sidebar, "right", { rank: 900, type: "Agent Chat" });
   restorer?.add(sidebar, ID);
 
@@ -165,7 +173,8 @@ function activate(
     if (sidebar.isVisible) app.shell.collapseRight?.();
     else reveal();
   };
-  addCommands(app, palette, tracker, sidebar, { toggle, reveal });
+  addCommands(app, palette, tracker, sidebar, { create, toggle, reveal });
+  void addCard(app).catch(console.debug);
   addErrorCommands(app, palette, tracker, (panel) => joined.get(panel)?.failures);
   const add = async (place?: Place): Promise<void> => {
     const notebook = tracker.currentWidget?.content;
@@ -182,6 +191,22 @@ function activate(
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
     sidebar.follow();
+  });
+}
+
+/** In the launcher's row of notebooks a card has a picture. */
+const CARD = `data:image/svg+xml,${encodeURIComponent(icon.svgstr.replace("<svg ", '<svg color="#616161" ').replace(/#616161/g, "#1976d2"))}`;
+
+/** A card in the launcher, where there is one. */
+async function addCard(app: Application): Promise<void> {
+  const { ILauncher } = await import("@jupyterlab/launcher");
+  const launcher = await app.resolveOptionalService(ILauncher);
+  launcher?.add({
+    command: COMMANDS.create,
+    category: "Notebook",
+    rank: 50,
+    args: { isLauncher: true },
+    kernelIconUrl: CARD,
   });
 }
 

@@ -45,6 +45,7 @@ declare module "@lumino/widgets" {
 
 declare module "@jupyterlab/ui-components" {
   export class LabIcon {
+    readonly svgstr: string;
     constructor(options: { name: string; svgstr: string });
   }
 }
@@ -59,6 +60,13 @@ declare module "@jupyterlab/services" {
     readonly newValue: { readonly path?: string } | null;
   }
   export interface ServiceManager {
+    readonly kernelspecs: {
+      readonly ready: Promise<unknown>;
+      readonly specs: {
+        readonly default: string;
+        readonly kernelspecs: Readonly<Record<string, { readonly language: string } | undefined>>;
+      } | null;
+    };
     readonly contents: {
       readonly fileChanged: Signal<FileChange>;
       get(path: string, options: { content: boolean; hash?: boolean }): Promise<unknown>;
@@ -251,6 +259,7 @@ declare module "@jupyterlab/application" {
     readonly name: string;
     readonly restored: Promise<unknown>;
     resolveRequiredService<T>(token: { readonly prototype?: T } | symbol): Promise<T>;
+    resolveOptionalService<T>(token: { readonly prototype?: T }): Promise<T | null>;
     /** The element that the open context menu is for, if it fits. */
     contextMenuHitTest(fits: (node: HTMLElement) => boolean): HTMLElement | undefined;
     readonly serviceManager: ServiceManager;
@@ -294,6 +303,13 @@ declare module "@jupyterlab/apputils" {
   export class ToolbarButton extends Widget {
     constructor(options: unknown);
   }
+}
+
+declare module "@jupyterlab/launcher" {
+  export interface Launcher {
+    add(item: { command: string; category: string; rank: number; args: unknown; kernelIconUrl: string }): unknown;
+  }
+  export const ILauncher: { readonly prototype?: Launcher };
 }
 
 declare module "@jupyterlab/settingregistry" {

@@ -40,11 +40,6 @@ function commandElement(command: string): HTMLElement {
 
 const INSTALL = "%pip install jupyter-agentnb";
 
-export const noNotebook = (): Notice => ({
-  title: "No notebook is open",
-  text: "Open a notebook to chat with agents in its kernel.",
-});
-
 export const loading = (): Notice => ({ title: "Opening the chat…", text: "", waiting: true });
 
 /** What would spare the wait: a page that knows of subshells (JupyterLab 4.4, Notebook 7.4), and such a kernel. */

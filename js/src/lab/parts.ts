@@ -6,6 +6,7 @@ interface Parts {
   "cell-review": typeof import("./cell-review");
   "cell-steps": typeof import("./cell-steps");
   compare: typeof import("./compare");
+  "new-notebook": typeof import("./new-notebook");
   mermaid: typeof import("./mermaid");
   rejoin: typeof import("./rejoin");
   review: typeof import("./review");

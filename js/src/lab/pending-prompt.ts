@@ -1,14 +1,14 @@
-/** A prompt for the chat that waits until it can be sent or written: until the chat is there and a conversation is open. */
+/** A prompt for the chat that waits until the chat is there. */
 import { button, element } from "../element";
 
 /** What the message box and the chat listen to (js/src/view); who takes the prompt prevents the default. */
 export type Taking = "agentnb-send" | "agentnb-add" | "agentnb-panel" | "agentnb-open" | "agentnb-reopen";
 const STARTS = {
-  "agentnb-send": "waits to be sent",
-  "agentnb-add": "waits to be added to a message",
-  "agentnb-panel": "will open here",
-  "agentnb-open": "will open here",
-  "agentnb-reopen": "will open here",
+  "agentnb-send": "is sent",
+  "agentnb-add": "is added to the message",
+  "agentnb-panel": "opens here",
+  "agentnb-open": "opens here",
+  "agentnb-reopen": "opens here",
 };
 
 export class PendingPrompt {
@@ -33,7 +33,7 @@ export class PendingPrompt {
     this.cancel();
     this.#how = how;
     const attempt = ++this.#attempt;
-    this.#words.textContent = `${about} ${STARTS[how]}: start a conversation, or wait until the kernel is free.`;
+    this.#words.textContent = `${about} ${STARTS[how]} as soon as the chat is open.`;
     const slow = setTimeout(() => this.#show(attempt), 1_000);
     const cancelled = new Promise<undefined>((resolve) => {
       this.#cancelled = () => resolve(undefined);

@@ -91,6 +91,11 @@ export class Session {
     void this.#pending.send(this.node.node, about, prompt);
   }
 
+  /** Sends a message, as soon as the chat is there. */
+  say(text: string): void {
+    void this.#pending.send(this.node.node, "Your message", Promise.resolve(text));
+  }
+
   /** Adds mentions to the message that is being written, as soon as the chat is there and a conversation is open. */
   add({ about, mentions }: Addition): void {
     const text = this.#linked().then((link) => mentions(link));

@@ -4,7 +4,6 @@ import { Panel, Widget } from "@lumino/widgets";
 import type { Addition } from "./add-to-chat";
 import type { Failed } from "./failed-cells";
 import icon from "./icon";
-import { noNotebook, noticeElement } from "./notices";
 import type { Session } from "./session";
 import { fitWidth } from "./sidebar-width";
 
@@ -18,9 +17,18 @@ export class Sidebar extends Panel {
   readonly #tracker: Tracker;
   readonly #make: (panel: NotebookPanel) => Session;
   readonly #onVisible: (visible: boolean) => void;
-  readonly #empty: Widget;
+  /** Shown while no notebook is open. */
+  readonly #empty = new Widget({ node: document.createElement("div") });
+  readonly #fillEmpty: (place: HTMLElement) => Promise<void>;
+  #filled: Promise<void> | undefined;
 
-  constructor(tracker: Tracker, make: (panel: NotebookPanel) => Session, onVisible: (visible: boolean) => void) {
+  /** `fillEmpty` shows what there is to do without a notebook. */
+  constructor(
+    tracker: Tracker,
+    make: (panel: NotebookPanel) => Session,
+    onVisible: (visible: boolean) => void,
+    fillEmpty: (place: HTMLElement) => Promise<void>,
+  ) {
     super();
     this.id = ID;
     this.title.icon = icon;
@@ -31,7 +39,8 @@ export class Sidebar extends Panel {
     this.#tracker = tracker;
     this.#make = make;
     this.#onVisible = onVisible;
-    this.#empty = new Widget({ node: noticeElement(noNotebook()) });
+    this.#fillEmpty = fillEmpty;
+    this.#empty.addClass("agentnb-session");
     this.addWidget(this.#empty);
     tracker.currentChanged.connect(() => this.follow());
   }
@@ -82,8 +91,11 @@ export class Sidebar extends Panel {
   follow(): void {
     const panel = this.#tracker.currentWidget;
     for (const [owner, session] of this.#sessions) if (owner !== panel) session.node.hide();
-    if (!panel) return this.#empty.show();
     if (!this.isVisible) return; // nothing is asked of a kernel that nobody wants to talk to
+    if (!panel) {
+      this.#filled ??= this.#fillEmpty(this.#empty.node);
+      return this.#empty.show();
+    }
     this.#empty.hide();
     const session = this.#session(panel);
     session.node.show();
@@ -118,7 +130,10 @@ export class Sidebar extends Panel {
 
   protected override onActivateRequest(message: unknown): void {
     super.onActivateRequest(message);
-    if (!this.opensQuietly) this.current?.focus();
+    if (!this.opensQuietly) {
+      if (this.current) this.current.focus();
+      else void this.#filled?.then(() => this.#empty.node.querySelector("textarea")?.focus());
+    }
     this.opensQuietly = false;
   }
 }

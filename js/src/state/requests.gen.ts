@@ -172,6 +172,7 @@ export interface CreateSessionParams {
   readonly agent?: string;
   readonly tabId?: string;
   readonly kernel?: "look" | "off" | "run";
+  readonly folder?: string;
   readonly reuse?: boolean;
 }
 

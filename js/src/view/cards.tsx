@@ -12,17 +12,29 @@ interface ErrorCardProps {
   action?: ComponentChildren;
 }
 
-/** Says what went wrong, and what can be done. */
+/** Where the first sentence of an error ends; a short message stays whole. */
+const FIRST = /^[\s\S]{20,}?[.!?](?=\s)/;
+const SHORT = 200;
+
+/** Says what went wrong, in a sentence, and what can be done; the rest is folded. */
 export function ErrorCard({ title, message, action }: ErrorCardProps) {
+  const said = message.length > SHORT ? (FIRST.exec(message)?.[0] ?? "") : message;
+  const more = message.slice(said.length).trim();
   return (
     <div class="error-card" role="note">
       <Icon name="alert" />
       <div>
         <strong>{title}</strong>
-        <div class="plain">
-          <LongText text={message} draw={plain} />
-        </div>
+        {said && <div class="plain">{plain(said)}</div>}
         {action}
+        {more && (
+          <details class="error-more">
+            <summary>Details</summary>
+            <div class="plain">
+              <LongText text={more} draw={plain} />
+            </div>
+          </details>
+        )}
       </div>
     </div>
   );

@@ -1,7 +1,6 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
-import type { KernelAccess } from "../state/answers";
 import type { SessionSummary } from "../state/types.gen";
 import { useAfterRestart } from "./after-restart";
 import { ConfirmCard, ErrorCard, PlainBanner } from "./cards";
@@ -10,21 +9,23 @@ import { Button, useFocused } from "./controls";
 import { Conversation, type ConversationTask } from "./conversation";
 import { Panel, type PanelName } from "./history";
 import { useHostEvent } from "./host-events";
-import { Waiting } from "./icons";
-import { isRemote, isTab, ROOT, sessionChannel, uuid } from "./identity";
+import { IconButton, Spacer, Waiting } from "./icons";
+import { isRemote, isTab, ROOT, sessionChannel } from "./identity";
 import { isFindKey, isHistoryKey } from "./keyboard";
-import { ConnectionBanner, Start } from "./notices";
+import { ConnectionBanner } from "./notices";
 import { OnDemand } from "./on-demand";
 import { line, reason } from "./plain";
 import { Refusals } from "./rejected-actions";
 import { isArchived } from "./status";
 import { isOver } from "./store";
 import { TabMenu } from "./tab-menu";
-import { agentName, NewTab, Tabs, tabId } from "./tabs";
+import { agentName, Tabs, tabId } from "./tabs";
 import { useAfter, useArmed } from "./use-work";
 
 /** How long a closed tab can be brought back from here; the kernel waits a little longer. */
 const UNDO_FOR = 10_000;
+/** Stands for the conversation that is yet to begin. */
+const NEW = "new";
 
 export function Chat({ tab }: { tab?: string | undefined }) {
   const { store, cadence, root: shadow, toBox, announce } = useView();
@@ -35,23 +36,30 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const sessions = useMemo(() => (root?.sessions ?? []).filter((one) => !isArchived(one)), [root?.sessions]);
   const { active, select: choose } = useActive(sessions, tab);
   const history = usePanel();
-  const [isAdding, setAdding] = useState(false);
-  const select = (resource: string) => {
+  const leave = () => history.leave();
+  const boxes = useBoxes();
+  const select = (resource: string | undefined) => {
     leave();
     choose(resource);
-  };
-  const leave = () => {
-    history.leave();
-    setAdding(false);
   };
   const [trouble, setTrouble] = useState<Trouble>();
   const goTo = (resource: string) => {
     select(resource);
     toBox();
   };
-  const start = useMaking(sessions, goTo, setTrouble);
-  const create = (agent: string, kernel?: KernelAccess) =>
-    start("started", store.request("createSession", { agent, tabId: uuid(), reuse: true, ...(kernel && { kernel }) }));
+  const place = useRef<{ before: string | undefined; replaces: boolean }>({ before: undefined, replaces: false });
+  const begun = useExpected(sessions, (resource) => {
+    const { before, replaces } = place.current;
+    if (replaces && before !== resource) {
+      boxes.hand(before, resource);
+      if (before) store.dispatch(before, { type: "session/isArchivedChanged", isArchived: true });
+    }
+    select(resource);
+  });
+  const startNew = () => {
+    select(undefined);
+    toBox();
+  };
   const afterRestart = useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
   const copy = useMaking(
     sessions,
@@ -82,7 +90,6 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     store.request("restartAgent", { channel }).catch((error) => setTrouble({ what: "restarted", why: reason(error) }));
   };
   const agents = root?.agents ?? [];
-  const offered = agents.filter((agent) => !agent.hidden);
   const pairing = root?.config?.values.pairing;
   const remote = root?.config?.values.remoteClients;
   const isElsewhere = isRemote(root);
@@ -116,8 +123,8 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         event.stopPropagation();
       }}
     >
-      {(sessions.length > 0 || !root) && (
-        <div class="row tabs">
+      <div class="row tabs">
+        {sessions.length > 0 ? (
           <Tabs
             id={id}
             sessions={sessions}
@@ -127,28 +134,22 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             onRename={rename}
             onClose={close}
           />
-          <NewTab
-            agents={offered}
-            onNew={create}
-            onMore={() => {
-              history.leave();
-              setAdding(true);
-            }}
+        ) : (
+          <Spacer />
+        )}
+        {root && active && <IconButton name="New conversation" icon="plus" disabled={dead} onClick={startNew} />}
+        {root && (
+          <TabMenu
+            session={active}
+            onDo={begin}
+            onDuplicate={duplicate}
+            onRestart={restart}
+            onRefused={() => setTrouble({ what: "notifications", why: REFUSED })}
+            onClose={close}
             onPair={pairing === false ? () => askToPair(true) : undefined}
-            disabled={dead}
           />
-          {active && (
-            <TabMenu
-              session={active}
-              onDo={begin}
-              onDuplicate={duplicate}
-              onRestart={restart}
-              onRefused={() => setTrouble({ what: "notifications", why: REFUSED })}
-              onClose={close}
-            />
-          )}
-        </div>
-      )}
+        )}
+      </div>
       <ConnectionBanner session={active} />
       {asksToPair && pairing === false && <PairQuestion onYes={() => pair(true)} onNo={() => askToPair(false)} />}
       {(pairing === true || hasRemote) && (
@@ -182,13 +183,14 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           }}
         />
       )}
-      {root && !history.isShown && (isAdding || sessions.length === 0) && (
-        <Start id={`${id}-panel`} agents={offered} onNew={create} disabled={dead} all={isAdding} />
-      )}
-      {root && !history.isShown && !isAdding && active && (
-        <div class="column panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>
+      {root && !history.isShown && (
+        <div
+          class="column panel"
+          id={`${id}-panel`}
+          {...(active ? { role: "tabpanel", "aria-labelledby": tabId(id, active) } : {})}
+        >
           <Conversation
-            key={active}
+            key={boxes.keyOf(active)}
             resource={active}
             summary={summary}
             agents={agents}
@@ -196,6 +198,11 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             doing={doing}
             setDoing={setDoing}
             onGo={select}
+            onBeginning={choose}
+            onBegun={(channel, before, replaces) => {
+              place.current = { before, replaces };
+              begun(channel);
+            }}
           />
         </div>
       )}
@@ -225,22 +232,36 @@ function usePanel() {
   return { isShown, show: open, close, leave: () => show(undefined), toggle };
 }
 
-/** The active tab: what was chosen here, else what was asked for, else the newest. */
+/** The active tab: what was chosen here, else what was asked for, else the newest; undefined for one that is yet to begin. */
 function useActive(sessions: readonly SessionSummary[], tab: string | undefined) {
   const { drafts } = useView();
   const [chosen, choose] = useMemory<string | undefined>("active tab", undefined);
   const known = sessions.find((session) => session.resource === chosen);
   const wanted = tab === undefined ? undefined : sessions.find((session) => isTab(session.resource, tab));
-  const select = (resource: string) => {
+  const select = (resource: string | undefined) => {
     drafts.flush();
-    choose(resource);
+    choose(resource ?? NEW);
   };
-  return { active: (known ?? wanted ?? sessions.at(-1))?.resource, select };
+  return { active: chosen === NEW ? undefined : (known ?? wanted ?? sessions.at(-1))?.resource, select };
+}
+
+/** Keys of the boxes: a conversation that begins in a box keeps it, with its focus. */
+function useBoxes() {
+  const keys = useRef(new Map<string, string>());
+  const next = useRef(0);
+  const keyOf = (resource: string | undefined): string =>
+    resource === undefined ? `${NEW} ${next.current}` : (keys.current.get(resource) ?? resource);
+  const hand = (before: string | undefined, resource: string) => {
+    keys.current.set(resource, keyOf(before));
+    if (before === undefined) next.current += 1;
+    else keys.current.delete(before);
+  };
+  return { keyOf, hand };
 }
 
 /** A tab that did not come about, notifications that the browser refuses, or a setting that is not set. */
 interface Trouble {
-  what: "started" | "duplicated" | "restarted" | "reopened" | "notifications" | "setting";
+  what: "duplicated" | "restarted" | "reopened" | "notifications" | "setting";
   why: string;
 }
 

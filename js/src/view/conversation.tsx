@@ -1,16 +1,22 @@
 /** One conversation: its transcript, what is asked of the reader, what waits, and the box to write in. */
+import { signal } from "@preact/signals";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { waitingRequests } from "../state/chat-inputs";
-import type { AgentInfo, ChatState, SessionState, SessionSummary } from "../state/types.gen";
+import type { AgentInfo, ChatState, Message, SessionState, SessionSummary } from "../state/types.gen";
+import { AgentPill } from "./agent-pill";
 import { useAnnouncements } from "./announcements";
+import { useBeginning } from "./beginning";
+import { ErrorCard } from "./cards";
 import { PlaceContext, useView } from "./context";
 import { copyText } from "./copy";
 import { EmptyChat } from "./empty-chat";
 import { chatMarkdown, fetchAll } from "./export";
 import { Find } from "./find";
 import { FollowUps } from "./follow-ups";
-import { IconButton, Waiting } from "./icons";
-import { chatChannel, isInTerminal, provider, sessionChannel } from "./identity";
+import { Freedom } from "./freedom";
+import { showAgents } from "./host-events";
+import { IconButton } from "./icons";
+import { chatChannel, isInTerminal, isRemote, provider, ROOT, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { AgentWarning, SessionTrouble, useGap } from "./notices";
 import { useOnScreen } from "./on-screen";
@@ -22,9 +28,9 @@ import { Refusals } from "./rejected-actions";
 import { RenameForm } from "./rename";
 import { fileName, save } from "./save-file";
 import { isIdle, isRead } from "./status";
-import { Meter } from "./status-bar";
 import { agentName } from "./tabs";
 import { type Jump, Transcript } from "./transcript";
+import { useUsage } from "./usage";
 import { Uses } from "./uses";
 import { WaitingQuestions } from "./waiting-questions";
 
@@ -32,7 +38,8 @@ import { WaitingQuestions } from "./waiting-questions";
 export type ConversationTask = "changes" | "find" | "rename" | "copy" | "save" | undefined;
 
 interface Props {
-  resource: string;
+  /** Undefined before the conversation is there. */
+  resource: string | undefined;
   summary: SessionSummary | undefined;
   agents: readonly AgentInfo[];
   dead: boolean;
@@ -40,19 +47,34 @@ interface Props {
   setDoing: (doing: ConversationTask) => void;
   /** Goes to another conversation. */
   onGo: (resource: string) => void;
+  /** A conversation is about to begin in the box of another one, or of none: that stays in sight. */
+  onBeginning: (before: string | undefined) => void;
+  /** A conversation has begun in the box of another one, whose place it takes where `replaces`. */
+  onBegun: (channel: string, before: string | undefined, replaces: boolean) => void;
 }
 
-export function Conversation({ resource, summary, agents, dead, doing, setDoing, onGo }: Props) {
-  const { store, cadence } = useView();
-  const session = cadence.paced(store.session(resource)).value;
-  const channel = session?.defaultChat ?? chatChannel(resource);
-  const chat = cadence.paced(store.chat(channel)).value;
-  const place = useMemo(() => ({ session: resource, chat: channel }), [resource, channel]);
+const NONE = signal(undefined);
+
+export function Conversation({ resource, summary, agents, dead, doing, setDoing, onGo, onBeginning, onBegun }: Props) {
+  const { store, cadence, root, drafts } = useView();
+  const session = cadence.paced(resource === undefined ? NONE : store.session(resource)).value;
+  const channel = resource === undefined ? ROOT : (session?.defaultChat ?? chatChannel(resource));
+  const chat = cadence.paced(resource === undefined ? NONE : store.chat(channel)).value;
+  const place = useMemo(() => ({ session: resource ?? ROOT, chat: channel }), [resource, channel]);
   const [jump, setJump] = useState<Jump>();
   const [started, setStarted] = useState(0);
   const onStart = useCallback(() => setStarted((times) => times + 1), []);
+  const [folder, setFolder] = useState("");
+  const isEmpty = !chat || (chat.turns.length === 0 && !chat.activeTurn);
+  const beginning = useBeginning(
+    () => onBeginning(resource),
+    (begun) => onBegun(begun, resource, isEmpty),
+  );
+  const byDefault = useDefaultAgent(agents);
+  const provided = resource === undefined ? (byDefault ?? "") : provider(resource);
+  const wanted = beginning.starts || session?.provider || provided;
   const title = line(summary?.title ?? session?.title ?? "", 200);
-  const agent = agentName(agents, session?.provider ?? provider(resource), title);
+  const agent = wanted && agentName(agents, wanted, title);
   useAnnouncements(chat, agent);
   useOnScreen(resource);
   useMarkRead(resource, session, chat);
@@ -60,20 +82,62 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   const stop = () => setDoing(undefined);
   const gap = useGap(resource);
   const woken = useRef(false);
+  const process = session?.agentProcess;
+  const failed = session?.lifecycle === "failed";
+  const asleep = session !== undefined && isEmpty && session.lifecycle === "creating" && process === undefined;
   // What the agent of a tab offers is wanted while one writes. Where a kernel cannot start it so, the first prompt does.
-  const wake = () => {
-    if (!woken.current) store.request("openSession", { channel: resource }).catch(() => undefined);
+  const wake = useCallback(() => {
+    if (!woken.current && resource) store.request("openSession", { channel: resource }).catch(() => undefined);
     woken.current = true;
+  }, [resource, store]);
+  const latest = useRef(beginning);
+  latest.current = beginning;
+  const onBegin = useCallback(
+    (message: Message) => {
+      if (latest.current.starts) return latest.current.later(message);
+      if (wanted) return void latest.current.begin(wanted, { message, folder, from: ROOT });
+      latest.current.later(message);
+      if (drafts.of(ROOT).peek().trim() === "") drafts.set(ROOT, message.text);
+      showAgents(root, "agents");
+    },
+    [wanted, folder, root, drafts],
+  );
+  const usage = useUsage(session, channel, chat);
+  const onAgent = (chosen: string, where = folder) => {
+    setFolder(where);
+    if (chosen === session?.provider && isEmpty && where === folder && !failed) return;
+    void beginning.begin(chosen, { folder: where, ...(isEmpty && { from: channel }) });
   };
-  if (!session || !chat) return gap ? null : <Waiting text={`Opening ${agent}…`} />;
-  const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
-  const process = session.agentProcess;
-  const failed = session.lifecycle === "failed";
-  const inTerminal = isInTerminal(session.provider);
-  const asleep = isEmpty && session.lifecycle === "creating" && process === undefined;
+  const isStarting = beginning.starts !== "" || process?.state === "starting";
+  const foot = useMemo(
+    () => (
+      <>
+        <AgentPill
+          name={agent}
+          agent={wanted}
+          session={session}
+          hasBegun={!isEmpty}
+          isStarting={isStarting}
+          disabled={dead}
+          usage={usage.words}
+          folder={folder}
+          onStart={onAgent}
+        />
+        <Freedom session={session} disabled={dead || failed} />
+        {usage.isFull && (
+          <span class="context-full" title={usage.words}>
+            {usage.short}
+          </span>
+        )}
+      </>
+    ),
+    [agent, wanted, session, isEmpty, isStarting, dead, failed, usage.words, folder, channel],
+  );
+  if (resource !== undefined && gap && (!session || !chat)) return null;
+  const inTerminal = session !== undefined && isInTerminal(session.provider);
   return (
     <PlaceContext.Provider value={place}>
-      {doing === "rename" && (
+      {doing === "rename" && resource && (
         <RenameForm
           class="row bar-form"
           title={title}
@@ -86,18 +150,25 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
           cancel={<IconButton name="Cancel" icon="cross" onClick={stop} />}
         />
       )}
-      {doing === "find" && <Find chat={chat} onJump={setJump} onDone={stop} />}
+      {doing === "find" && chat && <Find chat={chat} onJump={setJump} onDone={stop} />}
       {doing === "changes" && <AllChanges title={title || agent} onDone={stop} />}
-      {isEmpty && !failed && !inTerminal && <EmptyChat agent={agent} />}
-      {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
-      <SessionTrouble agent={agent} session={session} />
-      <AgentWarning session={session} />
+      {isEmpty && !failed && !inTerminal && <EmptyChat agent={agent} agents={agents} onAgent={onAgent} />}
+      {!isEmpty && chat && <Transcript chat={chat} jump={jump} started={started} />}
+      {session && chat && <SessionTrouble agent={agent} session={session} chat={chat} />}
+      {session && <AgentWarning session={session} />}
       <div class="column foot">
-        <InputRequests requests={waitingRequests(chat)} agent={agent} />
-        <Refusals here={(one) => sessionChannel(one) === resource} />
-        <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />
-        <FollowUps chat={chat} disabled={dead || failed} />
-        <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />
+        {beginning.failed && (
+          <ErrorCard
+            title={`${agentName(agents, beginning.failed.agent)} couldn't start`}
+            message={`${beginning.failed.why}\nYour message is still in the box: send it again, or choose another agent.`}
+          />
+        )}
+        {chat && <InputRequests requests={waitingRequests(chat)} agent={agent} />}
+        {resource && <Refusals here={(one) => sessionChannel(one) === resource} />}
+        {chat && <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />}
+        {chat && <FollowUps chat={chat} disabled={dead || failed} />}
+        {chat && <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />}
+        {session && <Uses session={session} />}
         {inTerminal ? (
           <p class="note">
             {agent.replace(/ \(terminal\)$/, "")} works in a terminal: write to it there. What it does with this kernel
@@ -105,32 +176,44 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
           </p>
         ) : (
           <Prompt
-            running={chat.activeTurn?.id}
-            queued={chat.queuedMessages}
+            running={chat?.activeTurn?.id}
+            queued={chat?.queuedMessages}
             agent={agent}
-            commands={session.commands}
-            disabled={dead}
-            held={failed}
+            commands={session?.commands}
+            disabled={dead || (resource === undefined ? byDefault === undefined : !chat)}
             onIntent={asleep && !dead ? wake : undefined}
             onStart={onStart}
-          />
+            onBegin={resource === undefined || beginning.starts ? onBegin : undefined}
+          >
+            {foot}
+          </Prompt>
         )}
-        <Uses session={session} />
-        <Meter agent={agent} session={session} chat={chat} disabled={dead || failed} />
       </div>
     </PlaceContext.Provider>
   );
 }
 
+/** The agent of a conversation for which none was chosen, as the kernel says; another host's kernel does not. */
+function useDefaultAgent(agents: readonly AgentInfo[]): string | undefined {
+  const root = useView().store.root.value;
+  const name = root?.config?.values.agent;
+  if (isRemote(root)) return agents.find(({ missing, hidden }) => !missing && !hidden)?.provider ?? "";
+  return typeof name === "string" ? name : undefined;
+}
+
 /** Who has a conversation on screen has read it. */
-function useMarkRead(resource: string, session: SessionState | undefined, chat: ChatState | undefined): void {
+function useMarkRead(
+  resource: string | undefined,
+  session: SessionState | undefined,
+  chat: ChatState | undefined,
+): void {
   const { store, visible } = useView();
   const told = useRef<number | undefined>(undefined);
   const seen = visible.value;
   const turns = chat?.turns.length ?? 0;
   const status = session?.status;
   useEffect(() => {
-    if (status === undefined || isRead(status) || !isIdle(status) || chat?.activeTurn) return;
+    if (resource === undefined || status === undefined || isRead(status) || !isIdle(status) || chat?.activeTurn) return;
     if (told.current === turns || !seen) return;
     told.current = turns;
     store.dispatch(resource, { type: "session/isReadChanged", isRead: true });

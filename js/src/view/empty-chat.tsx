@@ -1,11 +1,13 @@
-/** A conversation before its first message: what it can do, examples made of the user's notebook, and the keys. */
+/** A conversation before its first message: examples made of the user's notebook; without an agent, how to get one. */
 import { useState } from "preact/hooks";
 import type { Answer } from "../state/answers";
+import type { AgentInfo } from "../state/types.gen";
 import { usePlace, useView } from "./context";
-import { TextButton } from "./controls";
+import { Button } from "./controls";
 import { Earlier } from "./earlier-conversations";
-import { showPanel } from "./host-events";
+import { showAgents } from "./host-events";
 import { Icon } from "./icons";
+import { isRemote } from "./identity";
 import { OfferedPrompts } from "./offered-prompts";
 import { line } from "./plain";
 import { useAnswer } from "./use-work";
@@ -13,52 +15,52 @@ import { useAnswer } from "./use-work";
 const LONGEST = 200;
 const MOST = 3;
 
-export function EmptyChat({ agent }: { agent: string }) {
+interface Props {
+  /** Its name; empty where none is chosen. */
+  agent: string;
+  agents: readonly AgentInfo[];
+  onAgent: (agent: string) => void;
+}
+
+export function EmptyChat({ agent, agents, onAgent }: Props) {
+  const { store } = useView();
   const { prompts, ask } = useExamples();
   return (
     <div class="column empty" onPointerEnter={ask}>
-      <Icon name="chat" className="large" />
-      <h2>Ask {agent}</h2>
-      <ul class="abilities">
-        <li>
-          Ask about your code, variables and errors: mention them with <kbd>@</kbd>.
-        </li>
-        <li>Have cells and files written or changed. You review each change and can undo it.</li>
-        <li>Commands and edits wait for your permission, unless you allow them.</li>
-        <Confinement />
-      </ul>
-      {prompts.length > 0 && <OfferedPrompts prompts={prompts} label="Examples" class="examples" />}
-      <p class="row wraps dim small keys">
-        <span>
-          <kbd>@</kbd> mention
-        </span>
-        <span>
-          <kbd>/</kbd> command
-        </span>
-        <span>
-          <kbd>Enter</kbd> send
-        </span>
-        <span>
-          <kbd>Shift</kbd>+<kbd>Enter</kbd> new line
-        </span>
-      </p>
-      <Earlier />
+      <Icon name="agent" className="large" />
+      <h2>{agent ? `Ask ${agent}` : "Get an agent"}</h2>
+      {!agent && <Ways agents={agents} onAgent={onAgent} />}
+      {agent && prompts.length > 0 && <OfferedPrompts prompts={prompts} label="Examples" class="examples" />}
+      {!isRemote(store.root.value) && <Earlier />}
     </div>
   );
 }
 
-/** What the agent can do beside what it asks for, once it runs. */
-function Confinement() {
-  const { store, root } = useView();
-  const process = store.session(usePlace().session).value?.agentProcess;
-  if (process?.state !== "running") return null;
-  if (process.actsUnasked) return <li class="acts-unasked">{line(process.actsUnasked, 400)}</li>;
-  if (!process.confined && !process.unconfined) return null;
+/** Three ways to an agent, each by a click. */
+function Ways({ agents, onAgent }: Omit<Props, "agent">) {
+  const { root } = useView();
+  const has = (name: string) => agents.some(({ provider, hidden }) => provider === name && !hidden);
   return (
-    <li>
-      {process.confined ? `Confined ${line(process.confined, 400)}.` : `Not confined. ${line(process.unconfined, 400)}`}{" "}
-      <TextButton onClick={() => showPanel(root, "settings")}>Settings</TextButton>
-    </li>
+    <ul class="list ways">
+      <li>
+        <Button class="primary" onClick={() => showAgents(root, "missing")}>
+          Install an agent
+        </Button>
+        <span class="dim small">Claude Code, Codex, Gemini and others: with your account</span>
+      </li>
+      {has("local") && (
+        <li>
+          <Button onClick={() => onAgent("local")}>Local model</Button>
+          <span class="dim small">A model on this machine: Ollama, LM Studio, llama.cpp</span>
+        </li>
+      )}
+      {has("eliza") && (
+        <li>
+          <Button onClick={() => onAgent("eliza")}>Tour</Button>
+          <span class="dim small">See what agents do here: no model, no account</span>
+        </li>
+      )}
+    </ul>
   );
 }
 

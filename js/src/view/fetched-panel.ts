@@ -20,8 +20,11 @@ export function mountPanel(into: HTMLElement, css: string, className: string, pa
 }
 
 /** The root channel's state, drawn again when it changes. */
-export function useRoot(root: ReadonlySignal<RootState | undefined>): RootState | undefined {
-  const [state, setState] = useState(root.peek());
-  useEffect(() => root.subscribe(setState), [root]);
-  return state;
+export const useRoot = (root: ReadonlySignal<RootState | undefined>) => useValue(root);
+
+/** What a signal has, drawn again when that changes. */
+export function useValue<T>(signal: ReadonlySignal<T>): T {
+  const [value, setValue] = useState(() => signal.peek());
+  useEffect(() => signal.subscribe((next) => setValue(() => next)), [signal]);
+  return value;
 }

@@ -13,6 +13,11 @@ export function useHostEvent<T>(name: string, hear: (event: CustomEvent<T>) => v
   });
 }
 
+/** Opens the list of agents at the message box; `missing`: with those that are to be installed. */
+export function showAgents({ host }: ShadowRoot, which: "agents" | "missing"): void {
+  host.dispatchEvent(new CustomEvent("agentnb-agents", { detail: which }));
+}
+
 /** Shows the history or the settings in the place of the conversation. */
 export function showPanel({ host }: ShadowRoot, panel: PanelName): void {
   host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: panel, cancelable: true }));

@@ -46,6 +46,7 @@ const PATHS = table({
   restart: "M13 8a5 5 0 1 1-1.6-3.7M13.2 2.5v2.8h-2.8",
   question: "M8 2.2a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.2zM6.3 6.5A1.7 1.7 0 1 1 8 8.3v.9M8 11.2v.1",
   chat: "M2.5 3h11v8H7l-3 2.5V11H2.5z",
+  agent: "M3.5 5.5h9v7h-9zM8 5.5v-3M6.2 8.3v1.4M9.8 8.3v1.4M1.7 8v2.5M14.3 8v2.5",
 } as const);
 
 export type IconName = keyof typeof PATHS;

@@ -1,19 +1,15 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
 
-import type { KernelAccess } from "../state/answers";
+import { turnError } from "../state/chat-turns";
 import { isObject } from "../state/guard";
 import { table } from "../state/object";
-import type { AgentInfo, SessionState } from "../state/types.gen";
-import { Agents } from "./agents";
+import type { ChatState, SessionState } from "../state/types.gen";
 import { Banner, ErrorCard } from "./cards";
-import { useMemory, usePlace, useView } from "./context";
-import { Button, TextButton } from "./controls";
-import { Earlier } from "./earlier-conversations";
-import { showPanel } from "./host-events";
+import { usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { Icon, Spinner } from "./icons";
-import { chatChannel, isInTerminal, isRemote, ROOT } from "./identity";
+import { chatChannel, isInTerminal, ROOT } from "./identity";
 import { line, plain } from "./plain";
-import { StartAccess } from "./selectors";
 import { type Connection, isOver } from "./store";
 import { useWork } from "./use-work";
 
@@ -64,54 +60,20 @@ export function ConnectionBanner({ session }: { session?: string | undefined }) 
   );
 }
 
-interface StartProps {
-  /** What tabs name as theirs. */
-  id: string;
-  agents: readonly AgentInfo[];
-  onNew: (agent: string, kernel: KernelAccess) => void;
-  disabled: boolean;
-  /** Whether the agents that are not installed are wanted, too. */
-  all: boolean;
-}
-
-export function Start({ id, agents, onNew, disabled, all }: StartProps) {
-  const { store, root } = useView();
-  const [access, choose] = useMemory("kernel access", store.kernelAccess ?? "off");
-  const isElsewhere = isRemote(store.root.value);
-  return (
-    <div class="column empty" id={id}>
-      <Icon name="chat" className="large" />
-      <h2>Start a conversation</h2>
-      {agents.length === 0 ? (
-        <p class="dim">
-          No agents found. Run <code>%agents known</code> in a cell to see which you can install.
-        </p>
-      ) : (
-        <>
-          {!isElsewhere && <StartAccess value={access} disabled={disabled} onChoose={choose} />}
-          <Agents
-            agents={agents}
-            onNew={(agent) => onNew(agent, access as KernelAccess)}
-            disabled={disabled}
-            all={all}
-          />
-        </>
-      )}
-      {!isElsewhere && <Earlier />}
-      {!isElsewhere && (
-        <p>
-          <TextButton onClick={() => showPanel(root, "history")}>All conversations</TextButton> ·{" "}
-          <TextButton onClick={() => showPanel(root, "settings")}>Settings</TextButton>
-        </p>
-      )}
-    </div>
-  );
+interface TroubleProps {
+  agent: string;
+  session: SessionState;
+  /** Absent where one turn alone is shown. */
+  chat?: ChatState;
 }
 
 /** Why a session cannot be used, with what can be done about it; nothing when it can. */
-export function SessionTrouble({ agent, session }: { agent: string; session: SessionState }) {
+export function SessionTrouble({ agent, session, chat }: TroubleProps) {
   const process = session.agentProcess;
   const reason = "The agent gave no reason.";
+  const last = chat?.turns.at(-1);
+  // The turn that failed for the same reason says it, and can be sent again.
+  if ((session.lifecycle === "failed" || process?.state === "failed") && last && turnError(last)) return null;
   if (session.lifecycle === "failed") {
     const message = session.creationError?.message ?? reason;
     return <ErrorCard title={`${agent} couldn't start`} message={message} action={<Restart again />} />;

@@ -8,11 +8,11 @@ import { perStore, type Store } from "./store";
 export const onScreen = perStore(() => signal<readonly string[]>([]));
 
 /** This component shows the conversation `session`. */
-export function useOnScreen(session: string): void {
+export function useOnScreen(session: string | undefined): void {
   const { store, visible } = useView();
   const isSeen = visible.value;
   useEffect(() => {
-    if (!isSeen) return;
+    if (!isSeen || session === undefined) return;
     const all = onScreen(store);
     all.value = [...all.peek(), session];
     return () => {

@@ -1,6 +1,6 @@
 /** The message box: Enter sends, Shift+Enter adds a line. A message sent while a turn runs waits in the queue. */
 import { useComputed } from "@preact/signals";
-import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent } from "preact";
+import type { ComponentChildren, TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import type { AgentCommand, Message, PendingMessage } from "../state/types.gen";
@@ -9,7 +9,7 @@ import { useCompletion } from "./completion";
 import { usePlace, useView } from "./context";
 import { Form, Trouble } from "./controls";
 import { useHostEvent } from "./host-events";
-import { Icon, IconButton } from "./icons";
+import { Icon, IconButton, Spacer } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
 import { memo } from "./memo";
@@ -28,10 +28,12 @@ interface Props {
   queued?: readonly PendingMessage[] | undefined;
   agent: string;
   commands?: readonly AgentCommand[] | undefined;
+  /** Begins the conversation with a message, where there is none yet; the box is emptied once it has begun. */
+  onBegin?: ((message: Message) => void) | undefined;
+  /** What stands below the text. */
+  children?: ComponentChildren;
   /** Nothing reaches the kernel. */
   disabled: boolean;
-  /** Nothing can be sent as it is, but written. */
-  held?: boolean;
   /** Someone goes to the box, or writes. */
   onIntent?: (() => void) | undefined;
   /** A turn was started from here. */
@@ -40,7 +42,7 @@ interface Props {
 
 // Not drawn again with each text that comes.
 export const Prompt = memo((props: Props) => {
-  const { running, queued, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart } = props;
+  const { running, queued, agent, commands = NO_COMMANDS, disabled, onIntent, onStart, onBegin } = props;
   const { store, drafts, announce } = useView();
   const place = usePlace();
   const draft = drafts.of(place.chat).value;
@@ -58,9 +60,16 @@ export const Prompt = memo((props: Props) => {
   useLayoutEffect(() => growWithWidth(box.current as HTMLTextAreaElement), []);
   useLayoutEffect(() => () => drafts.leave(place.chat), [drafts, place.chat]);
 
-  const sendOff = (text: string, pictures: readonly Picture[]) => {
+  /** `words`: how much of the text is the reader's; the rest is for the agent. */
+  const sendOff = (text: string, pictures: readonly Picture[], words = text.length) => {
     const attachments = pictures.map(({ size: _, ...picture }) => picture);
-    const message: Message = { text, origin: { kind: "user" }, ...(attachments.length > 0 && { attachments }) };
+    const message: Message = {
+      text,
+      origin: { kind: "user" },
+      ...(attachments.length > 0 && { attachments }),
+      ...(words < text.length && { _meta: { agentnb: { words } } }),
+    };
+    if (onBegin) return onBegin(message);
     const id = uuid();
     sent(id, pictures);
     if (running || queued?.some((waiting) => !waiting.held)) {
@@ -72,8 +81,9 @@ export const Prompt = memo((props: Props) => {
   };
 
   const send = () => {
-    if (disabled || held || empty) return;
+    if (disabled || empty) return;
     sendOff(draft, pictures);
+    if (onBegin) return;
     write("");
     look(false);
     setPictures(NO_PICTURES);
@@ -84,10 +94,12 @@ export const Prompt = memo((props: Props) => {
   // The JupyterLab extension has a prompt of its own sent, and the draft stays; or it adds mentions to the draft
   // (js/src/lab/pending-prompt.ts).
   useHostEvent<string>("agentnb-send", (event) => {
-    if (disabled || held) return;
+    if (disabled) return;
     event.preventDefault();
-    sendOff(event.detail, NO_PICTURES);
+    const end = event.detail.indexOf("\n\n");
+    sendOff(event.detail, NO_PICTURES, end < 0 ? undefined : end);
   });
+  useHostEvent("agentnb-picture", () => chooser.current?.click());
   useHostEvent<string>("agentnb-add", (event) => {
     const area = box.current;
     if (disabled || !area) return;
@@ -163,65 +175,60 @@ export const Prompt = memo((props: Props) => {
           <p class="note">These pictures are too large to keep: reloading the page removes them.</p>
         )}
         <MentionChips draft={draft} box={box} />
-        <div class="prompt-row">
-          <IconButton
-            name="Add a picture"
-            icon="image"
-            className="icon-button add-picture"
-            disabled={disabled}
-            onClick={() => chooser.current?.click()}
-          />
-          <input
-            ref={chooser}
-            type="file"
-            accept="image/*"
-            multiple
-            hidden
-            title={`Pictures up to ${bytes(LARGEST)}`}
-            onChange={(event) => {
-              take(event.currentTarget.files);
-              event.currentTarget.value = "";
-            }}
-          />
-          <textarea
-            ref={box}
-            rows={1}
-            value={draft}
-            readOnly={disabled}
-            aria-label={`Message to ${agent}`}
-            aria-autocomplete="list"
-            {...marks}
-            placeholder={running ? "Queue a message…" : `Message ${line(agent, 40)}…`}
-            onInput={(event) => {
-              write(event.currentTarget.value);
-              onIntent?.();
-              look();
-            }}
-            onKeyDown={onKeyDown}
-            onPaste={(event: TargetedClipboardEvent<HTMLTextAreaElement>) => {
-              event.stopPropagation();
-              if (take(event.clipboardData?.files)) event.preventDefault();
-            }}
-            onFocus={() => {
-              drafts.enter(place.chat);
-              onIntent?.();
-            }}
-            onBlur={() => {
-              drafts.leave(place.chat);
-              look(false);
-            }}
-          />
-          <div class="row prompt-buttons">
-            {running && <StopButton turnId={running} />}
+        <textarea
+          ref={box}
+          rows={1}
+          value={draft}
+          readOnly={disabled}
+          aria-label={agent ? `Message to ${agent}` : "Message"}
+          aria-autocomplete="list"
+          {...marks}
+          placeholder={running ? "Queue a message…" : agent ? `Message ${line(agent, 40)}…` : "What do you want to do?"}
+          onInput={(event) => {
+            write(event.currentTarget.value);
+            onIntent?.();
+            look();
+          }}
+          onKeyDown={onKeyDown}
+          onPaste={(event: TargetedClipboardEvent<HTMLTextAreaElement>) => {
+            event.stopPropagation();
+            if (take(event.clipboardData?.files)) event.preventDefault();
+          }}
+          onFocus={() => {
+            drafts.enter(place.chat);
+            onIntent?.();
+          }}
+          onBlur={() => {
+            drafts.leave(place.chat);
+            look(false);
+          }}
+        />
+        <input
+          ref={chooser}
+          type="file"
+          accept="image/*"
+          multiple
+          hidden
+          title={`Pictures up to ${bytes(LARGEST)}`}
+          onChange={(event) => {
+            take(event.currentTarget.files);
+            event.currentTarget.value = "";
+          }}
+        />
+        <div class="row prompt-row">
+          {props.children}
+          <Spacer />
+          {running && <StopButton turnId={running} />}
+          {!empty && (
             <IconButton
               type="submit"
               className="round primary"
               icon="send"
-              disabled={disabled || held || empty}
+              disabled={disabled}
               name={running ? "Queue message" : "Send message"}
               title={running ? "Send when this turn ends (Enter)" : "Send (Enter)"}
             />
-          </div>
+          )}
         </div>
       </Form>
     </>

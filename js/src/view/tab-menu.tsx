@@ -10,34 +10,44 @@ import { line, reason } from "./plain";
 import type { Store } from "./store";
 
 interface Props {
-  session: string;
+  /** Undefined where none is shown. */
+  session: string | undefined;
   onDo: (doing: ConversationTask) => void;
   onDuplicate: (resource: string) => void;
   onRestart: (resource: string) => void;
   onRefused: () => void;
   onClose: (resource: string) => void;
+  /** Lets an agent in a terminal use this kernel; absent where it can already. */
+  onPair: (() => void) | undefined;
 }
 
-export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onClose }: Props) {
+export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onClose, onPair }: Props) {
   const { store, announce, root } = useView();
-  const state = store.session(session).value;
+  const state = session === undefined ? undefined : store.session(session).value;
   const hasChanges = state?.changesets?.some(({ changeKind }) => changeKind === "session");
   const isOurs = !isRemote(store.root.value);
   const canFork = isOurs && state?.agentProcess?.fork === true;
   const item = (name: string, detail: string | undefined, onSelect: () => void, isThere = true) =>
     isThere ? [{ name, detail, onSelect }] : [];
-  const items: readonly MenuItem[] = [
+  const ofSession = (resource: string): MenuItem[] => [
     ...item("Find", "Ctrl+F", () => onDo("find")),
     ...item("Changes", "In this conversation", () => onDo("changes"), hasChanges === true),
     ...item("Rename", "Shortcut: F2", () => onDo("rename")),
-    ...item("Duplicate", "Continue separately from here", () => onDuplicate(session), canFork),
+    ...item("Duplicate", "Continue separately from here", () => onDuplicate(resource), canFork),
     ...item("Copy as Markdown", undefined, () => onDo("copy")),
     ...item("Save as Markdown", undefined, () => onDo("save")),
+    ...item("Restart agent", undefined, () => onRestart(resource), !isInTerminal(resource)),
+  ];
+  const items: readonly MenuItem[] = [
+    ...(session === undefined ? [] : ofSession(session)),
+    ...item("Add a picture", "Or paste it, or drop it on the box", () =>
+      root.host.dispatchEvent(new CustomEvent("agentnb-picture")),
+    ),
     ...item("History", "All conversations (Alt+H)", () => showPanel(root, "history"), isOurs),
     ...item("Settings", "Agents, permissions, look", () => showPanel(root, "settings"), isOurs),
     ...(isOurs ? notificationItems(store, announce, onRefused) : []),
-    ...item("Restart agent", undefined, () => onRestart(session), !isInTerminal(session)),
-    ...item("Close", "Shortcut: Del", () => onClose(session)),
+    ...(onPair ? item("Pair a terminal agent", "With this kernel", onPair) : []),
+    ...(session === undefined ? [] : item("Close", "Shortcut: Del", () => onClose(session))),
   ];
   return (
     <Menu label="Conversation" items={items}>

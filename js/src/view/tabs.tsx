@@ -4,11 +4,10 @@ import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentInfo, AgentProcess, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
-import { showPanel } from "./host-events";
-import { Icon, IconButton, Spinner } from "./icons";
-import { chatChannel, isInTerminal, isRemote } from "./identity";
+import { Icon, Spinner } from "./icons";
+import { chatChannel, isInTerminal } from "./identity";
 import { targetOf } from "./keyboard";
-import { Menu, type MenuItem } from "./menu";
+import { Menu } from "./menu";
 import { line } from "./plain";
 import { type TabState, tabState } from "./status";
 
@@ -54,13 +53,14 @@ export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose
   return (
     <>
       <div class="tab-strip" role="tablist" aria-label="Conversations" ref={strip} onKeyDown={onKeyDown}>
-        {sessions.map((session) => (
+        {sessions.map((session, at) => (
           <Tab
             key={session.resource}
             id={id}
             session={session}
             agent={agentName(agents, session.provider, session.title)}
             active={session.resource === active}
+            isFirst={active === undefined && at === 0}
             onSelect={onSelect}
             onRename={onRename}
             onClose={onClose}
@@ -103,9 +103,11 @@ interface TabProps extends Pick<Props, "id" | "onSelect" | "onRename" | "onClose
   session: SessionSummary;
   agent: string;
   active: boolean;
+  /** The keyboard comes to the first one where none is shown. */
+  isFirst: boolean;
 }
 
-function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabProps) {
+function Tab({ id, session, agent, active, isFirst, onSelect, onRename, onClose }: TabProps) {
   const { drafts, store } = useView();
   const process = store.session(session.resource).value?.agentProcess;
   const chat = chatChannel(session.resource);
@@ -125,7 +127,7 @@ function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabPro
       id={tabId(id, session.resource)}
       aria-selected={active}
       aria-controls={`${id}-panel`}
-      tabIndex={active ? 0 : -1}
+      tabIndex={active || isFirst ? 0 : -1}
       title={`${agent}${title ? `: ${title}` : ""}${state === "idle" ? "" : ` (${state})`}${confinement(process)}`}
       onClick={onClick}
       onDblClick={() => onRename(session.resource)}
@@ -154,52 +156,6 @@ function TabMark({ state }: { state: TabState }) {
       {state === "working" ? <Spinner /> : <span class="tab-mark" aria-hidden="true" />}
       <span class="sr-only">{state}: </span>
     </>
-  );
-}
-
-interface NewTabProps {
-  agents: readonly AgentInfo[];
-  onNew: (agent: string) => void;
-  onMore: () => void;
-  /** Lets an agent in a terminal use this kernel; absent where it can already. */
-  onPair: (() => void) | undefined;
-  disabled: boolean;
-}
-
-/** The agents that are installed; the others behind one entry. */
-export function NewTab({ agents, onNew, onMore, onPair, disabled }: NewTabProps) {
-  const { store, root } = useView();
-  const only = agents.length === 1 ? agents[0] : undefined;
-  if (only) {
-    return <IconButton name="New conversation" icon="plus" disabled={disabled} onClick={() => onNew(only.provider)} />;
-  }
-  if (agents.length === 0) return null;
-  const ready = agents.filter((agent) => !agent.missing);
-  const left = agents.length - ready.length;
-  const news: MenuItem[] = ready.map((agent) => ({
-    name: line(agent.displayName || agent.provider, 60),
-    detail: line(agent.description, 120),
-    onSelect: () => onNew(agent.provider),
-  }));
-  const items = [
-    ...news,
-    ...(left > 0 ? [{ key: " more", name: "More agents", detail: `${left} not installed`, onSelect: onMore }] : []),
-    ...(onPair ? [{ key: " pair", name: "Pair a terminal agent", detail: "With this kernel", onSelect: onPair }] : []),
-    ...(isRemote(store.root.value)
-      ? []
-      : [
-          {
-            key: " history",
-            name: "History",
-            detail: "Open an earlier conversation",
-            onSelect: () => showPanel(root, "history"),
-          },
-        ]),
-  ];
-  return (
-    <Menu label="New conversation" items={items} disabled={disabled}>
-      <Icon name="plus" />
-    </Menu>
   );
 }
 

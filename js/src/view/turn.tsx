@@ -146,9 +146,12 @@ export function TurnEnd({ turn }: { turn: Turn }) {
   const usage = usageText(turn.usage);
   const text = answerText(turn);
   const error = turnError(turn);
+  const isRepeated = useComputed(() => error !== undefined && isFailedAgain(turn, store.chat(chat).value?.turns ?? []));
   return (
     <>
-      {error && <ErrorCard title="The turn failed" message={error.message} action={<Again turn={turn} />} />}
+      {error && !isRepeated.value && (
+        <ErrorCard title="The turn failed" message={error.message} action={<Again turn={turn} />} />
+      )}
       <div class="row wraps turn-end">
         {text && <CopyButton text={text} label="Copy answer" words="Copy answer" />}
         <CopyButton
@@ -164,6 +167,12 @@ export function TurnEnd({ turn }: { turn: Turn }) {
       </div>
     </>
   );
+}
+
+/** Whether the next turn said the same and failed for the same reason: one card is enough. */
+function isFailedAgain(turn: Turn, turns: readonly Turn[]): boolean {
+  const next = turns[turns.findIndex(({ id }) => id === turn.id) + 1];
+  return next?.message.text === turn.message.text && turnError(next)?.message === turnError(turn)?.message;
 }
 
 /** Sends the message of a failed turn once more, as long as nothing came after it. */

@@ -37,7 +37,7 @@ test("it waits in sight until a conversation is open, and goes once", async () =
   const pending = new PendingPrompt();
   await pending.send(root, "The error of [3]", Promise.resolve("Fix it"));
   expect(pending.node.hidden).toEqual(false);
-  expect(pending.node.textContent).toContain("The error of [3] waits to be sent");
+  expect(pending.node.textContent).toContain("The error of [3] is sent as soon as the chat is open.");
   begin();
   await eventually(() => expect(sent).toEqual(["Fix it"]));
   begin();

@@ -28,6 +28,28 @@ function twoTabs() {
   return store;
 }
 
+const ROOT = "ahp-root://";
+const MADE = { channel: SESSION, chat: CHAT };
+
+function addRoot(store: MemoryStore, agent: string | undefined): void {
+  const before = store.root.peek() ?? { agents: [AGENT], sessions: [] };
+  store.root.value = { ...before, config: { schema: {}, values: agent === undefined ? {} : { agent } } };
+}
+
+/** A chat without a conversation, of a kernel with a default agent. */
+function without(agent: string | undefined) {
+  const store = Object.assign(new MemoryStore(), { module: fetchModule });
+  addRoot(store, agent);
+  store.answer = (method) => Promise.resolve(method === "createSession" ? MADE : {});
+  const page = open(store, { kind: "chat" });
+  return { store, page, box: () => page.find<HTMLTextAreaElement>(".prompt textarea") };
+}
+
+const sentTo = (store: MemoryStore, chat: string) =>
+  store.dispatched.flatMap(({ channel, action }) =>
+    channel === chat && action.type === "chat/turnStarted" ? [action.message.text] : [],
+  );
+
 const tabNames = (page: ReturnType<typeof open>) => page.all("[role=tab]").map((tab) => tab.textContent);
 const activeTab = (page: ReturnType<typeof open>) => page.find("[role=tab][aria-selected=true]").textContent;
 
@@ -38,58 +60,105 @@ describe("the chat without a conversation", () => {
     expect(open(store, { kind: "chat" }).text()).toContain("Connecting to the kernel");
   });
 
-  test("offers the agents there are, and asks the host for a session", async () => {
-    const store = new MemoryStore();
-    store.root.value = { agents: [AGENT], sessions: [] };
-    const page = open(store, { kind: "chat" });
-    expect(page.text()).toContain("Start a conversation");
-    page.find(".agent-card").click();
-    expect(store.requested.filter(({ method }) => method !== "listSessions")).toEqual([
-      { method: "createSession", params: { agent: "eliza", kernel: "off", ...NEW_TAB } },
+  test("is a message box; what is sent begins a conversation with the default agent", async () => {
+    const { store, page, box } = without("eliza");
+    await page.until(() => expect(page.find(".pill").getAttribute("aria-label")).toEqual("Agent: Eliza"));
+    expect(store.requested.some(({ method }) => method === "createSession")).toEqual(false);
+    type(box(), "Hello");
+    await page.until(() => page.button("Send message"));
+    press(box(), "Enter");
+    await page.until(() => expect(sentTo(store, CHAT)).toEqual(["Hello"]));
+    expect(store.requested.filter(({ method }) => method === "createSession")).toEqual([
+      { method: "createSession", params: { agent: "eliza", ...NEW_TAB } },
     ]);
+    const before = box();
+    addSession(store, SESSION);
+    store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First") });
+    await page.until(() => expect(activeTab(page)).toContain("First"));
+    expect([box() === before, box().value]).toEqual([true, ""]); // the same box: it keeps the focus
   });
 
-  test("goes to the tab that it asked for, also when another window opens one meanwhile", async () => {
+  test("goes to the conversation that began in its box, also when another window opens one meanwhile", async () => {
     const store = readyStore();
+    addRoot(store, "eliza");
     const page = open(store, { kind: "chat" });
     let answer: (made: { channel: string }) => void = () => {};
     store.answer = (method) =>
       method === "createSession" ? new Promise((resolve) => (answer = resolve)) : Promise.resolve({});
     page.button("New conversation").click();
-    for (const name of ["of-another-window", "mine", "of-a-third"]) {
-      store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(`eliza:/${name}`, name) });
-      if (name === "of-another-window") await page.until(() => expect(page.all("[role=tab]")).toHaveLength(2));
-    }
+    await page.until(() => expect(page.all("[aria-selected=true]")).toEqual([]));
+    const box = page.find<HTMLTextAreaElement>(".prompt textarea");
+    type(box, "Hello");
+    await page.until(() => page.button("Send message"));
+    press(box, "Enter");
+    for (const name of ["of-another-window", "mine", "of-a-third"])
+      store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(`eliza:/${name}`, name) });
     answer({ channel: "eliza:/mine" });
-    await page.until(() => expect(page.find("[role=tab][aria-selected=true]").textContent).toContain("mine"));
+    await page.until(() => expect(activeTab(page)).toContain("mine"));
   });
 
-  test("says why a session could not be made", async () => {
-    const store = new MemoryStore();
-    store.root.value = { agents: [AGENT], sessions: [] };
-    store.answer = () => Promise.reject(new Error("eliza is not installed"));
-    const page = open(store, { kind: "chat" });
-    page.find(".agent-card").click();
-    await page.until(() => expect(page.text()).toContain("eliza is not installed"));
+  test("keeps the text and says why, where a conversation could not be begun", async () => {
+    const { store, page, box } = without("eliza");
+    store.answer = (method) =>
+      method === "createSession" ? Promise.reject(new Error("eliza is not installed")) : Promise.resolve({});
+    type(box(), "Hello");
+    await page.until(() => page.button("Send message"));
+    press(box(), "Enter");
+    await page.until(() => expect(page.find(".error-card").textContent).toContain("eliza is not installed"));
+    expect([page.find(".error-card").textContent, box().value]).toEqual([
+      expect.stringContaining("Eliza couldn't start"),
+      "Hello",
+    ]);
+    store.answer = (method) => Promise.resolve(method === "createSession" ? MADE : {});
+    press(box(), "Enter");
+    await page.until(() => expect([sentTo(store, CHAT), box().value]).toEqual([["Hello"], ""]));
+    expect(page.all(".error-card")).toEqual([]);
   });
 
-  test("tells what to type when no agent is known", () => {
-    const store = new MemoryStore();
-    store.root.value = { agents: [] };
-    expect(open(store, { kind: "chat" }).text()).toContain("%agents known");
+  test("without an agent says how to get one; what was sent goes to the one that is chosen", async () => {
+    const { store, page, box } = without("");
+    expect(page.find(".pill").textContent).toEqual("Choose an agent");
+    expect(page.all(".ways button").map((one) => one.textContent)).toEqual(["Install an agent", "Tour"]);
+    type(box(), "Hello");
+    await page.until(() => page.button("Send message"));
+    press(box(), "Enter");
+    await page.until(() => expect(page.all(".pop-item").map((one) => one.textContent)).toEqual(["ElizaBuilt in"]));
+    page.find(".pop-item").click();
+    await page.until(() => expect([sentTo(store, CHAT), box().value]).toEqual([["Hello"], ""]));
+  });
+
+  test("waits for the kernel's word on the default agent", async () => {
+    const { store, page, box } = without(undefined);
+    expect(box().readOnly).toEqual(true);
+    store.apply(ROOT, { type: "root/configChanged", config: { agent: "eliza" } });
+    await page.until(() => expect(box().readOnly).toEqual(false));
+  });
+
+  test("a prompt of the notebook's goes with the default agent; what is for the agent is folded", async () => {
+    const { store, page } = without("eliza");
+    const detail = "Fix the error in [2]: @error:2\n\nFind the cause.";
+    const event = new CustomEvent("agentnb-send", { detail, cancelable: true });
+    expect(page.host.dispatchEvent(event)).toEqual(false);
+    await page.until(() => expect(sentTo(store, CHAT)).toEqual([detail]));
+    addSession(store, SESSION);
+    store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First") });
+    const { action } = store.dispatched.find(({ channel }) => channel === CHAT) as (typeof store.dispatched)[0];
+    store.apply(CHAT, action);
+    await page.until(() => expect(page.find(".user-text").textContent).toEqual("Fix the error in [2]: @error:2"));
+    expect(page.find<HTMLDetailsElement>(".for-agent").open).toEqual(false);
+    expect(page.find(".for-agent .user-text").textContent).toEqual("Find the cause.");
   });
 
   test("says that the agent is starting", () => {
     const store = readyStore();
     const agentProcess = { state: "starting" } as const;
     store.session(SESSION).value = { ...sessionState(SESSION), lifecycle: "creating", agentProcess };
-    expect(open(store, { kind: "chat" }).text()).toContain("Starting Eliza");
+    expect(open(store, { kind: "chat" }).all(".pill .spinner")).toHaveLength(1);
   });
 
-  test("an empty conversation names the agent and how to send", () => {
+  test("an empty conversation names the agent", () => {
     const page = open(readyStore(), { kind: "chat" });
     expect(page.text()).toContain("Ask Eliza");
-    expect(page.text()).toContain("Shift+Enter");
     expect(page.all(".examples")).toEqual([]); // an older kernel gives none
   });
 
@@ -112,28 +181,6 @@ describe("the chat without a conversation", () => {
     const before = asked();
     page.find(".empty").dispatchEvent(new Event("pointerenter")); // cells may have run since
     await page.until(() => expect(asked()).toEqual(before + 1));
-  });
-});
-
-describe("the menu of new conversations", () => {
-  test("has what is installed; the others are behind one entry, which leads to what to type", async () => {
-    const store = twoTabs();
-    const missing = { ...AGENT, provider: "codex", displayName: "Codex", description: "", missing: true };
-    store.root.value = { ...store.root.peek(), agents: [...(store.root.peek()?.agents ?? []), missing] };
-    const module = fetchModule;
-    const page = open(Object.assign(store, { module }), { kind: "chat" });
-    page.button("New conversation").click();
-    await page.until(() => page.find(".menu-item"));
-    const names = page.all(".menu-name").map((one) => one.textContent);
-    expect(names).toEqual(["Eliza", "Claude Code", "More agents", "History"]);
-    page.all(".menu-item")[2]?.click();
-    await page.until(() => expect(page.find(".is-missing").getAttribute("aria-label")).toEqual("Codex"));
-    const panels = page
-      .all("[role=tab]")
-      .map((tab) => page.root.getElementById(tab.getAttribute("aria-controls") ?? ""));
-    expect(panels.map((one) => one?.className)).toEqual(["column empty", "column empty"]);
-    page.all("[role=tab]")[0]?.click();
-    await page.until(() => expect([page.all(".is-missing"), activeTab(page)]).toEqual([[], "ElizaFirst"]));
   });
 });
 
@@ -178,19 +225,39 @@ describe("tabs", () => {
     await page.until(() => expect(page.find<HTMLTextAreaElement>("textarea").value).toEqual("half a thought"));
   });
 
-  test("a new tab is made by agent and becomes active when it is there", async () => {
-    const store = twoTabs();
+  test("another agent is chosen by the pill: a conversation that has begun stays, and a new one is shown", async () => {
+    const store = Object.assign(twoTabs(), { module: fetchModule });
+    startTurn(store, "t1", "Hi");
     store.answer = () => Promise.resolve({ channel: "claude:/three", chat: "claude:/three/chat" });
     const page = open(store, { kind: "chat", tab: "one" });
-    page.button("New conversation").click();
-    await page.until(() => page.find(".menu-item"));
-    page.all(".menu-item")[1]?.click();
+    page.find(".pill").click();
+    await page.until(() => expect(page.text()).toContain("Another agent starts a new conversation; this one stays."));
+    page.all(".pop-item")[1]?.click();
     expect(store.requested.filter(({ method }) => method === "createSession")).toEqual([
       { method: "createSession", params: { agent: "claude", ...NEW_TAB } },
     ]);
     addSession(store, "claude:/three");
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("claude:/three", "Third") });
     await page.until(() => expect(activeTab(page)).toEqual("Claude CodeThird"));
+    expect(store.dispatched).toEqual([]);
+  });
+
+  test("in a conversation without messages another agent takes its place, with what is written", async () => {
+    const store = Object.assign(twoTabs(), { module: fetchModule });
+    store.answer = () => Promise.resolve({ channel: "claude:/three", chat: "claude:/three/chat" });
+    const page = open(store, { kind: "chat", tab: "one" });
+    const box = page.find<HTMLTextAreaElement>(".prompt textarea");
+    type(box, "half a thought");
+    page.find(".pill").click();
+    await page.until(() => expect(page.all(".pop-item")).toHaveLength(2));
+    page.all(".pop-item")[1]?.click();
+    addSession(store, "claude:/three");
+    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("claude:/three", "Third") });
+    await page.until(() => expect(activeTab(page)).toEqual("Claude CodeThird"));
+    expect([page.find(".prompt textarea") === box, box.value]).toEqual([true, "half a thought"]);
+    expect(store.dispatched).toEqual([
+      { channel: SESSION, action: { type: "session/isArchivedChanged", isArchived: true } },
+    ]);
   });
 
   test("two views of one store keep their own active tab", async () => {

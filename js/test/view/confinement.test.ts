@@ -1,39 +1,35 @@
-/** A conversation before its first message says whether its agent is confined, and how to confine it. */
+/** The list of the agent pill says whether the agent is confined, and how to confine it. */
 import { expect, test } from "vitest";
-import type { AgentProcess, ChatState, SessionState } from "../../src/state/types.gen";
-import { CHAT, readyStore, SESSION } from "./memory-store";
+import type { AgentProcess, SessionState } from "../../src/state/types.gen";
+import { readyStore, SESSION } from "./memory-store";
+import { fetchModule } from "./modules";
 import { open } from "./page";
 
 const HOW = "It can read and change what you can. <b>Confine agents</b> keeps it.";
 
-function show(agentProcess: AgentProcess | undefined) {
-  const store = readyStore();
+async function notes(agentProcess: AgentProcess | undefined) {
+  const store = Object.assign(readyStore(), { module: fetchModule });
   const session = store.session(SESSION);
-  const chat = store.chat(CHAT);
   session.value = { ...(session.value as SessionState), agentProcess };
-  chat.value = { ...(chat.value as ChatState), turns: [], activeTurn: undefined };
-  return open(store, { kind: "chat" });
+  const page = open(store, { kind: "chat" });
+  page.find(".pill").click();
+  await page.until(() => page.find(".pop-settings"));
+  return page.all(".pop-settings .note").map((one) => one.textContent);
 }
 
-const abilities = (page: ReturnType<typeof show>) => page.all(".abilities li").map((one) => one.textContent?.trim());
-
-test("an agent that is not confined has a line with what that means, and the settings are a click away", () => {
-  const page = show({ state: "running", unconfined: HOW });
-  expect(abilities(page).at(-1)).toBe(`Not confined. ${HOW} Settings`);
-  const asked: unknown[] = [];
-  page.root.host.addEventListener("agentnb-panel", (event) => asked.push((event as CustomEvent).detail));
-  page.button("Settings").click();
-  expect(asked).toEqual(["settings"]);
+test.each([
+  [{ state: "running", unconfined: HOW } as const, `Not confined. ${HOW}`],
+  [
+    { state: "running", confined: "by Landlock: it writes only in /work" } as const,
+    "Confined by Landlock: it writes only in /work.",
+  ],
+])("of an agent that runs: %j", async (process, words) => {
+  expect(await notes(process)).toContain(words);
 });
 
-test("an agent that is confined has a line with what to", () => {
-  const page = show({ state: "running", confined: "by Landlock: it writes only in /work" });
-  expect(abilities(page).at(-1)).toBe("Confined by Landlock: it writes only in /work. Settings");
-});
-
-test.each([[undefined], [{ state: "starting" }], [{ state: "running" }], [{ state: "stopped", unconfined: HOW }]])(
-  "there is no line where the agent does not run, or its kernel does not say: %j",
-  (process) => {
-    expect(abilities(show(process as AgentProcess | undefined))).toHaveLength(3);
+test.each([[undefined], [{ state: "running" }], [{ state: "stopped", unconfined: HOW }]])(
+  "not where the agent does not run, or its kernel does not say: %j",
+  async (process) => {
+    expect((await notes(process as AgentProcess | undefined)).join()).not.toContain("onfined");
   },
 );

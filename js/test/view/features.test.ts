@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Action, ActiveTurn, ChatInputRequest, ChatState, SessionState, Turn } from "../../src/state/types.gen";
 import { turnMarkdown } from "../../src/view/export";
 import { AGENT, addSession, CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
+import { fetchModule } from "./modules";
 import { fakeTimers, open, type Page, press, type } from "./page";
 
 const OTHER = "eliza:/two";
@@ -413,6 +414,14 @@ describe("pictures", () => {
   });
 });
 
+/** A chat with the list of its agent pill. */
+async function withList(store: ReturnType<typeof readyStore>) {
+  const page = open(Object.assign(store, { module: fetchModule }), { kind: "chat" });
+  page.find(".pill").click();
+  await page.until(() => page.find(".pop-settings"));
+  return page;
+}
+
 describe("selectors", () => {
   const options = [
     {
@@ -457,7 +466,7 @@ describe("selectors", () => {
   test("come from the agent's options in a fixed order, and are chosen by action", async () => {
     const store = readyStore();
     store.apply(SESSION, { type: "x-agentnb/configOptionsChanged", configOptions: options });
-    const page = open(store, { kind: "chat" });
+    const page = await withList(store);
     expect(
       page.all(".selector").map((one) => one.querySelector(".selector-name")?.textContent ?? one.textContent),
     ).toEqual(["Model", "Effort", "Web search"]);
@@ -489,7 +498,7 @@ describe("selectors", () => {
     await page.until(() => expect(page.find(".is-allow").title).toContain("critical commands"));
   });
 
-  test("modes are one of them", () => {
+  test("modes are one of them", async () => {
     const store = readyStore();
     const modes = {
       currentModeId: "ask",
@@ -499,7 +508,7 @@ describe("selectors", () => {
       ],
     };
     store.apply(SESSION, { type: "x-agentnb/modesChanged", modes });
-    const page = open(store, { kind: "chat" });
+    const page = await withList(store);
     const mode = page.find<HTMLSelectElement>("[aria-label=Mode]");
     expect(mode.value).toEqual("ask");
     mode.value = "code";
@@ -507,7 +516,7 @@ describe("selectors", () => {
     expect(sent(store)).toEqual([{ type: "x-agentnb/modeChanged", modeId: "code" }]);
   });
 
-  test("tokens, cost and context are read below the box", () => {
+  test("tokens, cost and context are read there", async () => {
     const store = readyStore();
     store.apply(SESSION, {
       type: "x-agentnb/contextUsageChanged",
@@ -518,10 +527,8 @@ describe("selectors", () => {
     startTurn(store, "t", "x");
     store.apply(CHAT, { type: "chat/usage", turnId: "t", usage: { inputTokens: 1200, outputTokens: 300 } });
     store.apply(CHAT, { type: "chat/turnComplete", turnId: "t" });
-    const meter = open(store, { kind: "chat" }).find(".meter").textContent;
-    expect(meter).toContain("1.5K tokens");
-    expect(meter).toContain("€0.25");
-    expect(meter).toContain("25%");
+    const usage = "1,500 tokens in this conversation. Cost: €0.25. 50,000 of 200,000 context tokens used (25%).";
+    expect((await withList(store)).text()).toContain(usage);
   });
 
   test("a context that is nearly full is said, with what to do", async () => {
@@ -529,13 +536,10 @@ describe("selectors", () => {
     const fill = (used: number) => store.apply(SESSION, { type: "x-agentnb/contextUsageChanged", used, size: 200_000 });
     fill(170_000);
     const page = open(store, { kind: "chat" });
-    expect(page.find(".meter-use").textContent).toEqual("85%");
-    const bar = () => page.find<HTMLProgressElement>("progress[aria-label='Context used']");
-    expect([bar().value, bar().max, bar().classList.contains("is-full")]).toEqual([0.85, 1, false]);
+    expect(page.all(".context-full")).toEqual([]);
     fill(180_000);
-    await page.until(() => expect(page.find(".meter-use").textContent).toEqual("90% · nearly full"));
-    expect(page.find(".meter-use").title).toContain("begin a new conversation");
-    expect([bar().value, bar().classList.contains("is-full")]).toEqual([0.9, true]);
+    await page.until(() => expect(page.find(".context-full").textContent).toEqual("90% full"));
+    expect(page.find(".context-full").title).toContain("begin a new conversation");
   });
 });
 
@@ -545,13 +549,12 @@ test("of a long conversation the tokens are those of the turns that are here, an
   store.apply(CHAT, { type: "chat/usage", turnId: "t", usage: { inputTokens: 1200, outputTokens: 300 } });
   store.apply(CHAT, { type: "chat/turnComplete", turnId: "t" });
   const [turn] = store.chat(CHAT).peek()?.turns ?? [];
-  const page = open(store, { kind: "chat" });
-  page.find("[title='1,500 tokens in this conversation']");
+  const page = await withList(store);
+  await page.until(() => expect(page.text()).toContain("1,500 tokens in this conversation."));
   store.older(CHAT).value = { left: 7, turns: [{ ...(turn as Turn), id: "before" }] };
-  await page.until(() => page.find("[title='3,000 tokens in the latest 2 turns']"));
-  expect(page.find(".meter").textContent).toContain("3K+ tokens");
+  await page.until(() => expect(page.text()).toContain("3,000 tokens in the latest 2 turns."));
   store.older(CHAT).value = { left: 0, turns: [] };
-  await page.until(() => page.find("[title='1,500 tokens in this conversation']"));
+  await page.until(() => expect(page.text()).toContain("1,500 tokens in this conversation."));
 });
 
 describe("find", () => {

@@ -133,7 +133,7 @@ describe("the history", () => {
     const store = new HistoryStore();
     store.root.value = { agents: [AGENT], sessions: [] };
     const page = open(store, { kind: "chat" });
-    page.button("All conversations").click();
+    press(page.find(".prompt"), "h", { code: "KeyH", altKey: true });
     await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
   });
 

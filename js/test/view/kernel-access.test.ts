@@ -1,7 +1,6 @@
 /** The switch below the box that says what the agent may do with the kernel. */
 import { expect, test } from "vitest";
-import type { RootState } from "../../src/state/types.gen";
-import { AGENT, addSession, MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
+import { addSession, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
 import { open, type Page } from "./page";
 
 const NEW = "eliza:/new";
@@ -65,18 +64,4 @@ test("a conversation without them is given them, empty or begun", async () => {
   choose(page, "run");
   await page.until(() => expect(box(page).value).toBe("run"));
   expect([created(store), page.all("[role=tab]").length]).toEqual([[], 1]);
-});
-
-test.each([
-  ["off", "can't use the kernel"],
-  ["run", "also runs code"],
-])("on the start page it is as the settings say (%s) until the reader chooses", async (set, words) => {
-  const store = Object.assign(new MemoryStore(), { kernelAccess: set });
-  store.root.value = { agents: [AGENT], sessions: [] } as unknown as RootState;
-  const page = open(store, { kind: "chat" });
-  expect([box(page).value, page.find(".start-access").textContent]).toEqual([set, expect.stringContaining(words)]);
-  choose(page, "look");
-  await page.until(() => expect(page.find(".start-access").textContent).toContain("changes nothing"));
-  page.find<HTMLButtonElement>(".agent-card").click();
-  expect(created(store)).toEqual([{ agent: "eliza", kernel: "look", tabId: expect.any(String), reuse: true }]);
 });

@@ -16,25 +16,27 @@ function withPairing(pairing: unknown, paired: unknown = []): MemoryStore {
   return store;
 }
 
+const pairItem = (page: Page) => page.all("[role=menuitem]").find((item) => item.textContent?.startsWith("Pair"));
+
 async function menu(page: Page): Promise<string[]> {
-  page.button("New conversation").click();
+  page.button("Conversation").click();
   await page.until(() => expect(page.all("[role=menuitem]").length).toBeGreaterThan(0));
   return page.all("[role=menuitem]").map((item) => item.textContent ?? "");
 }
 
-test("the kernel is paired in the menu for new conversations, and unpaired below the tabs", async () => {
+test("the kernel is paired in the menu of the conversation, and unpaired below the tabs", async () => {
   const store = withPairing(false);
   const page = open(store, { kind: "chat" });
   expect(page.text()).not.toContain("Paired");
   expect(await menu(page)).toContain("Pair a terminal agentWith this kernel");
   const set = (pairing: boolean) => ({ type: "root/configChanged", config: { pairing } });
-  page.all("[role=menuitem]")[2]?.click();
+  pairItem(page)?.click();
   await page.until(() => expect(page.text()).toContain("Any program you run on this machine can then see"));
   page.button("Cancel").click();
   await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
   expect(store.dispatched).toEqual([]);
   await menu(page);
-  page.all("[role=menuitem]")[2]?.click();
+  pairItem(page)?.click();
   await page.until(() => page.button("Pair"));
   page.button("Pair").click(); // a double click on the entry answers nothing
   expect(store.dispatched).toEqual([]);

@@ -70,14 +70,11 @@ describe("a remote chat", () => {
 
   test.each([true, false])("installs and checks no agent (%s)", async (isRemote) => {
     const { page } = chat(isRemote);
-    page.button("New conversation").click();
-    await page.until(() => expect(page.all("[role=menuitem]").length).toBeGreaterThan(0));
-    page
-      .all("[role=menuitem]")
-      .find((item) => item.textContent?.includes("More agents"))
-      ?.click();
+    page.find(".pill").click();
+    await page.until(() => page.find(".pill-pop .fold-head"));
+    page.find(".pill-pop .fold-head").click();
     await page.until(() => expect(page.text()).toContain("Copy install command"));
-    const names = page.all(".missing-agents button").map((button) => button.textContent);
+    const names = page.all(".agent-list button").map((button) => button.textContent);
     expect([names.includes("Install…"), names.includes("Check again")]).toEqual([!isRemote, !isRemote]);
   });
 

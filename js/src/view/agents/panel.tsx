@@ -1,61 +1,233 @@
-/** More agents: those that are not installed, to be started without an install or installed; a check of any of them. */
+/** What the agent pill opens: the agents, those to be installed below, and what the chosen one can be set to. */
 
 import type { ReadonlySignal } from "@preact/signals";
-import { h } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { h, type TargetedKeyboardEvent } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Answer, Request } from "../../state/answers";
-import type { AgentInfo, AgentSetup, RootState } from "../../state/types.gen";
-import { Button, TextButton, useFocused } from "../controls";
+import type { Action, AgentInfo, AgentProcess, AgentSetup, RootState, SessionState } from "../../state/types.gen";
+import { Button, Form, TextButton, TextField, useFocused } from "../controls";
 import { CopyButton } from "../copy";
-import { mountPanel, useRoot } from "../fetched-panel";
-import { Spinner } from "../icons";
+import { mountPanel, useValue } from "../fetched-panel";
+import { Icon, Spinner } from "../icons";
 import { isRemote } from "../identity";
+import { targetOf } from "../keyboard";
 import { Terminal } from "../parts/terminal";
 import { line, plain, reason } from "../plain";
 import CSS from "./agents.css";
+import { Options } from "./options";
+
+/** The conversation that the pill belongs to. */
+export interface Chosen {
+  /** The agent's name; empty where none is chosen. */
+  readonly agent: string;
+  /** Undefined before the conversation is there. */
+  readonly session: SessionState | undefined;
+  /** Whether something was said in it: another agent gets a conversation of its own. */
+  readonly hasBegun: boolean;
+  readonly isStarting: boolean;
+  readonly disabled: boolean;
+  /** What the conversation has used so far, in words. */
+  readonly usage: string;
+  /** The folder of the next conversation, as it was typed; empty for the usual one. */
+  readonly folder: string;
+}
 
 /** What the list needs of the chat. */
 export interface AgentsContext {
   readonly root: ReadonlySignal<RootState | undefined>;
+  readonly chosen: ReadonlySignal<Chosen>;
   readonly request: Request;
-  /** Starts a conversation. */
-  start(agent: string): void;
+  /** Whether the agents that are not installed are wanted at once. */
+  readonly showsMissing: boolean;
+  /** Begins a conversation, and closes the list; where `stays`, it stays open. */
+  start(agent: string, stays?: boolean): void;
+  /** Has the conversation changed. */
+  act(action: Action): void;
+  setFolder(folder: string): void;
   /** Says a sentence to screen readers, politely. */
   announce(sentence: string): void;
 }
 
+/** More agents than these are searched. */
+const MOST_UNSEARCHED = 8;
+
 /** Shows the list in `into`; the result takes it away again. */
 export function mountAgents(into: HTMLElement, context: AgentsContext): () => void {
-  return mountPanel(into, CSS, "", h(AgentList, { context }));
+  return mountPanel(into, CSS, "agents", h(AgentList, { context }));
 }
 
 const nameOf = (agent: AgentInfo) => line(agent.displayName || agent.provider, 60);
 const isRunning = (setup: AgentSetup | undefined) => setup?.state === "running" || setup?.state === "checking";
 
 function AgentList({ context }: { context: AgentsContext }) {
-  const root = useRoot(context.root);
-  const agents = root?.agents ?? [];
-  const isBusy = agents.some(({ setup }) => isRunning(setup));
-  const ours = useStartAfter(agents, context);
-  const rows = (listed: readonly AgentInfo[]) => (
-    <div class="agent-list">
-      {listed.map((agent) => (
-        <Row key={agent.provider} agent={agent} isBusy={isBusy} ours={ours} context={context} />
-      ))}
-    </div>
-  );
-  const missing = agents.filter((agent) => agent.missing);
+  const root = useValue(context.root);
+  const chosen = useValue(context.chosen);
+  const all = root?.agents ?? [];
+  const agents = all.filter((agent) => !agent.hidden || agent.provider === chosen.agent);
+  const isBusy = all.some(({ setup }) => isRunning(setup));
+  const ours = useStartAfter(all, context);
+  const [words, type] = useState("");
+  const isWanted = (agent: AgentInfo) =>
+    `${nameOf(agent)} ${agent.provider}`.toLowerCase().includes(words.toLowerCase());
   const installed = agents.filter((agent) => !agent.missing);
+  const missing = agents.filter((agent) => agent.missing);
+  const [showsMissing, showMissing] = useState(context.showsMissing || installed.length === 0);
+  const box = useRef<HTMLDivElement>(null);
+  const isLong = agents.length > MOST_UNSEARCHED;
+  useLayoutEffect(() => {
+    const current = box.current?.querySelector<HTMLElement>("[aria-pressed=true]");
+    (current ?? box.current?.querySelector<HTMLElement>("input, button"))?.focus();
+  }, []);
+  const shown = installed.filter(isWanted);
+  const others = missing.filter(isWanted);
   return (
-    <>
-      {missing.length > 0 && rows(missing)}
-      {installed.length > 0 && (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its buttons are told
+    <div class="column agents-pop" ref={box} onKeyDown={(event) => moveIn(event, box.current as HTMLElement)}>
+      {isLong && (
+        <TextField type="search" label="Search agents" placeholder="Search agents…" value={words} onText={type} />
+      )}
+      <div class="pop-list" role="group" aria-label="Agents">
+        {shown.map((agent) => (
+          <button
+            type="button"
+            key={agent.provider}
+            class="pop-item"
+            data-item
+            aria-pressed={agent.provider === chosen.agent}
+            disabled={chosen.disabled}
+            onClick={() => context.start(agent.provider)}
+          >
+            <span class="pop-name cut">{nameOf(agent)}</span>
+            {agent.description && <span class="dim small cut">{line(agent.description, 160)}</span>}
+          </button>
+        ))}
+        {shown.length + (words ? others.length : 0) === 0 && agents.length > 0 && words && (
+          <p class="note">No agent is called so.</p>
+        )}
+        {agents.length === 0 && (
+          <p class="note">
+            No agents found. Run <code>%agents known</code> in a cell to see which you can install.
+          </p>
+        )}
+      </div>
+      {chosen.hasBegun && <p class="note">Another agent starts a new conversation; this one stays.</p>}
+      {(missing.length > 0 || !isRemote(root)) && (
         <>
-          <h3 class="agents-head">Installed</h3>
-          {rows(installed)}
+          <button
+            type="button"
+            class="row fold-head"
+            data-item
+            aria-expanded={showsMissing || words !== ""}
+            onClick={() => showMissing(!showsMissing)}
+          >
+            <Icon name="chevron" className="fold-mark" />
+            {missing.length > 0 ? `More agents (${missing.length} to install)` : "Check agents"}
+          </button>
+          {(showsMissing || words !== "") && (
+            <div class="agent-list">
+              {[...others, ...(showsMissing ? shown : [])].map((agent) => (
+                <Row key={agent.provider} agent={agent} isBusy={isBusy} ours={ours} context={context} />
+              ))}
+            </div>
+          )}
         </>
       )}
-    </>
+      <Settings chosen={chosen} look={root?.config?.values.look} context={context} agents={agents} />
+    </div>
+  );
+}
+
+/** The arrow keys go through the list; a letter goes into the search field. */
+function moveIn(event: TargetedKeyboardEvent<HTMLElement>, box: HTMLElement): void {
+  const focused = (box.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
+  const items = [...box.querySelectorAll<HTMLElement>("[data-item]:not(:disabled)")];
+  const at = items.indexOf(focused as HTMLElement);
+  const isField = focused?.matches("input, select") === true;
+  if (isField && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  if (focused?.matches("select")) return;
+  const to = targetOf(event.key, ["ArrowUp", "ArrowDown"], at === -1 && event.key === "ArrowUp" ? 0 : at, items.length);
+  const letter = event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
+  if (to !== undefined) items[to]?.focus();
+  else if (letter && at !== -1) {
+    const search = box.querySelector<HTMLElement>("[type=search]");
+    if (search) return search.focus(); // the letter is typed there
+    const begins = (item: HTMLElement) => item.textContent?.trim().toLowerCase().startsWith(event.key.toLowerCase());
+    [...items.slice(at + 1), ...items].find(begins)?.focus();
+  } else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+interface SettingsProps {
+  chosen: Chosen;
+  look: unknown;
+  agents: readonly AgentInfo[];
+  context: AgentsContext;
+}
+
+/** What the chosen agent can be set to; before the conversation is there, its folder. */
+function Settings({ chosen, look, agents, context }: SettingsProps) {
+  const { agent, session, isStarting, hasBegun, disabled } = chosen;
+  const known = agents.find(({ provider }) => provider === agent);
+  if (!agent) return null;
+  const name = known ? nameOf(known) : line(agent, 60);
+  const isKnown = (session?.configOptions?.length ?? 0) > 0 || (session?.modes?.availableModes.length ?? 0) > 0;
+  return (
+    <div class="column pop-settings" role="group" aria-label={`Options of ${name}`}>
+      {session && isKnown && <Options session={session} look={look} disabled={disabled} act={context.act} />}
+      {!session && !isStarting && (
+        <p class="note">
+          Models and modes are listed once it runs.{" "}
+          <TextButton disabled={disabled} onClick={() => context.start(agent, true)}>
+            Start {name}
+          </TextButton>
+        </p>
+      )}
+      {isStarting && (
+        <p class="note">
+          <Spinner /> Starting {name}…
+        </p>
+      )}
+      {session && !isKnown && !isStarting && <p class="note">{name} has no options.</p>}
+      <Folder {...{ chosen, context, hasBegun }} />
+      <Confinement process={session?.agentProcess} />
+      {chosen.usage && <p class="note">{chosen.usage}</p>}
+    </div>
+  );
+}
+
+/** What the agent can do beside what it asks for, once it runs. */
+function Confinement({ process }: { process: AgentProcess | undefined }) {
+  if (process?.state !== "running") return null;
+  const { actsUnasked, confined, unconfined } = process;
+  const words = actsUnasked || (confined ? `Confined ${confined}.` : unconfined && `Not confined. ${unconfined}`);
+  return words ? <p class={`note${actsUnasked ? " acts-unasked" : ""}`}>{line(words, 400)}</p> : null;
+}
+
+/** Where the agent works: to be chosen before something was said. */
+function Folder({ chosen, context, hasBegun }: { chosen: Chosen; context: AgentsContext; hasBegun: boolean }) {
+  const [typed, type] = useState<string>();
+  const here = plain(decodeURIComponent((chosen.session?.workingDirectories?.[0] ?? "").replace(/^file:\/\//, "")));
+  const shown = line(chosen.folder, 200) || here || "the notebook's folder";
+  if (typed === undefined)
+    return (
+      <p class="note">
+        Works in <span title={shown}>{shown}</span>.{" "}
+        {!hasBegun && <TextButton onClick={() => type(chosen.folder || here)}>Change folder</TextButton>}
+      </p>
+    );
+  return (
+    <Form
+      class="row"
+      label="Folder"
+      onSubmit={() => {
+        context.setFolder(typed.trim() === here ? "" : typed.trim());
+        type(undefined);
+      }}
+    >
+      <TextField label="Folder that the agent works in" value={typed} onText={type} />
+      <Button type="submit">Set</Button>
+    </Form>
   );
 }
 
@@ -102,12 +274,12 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
       {missing && agent.description && <span class="dim small">{line(agent.description, 200)}</span>}
       <span class="row wraps agent-actions">
         {missing && runner && (
-          <Button title={line(runner)} onClick={() => context.start(provider)}>
+          <Button aria-label={`Start ${name}`} title={line(runner)} onClick={() => context.start(provider)}>
             Start
           </Button>
         )}
         {missing && install && agent.canInstall && isHere && !isRunning(setup) && (
-          <Button disabled={isBusy || asks} onClick={() => ask(true)}>
+          <Button aria-label={`Install ${name}`} disabled={isBusy || asks} onClick={() => ask(true)}>
             Install…
           </Button>
         )}
@@ -115,7 +287,7 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
           <CopyButton text={install} label={`Copy install command of ${name}`} words="Copy install command" />
         )}
         {isHere && (
-          <TextButton disabled={isWaiting} onClick={check}>
+          <TextButton aria-label={`${missing ? "Check again" : "Check"}: ${name}`} disabled={isWaiting} onClick={check}>
             {missing ? "Check again" : "Check"}
           </TextButton>
         )}

@@ -1,5 +1,6 @@
 /** What the user said, as typed, with what was attached. */
 import { useState } from "preact/hooks";
+import { isObject } from "../../state/guard";
 import type { Message, MessageAttachment } from "../../state/types.gen";
 import { TextButton } from "../controls";
 import { Icon } from "../icons";
@@ -15,7 +16,20 @@ export function UserMessage({ message }: { message: Message }) {
     <div class="user-message">
       <span class="sr-only">You said:</span>
       <Whole of={message} field="text">
-        {(text = "") => <UserText text={text} />}
+        {(text = "") => {
+          const words = wordsIn(message, text);
+          return (
+            <>
+              <UserText text={text.slice(0, words)} />
+              {words < text.length && (
+                <details class="for-agent">
+                  <summary>Instructions for the agent</summary>
+                  <UserText text={text.slice(words).trim()} />
+                </details>
+              )}
+            </>
+          );
+        }}
       </Whole>
       {message.attachments && message.attachments.length > 0 && (
         <div class="attachments">
@@ -26,6 +40,12 @@ export function UserMessage({ message }: { message: Message }) {
       )}
     </div>
   );
+}
+
+/** How much of a message is the user's: a command of the notebook's adds what the agent is to do. */
+export function wordsIn({ _meta }: Message, text: string): number {
+  const meta = _meta?.agentnb;
+  return isObject(meta) && typeof meta.words === "number" ? meta.words : text.length;
 }
 
 export function UserText({ text }: { text: string }) {

@@ -1,0 +1,98 @@
+"""The agent of a conversation for which nobody chooses one: for the page and the magics, in one place."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from agentnb.agent.catalog import TOUR
+from agentnb.clock import now_ms
+from agentnb.credentials import logger
+from agentnb.errors import AgentnbError
+from agentnb.host.channels import AGENT
+from agentnb.state import AgentInfo, RootConfigChanged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentnb.configuration.sources import Sources
+    from agentnb.host.history.recorder import SessionRecorder
+    from agentnb.host.host import Host
+    from agentnb.log.store import Which
+
+log = logger("agentnb.host")
+
+_BUILT_IN = (TOUR, "local")
+"""Always installed: the tour is no agent to work with, and the other needs a model server."""
+_LOOKED_AT = 20
+
+
+class DefaultAgent:
+    """Finds one host's default agent and tells the pages. Call it on the host's thread."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._used_before: list[str] = []
+        self._used_here: list[str] = []
+        self._reading: asyncio.Task[None] | None = None
+
+    async def find(self) -> str:
+        """The name of the default agent; empty where there is none."""
+        if self._reading is None:
+            self._reading = self._host.loop.spawn(self._read())
+        await asyncio.shield(self._reading)
+        return self._chosen(self._host.environment.sources())
+
+    def show(self) -> None:
+        """Tell the pages, at once or as soon as the log was read."""
+        if self._reading is not None and self._reading.done():
+            self._publish()
+        else:
+            self._host.loop.spawn(self.find())
+
+    def used(self, name: str) -> None:
+        """A message goes to this agent."""
+        self._used_here.insert(0, name)
+        del self._used_here[_LOOKED_AT:]
+        self.show()
+
+    async def _read(self) -> None:
+        recorder = self._host.recorder
+        if recorder is not None:
+            try:
+                self._used_before = await asyncio.to_thread(_used, recorder)
+            except AgentnbError as error:
+                log.warning("The agent used last is not known: %s", error)
+        self._host.loop.post(self._publish)
+
+    def _publish(self) -> None:
+        name, config = self._chosen(self._host.environment.sources()), self._host.root.state.config
+        if config is not None and config.values.get(AGENT) != name:
+            self._host.root.accept(RootConfigChanged(config={AGENT: name}, time=now_ms()))
+
+    def _chosen(self, sources: Sources) -> str:
+        if (setting := sources["agent"]).value:
+            return str(setting.value)
+        return next(self._candidates(), "")
+
+    def _candidates(self) -> Iterator[str]:
+        """The agents that were used, latest first, then the real ones that are installed and have not failed here."""
+        listed = [info for info in self._host.root.state.agents if not info.hidden]
+        startable = {info.provider for info in listed if not info.missing or info.runner}
+        failed = {
+            each.spec.name for each in self._host.conversations.values() if each.session.state.lifecycle == "failed"
+        }
+        real = [info.provider for info in listed if _is_real(info) and info.provider not in failed]
+        used = (*self._used_here, *self._used_before)
+        yield from (name for name in used if name in startable and not (name == TOUR and real))
+        yield from real
+
+
+def _used(recorder: SessionRecorder) -> list[str]:
+    """The agents of the kept conversations, those of this notebook first, each time the latest first."""
+    every: Which = {"limit": _LOOKED_AT}
+    return [each.agent for which in (every | recorder.here(), every) for each in recorder.store.sessions(**which)]
+
+
+def _is_real(info: AgentInfo) -> bool:
+    return not info.missing and info.provider not in _BUILT_IN

@@ -1,0 +1,189 @@
+/** Model, mode, effort: what the agent itself says it can be set to (ACP config options and modes). */
+import { useState } from "preact/hooks";
+import { isObject } from "../../state/object";
+import type { Action, SessionState } from "../../state/types.gen";
+import { Button, TextField } from "../controls";
+import { line } from "../plain";
+import { type Choice, type ChoiceGroup, Select } from "../select";
+
+interface Option {
+  id: string;
+  name: string;
+  category: string;
+  value: string | boolean;
+  groups: readonly ChoiceGroup[];
+}
+
+type Loose = Record<string, unknown>;
+const ORDER = ["model", "thought_level", "mode", "model_config"];
+/** A longer list is searched. */
+const MOST_IN_SELECT = 20;
+const MOST_SHOWN = 100;
+
+/** The agent's options in the order model, effort, mode, others; odd ones are passed over. */
+export function readOptions(raw: readonly Loose[] | undefined): Option[] {
+  const options = (raw ?? []).flatMap((one): Option[] => {
+    const { id, name, type, currentValue, category } = one;
+    if (typeof id !== "string") return [];
+    const base = { id, name: line(name ?? id, 40), category: typeof category === "string" ? category : "" };
+    if (type === "boolean" || typeof currentValue === "boolean") {
+      return [{ ...base, value: currentValue === true, groups: [] }];
+    }
+    const groups = readGroups(one.options);
+    return typeof currentValue === "string" && groups.length > 0 ? [{ ...base, value: currentValue, groups }] : [];
+  });
+  const rank = ({ category }: Option) => (ORDER.includes(category) ? ORDER.indexOf(category) : ORDER.length);
+  return options.toSorted((a, b) => rank(a) - rank(b));
+}
+
+function readGroups(raw: unknown): ChoiceGroup[] {
+  if (!Array.isArray(raw)) return [];
+  const single = raw.flatMap(readChoice);
+  const grouped = raw.flatMap((one: Loose) => {
+    const choices = Array.isArray(one?.options) ? one.options.flatMap(readChoice) : [];
+    return choices.length > 0 ? [{ name: line(one.name ?? one.group ?? "", 40), choices }] : [];
+  });
+  return single.length > 0 ? [{ name: "", choices: single }, ...grouped] : grouped;
+}
+
+function readChoice(raw: Loose | null): Choice[] {
+  if (typeof raw?.value !== "string") return [];
+  return [{ value: raw.value, name: line(raw.name ?? raw.value, 60), description: line(raw.description ?? "", 200) }];
+}
+
+/** The models of `agent` that the user wants in no list, by id; else those named as `agent/id`. */
+function hiddenModels(look: unknown, agent: string): ReadonlySet<unknown> {
+  const names = isObject(look) && Array.isArray(look.models_hidden) ? look.models_hidden : [];
+  const own = `${agent}/`;
+  return new Set(names.map((one) => (typeof one === "string" && one.startsWith(own) ? one.slice(own.length) : one)));
+}
+
+/** `option` with less to choose from; what is chosen stays. */
+function without(option: Option, hidden: ReadonlySet<unknown>): Option {
+  const isOffered = ({ value }: Choice) => value === option.value || !hidden.has(value);
+  const groups = option.groups.map((group) => ({ ...group, choices: group.choices.filter(isOffered) }));
+  return { ...option, groups: groups.filter(({ choices }) => choices.length > 0) };
+}
+
+interface Props {
+  session: SessionState;
+  look: unknown;
+  disabled: boolean;
+  act: (action: Action) => void;
+}
+
+export function Options({ session, look, disabled, act }: Props) {
+  const hidden = hiddenModels(look, session.provider);
+  const options = readOptions(session.configOptions).map((one) =>
+    one.category === "model" ? without(one, hidden) : one,
+  );
+  const choose = (configId: string, value: string | boolean) =>
+    act({ type: "x-agentnb/configOptionChosen", configId, value });
+  const modes = (session.modes?.availableModes ?? []).map(({ id, name, description }) => ({
+    value: id,
+    name: line(name, 60),
+    description: line(description ?? "", 200),
+  }));
+  const hasMode = options.some((option) => option.category === "mode");
+  return (
+    <>
+      {options.map((option) => {
+        const { id, name, value, groups } = option;
+        if (typeof value === "boolean")
+          return (
+            <label class="selector" key={id}>
+              <span class="selector-name">{name}</span>
+              <input
+                type="checkbox"
+                checked={value}
+                disabled={disabled}
+                onChange={(event) => choose(id, event.currentTarget.checked)}
+              />
+            </label>
+          );
+        const props = { name, value, groups, disabled, onChoose: (chosen: string) => choose(id, chosen) };
+        const length = groups.reduce((sum, { choices }) => sum + choices.length, 0);
+        return length > MOST_IN_SELECT ? <LongList key={id} {...props} /> : <Select key={id} {...props} />;
+      })}
+      {!hasMode && modes.length > 0 && (
+        <Select
+          name="Mode"
+          value={session.modes?.currentModeId ?? ""}
+          groups={[{ name: "", choices: modes }]}
+          disabled={disabled}
+          onChoose={(modeId) => act({ type: "x-agentnb/modeChanged", modeId })}
+        />
+      )}
+    </>
+  );
+}
+
+interface LongListProps {
+  name: string;
+  value: string;
+  groups: readonly ChoiceGroup[];
+  disabled: boolean;
+  onChoose: (value: string) => void;
+}
+
+/** A choice among many: what is chosen, and a list to search once that is clicked. */
+function LongList({ name, value, groups, disabled, onChoose }: LongListProps) {
+  const [isOpen, open] = useState(false);
+  const [words, type] = useState("");
+  const all = groups.flatMap(({ name: group, choices }) => choices.map((choice) => ({ ...choice, group })));
+  const current = all.find((choice) => choice.value === value)?.name ?? line(value, 60);
+  const wanted = words.toLowerCase().split(/\s+/);
+  const fitting = all.filter(({ name, value, group }) => {
+    const text = `${group} ${name} ${value}`.toLowerCase();
+    return wanted.every((word) => text.includes(word));
+  });
+  return (
+    <div class="long-choice">
+      <div class="selector">
+        <span class="selector-name">{name}</span>
+        <Button
+          aria-expanded={isOpen}
+          aria-label={`${name}: ${current}`}
+          disabled={disabled}
+          onClick={() => open(!isOpen)}
+        >
+          <span class="cut">{current}</span>
+        </Button>
+      </div>
+      {isOpen && (
+        <>
+          <TextField
+            type="search"
+            label={`Search: ${name}`}
+            placeholder={`Search ${all.length}…`}
+            value={words}
+            onText={type}
+          />
+          <div class="pop-list" role="group" aria-label={name}>
+            {fitting.slice(0, MOST_SHOWN).map((choice) => (
+              <button
+                type="button"
+                key={choice.value}
+                class="pop-item"
+                data-item
+                aria-pressed={choice.value === value}
+                title={choice.description}
+                onClick={() => {
+                  onChoose(choice.value);
+                  open(false);
+                }}
+              >
+                <span class="cut">{choice.name}</span>
+                {choice.group && <span class="dim small cut">{choice.group}</span>}
+              </button>
+            ))}
+            {fitting.length === 0 && <p class="note">Nothing fits.</p>}
+            {fitting.length > MOST_SHOWN && (
+              <p class="note">{`${fitting.length - MOST_SHOWN} more: type to find them.`}</p>
+            )}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}

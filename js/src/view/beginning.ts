@@ -1,0 +1,62 @@
+/** Begins a conversation: the box of the next one becomes its box, and what was sent goes to it. */
+import { useRef, useState } from "preact/hooks";
+import type { Message } from "../state/types.gen";
+import { useView } from "./context";
+import { uuid } from "./identity";
+import { reason } from "./plain";
+
+export interface Beginning {
+  /** The agent that is being started; empty where none is. */
+  readonly starts: string;
+  /** The agent that was not started, and why. */
+  readonly failed: { readonly agent: string; readonly why: string } | undefined;
+  /** `from`: the chat whose draft goes along. */
+  begin(agent: string, options?: { message?: Message; folder?: string; from?: string }): Promise<void>;
+  /** Sends this once a conversation has begun: the one that is being begun, or that of the agent that is chosen next. */
+  later(message: Message): void;
+}
+
+/** `before` is called when one is being begun, `then` when it has. */
+export function useBeginning(before: () => void, then: (channel: string) => void): Beginning {
+  const { store, drafts } = useView();
+  const [starts, setStarts] = useState("");
+  const [failed, setFailed] = useState<Beginning["failed"]>();
+  const waiting = useRef<Message | undefined>(undefined);
+  const begin: Beginning["begin"] = async (agent, { message: first, folder = "", from } = {}) => {
+    setStarts(agent);
+    setFailed(undefined);
+    before();
+    try {
+      const { channel, chat } = await store.request("createSession", {
+        agent,
+        tabId: uuid(),
+        reuse: true,
+        ...(folder && { folder }),
+      });
+      const message = first ?? waiting.current;
+      waiting.current = undefined;
+      if (from && from !== chat) {
+        if (!message) drafts.setPictures(chat, drafts.pictures(from).peek());
+        const text = drafts.of(from).peek();
+        if (text && text !== message?.text) drafts.set(chat, text);
+        drafts.set(from, "");
+        drafts.setPictures(from, []);
+      }
+      if (message) store.dispatch(chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
+      then(channel);
+    } catch (error) {
+      // Nothing is lost: what was not written in the box is written there now.
+      if (first && from && drafts.of(from).peek().trim() === "") drafts.set(from, first.text);
+      setFailed({ agent, why: reason(error) });
+    }
+    setStarts("");
+  };
+  return {
+    starts,
+    failed,
+    begin,
+    later: (message) => {
+      waiting.current = message;
+    },
+  };
+}

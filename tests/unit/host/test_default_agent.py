@@ -1,0 +1,114 @@
+"""The agent of a conversation for which nobody chooses one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent.catalog import find
+from agentnb.api.session import Session
+from agentnb.configuration.write import change_setting
+from agentnb.errors import AgentStartFailed
+from agentnb.host import Host
+from tests import known_agent
+
+
+@pytest.fixture
+def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where agents are installed; the only folder with programs of agents."""
+    folder = tmp_path / "prefix"
+    (folder / "bin").mkdir(parents=True)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
+    return folder
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """The log that all notebooks share."""
+    return tmp_path / "log/sessions.db"
+
+
+@contextmanager
+def notebook(log: Path | None = None, place: str = "") -> Iterator[Host]:
+    """The kernel of a notebook."""
+    host = Host(log=log, place=place)
+    try:
+        yield host
+    finally:
+        host.close()
+
+
+def default(host: Host) -> str:
+    """Returns the default agent, which the page is told, too."""
+    name = host.loop.submit(host.default_agent.find()).result(10)
+    config = host.loop.call(lambda: host.root.state.config)
+    assert config is not None
+    assert config.values["agent"] == name
+    return name
+
+
+def use(host: Host, agent: str, folder: Path) -> None:
+    """Say something to an agent, and hear it."""
+    session = Session(host.loop.call(lambda: host.open(find(agent), cwd=folder)))
+    session.prompt("Hello").wait(30)
+
+
+def test_no_agent_is_the_default_where_none_is_installed(prefix: Path) -> None:
+    with notebook() as host:
+        assert default(host) == ""
+
+
+def test_the_first_real_agent_that_is_installed_is_the_default(prefix: Path) -> None:
+    for program in ("goose", "opencode"):
+        known_agent.install(prefix, program, "moody")
+    with notebook() as host:
+        assert default(host) == "opencode"
+
+
+def test_the_tour_is_the_default_only_where_no_real_agent_is(prefix: Path, tmp_path: Path) -> None:
+    with notebook() as host:
+        use(host, "eliza", tmp_path)
+        assert default(host) == "eliza"
+    known_agent.install(prefix, "goose", "moody")
+    with notebook() as host:
+        use(host, "eliza", tmp_path)
+        assert default(host) == "goose"
+
+
+def test_the_agent_used_last_in_this_notebook_comes_before_one_used_elsewhere(
+    prefix: Path, log: Path, tmp_path: Path
+) -> None:
+    for program in ("goose", "opencode"):
+        known_agent.install(prefix, program, "moody")
+    with notebook(log, "a.ipynb") as host:
+        use(host, "goose", tmp_path)
+        assert default(host) == "goose"
+    with notebook(log, "b.ipynb") as host:
+        assert default(host) == "goose"  # used last anywhere
+        use(host, "opencode", tmp_path)
+    with notebook(log, "a.ipynb") as host:
+        assert default(host) == "goose"
+    with notebook(log, "c.ipynb") as host:
+        assert default(host) == "opencode"
+
+
+def test_the_setting_comes_first(prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known_agent.install(prefix, "goose", "moody")
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "config"))
+    change_setting("agent", "local")
+    with notebook() as host:
+        assert default(host) == "local"
+
+
+def test_an_agent_that_could_not_start_here_is_not_the_default_again(prefix: Path, tmp_path: Path) -> None:
+    """Of those that are only installed; the next one is."""
+    known_agent.install(prefix, "opencode", "dies_at_start")
+    known_agent.install(prefix, "goose", "moody")
+    with notebook() as host:
+        conversation = host.loop.call(lambda: host.open(find("opencode"), cwd=tmp_path))
+        with pytest.raises(AgentStartFailed):
+            host.loop.submit(conversation.ready()).result(30)
+        assert default(host) == "goose"
