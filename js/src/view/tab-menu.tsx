@@ -36,6 +36,7 @@ export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onCl
     ...item("History", "All conversations (Alt+H)", () => showPanel(root, "history"), isOurs),
     ...item("Settings", "Agents, permissions, look", () => showPanel(root, "settings"), isOurs),
     ...(isOurs ? notificationItems(store, announce, onRefused) : []),
+    ...item("Clear conversation", "History keeps a copy", () => onDo("clear"), isOurs && !isInTerminal(session)),
     ...item("Restart agent", undefined, () => onRestart(session), !isInTerminal(session)),
     ...item("Close", "Delete on the tab", () => onClose(session)),
   ];

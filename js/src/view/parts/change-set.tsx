@@ -11,7 +11,7 @@ import { memo } from "../memo";
 import { line } from "../plain";
 import { isOver } from "../store";
 import { useAfter } from "../use-work";
-import { ActionButton, ChangeList, focusBefore } from "./change-list";
+import { ActionButton, ChangeList } from "./change-list";
 import { ConflictChoices } from "./conflicts";
 import { LineCount } from "./diff";
 import { Files } from "./files";
@@ -117,7 +117,14 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
       {operations.conflicts && <ConflictChoices id={id} operations={operations} />}
       <div id={list} class="change-list">
         {(isOpen || always) && (
-          <ChangeList id={id} channel={channel} title={title} operations={operations} atOnce={atOnce} />
+          <ChangeList
+            id={id}
+            channel={channel}
+            title={title}
+            operations={operations}
+            atOnce={atOnce}
+            allUndone={tally.undone === totalOf(tally)}
+          />
         )}
       </div>
     </section>
@@ -141,32 +148,16 @@ interface AllProps {
 }
 
 function AllActions({ tally, operations, all, disabled }: AllProps) {
-  const { undone, kept, undoable } = tally;
-  const isOpen = undone + kept < totalOf(tally);
+  const { undone, undoable } = tally;
   const isUndo = undoable > 0;
   const off = disabled || operations.isBusy;
+  if (!isUndo && undone === 0) return null;
   return (
-    <>
-      {isOpen && (
-        <ActionButton
-          key="keep"
-          word={all ? "Keep all" : "Keep"}
-          disabled={off}
-          onClick={(event) => {
-            focusBefore(event);
-            operations.invoke({ operationId: "keep" });
-          }}
-        />
-      )}
-      {(isUndo || undone > 0) && (
-        <ActionButton
-          key="back" // one button, so that the focus stays
-          word={(isUndo ? "Undo" : "Redo") + (all ? " all" : "")}
-          disabled={off}
-          onClick={() => operations.invoke({ operationId: isUndo ? "undo" : "redo" })}
-        />
-      )}
-    </>
+    <ActionButton
+      word={(isUndo ? "Undo" : "Redo") + (all ? " all" : "")}
+      disabled={off}
+      onClick={() => operations.invoke({ operationId: isUndo ? "undo" : "redo" })}
+    />
   );
 }
 
