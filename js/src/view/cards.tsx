@@ -18,7 +18,7 @@ const LONGEST_SENTENCE = 300;
 /** Says what went wrong in a sentence, and what can be done; the rest of the message is folded. */
 export function ErrorCard({ title, message, action }: ErrorCardProps) {
   const [isOpen, open] = useState(false);
-  const first = message.trimStart().split("\n", 1)[0] ?? "";
+  const first = (message.trimStart().split("\n", 1)[0] ?? "").replace(/ Last output:\s*$/, "");
   const isLong = message.trim().length > first.length || first.length > LONGEST_SENTENCE;
   return (
     <div class="error-card" role="note">

@@ -2,7 +2,7 @@
 import { useId, useMemo, useState } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { type Operations, useOperations } from "../change-operations";
-import { changesOf, inWords, many, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
+import { changesOf, inWords, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
 import { onEscape, Trouble, useFocused } from "../controls";
 import { IconButton, Spacer } from "../icons";
@@ -62,7 +62,6 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
   const operations = useOperations(channel);
   const [isOpen, open] = useMemory(`fold ${id}`, false);
   const [atOnce, setAtOnce] = useState(false);
-  const [hasNotes, showNotes] = useMemory(`fold ${id} notes`, false);
   const review = () => {
     setAtOnce(!isOpen); // not where a reload finds the list open
     open(!isOpen);
@@ -93,29 +92,20 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
             </button>
           )}
           <AllActions tally={tally} operations={operations} all={always} disabled={isOver(store.connection.value)} />
-          {notes.length > 0 && (
-            <IconButton
-              icon="info"
-              name={`${many(notes.length, "note")}: what is not covered or cannot be undone`}
-              title="What is not covered or cannot be undone"
-              aria-expanded={hasNotes}
-              onClick={() => showNotes(!hasNotes)}
-            />
-          )}
         </span>
         <Spacer />
       </div>
-      {hasNotes && notes.length > 0 && (
-        <ul class="change-notes">
-          {notes.map((note) => (
-            <li>{line(note, 600)}</li>
-          ))}
-        </ul>
-      )}
       <Trouble text={operations.failed} class="note" />
       {operations.said && <p class="note">{operations.said}</p>}
       {operations.conflicts && <ConflictChoices id={id} operations={operations} />}
       <div id={list} class="change-list">
+        {(isOpen || always) && notes.length > 0 && (
+          <ul class="change-notes">
+            {notes.map((note) => (
+              <li>{line(note, 600)}</li>
+            ))}
+          </ul>
+        )}
         {(isOpen || always) && (
           <ChangeList
             id={id}

@@ -144,9 +144,10 @@ export function State({ icon, kind = "dim", said, shown = false }: StateProps) {
   );
 }
 
-/** Whether permission was asked and given: that is no news once the call is done. */
+/** Whether it was allowed, by whomever: that is no news once the call runs. */
 function isAllowed(call: ToolCallState): boolean {
-  return (call.status === "completed" || call.status === "running") && call.confirmed === "user-action";
+  if (call.status !== "completed" && call.status !== "running") return false;
+  return call.confirmed === "user-action" || call.selectedOption !== undefined;
 }
 
 /** What was answered when permission was asked, on one line. */
