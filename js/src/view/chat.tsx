@@ -52,7 +52,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const start = useMaking(sessions, goTo, setTrouble);
   const create = (agent: string, kernel?: KernelAccess) =>
     start("started", store.request("createSession", { agent, tabId: uuid(), reuse: true, ...(kernel && { kernel }) }));
-  const afterRestart = useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
+  useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
   const copy = useMaking(
     sessions,
     (resource) => {
@@ -167,7 +167,6 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           <Button onClick={reopen}>Undo</Button>
         </PlainBanner>
       )}
-      {afterRestart}
       {trouble && <ErrorCard title={titleOf(trouble)} message={trouble.why} />}
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && history.isShown && (

@@ -38,7 +38,7 @@ export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
   return (
     <>
       <span ref={holder} class="turn-menu">
-        <Menu label="Turn" items={items} placement="above">
+        <Menu label="Turn" items={items} placement="in-flow">
           <Icon name="more" />
         </Menu>
       </span>

@@ -247,7 +247,7 @@ function ChangeItem({ id, channel, change, operations, onCompare, said }: ItemPr
       </div>
       {hasBody && isOpen && (
         <div class="diff">
-          {about && <p class="note">{about}</p>}
+          {about && <p class="dim small about">{about}</p>}
           <Difference channel={channel} change={change} />
         </div>
       )}

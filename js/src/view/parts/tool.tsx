@@ -144,10 +144,9 @@ export function State({ icon, kind = "dim", said, shown = false }: StateProps) {
   );
 }
 
-/** Whether it was allowed, by whomever: that is no news once the call runs. */
+/** Whether it was allowed, by whomever: that is no news once the call has ended. */
 function isAllowed(call: ToolCallState): boolean {
-  if (call.status !== "completed" && call.status !== "running") return false;
-  return call.confirmed === "user-action" || call.selectedOption !== undefined;
+  return call.status === "completed" && (call.confirmed === "user-action" || call.selectedOption !== undefined);
 }
 
 /** What was answered when permission was asked, on one line. */
@@ -203,6 +202,9 @@ function toolBody(call: ToolCallState): { some: boolean; open: boolean } {
       inputOf(call) !== "" ||
       (rawOutput ?? undefined) !== undefined ||
       failed(call),
-    open: isRunning || (has("block") && !failed(call)),
+    open:
+      isRunning ||
+      (has("block") && !failed(call)) ||
+      (call.status === "running" && has("diff") && call.confirmed !== "user-action"),
   };
 }
