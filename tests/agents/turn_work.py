@@ -38,7 +38,8 @@ def analyse():
     for number in range(14):
         tool("insert_cell", source=f"step_{number} = {number}")
     call("list", "`pip list`", "execute", text="numpy 2.0")
-    Path("fit.py").write_text("a = 1\nb = 2\n", encoding="utf-8")
+    with Path("fit.py").open("a", encoding="utf-8") as file:
+        file.write("a = 1\nb = 2\n")
     wire.say("All fourteen cells are in place: they load, clean and plot the data.")
 
 

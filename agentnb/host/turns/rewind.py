@@ -134,12 +134,11 @@ async def _undo(conversation: Conversation, place: Place, choices: Mapping[str, 
     tracker = conversation.changes
     await tracker.compared()
     cut = {turn.id for turn in place.cut}
-    first = next((turn.turn_id for turn in tracker.record.turns if turn.turn_id in cut), None)
-    if first is None:
+    if not any(turn.turn_id in cut for turn in tracker.record.turns):
         return NOTHING_UNDONE
     await tracker.save(replace(tracker.record, rewinding=place.cut[0].id))
     try:
-        return await conversation.undo.do("undo", first, onwards=True, choices=choices, by=by)
+        return await conversation.undo.do("undo", among=cut, choices=choices, by=by)
     except AgentnbError:
         await tracker.save(replace(tracker.record, rewinding=None))
         raise

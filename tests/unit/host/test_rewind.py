@@ -89,6 +89,14 @@ def test_rewinding_when_changes_are_not_wanted_leaves_files_alone(logged: Host, 
     assert len(session.turns) == 1
 
 
+def test_rewinding_undoes_nothing_of_turns_that_were_cut_before_without_their_changes(logged: Host, work: Path) -> None:
+    session = begin(logged, work)
+    turns = [does(session, ["write", f"{name}.txt", name]) for name in "abc"]
+    session.rewind(turns[2])
+    session.rewind(turns[1], changes=True)
+    assert sorted(path.name for path in work.iterdir()) == ["a.txt", "c.txt"]
+
+
 def test_rewinding_to_a_turn_that_changed_nothing_undoes_what_came_after(logged: Host, work: Path) -> None:
     session = begin(logged, work)
     idle = does(session)
