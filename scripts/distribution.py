@@ -27,6 +27,7 @@ BUILT = (
             "cell-changes",
             "history",
             "pairing",
+            "rewind",
             "walkthrough",
         )
     ),

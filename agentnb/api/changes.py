@@ -11,6 +11,8 @@ from agentnb.changes.model import path_from_json, path_to_json
 from agentnb.errors import ChangesError, UsageError
 from agentnb.host.changes.undo import merged
 from agentnb.host.files.changes import FileChange
+from agentnb.host.intents import FROM_PYTHON
+from agentnb.host.turns.rewind import rewind
 from agentnb.state import find_finished_turn
 
 if TYPE_CHECKING:
@@ -242,13 +244,27 @@ def carry_out(
 ) -> ChangeTable:
     """Undo, redo or keep; gives the changes that this was done with."""
     wanted = tuple(map(_id_of, items))
-    for path, choice in (choices or {}).items():
-        if choice not in ("mine", "theirs"):
-            raise UsageError(f"choices[{path!r}] is {choice!r}.", hint='Say "mine" or "theirs".')
+    _check(choices)
     work = conversation.undo.do(operation, turn_id or None, wanted, onwards=onwards, choices=choices, by="python")
     late = _late(UNDO_SECONDS)
     outcome = with_main_thread(conversation.host, conversation.tab_id, work, UNDO_SECONDS, late)
     return conversation.host.loop.call(_done, conversation, outcome)
+
+
+def go_back(
+    conversation: Conversation, turn_id: str | None, *, changes: bool, choices: Mapping[str, Choice] | None
+) -> ChangeTable:
+    """Cut the transcript before a turn, all of it with None; gives the changes that were undone."""
+    _check(choices)
+    work = rewind(conversation, turn_id, changes=changes, choices=choices, origin=FROM_PYTHON, by="python")
+    outcome = with_main_thread(conversation.host, conversation.tab_id, work, UNDO_SECONDS, _late(UNDO_SECONDS))
+    return conversation.host.loop.call(_done, conversation, outcome)
+
+
+def _check(choices: Mapping[str, Choice] | None) -> None:
+    for path, choice in (choices or {}).items():
+        if choice not in ("mine", "theirs"):
+            raise UsageError(f"choices[{path!r}] is {choice!r}.", hint='Say "mine" or "theirs".')
 
 
 def _done(conversation: Conversation, outcome: Outcome) -> ChangeTable:
@@ -257,7 +273,8 @@ def _done(conversation: Conversation, outcome: Outcome) -> ChangeTable:
         (turn_id, turn.item(item_id)) for turn_id, item_id in outcome.done if (turn := record.turn(turn_id))
     )
     return ChangeTable(
-        (Change(conversation, turn_id, item) for turn_id, item in undone_items if item is not None), (outcome.message,)
+        (Change(conversation, turn_id, item) for turn_id, item in undone_items if item is not None),
+        (outcome.message,) if outcome.message else (),
     )
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from agentnb.api.arguments import check_permissions, check_text, each_of
 from agentnb.api.attachments import attachment_of
+from agentnb.api.changes import go_back
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
 from agentnb.api.session_view import SessionAgent
 from agentnb.api.turn import FollowedTurn
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from agentnb.api.changes import ChangeTable, Choice
     from agentnb.api.questions import PermissionCallback
     from agentnb.host.conversation import Conversation
     from agentnb.state import MessageAttachment
@@ -233,6 +235,32 @@ class Session(SessionAgent):
             >>> other = session.fork("With a log scale")  # doctest: +SKIP
         """
         return Session(self._ask(lambda conversation: forked(conversation, title), timeout))
+
+    def rewind(
+        self, turn: Turn | None = None, *, changes: bool = False, choices: Mapping[str, Choice] | None = None
+    ) -> ChangeTable:
+        """Go back to before the prompt of *turn*: it and all later turns are cut; the history has a copy of them.
+
+        The agent goes on in a new session. With the next prompt it is given the turns that are left, as text.
+
+        Args:
+            turn: The first turn to go; all go where it is None.
+            changes: Whether what these turns changed is undone, too: files, cells and variables.
+            choices: For changes that conflict with what came since, by path, as for :meth:`Turn.undo`.
+
+        Returns:
+            The changes that were undone.
+
+        Raises:
+            SessionError: If a turn runs.
+            UsageError: If the conversation does not have *turn*.
+            FilesConflict: If files changed since and cannot be merged: then nothing is undone, and nothing is cut.
+            KernelChangesConflict: Likewise for cells and variables.
+
+        Example:
+            >>> session.rewind(session.turns[-1], changes=True)  # doctest: +SKIP
+        """
+        return go_back(self._conversation, None if turn is None else turn.id, changes=changes, choices=choices)
 
     def cancel(self) -> None:
         """Stop the running turn, if one runs; prompts that wait are held until :meth:`continue_queue`."""

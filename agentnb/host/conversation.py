@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from agentnb.host.changes.workspace_store import WorkspaceStores
     from agentnb.host.channels import Channel, Listener
     from agentnb.host.environment import Environment
+    from agentnb.host.history.recorder import SessionRecorder
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
@@ -91,6 +92,7 @@ class SessionOwner(Protocol):
     conversations: dict[str, Conversation]
     stores: WorkspaceStores
     plugin_memory: dict[str, Any]
+    recorder: SessionRecorder | None
     listeners: list[Listener]
 
     def adopt(self, conversation: Conversation) -> None:
@@ -384,6 +386,10 @@ class Conversation:
         self._has_title = True
         self.lifecycle.had(agent_session)
         self.lifecycle.barred = barred
+
+    def unname(self) -> None:
+        """Call it after its next prompt."""
+        self._has_title = False
 
     async def close(self) -> None:
         """End the running turn, free the agent's session, and stop the agent if nobody else uses it."""

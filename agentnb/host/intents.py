@@ -14,6 +14,7 @@ from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, PolicyError
 from agentnb.host.agents.login import log_in_with
 from agentnb.host.channels import CELL_REVIEW, KERNEL, PAIRING, PERMISSIONS, ROOT, wanted_setting
+from agentnb.host.turns.rewind import rewind
 from agentnb.policy.places import PROJECT
 from agentnb.state import (
     ActionOrigin,
@@ -24,6 +25,7 @@ from agentnb.state import (
     ChatPendingMessageSet,
     ChatQueuedMessagesReordered,
     ChatToolCallConfirmed,
+    ChatTruncated,
     ChatTurnCancelled,
     ChatTurnStarted,
     PendingMessageKind,
@@ -115,6 +117,24 @@ def _pending_set(conversation: Conversation, action: ChatPendingMessageSet, orig
         steer(conversation, action.id, action.message, origin)
     elif not conversation.turns.edit(action.id, action.message, origin):
         prompt(conversation, action.id, action.message, origin)
+
+
+def _truncate(conversation: Conversation, action: ChatTruncated, origin: ActionOrigin) -> None:
+    """Cut the transcript; what the turns changed stays."""
+    ids = [turn.id for turn in conversation.chat.state.turns]
+    if action.turn_id is not None and action.turn_id not in ids:
+        _reject(f"This conversation has no turn {action.turn_id!r}.")
+    later = ids[ids.index(action.turn_id) + 1 :] if action.turn_id is not None else ids
+
+    async def attempt() -> None:
+        try:
+            await rewind(conversation, later[0] if later else None, origin=origin)
+        except AgentnbError as error:
+            conversation.host.reject(conversation.chat, action, origin, str(error))
+
+    if not later:
+        _reject("Nothing follows that turn.")
+    conversation.host.loop.spawn(attempt())
 
 
 # --- the agent ---
@@ -323,6 +343,7 @@ _INTENTS: dict[type[Any], Callable[[Conversation, Any, ActionOrigin], None]] = {
     ChatPendingMessageRemoved: lambda tab, action, origin: cancel(tab, action.id, origin),
     ChatQueuedMessagesReordered: lambda tab, action, origin: tab.turns.reorder(action, origin),
     ChatToolCallConfirmed: _confirm,
+    ChatTruncated: _truncate,
     ChatInputAnswerChanged: lambda tab, action, origin: _refuse_if(tab.inputs.change(action, origin)),
     ChatInputCompleted: lambda tab, action, origin: _refuse_if(tab.inputs.complete(action, origin)),
     SessionTitleChanged: _said,

@@ -73,6 +73,7 @@ _ACTIVITY = {
     "needs-you": SessionStatus.INPUT_NEEDED,
     "failed": SessionStatus.ERROR,
 }
+_USED_FROM = "UPDATE usage SET uri = ? WHERE uri = ? AND number >= ?"
 _LATEST_TURNS = "SELECT number, turn_id, prompt, answer FROM turns WHERE uri = ? ORDER BY number DESC LIMIT ?"
 _HOLDER = "SELECT host_id, open FROM sessions WHERE uri = ?"
 _HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
@@ -212,14 +213,30 @@ class LogStore(LogWriter):
                 if value is not None:
                     connection.execute(_MARK.format(name), (uri, int(value)))
 
-    def duplicate(self, uri: str, copy: str, title: str, now: int) -> SessionRecord:
-        """Copy what was said in a session to a new one that is not open."""
+    def duplicate(
+        self,
+        uri: str,
+        copy: str,
+        title: str,
+        now: int,
+        *,
+        agent_session: str | None = None,
+        used_from: int | None = None,
+    ) -> SessionRecord:
+        """Copy what was said in a session to a new one that is not open.
+
+        *agent_session* is what its agent remembers it by. What the turns from the number *used_from* on used is the
+        copy's then.
+        """
         stored = self.load(uri)
         turns = self.latest_turns(uri, -1)
         batch = _copied(stored, turns, copy, title, now)
+        record = batch.sessions[copy] = replace(batch.sessions[copy], agent_session=agent_session)
         with self._reading() as connection, database.transaction(connection):
             insert(connection, batch, self._host_id)
-        return batch.sessions[copy]
+            if used_from is not None:
+                connection.execute(_USED_FROM, (copy, uri, used_from))
+        return record
 
     def forget(self, uri: str) -> bool:
         """Delete a session from the file; says whether there was one."""
@@ -275,7 +292,8 @@ def _listed(connection: sqlite3.Connection, query: dict[str, Any]) -> list[Sessi
 def _record(row: tuple[Any, ...]) -> SessionRecord:
     values = dict(zip(_FIELDS, row, strict=True))
     flags = {name: bool(values[name]) for name in ("open", "pinned", "archived")}
-    return SessionRecord(**{**values, **flags, "status": values["status"] & ACTIVITY_MASK})
+    known = {"agent_session": values["agent_session"] or None, "status": values["status"] & ACTIVITY_MASK}
+    return SessionRecord(**{**values, **flags, **known})
 
 
 def _copied(stored: StoredSession, turns: Iterable[TurnText], copy: str, title: str, now: int) -> LogBatch:

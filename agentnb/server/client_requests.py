@@ -36,6 +36,7 @@ MODULES = {
         "pairing",
         "preview",
         "settings",
+        "rewind",
         "walkthrough",
     )
 }

@@ -11,6 +11,7 @@ import msgspec
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, UsageError
 from agentnb.host.changes.contents import range_for_page, versions
 from agentnb.host.files.workspace_files import for_page, listed, snippet
+from agentnb.host.turns.rewind import rewind
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.server.content_refs import RANGE
 from agentnb.server.request_table import Asker, Bytes, request
@@ -18,8 +19,11 @@ from agentnb.state import ErrorInfo
 from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
+    from agentnb.host.changes.undo import Outcome
+    from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
     from agentnb.policy.sensitive import Patterns
 
@@ -213,8 +217,49 @@ async def invoke_changeset_operation(
     ids = () if target is None else (target.resource,)
     changesets.operation(turn_id, operation, None, runs=True)
     error: ErrorInfo | None = None
+    work = conversation.undo.do(operation, turn_id, ids, onwards=onwards, choices=choices or {}, by="user")
     try:
-        outcome = await conversation.undo.do(operation, turn_id, ids, onwards=onwards, choices=choices or {}, by="user")
+        return await _done_or_conflicts(conversation, work)
+    except AgentnbError as failed:
+        error = ErrorInfo(error_type=type(failed).__name__, message=str(failed))
+        raise
+    finally:
+        changesets.operation(turn_id, operation, error, runs=False)
+
+
+@request("rewindSession", right="approve")
+async def rewind_session(
+    asker: Asker[Host],
+    *,
+    channel: str,
+    turn_id: str | None = None,
+    changes: bool = False,
+    choices: dict[str, Literal["mine", "theirs"]] | None = None,
+) -> InvokeChangesetOperationResult:
+    """Go back to before a message: the transcript is cut there, and the history has a copy of it.
+
+    The agent goes on in a new session, which is given the rest of the transcript with the next prompt.
+
+    Args:
+        channel: The session's or the chat's channel.
+        turn_id: The turn whose message is the first to go; absent: all go.
+        changes: Whether files, cells and variables become as they were then. Where that is not possible nothing is
+            done, and the answer has the conflicts.
+        choices: What to do about conflicts, as for `invokeChangesetOperation`.
+
+    Raises:
+        AgentnbError: If a turn runs, or it cannot be done.
+    """
+    conversation = asker.host.find(channel)
+    work = rewind(conversation, turn_id, changes=changes, choices=choices or {})
+    return await _done_or_conflicts(conversation, work)
+
+
+async def _done_or_conflicts(
+    conversation: Conversation, work: Coroutine[Any, Any, Outcome]
+) -> InvokeChangesetOperationResult:
+    try:
+        outcome = await work
     except FilesConflict as refused:
         conflicts = await versions(conversation.changes, refused)
         return InvokeChangesetOperationResult(
@@ -224,11 +269,6 @@ async def invoke_changeset_operation(
         return InvokeChangesetOperationResult(
             message=refused.message, conflicts=tuple(_kernel_conflict(each) for each in refused.conflicts)
         )
-    except AgentnbError as failed:
-        error = ErrorInfo(error_type=type(failed).__name__, message=str(failed))
-        raise
-    finally:
-        changesets.operation(turn_id, operation, error, runs=False)
     return InvokeChangesetOperationResult(message=outcome.message)
 
 

@@ -188,7 +188,8 @@ def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat
     lab.page.keyboard.press("Escape")
     say(chat, "I am **plain** now")
     answered(chat, "I am plain now")
-    copied = str(chat.button("Copy turn as Markdown").last.evaluate(COPIED))
+    chat.button("Turn").last.click()
+    copied = str(chat.output.get_by_role("menuitem", name="Copy turn as Markdown").evaluate(COPIED))
     assert "I am **plain** now" in copied
     say(chat, "/say the session goes on")
     answered(chat, "goes on")

@@ -188,16 +188,6 @@ def test_a_fold_longer_than_the_chat_opens_with_its_head_in_sight(show: Show) ->
         expect(head).to_be_in_viewport(ratio=1)
 
 
-def test_copy_answer_and_copy_turn_have_words_and_pictures_of_their_own(show: Show) -> None:
-    """Two equal icons side by side told nobody which was which."""
-    page = show("answer")
-    buttons = [page.get_by_role("button", name=name) for name in ("Copy answer", "Copy turn as Markdown")]
-    page.locator(".turn-end").hover()
-    assert [button.inner_text().strip() for button in buttons] == ["Copy answer", "Copy turn"]
-    pictures = [button.locator("svg").inner_html() for button in buttons]
-    assert pictures[0] != pictures[1]
-
-
 def test_selectors_show_what_they_choose(show: Show) -> None:
     """The name stands before each value, and is its accessible name."""
     page = show("answer")

@@ -166,6 +166,7 @@ Session
     redo(*items, choices=None)
     reorder(turns)
     restart(timeout=60.0)
+    rewind(turn=None, *, changes=False, choices=None)
     send_now(turn)
     set_mode(mode_id, timeout=60.0)
     set_option(config_id, value, timeout=60.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -23,6 +24,8 @@ from agentnb.errors import (
     SessionError,
 )
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
+from agentnb.host.agents.session_choices import Choice, chosen, differing
+from agentnb.host.turns.transcript import with_transcript
 from agentnb.plugin_registry import plugins
 from agentnb.state import (
     AgentProcess,
@@ -30,6 +33,7 @@ from agentnb.state import (
     SessionCreationFailed,
     SessionReady,
     XAgentChanged,
+    XModeChanged,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.asking import AskMode
     from agentnb.host.session_options import Configuration
+    from agentnb.state import Message
 
 WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
 FRUITLESS = 2
@@ -97,6 +102,8 @@ class AgentLifecycle:
         self._asking = asking
         self._plugin_tools = plugin_tools
         self._opened = opened
+        self.has_gone_back = False
+        self._chosen: tuple[Choice, ...] = ()
         self._copied: str | None = None
         self._insists = False
         self._was_ready = False
@@ -141,6 +148,23 @@ class AgentLifecycle:
     def had(self, session_id: str | None) -> None:
         """There was a session before this one, of an earlier kernel: the next start takes it up, or has forgotten."""
         self.former, self._was_ready = session_id, True
+        self.has_gone_back = session_id is None
+
+    async def begin_anew(self) -> None:
+        """The transcript was cut: the next start opens a new session, with the mode and the options of this one."""
+        if self._starting is not None and not self._starting.done():
+            await asyncio.wait([self._starting])
+        self._chosen = chosen(self._channels.session.state)
+        await self.leave(stop=False)
+        self.former, self.has_gone_back = None, True
+
+    def with_transcript(self, message: Message) -> Message:
+        """*message* with the transcript, where the agent's session does not have it."""
+        turns = self._channels.chat.state.turns
+        if not self.has_gone_back:
+            return message
+        self.has_gone_back = False
+        return with_transcript(message, turns) if turns else message
 
     async def restart(self) -> None:
         """End the agent's process and start it anew; its session is taken up again where it can be."""
@@ -252,10 +276,11 @@ class AgentLifecycle:
         self.agent, self.session_id, self.former, self._copied = agent, new.session_id, None, None
         for action in new.actions:
             self._channels.dispatch(action)
+        await self._choose_again(agent, new.session_id)
         await self._asking.apply(agent, new.session_id)
         self._channels.dispatch(SessionReady(time=now_ms()))
         self._tell_ready(new.session_id)
-        if self.outcome == "new" and (self._was_ready or taken_up):
+        if self.outcome == "new" and (self._was_ready or taken_up) and not self.has_gone_back:
             self.note(f"{self._configuration.spec.title} restarted and does not remember the conversation so far.")
         if agent.confined and not self._was_ready and not self._configuration.is_unasked:
             self.note(f"{self._configuration.spec.title} is confined {agent.confined}.")
@@ -268,9 +293,21 @@ class AgentLifecycle:
         self._opened()
         return agent
 
+    async def _choose_again(self, agent: Agent, session_id: str) -> None:
+        """Choose the mode and the options that the session before had; what the agent refuses stays as it is."""
+        wanted, self._chosen = self._chosen, ()
+        for action in differing(wanted, self._channels.session.state):
+            with contextlib.suppress(AgentnbError):
+                if isinstance(action, XModeChanged):
+                    await agent.set_mode(session_id, action.mode_id)
+                else:
+                    for each in await agent.set_config_option(session_id, action.config_id, action.value):
+                        self._channels.dispatch(each)
+                self._channels.dispatch(action)
+
     def _tell_ready(self, session_id: str) -> None:
         name, tab = self._configuration.spec.name, self._channels.tab_id
-        if self._was_ready:
+        if self._was_ready and not self.has_gone_back:
             deaths = self._pool.history(self._configuration).deaths
             AGENT_RESTARTED.tell(agent=name, tab=tab, deaths=deaths)
         SESSION_READY.tell(tab=tab, agent=name, session=session_id, how=self.outcome)

@@ -95,6 +95,7 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
     workspace: str
     turns: tuple[TurnChangeRecord, ...] = ()
     undone: tuple[Undone, ...] = ()
+    rewinding: str | None = None  # the turn that the conversation goes back to before
     version: int = 1
 
     def turn(self, turn_id: str) -> TurnChangeRecord | None:

@@ -79,10 +79,11 @@ class Undo:
         ids: Iterable[str] = (),
         *,
         onwards: bool = False,
+        among: AbstractSet[str] | None = None,
         choices: Mapping[str, Choice] | None = None,
         by: str = "user",
     ) -> Outcome:
-        """Undo, redo or keep changes."""
+        """Undo, redo or keep changes; with *among* of these turns only."""
         tracker = self._tracker
         if tracker.store is None:
             message = "Changes are not followed here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
@@ -94,6 +95,8 @@ class Undo:
         if operation != "keep":
             self._refuse_while_turns_run(operation)
         selected = _selected(tracker.record, operation, turn_id, tuple(ids), onwards=onwards)
+        if among is not None:
+            selected = [each for each in selected if each.turn_id in among]
         selected, left = _without_others_work(operation, selected, is_named=bool(ids))
         if not selected:
             return Outcome((), _and_left(f"There is nothing to {operation}.", left))

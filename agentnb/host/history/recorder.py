@@ -10,7 +10,7 @@ from agentnb.credentials import logger
 from agentnb.host.history.turn_usage import UsageWatch
 from agentnb.log.record import LogBatch, SessionRecord, turn_record
 from agentnb.log.store import LogStore
-from agentnb.state import SessionIsArchivedChanged, SessionStatus, XSessionRemoved
+from agentnb.state import ChatTruncated, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
 from agentnb.state.status import ACTIVITY_MASK
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ class SessionRecorder:
             conversation = self._conversations[uri]
             self._used += self._usage[uri].news(uri, conversation.session.state, conversation.chat.state)
             self._touch(uri)
+            if isinstance(envelope.action, ChatTruncated):
+                self._whole(uri)
             if isinstance(envelope.action, SessionIsArchivedChanged):
                 self.closes(conversation)
         elif isinstance(envelope.action, XSessionRemoved) and self._is_kept(envelope.action.resource):
@@ -218,7 +220,7 @@ class SessionRecorder:
             title=session.title,
             cwd=str(conversation.cwd),
             place=self.place,
-            agent_session=conversation.session_id or conversation.previous_session,
+            agent_session=conversation.session_id or conversation.previous_session or _none(conversation),
             host_id=self._host_id,
             open=not (conversation.session.uri in self._closed or conversation.closed or is_archived),
             created_at=conversation.channels.created_at,
@@ -233,3 +235,8 @@ class SessionRecorder:
         first = self._turns.get(uri, 0)
         self._turns[uri] = len(turns)
         return [turn_record(uri, number, turns[number]) for number in range(first, len(turns))]
+
+
+def _none(conversation: Conversation) -> str | None:
+    """Returns the word for a session that the agent no longer has; None where it has had none."""
+    return "" if conversation.lifecycle.has_gone_back else None

@@ -19,6 +19,7 @@ from agentnb.host import pairing
 from agentnb.host.channels import KERNEL, session_config, setting_value
 from agentnb.host.conversation import Conversation
 from agentnb.host.files import client_files
+from agentnb.host.turns.rewind import finish
 from agentnb.state import (
     AgentProcess,
     ChatError,
@@ -177,6 +178,7 @@ def _say_what_happened(conversation: Conversation, gap: str | None, *, elsewhere
         conversation.channels.say(turns[-1].id, f"Something is missing here. {gap}")
     if barred is None:
         conversation.changes.restored()
+        conversation.host.loop.spawn(finish(conversation))
     message = "The agent restarts with your next message." if barred is None else f"Read only. {barred}"
     stopped = AgentProcess(state="stopped", message=message)
     conversation.dispatch(XAgentChanged(agent_process=stopped, time=now))

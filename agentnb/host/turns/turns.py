@@ -283,7 +283,9 @@ class Turns:
         if missing := agent.not_taken(message):
             self._lifecycle.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
             self._lifecycle.say(turn_id)
-        agent.prompt(session_id, message, partial(self._answered, turn_id, message, again))
+        agent.prompt(
+            session_id, self._lifecycle.with_transcript(message), partial(self._answered, turn_id, message, again)
+        )
         TURN_PROMPTED.tell(tab=self._channels.tab_id, turn=turn_id)
         self._channels.notify()
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
 from agentnb.plugins.acp_agent.reply import Trouble
-from agentnb.plugins.acp_agent.updates import shown_text
 from agentnb.plugins.local.mcp_tools import offered_tools
 from agentnb.plugins.local.tools import ToolFailed, own_tools
 
@@ -84,11 +83,12 @@ class ToolSet:
             arguments = call.read_arguments()
             _check(arguments, tool.parameters)
         except ValueError as wrong:
-            title = f"A call of {call.name[:80]} that cannot be carried out"
+            # The reason is words for the model, not for the user.
+            title = "Tool not available" if tool is None else f"Arguments that {call.name[:80]} cannot take"
             tool_call = await self._reply.start_tool(
-                title, "other", raw_input={"arguments": call.arguments[:LONGEST_RESULT]}
+                title, "other", raw_input={"tool": call.name[:80], "arguments": call.arguments[:LONGEST_RESULT]}
             )
-            await tool_call.update("failed", content=[shown_text(str(wrong))])
+            await tool_call.update("failed")
             raise ToolFailed(str(wrong)) from None
         return await tool.run(self._reply, arguments)
 

@@ -100,7 +100,8 @@ function buttonOf({ word, isPrimary, run }: BarAction): HTMLButtonElement {
 export function putAbove(cell: HTMLElement, bar: HTMLElement): () => void {
   const put = (): void => {
     const input = cell.querySelector(":scope > .jp-Cell-inputWrapper");
-    if (!input && !bar.isConnected) cell.prepend(bar);
+    // Not asked: whether the bar is connected. A cell that was deleted is not, and would have it put for ever.
+    if (!input && bar.parentElement !== cell) cell.prepend(bar);
     else if (input && input.previousElementSibling !== bar) input.before(bar);
   };
   put();

@@ -562,6 +562,14 @@ export interface ResumeSessionParams {
   readonly channel: string;
 }
 
+/** Go back to before a message: the transcript is cut there, and the history has a copy of it. */
+export interface RewindSessionParams {
+  readonly channel: string;
+  readonly turnId?: string;
+  readonly changes?: boolean;
+  readonly choices?: Readonly<Record<string, "mine" | "theirs">>;
+}
+
 /** One place where a searched text stands. */
 export interface SearchHit {
   readonly number: number;
@@ -765,6 +773,7 @@ export interface Requests {
   readonly rehearseToolCall: { readonly params: RehearseToolCallParams; readonly result: EmptyResult };
   readonly restartAgent: { readonly params: RestartAgentParams; readonly result: EmptyResult };
   readonly resumeSession: { readonly params: ResumeSessionParams; readonly result: TabChannels };
+  readonly rewindSession: { readonly params: RewindSessionParams; readonly result: InvokeChangesetOperationResult };
   readonly stopInstall: { readonly params: StopInstallParams; readonly result: EmptyResult };
   readonly stopToolCall: { readonly params: StopToolCallParams; readonly result: EmptyResult };
   readonly subscribe: { readonly params: SubscribeParams; readonly result: SubscribeResult };
@@ -828,6 +837,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   rehearseToolCall: "EmptyResult",
   restartAgent: "EmptyResult",
   resumeSession: "TabChannels",
+  rewindSession: "InvokeChangesetOperationResult",
   stopInstall: "EmptyResult",
   stopToolCall: "EmptyResult",
   subscribe: "SubscribeResult",

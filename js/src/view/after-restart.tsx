@@ -1,15 +1,12 @@
-/** A restart of the kernel ends its conversations: the one that was shown opens again, the others are offered. */
+/** A restart of the kernel ends its conversations: those that were open open again, the one that was shown first. */
 
-import { useState } from "preact/hooks";
 import type { KernelAccess } from "../state/answers";
 import type { RootState, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
-import { Button } from "./controls";
 import { keptHere } from "./earlier-conversations";
 import { useHostEvent } from "./host-events";
-import { IconButton, Spacer } from "./icons";
 import { chatChannel, isInTerminal, isRemote } from "./identity";
-import { count, reason } from "./plain";
+import { reason } from "./plain";
 
 const LOOKED_AT = 100;
 
@@ -38,8 +35,7 @@ export function useAfterRestart(
   active: string | undefined,
   say: (why: string) => void,
 ) {
-  const { store } = useView();
-  const [others, offer] = useState<readonly string[]>([]);
+  const { store, memory } = useView();
   const summary = sessions.find((one) => one.resource === active);
   useHostEvent<Leaving>("agentnb-leaving", ({ detail }) => {
     if (!summary || isRemote(root) || isInTerminal(summary.provider)) return;
@@ -58,6 +54,7 @@ export function useAfterRestart(
       tabId: resource.slice(resource.indexOf(":/") + 2),
     });
   const reopen = async ({ shown, others }: Open) => {
+    memory.set("active tab", shown.resource);
     try {
       if (shown.hasBegun) await store.request("resumeSession", { channel: shown.resource });
       else await create(shown);
@@ -67,27 +64,12 @@ export function useAfterRestart(
     }
     if (others.length === 0) return;
     const listed = keptHere(await store.request("listSessions", { here: true, limit: LOOKED_AT }));
-    offer(others.filter((one) => listed.some(({ uri }) => uri === one)));
+    for (const channel of others.filter((one) => listed.some(({ uri }) => uri === one)))
+      await store.request("resumeSession", { channel }).catch(() => undefined); // History has it
   };
   useHostEvent<string>("agentnb-reopen", (event) => {
     if (!root) return;
     event.preventDefault();
     void reopen(JSON.parse(event.detail)).catch(() => undefined); // of an older kernel
   });
-  const openOthers = async () => {
-    offer([]);
-    for (const channel of left)
-      await store.request("resumeSession", { channel }).catch((error: unknown) => say(reason(error)));
-  };
-  const left = others.filter((one) => !sessions.some(({ resource }) => resource === one));
-  return left.length === 0 ? null : (
-    <div class="banner plain-banner" role="status">
-      <span>
-        {count(left.length)} other conversation{left.length === 1 ? " was" : "s were"} open before the kernel restarted.
-      </span>
-      <Spacer />
-      <Button onClick={() => void openOthers()}>Reopen</Button>
-      <IconButton name="Don't reopen" icon="cross" onClick={() => offer([])} />
-    </div>
-  );
 }

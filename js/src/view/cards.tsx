@@ -1,10 +1,10 @@
 /** Cards and lines that say something and offer what can be done about it. */
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
-import { onEscape } from "./controls";
+import { useId, useState } from "preact/hooks";
+import { onEscape, TextButton } from "./controls";
 import { Icon, Spacer } from "./icons";
 import { LongText } from "./parts/long-text";
-import { plain } from "./plain";
+import { line, plain } from "./plain";
 
 interface ErrorCardProps {
   title: string;
@@ -12,29 +12,31 @@ interface ErrorCardProps {
   action?: ComponentChildren;
 }
 
-/** Where the first sentence of an error ends; a short message stays whole. */
-const FIRST = /^[\s\S]{20,}?[.!?](?=\s)/;
-const SHORT = 200;
+/** What stands in sight of a message: its first line, up to this length. */
+const LONGEST_SENTENCE = 300;
 
-/** Says what went wrong, in a sentence, and what can be done; the rest is folded. */
+/** Says what went wrong in a sentence, and what can be done; the rest of the message is folded. */
 export function ErrorCard({ title, message, action }: ErrorCardProps) {
-  const said = message.length > SHORT ? (FIRST.exec(message)?.[0] ?? "") : message;
-  const more = message.slice(said.length).trim();
+  const [isOpen, open] = useState(false);
+  const first = (message.trimStart().split("\n", 1)[0] ?? "").replace(/ Last output:\s*$/, "");
+  const isLong = message.trim().length > first.length || first.length > LONGEST_SENTENCE;
   return (
     <div class="error-card" role="note">
       <Icon name="alert" />
       <div>
         <strong>{title}</strong>
-        {said && <div class="plain">{plain(said)}</div>}
-        {action}
-        {more && (
-          <details class="error-more">
-            <summary>Details</summary>
-            <div class="plain">
-              <LongText text={more} draw={plain} />
-            </div>
-          </details>
+        <div class="plain">{line(first, LONGEST_SENTENCE)}</div>
+        {isLong && (
+          <TextButton aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+            {isOpen ? "Hide details" : "Details"}
+          </TextButton>
         )}
+        {isLong && isOpen && (
+          <div class="plain details">
+            <LongText text={message} draw={plain} />
+          </div>
+        )}
+        {action}
       </div>
     </div>
   );

@@ -12,8 +12,6 @@ export interface Operation {
   readonly operationId: "keep" | "undo" | "redo" | "apply";
   /** The id of the one change that is meant; else all of them. */
   readonly target?: string;
-  /** Whether the turns behind this one are meant, too. */
-  readonly onwards?: boolean;
 }
 
 /** What is done with it: it stays as it is now, or it becomes what it would have become. */
@@ -43,10 +41,11 @@ interface Outcome {
   conflicts?: Conflicts;
 }
 
+const ONLY_DONE =
+  /^(?:[\d,]+ (?:file|cell|variable)s?(?:, | and )?)+ (?:was|were) (?:undone|redone|kept|applied)\.$|^\w+\.$/;
 const DONE = table({ keep: "Kept.", undo: "Undone.", redo: "Redone.", apply: "Applied." });
 
-/** @param then Called when an operation has been done. */
-export function useOperations(changeset: string, then?: () => void): Operations {
+export function useOperations(changeset: string): Operations {
   const { store, announce } = useView();
   const [{ isBusy = false, said = "", failed = "", conflicts }, set] = useState<Outcome>({});
   const answered = (operation: Operation, { message, conflicts: all = [] }: Answer<"invokeChangesetOperation">) => {
@@ -55,21 +54,20 @@ export function useOperations(changeset: string, then?: () => void): Operations 
       set({ conflicts: { operation, all } });
       announce(`${many(all.length, "conflict")}. ${text}`.trim());
     } else {
-      set({ said: text });
+      // That it was done is seen on what was changed; what else there is to say stands here.
+      set(ONLY_DONE.test(text) ? {} : { said: text });
       announce(text);
-      then?.();
     }
   };
   const invoke: Operations["invoke"] = (operation, choices) => {
     if (isBusy) return;
-    const { operationId, target, onwards } = operation;
     set({ isBusy: true, ...(conflicts ? { conflicts } : {}) });
+    const { operationId, target } = operation;
     const params = {
       channel: changeset,
       operationId,
       ...(target === undefined ? {} : { target: { kind: "resource" as const, resource: target } }),
       ...(choices ? { choices } : {}),
-      ...(onwards ? { onwards } : {}),
     };
     store.request("invokeChangesetOperation", params).then(
       (answer) => answered(operation, answer),

@@ -41,10 +41,10 @@ export interface Change {
 }
 
 const WHOSE: Record<string, string> = table({
-  toolCall: "by its tool calls",
-  during: "during the turn",
+  toolCall: "", // that is what one expects
+  during: "while the agent worked",
   otherTab: "also changed by another tab",
-  user: "saved by you",
+  user: "your save",
 });
 
 export const KINDS = table({ file: "Files", cell: "Cells", variable: "Variables" } as const);

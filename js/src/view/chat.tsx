@@ -60,7 +60,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     select(undefined);
     toBox();
   };
-  const afterRestart = useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
+  useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
   const copy = useMaking(
     sessions,
     (resource) => {
@@ -168,7 +168,6 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           <Button onClick={reopen}>Undo</Button>
         </PlainBanner>
       )}
-      {afterRestart}
       {trouble && <ErrorCard title={titleOf(trouble)} message={trouble.why} />}
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && history.isShown && (

@@ -26,6 +26,7 @@ import { Prompt } from "./prompt";
 import { Queue } from "./queue";
 import { Refusals } from "./rejected-actions";
 import { RenameForm } from "./rename";
+import { Rewind } from "./rewind";
 import { fileName, save } from "./save-file";
 import { isIdle, isRead } from "./status";
 import { agentName } from "./tabs";
@@ -35,7 +36,7 @@ import { Uses } from "./uses";
 import { WaitingQuestions } from "./waiting-questions";
 
 /** What the conversation's menu can ask for. */
-export type ConversationTask = "changes" | "find" | "rename" | "copy" | "save" | undefined;
+export type ConversationTask = "changes" | "find" | "rename" | "copy" | "save" | "clear" | undefined;
 
 interface Props {
   /** Undefined before the conversation is there. */
@@ -151,6 +152,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
         />
       )}
       {doing === "find" && chat && <Find chat={chat} onJump={setJump} onDone={stop} />}
+      {doing === "clear" && <Rewind kind="clear" onDone={stop} />}
       {doing === "changes" && <AllChanges title={title || agent} onDone={stop} />}
       {isEmpty && !failed && !inTerminal && <EmptyChat agent={agent} agents={agents} onAgent={onAgent} />}
       {!isEmpty && chat && <Transcript chat={chat} jump={jump} started={started} />}

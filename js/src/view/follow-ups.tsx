@@ -1,13 +1,11 @@
-/** What fits after a turn, one click each: what the agent suggests; run or undo what changed, explain what failed. */
+/** What fits after a turn, one click each: what the agent suggests; run what changed, explain what failed. */
 import { useState } from "preact/hooks";
 import type { ChatState, Turn } from "../state/types.gen";
-import { useOperations } from "./change-operations";
 import { changesOf, many, tallyOf } from "./change-set";
 import { usePlace, useView } from "./context";
 import { Button } from "./controls";
 import { changesChannel, uuid } from "./identity";
 import { OfferedPrompts } from "./offered-prompts";
-import { ConflictChoices } from "./parts/conflicts";
 import { failed } from "./parts/tool";
 import { toolTitle } from "./parts/tool-body";
 import { line } from "./plain";
@@ -33,7 +31,6 @@ function AfterTurn({ turn }: { turn: Turn }) {
   const { chat, session } = usePlace();
   const [hasRun, setRun] = useState(false);
   const channel = changesChannel(session, turn.id);
-  const operations = useOperations(channel);
   const tally = turn.changes?.status === "ready" ? tallyOf(turn.changes) : undefined;
   const { notebook } = store;
   const changed = tally?.cells && notebook?.runCells && !hasRun ? changesOf(store.changeset(channel).value) : [];
@@ -58,19 +55,14 @@ function AfterTurn({ turn }: { turn: Turn }) {
   const all: [string, () => void][] = [];
   if (cells.length > 0) all.push([cells.length > 1 ? "Run the changed cells" : "Run the changed cell", run]);
   if (wrong) all.push(["Explain the error", explain]);
-  if (tally && tally.undoable > 0) all.push(["Undo the changes", () => operations.invoke({ operationId: "undo" })]);
-  const { said, failed: trouble } = operations;
-  if (all.length === 0 && !said && !trouble) return null;
+  if (all.length === 0) return null;
   return (
     <div class="row wraps follow-ups" role="group" aria-label="Next">
-      {!operations.conflicts &&
-        all.map(([name, act]) => (
-          <Button key={name} aria-disabled={operations.isBusy} onClick={act}>
-            {name}
-          </Button>
-        ))}
-      {(said || trouble) && <span class={trouble ? "error-text" : "dim small"}>{trouble || said}</span>}
-      {operations.conflicts && <ConflictChoices id={`${turn.id} next`} operations={operations} />}
+      {all.map(([name, act]) => (
+        <Button key={name} onClick={act}>
+          {name}
+        </Button>
+      ))}
     </div>
   );
 }

@@ -36,6 +36,7 @@ export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onCl
     ...item("Duplicate", "Continue separately from here", () => onDuplicate(resource), canFork),
     ...item("Copy as Markdown", undefined, () => onDo("copy")),
     ...item("Save as Markdown", undefined, () => onDo("save")),
+    ...item("Clear conversation", "History keeps a copy", () => onDo("clear"), isOurs && !isInTerminal(resource)),
     ...item("Restart agent", undefined, () => onRestart(resource), !isInTerminal(resource)),
   ];
   const items: readonly MenuItem[] = [

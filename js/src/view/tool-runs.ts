@@ -1,50 +1,60 @@
-/** Which parts of an answer stand on a line of their own, and which calls of tools fold into one line. */
+/** Which parts of an answer stand on a line of their own, and which finished calls of tools fold into one line. */
 import { table } from "../state/object";
-import type { ResponsePart, TerminalView, ToolCallState } from "../state/types.gen";
+import type { ResponsePart, TerminalView, ToolCallState, ToolContent } from "../state/types.gen";
+import { failureSentence } from "./failure";
+import { walkthroughOf } from "./parts/walkthrough";
 import { count } from "./plain";
 
 /** A line of an answer: one part, or a run of calls with the thoughts between them. Numbers are places in the answer. */
 export type AnswerLine = number | readonly number[];
 
-/** Shorter runs stay as they are. */
-const SHORTEST_RUN = 3;
+const many = (verb: string, one: string) => (number: number) =>
+  `${verb} ${count(number)} ${one}${number === 1 ? "" : "s"}`;
 
 const WORDS: Record<string, (times: number) => string> = table({
-  read: (files) => `read ${count(files)} ${files === 1 ? "file" : "files"}`,
-  search: (times) => `searched ${times === 1 ? "once" : `${count(times)} times`}`,
-  fetch: (pages) => `fetched ${count(pages)} ${pages === 1 ? "page" : "pages"}`,
-  execute: (times) => `ran ${count(times)} ${times === 1 ? "command" : "commands"}`,
+  read: many("read", "file"),
+  edit: many("edited", "file"),
+  delete: many("deleted", "file"),
+  move: many("moved", "file"),
+  search: (times: number) => `searched ${times === 1 ? "once" : `${count(times)} times`}`,
+  fetch: many("fetched", "page"),
+  execute: many("ran", "command"),
+  kernel: many("ran", "code snippet"),
+  insertCell: many("inserted", "cell"),
+  deleteCell: many("deleted", "cell"),
+  moveCell: many("moved", "cell"),
+  changeCell: many("changed", "cell"),
+  other: many("used", "tool"),
 });
 
+/** Kinds of which the same file twice is one file. */
+const OF_FILES: ReadonlySet<string> = new Set(["read", "edit", "delete", "move"]);
+
 /**
- * The lines of an answer, in order; each of `shown` stands in exactly one.
+ * The lines of an answer, in the order in which they begin; each of `shown` stands in exactly one. Between two texts the
+ * calls that are done are one line, with what was thought meanwhile, and calls that failed for one cause are one.
  *
  * @param parts The parts of the answer.
  * @param shown The places of those that are shown.
  * @param terminals What the commands have printed, and how they ended.
+ * @param live The place of the part that is being written.
  */
 export function answerLines(
   parts: readonly ResponsePart[],
   shown: readonly number[],
   terminals: readonly TerminalView[] = [],
+  live = -1,
 ): AnswerLine[] {
   const printed = new Map(terminals.map((terminal) => [terminal.id, terminal]));
   const lines: AnswerLine[] = [];
-  let run: number[] = [];
-  let thoughts: number[] = [];
+  let work: number[] = [];
   const end = () => {
-    if (callsOf(parts, run).length >= SHORTEST_RUN) lines.push(run);
-    else lines.push(...run);
-    lines.push(...thoughts);
-    run = [];
-    thoughts = [];
+    lines.push(...linesOfWork(parts, work, printed, live));
+    work = [];
   };
   for (const at of shown) {
-    const part = parts[at] as ResponsePart;
-    if (part.kind === "toolCall" && canFold(part.toolCall, printed)) {
-      run.push(...thoughts, at);
-      thoughts = [];
-    } else if (part.kind === "reasoning" && run.length > 0) thoughts.push(at);
+    const { kind } = parts[at] as ResponsePart;
+    if (kind === "toolCall" || kind === "reasoning") work.push(at);
     else {
       end();
       lines.push(at);
@@ -52,6 +62,38 @@ export function answerLines(
   }
   end();
   return lines;
+}
+
+type Terminals = ReadonlyMap<string, TerminalView>;
+
+/** The lines of what stands between two texts. */
+function linesOfWork(parts: readonly ResponsePart[], work: readonly number[], terminals: Terminals, live: number) {
+  const groups = new Map<string, number[]>();
+  for (const at of work) {
+    const part = parts[at] as ResponsePart;
+    const group = part.kind === "toolCall" ? groupOf(part.toolCall, terminals) : at === live ? "" : "thought";
+    groups.set(group || `alone ${at}`, [...(groups.get(group || `alone ${at}`) ?? []), at]);
+  }
+  const thoughts = groups.get("thought") ?? [];
+  const done = groups.get("done");
+  groups.delete("thought");
+  if (done)
+    groups.set(
+      "done",
+      [...done, ...thoughts].sort((one, other) => one - other),
+    );
+  else for (const at of thoughts) groups.set(`alone ${at}`, [at]);
+  return [...groups.values()]
+    .sort(([one = 0], [other = 0]) => one - other)
+    .map((group): AnswerLine => (group.length === 1 ? (group[0] as number) : group));
+}
+
+/** What a call stands with on one line; "" where it stands alone. */
+function groupOf(call: ToolCallState, terminals: Terminals): string {
+  if (isDone(call, terminals)) return "done";
+  if (call.status === "completed" && !call.success) return `failed ${kindOf(call)} ${failureSentence(call)}`;
+  if (call.status === "cancelled" && call.reason === "skipped") return "skipped";
+  return "";
 }
 
 /** The calls among the parts at these places. */
@@ -62,14 +104,14 @@ export function callsOf(parts: readonly ResponsePart[], places: readonly number[
   });
 }
 
-/** What the calls of a run did: `Read 12 files, searched 3 times`. */
+/** What the calls of a run did: `Inserted 14 cells, ran 1 command`. */
 export function runTitle(calls: readonly ToolCallState[]): string {
   const done = new Map<string, Set<string>>();
   for (const call of calls) {
-    const kind = kindOf(call);
+    const kind = workOf(call);
     const things = done.get(kind) ?? new Set();
     // The same file read again is one file; of a call that names none, nothing is known.
-    const places = kind === "read" ? call.details?.locations?.map(({ path }) => path) : undefined;
+    const places = OF_FILES.has(kind) ? call.details?.locations?.map(({ path }) => path) : undefined;
     for (const thing of places?.length ? places : [`call ${call.toolCallId}`]) things.add(thing);
     done.set(kind, things);
   }
@@ -81,21 +123,30 @@ export function kindOf(call: ToolCallState): string {
   return call.details?.kind ?? call.toolName;
 }
 
-/**
- * Whether a call can be folded away: it looked something up or ran a command, it has done its job, and nobody was
- * asked about it. What changes a file, shows a picture, runs, waits, failed or was denied stays in sight.
- */
-function canFold(call: ToolCallState, terminals: ReadonlyMap<string, TerminalView>): boolean {
-  if (call.status !== "completed" || !call.success || call.confirmed === "user-action") return false;
-  if (!Object.hasOwn(WORDS, kindOf(call)) || call.details?.ranWithoutAsking) return false;
-  if (call.content?.some((piece) => piece.type !== "text")) return false;
-  return (call.details?.content ?? []).every((piece) => {
-    if (piece.type !== "terminal") return piece.type === "text";
-    const terminal = terminals.get(piece.terminalId);
-    return !terminal || hasSucceeded(terminal);
-  });
+const OF_CELLS: Record<string, string> = table({ insert: "insertCell", delete: "deleteCell", move: "moveCell" });
+
+/** The kind of work that a call did, as its line names it. */
+function workOf(call: ToolCallState): string {
+  const { cell } = call.details ?? {};
+  if (cell) return OF_CELLS[cell.action] ?? "changeCell";
+  const kind = kindOf(call);
+  return Object.hasOwn(WORDS, kind) ? kind : "other";
 }
 
-function hasSucceeded({ exited, exitCode, signal }: TerminalView): boolean {
-  return exited === true && !signal && (exitCode ?? 0) === 0;
+/**
+ * Whether a call folds away: it has done its job. What shows a picture, cites, ran although nobody was asked, or came
+ * out otherwise than its preview showed stays in sight.
+ */
+function isDone(call: ToolCallState, terminals: Terminals): boolean {
+  if (call.status !== "completed" || !call.success) return false;
+  const { details } = call;
+  if (details?.ranWithoutAsking || details?.research || details?.differences?.length) return false;
+  if (walkthroughOf(call) || call.content?.some((piece) => piece.type !== "text")) return false;
+  return [...(details?.content ?? []), ...(details?.run?.content ?? [])].every((piece) => isQuiet(piece, terminals));
+}
+
+function isQuiet(piece: ToolContent, terminals: Terminals): boolean {
+  if (piece.type !== "terminal") return piece.type === "text" || piece.type === "diff";
+  const terminal = terminals.get(piece.terminalId);
+  return !terminal || (terminal.exited === true && !terminal.signal && (terminal.exitCode ?? 0) === 0);
 }

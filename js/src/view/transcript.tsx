@@ -32,7 +32,7 @@ export function Transcript({ chat, jump, started }: Props) {
   const older = store.older(place.chat).value;
   const [shown, show] = useMemory(`shown ${place.chat}`, FIRST);
   const { box, content, pinned, toEnd, goTo, ...listeners } = usePinned(`scroll ${place.chat}`);
-  const turns: AnyTurn[] = [...older.turns, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])];
+  const turns = withoutRetried([...older.turns, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])]);
   const here = Math.max(0, turns.length - shown);
   const hidden = here + older.left;
   const wanted = jump === undefined ? -1 : turns.findIndex((turn) => turn.id === jump.turnId);
@@ -75,4 +75,12 @@ export function Transcript({ chat, jump, started }: Props) {
       {!pinned && <IconButton className="round to-end" icon="down" name="Go to the latest message" onClick={toEnd} />}
     </div>
   );
+}
+
+/** Without the turns that failed before anything came, and whose message was sent again right after. */
+function withoutRetried(turns: readonly AnyTurn[]): AnyTurn[] {
+  return turns.filter((turn, at) => {
+    if (!("state" in turn) || turn.state !== "error" || turns[at + 1]?.message.text !== turn.message.text) return true;
+    return turn.responseParts.some(({ kind }) => kind !== "error" && kind !== "systemNotification");
+  });
 }

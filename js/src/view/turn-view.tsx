@@ -85,7 +85,7 @@ function Ended({ turn, agent }: { turn: Turn; agent: string }) {
       {isBare && <p class="note">{agent} ended the turn without an answer.</p>}
       <div class={`row wraps ended is-${turn.state}`}>
         <span class="status-agent dim">{agent}</span>
-        <TurnEnd turn={turn} />
+        <TurnEnd turn={turn} inCell />
       </div>
     </>
   );

@@ -8,12 +8,10 @@ import { table } from "../state/object";
 import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
 import { ErrorCard } from "./cards";
 import { usePlace, useView } from "./context";
-import { Button } from "./controls";
+import { Button, TextButton } from "./controls";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
-import { turnMarkdown } from "./export";
 import { FoldHead } from "./fold";
-import { GoBack } from "./go-back";
 import { Icon, Spacer } from "./icons";
 import { uuid } from "./identity";
 import { memo } from "./memo";
@@ -21,10 +19,11 @@ import { TurnChanges } from "./parts/change-set";
 import { UserMessage } from "./parts/message";
 import { Part, partId, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
-import { State } from "./parts/tool";
-import { kindIcon } from "./parts/tool-body";
+import { Failure, failed, State } from "./parts/tool";
+import { coded, kindIcon, toolTitle } from "./parts/tool-body";
 import { pendingCalls } from "./permission-answer";
 import { count, duration, line } from "./plain";
+import { TurnMenu } from "./rewind";
 import type { AnyTurn } from "./store";
 import { answerLines, callsOf, runTitle } from "./tool-runs";
 
@@ -41,40 +40,53 @@ export const TurnItem = memo(({ turn }: { turn: AnyTurn }) => (
   </article>
 ));
 
+/** Calls of an opened run that are drawn at first, and then with each click. */
+const SHOWN = 100;
+
 export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
   const { store, memory, root } = useView();
   const { chat } = usePlace();
   const [, redraw] = useState(0);
   const parts = turn.responseParts;
-  const active = isActive(turn);
+  const live = isActive(turn) ? parts.length - 1 : -1;
   const shown = [...parts.keys()].filter((at) => isShown(turn, parts[at] as ResponsePart, at));
   const draw = (at: number, inRun = false) => {
     const part = parts[at] as ResponsePart;
-    const live = active && at === parts.length - 1;
-    return <Part key={partKey(part, at)} turnId={turn.id} part={part} index={at} live={live} inRun={inRun} />;
+    return <Part key={partKey(part, at)} turnId={turn.id} part={part} index={at} live={at === live} inRun={inRun} />;
   };
   const idAt = (at: number) => partId(turn.id, parts[at] as ResponsePart, at);
   const focused = root.activeElement?.closest<HTMLElement>("[data-call]")?.dataset.call;
   const isUsed = (at: number) => memory.get(`fold ${idAt(at)}`) === true || idAt(at) === `${turn.id} ${focused}`;
-  let runs = 0;
-  const drawRun = (run: readonly number[]) => {
-    const chosen = run.map((at) => memory.get(`run ${idAt(at)}`)).find((one) => one !== undefined);
+  const remembered = (name: string, run: readonly number[]) =>
+    run.map((at) => memory.get(`${name} ${idAt(at)}`)).find((one) => one !== undefined);
+  const remember = (name: string, run: readonly number[], value: unknown) => {
+    memory.set(`${name} ${idAt(run[0] as number)}`, value);
+    redraw((times) => times + 1);
+  };
+  const drawRun = (run: readonly number[], number: number) => {
+    const chosen = remembered("run", run);
     // Nothing folds away under the reader's eyes: what they have opened, or where their focus is.
     const isOpen = chosen === undefined ? run.some(isUsed) : chosen === true;
-    const toggle = () => {
-      memory.set(`run ${idAt(run[0] as number)}`, !isOpen);
-      redraw((times) => times + 1);
-    };
-    runs += 1;
+    const most = Number(remembered("run shown", run) ?? SHOWN);
     return [
-      <RunHead key={`run ${runs}`} calls={callsOf(parts, run)} isOpen={isOpen} onToggle={toggle} />,
-      ...(isOpen ? run.map((at) => draw(at, true)) : []),
+      <RunHead
+        key={`run ${number}`}
+        calls={callsOf(parts, run)}
+        isOpen={isOpen}
+        onToggle={() => remember("run", run, !isOpen)}
+      />,
+      ...(isOpen ? run.slice(0, most).map((at) => draw(at, true)) : []),
+      isOpen && run.length > most && (
+        <TextButton key={`more ${number}`} class="in-run" onClick={() => remember("run shown", run, most + SHOWN)}>
+          Show {count(Math.min(SHOWN, run.length - most))} more of {count(run.length)}
+        </TextButton>
+      ),
     ];
   };
   return (
     <div class="answer">
-      {answerLines(parts, shown, store.chat(chat).peek()?.terminals).flatMap((line) =>
-        typeof line === "number" ? [draw(line)] : drawRun(line),
+      {answerLines(parts, shown, store.chat(chat).peek()?.terminals, live).flatMap((line, number) =>
+        typeof line === "number" ? [draw(line)] : drawRun(line, number),
       )}
     </div>
   );
@@ -88,15 +100,29 @@ interface RunProps {
 
 /** The line that a run of calls folds into. The calls follow it in the answer, so that they keep their nodes. */
 function RunHead({ calls, isOpen, onToggle }: RunProps) {
+  const first = calls[0] as ToolCallState;
+  const isBad = failed(first);
+  const times = `${count(calls.length)} times`;
   return (
     <div class="part part-toolCall">
-      <div class="card tool-run" data-open={isOpen}>
+      <div class={`card tool tool-run${isBad ? " is-failed" : ""}`} data-open={isOpen}>
         <FoldHead isOpen={isOpen} onToggle={onToggle}>
-          <Icon name={kindIcon(calls[0] as ToolCallState)} />
-          <span class="label">{runTitle(calls)}</span>
-          <Spacer />
-          <State icon="check" kind="good" said="Done" />
+          <Icon name={kindIcon(first)} />
+          {first.status === "completed" && first.success ? (
+            <span class="label cut">{runTitle(calls)}</span>
+          ) : (
+            <>
+              <span class="label cut">{coded(toolTitle(first))}</span>
+              <Spacer />
+              {isBad ? (
+                <State icon="cross" kind="bad" said={`Failed ${times}`} shown />
+              ) : (
+                <State icon="stop" said={`Stopped ${times}`} shown />
+              )}
+            </>
+          )}
         </FoldHead>
+        {isBad && <Failure call={first} />}
       </div>
     </div>
   );
@@ -139,7 +165,8 @@ export function useSilence(): string {
   return line(store.session(usePlace().session).value?.activity, 60);
 }
 
-export function TurnEnd({ turn }: { turn: Turn }) {
+/** How the turn ended; and what can be done with it, which is seen while the pointer or the focus is in the turn. */
+export function TurnEnd({ turn, inCell = false }: { turn: Turn; inCell?: boolean }) {
   const { store } = useView();
   const { chat } = usePlace();
   const said = endNote(turn);
@@ -152,18 +179,12 @@ export function TurnEnd({ turn }: { turn: Turn }) {
       {error && !isRepeated.value && (
         <ErrorCard title="The turn failed" message={error.message} action={<Again turn={turn} />} />
       )}
-      <div class="row wraps turn-end">
-        {text && <CopyButton text={text} label="Copy answer" words="Copy answer" />}
-        <CopyButton
-          icon="clipboard"
-          text={() => turnMarkdown(turn, store.chat(chat).peek())}
-          label="Copy turn as Markdown"
-          words="Copy turn"
-        />
-        {said && <span class="dim">{said}</span>}
+      {said && <p class="dim turn-note">{said}</p>}
+      <div class="row turn-end">
+        {text && <CopyButton text={text} label="Copy answer" />}
+        <TurnMenu turn={turn} inCell={inCell} />
         <Took turn={turn} />
         {usage && <span class="dim usage">{usage}</span>}
-        <GoBack turn={turn} />
       </div>
     </>
   );

@@ -4,6 +4,7 @@ import type { ChangesetFile, TurnChanges } from "../../src/state/types.gen";
 import { changesOf, tallyOfAll } from "../../src/view/change-set";
 import type { Review, Standing } from "../../src/view/store";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
+import { fetchModule } from "./modules";
 import { open, type Page, press } from "./page";
 
 const SET = `${SESSION}/changes/t1`;
@@ -77,13 +78,13 @@ describe("the line below a turn", () => {
   });
 
   test.each<[Partial<TurnChanges>, string, string[]]>([
-    [{}, "", ["Review", "Keep", "Undo"]],
+    [{}, "", ["Review", "Undo"]],
     [{ undone: 6, undoable: 0 }, "undone", ["Review", "Redo"]],
-    [{ undone: 5, undoable: 0 }, "5 undone", ["Review", "Keep", "Redo"]],
-    [{ undone: 1, undoable: 4 }, "1 undone", ["Review", "Keep", "Undo"]],
+    [{ undone: 5, undoable: 0 }, "5 undone", ["Review", "Redo"]],
+    [{ undone: 1, undoable: 4 }, "1 undone", ["Review", "Undo"]],
     [{ kept: 6, undoable: 0 }, "kept", ["Review"]],
     [{ kept: 2, undone: 4, undoable: 0 }, "2 kept, 4 undone", ["Review", "Redo"]],
-    [{ undoable: 0 }, "", ["Review", "Keep"]],
+    [{ undoable: 0 }, "", ["Review"]],
   ])("offers what can be done where %j", (more, standing, expected) => {
     const page = show(ended({ ...READY, ...more }));
     expect([page.find(".change-line > .dim").textContent, actions(page)]).toEqual([standing, expected]);
@@ -100,7 +101,7 @@ describe("the line below a turn", () => {
     const again = [show(restored), open(restored, { kind: "turn", channel: CHAT, turnId: "t1" })];
     const html = (page: Page) => page.find(".change-set").outerHTML.replace(/(aria-controls|id)="[^"]*"/g, "");
     for (const [at, page] of pages.entries()) {
-      await page.until(() => expect(actions(page)).toEqual(["Review", "Keep", "Undo"]));
+      await page.until(() => expect(actions(page)).toEqual(["Review", "Undo"]));
       expect(html(page)).toEqual(html(again[at] as Page));
     }
   });
@@ -123,42 +124,32 @@ describe("the line below a turn", () => {
     expect(page.all(".change-set")).toEqual([]);
   });
 
-  test("has the notes behind a button", async () => {
+  test("has the notes above the list", async () => {
     const page = show(ended({ ...READY, notes: ["big.h5 is larger than 20 MB.", "rows was changed in place."] }));
     expect(page.all(".change-notes")).toEqual([]);
-    const button = page.button("2 notes: what isn't recorded or can't be undone");
-    button.click();
-    await page.until(() => expect(button.getAttribute("aria-expanded")).toBe("true"));
+    page.button("Review").click();
+    await page.until(() => expect(page.all(".change-notes")).toHaveLength(1));
     expect(page.all(".change-notes li").map((note) => note.textContent)).toEqual([
       "big.h5 is larger than 20 MB.",
       "rows was changed in place.",
     ]);
   });
 
-  test("undoes everything and then offers to redo it; the focus stays, and what was done is said", async () => {
+  test("undoes everything and then offers to redo it; the focus stays, and what is not seen is said", async () => {
     const store = ended(READY);
-    store.answer = () => Promise.resolve({ message: "Undid 3 files and 2 cells." });
+    const sentence = "3 files and 2 cells were undone. b stays as it is, since you saved it meanwhile.";
+    store.answer = () => Promise.resolve({ message: sentence });
     const page = show(store);
     page.button("Undo").focus();
     page.button("Undo").click();
     expect(operations(store)).toEqual([{ channel: SET, operationId: "undo" }]);
-    await page.until(() => expect(said(page)).toBe("Undid 3 files and 2 cells."));
+    await page.until(() => expect(said(page)).toBe(sentence));
+    expect(page.find(".change-set .note").textContent).toBe(sentence);
     tell(store, { ...READY, undone: 5, undoable: 0 });
-    await page.until(() => expect(actions(page)).toEqual(["Review", "Keep", "Redo"]));
+    await page.until(() => expect(actions(page)).toEqual(["Review", "Redo"]));
     expect(page.root.activeElement?.textContent).toBe("Redo");
     page.button("Redo").click();
     expect(operations(store)[1]).toEqual({ channel: SET, operationId: "redo" });
-  });
-
-  test("keeps everything; the focus goes to what stays", async () => {
-    const store = ended(READY);
-    const page = show(store);
-    page.button("Keep").focus();
-    page.button("Keep").click();
-    tell(store, { ...READY, kept: 6, undoable: 0 });
-    await page.until(() => expect(actions(page)).toEqual(["Review"]));
-    expect(operations(store)).toEqual([{ channel: SET, operationId: "keep" }]);
-    expect(page.root.activeElement?.textContent).toBe("Review");
   });
 
   test("says why something was not done, and does one thing at a time", async () => {
@@ -169,7 +160,6 @@ describe("the line below a turn", () => {
     page.button("Undo").click();
     await page.until(() => expect(page.button("Undo").getAttribute("aria-disabled")).toBe("true"));
     page.button("Undo").click();
-    page.button("Keep").click();
     expect(operations(store)).toHaveLength(1);
     refuse(new Error("There is no space on the disk."));
     await page.until(() => expect(page.find("[role=alert]").textContent).toBe("There is no space on the disk."));
@@ -220,17 +210,17 @@ describe("the review", () => {
       .map((row) => [
         row.querySelector(".path")?.textContent,
         [...row.querySelectorAll(".chip")].map((chip) => chip.textContent),
-        row.querySelector(".change-remarks")?.textContent,
+        row.querySelector(".fold-head > .cut")?.textContent ?? "",
         [...row.querySelectorAll(".change-action")].map((button) => button.getAttribute("aria-label")),
       ]);
     expect(rows).toEqual([
-      ["src/fit.py", [], "by its tool calls · saved by you", ["Keep src/fit.py", "Undo src/fit.py"]],
-      ["new.md", ["new"], "also changed by another tab", ["Keep new.md", "Undo new.md"]],
-      ["old.csv", ["deleted", "undone"], "during the turn", ["Redo old.csv"]],
-      ["fig.png", ["moved", "kept"], "was plots/fig.png · during the turn", []],
-      ["In [4]: fit()", [], "by its tool calls", ["Keep In [4]: fit()", "Undo In [4]: fit()"]],
-      ["df", [], "DataFrame (100, 3) → (100, 4) · during the turn", ["Keep df", "Undo df"]],
-      ["rows", [], "during the turn · changed in place, cannot be undone", ["Keep rows"]],
+      ["src/fit.py", [], "your save", ["Undo src/fit.py"]],
+      ["new.md", ["new"], "also changed by another tab", ["Undo new.md"]],
+      ["old.csv", ["deleted", "undone"], "while the agent worked", ["Redo old.csv"]],
+      ["fig.png", ["moved", "kept"], "was plots/fig.png · while the agent worked", []],
+      ["In [4]: fit()", [], "", ["Undo In [4]: fit()"]],
+      ["df", [], "DataFrame (100, 3) → (100, 4) · while the agent worked", ["Undo df"]],
+      ["rows", [], "while the agent worked · changed in place, cannot be undone", []],
     ]);
   });
 
@@ -455,7 +445,9 @@ describe("what was changed since", () => {
 
 describe("the conversation", () => {
   function two(): MemoryStore {
-    const store = ended(READY, change("file:a.py"), change("variable:x", { undoable: false }));
+    const store = Object.assign(ended(READY, change("file:a.py"), change("variable:x", { undoable: false })), {
+      module: fetchModule,
+    });
     startTurn(store, "t2", "And plot it");
     store.apply(CHAT, { type: "chat/turnComplete", turnId: "t2" });
     tell(store, { ...READY, files: 1, cells: 0, variables: 0, undoable: 1 }, "t2");
@@ -464,34 +456,97 @@ describe("the conversation", () => {
     return store;
   }
 
+  /** The form that a turn's menu opens by this entry. */
+  async function asks(page: Page, entry: string): Promise<HTMLElement> {
+    page.button("Turn").click();
+    await page.until(() => expect(page.all("[role=menuitem]")).toHaveLength(3));
+    (page.all("[role=menuitem]").find((one) => one.textContent?.startsWith(entry)) as HTMLElement).click();
+    await page.until(() => expect(page.all("[role=alertdialog]")).toHaveLength(1));
+    return page.find("[role=alertdialog]");
+  }
+
+  const rewound = (store: MemoryStore) =>
+    store.requested.filter(({ method }) => method === "rewindSession").map(({ params }) => params);
+
   test("goes back to before a message once the reader has seen what that undoes", async () => {
     const store = two();
+    store.answer = () => Promise.resolve({ message: "2 files were undone." });
     const page = show(store);
-    page.button("Turn").click();
-    await page.until(() => expect(page.all("[role=menuitem]")).toHaveLength(1));
-    page.find("[role=menuitem]").click();
-    await page.until(() => expect(page.all("[role=alertdialog]")).toHaveLength(1));
-    const dialog = page.find("[role=alertdialog]");
-    expect(dialog.querySelector("strong")?.textContent).toBe("Back to before “Fit it”?");
-    expect(dialog.querySelector("p")?.textContent).toContain("Undoes what 2 turns changed: 2 files.");
-    expect([...dialog.querySelectorAll("li")].map((one) => one.textContent)).toEqual(["a.py", "plot.py"]);
-    expect(page.root.activeElement?.textContent).toBe("Undo 2 turns");
-    page.button("Undo 2 turns").click();
-    expect(operations(store)).toEqual([{ channel: SET, operationId: "undo", onwards: true }]);
+    const dialog = await asks(page, "Go back");
+    await page.until(() => expect(dialog.textContent).toContain("2 turns go; History keeps a copy."));
+    await page.until(() =>
+      expect([...dialog.querySelectorAll("li")].map((one) => one.textContent)).toEqual(["a.py", "plot.py"]),
+    );
+    expect(dialog.querySelector("label")?.textContent).toBe(
+      "and files, cells and variables as they were then (2 files)",
+    );
+    expect(page.root.activeElement?.textContent).toBe("Go back");
+    page.button("Go back").click();
+    expect(rewound(store)).toEqual([{ channel: SESSION, turnId: "t1", changes: true }]);
     await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
+    expect(page.find<HTMLTextAreaElement>(".prompt textarea").value).toBe("Fit it");
+  });
+
+  test("goes back without the changes where the reader does not want them", async () => {
+    const store = two();
+    store.answer = () => Promise.resolve({ message: "" });
+    const page = show(store);
+    const dialog = await asks(page, "Go back");
+    dialog.querySelector<HTMLInputElement>("[type=checkbox]")?.click();
+    page.button("Go back").click();
+    expect(rewound(store)).toEqual([{ channel: SESSION, turnId: "t1", changes: false }]);
+  });
+
+  test("says what stays where something conflicts, and goes back only when that is wanted", async () => {
+    const store = two();
+    const conflict = { id: "file:a.py", path: "a.py", base: "1", current: "2", target: "3" };
+    store.answer = () => Promise.resolve({ message: "Changed since.", conflicts: [conflict] });
+    const page = show(store);
+    const dialog = await asks(page, "Go back");
+    page.button("Go back").click();
+    await page.until(() => expect(dialog.textContent).toContain("Nothing has changed yet."));
+    expect(dialog.querySelector("[role=status]")?.textContent).toContain("this stays as it is now: a.py.");
+    store.answer = () => Promise.resolve({ message: "" });
+    page.button("Go back all the same").click();
+    await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
+    expect(rewound(store)[1]).toEqual({ channel: SESSION, turnId: "t1", changes: true, choices: { "a.py": "mine" } });
+  });
+
+  test("sends a message again as the reader has changed it", async () => {
+    const store = two();
+    store.answer = () => Promise.resolve({ message: "" });
+    const page = show(store);
+    const dialog = await asks(page, "Edit");
+    const box = dialog.querySelector("textarea") as HTMLTextAreaElement;
+    await page.until(() => expect(box.value).toBe("Fit it"));
+    box.value = "Fit it well";
+    press(box, "Enter");
+    await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
+    expect(rewound(store)).toEqual([{ channel: SESSION, turnId: "t1", changes: true }]);
+    const { action } = store.dispatched.at(-1) as { action: { type: string; message: { text: string } } };
+    expect([action.type, action.message.text]).toEqual(["chat/turnStarted", "Fit it well"]);
   });
 
   test("leaves everything by Escape, and the focus is where it was", async () => {
     const store = two();
     const page = show(store);
-    page.button("Turn").click();
-    await page.until(() => expect(page.all("[role=menuitem]")).toHaveLength(1));
-    page.find("[role=menuitem]").click();
-    await page.until(() => expect(page.all("[role=alertdialog]")).toHaveLength(1));
-    press(page.find("[role=alertdialog]"), "Escape");
+    press(await asks(page, "Go back"), "Escape");
     await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
-    expect(operations(store)).toEqual([]);
+    expect(rewound(store)).toEqual([]);
     await page.until(() => expect(page.root.activeElement?.getAttribute("aria-label")).toBe("Turn"));
+  });
+
+  test("is cleared from its menu", async () => {
+    const store = two();
+    store.answer = () => Promise.resolve({ message: "" });
+    const page = show(store);
+    page.button("Conversation").click();
+    await page.until(() => expect(page.all("[role=menuitem]").length).toBeGreaterThan(0));
+    (page.all("[role=menuitem]").find((one) => one.textContent?.startsWith("Clear")) as HTMLElement).click();
+    await page.until(() => expect(page.all("[role=alertdialog]")).toHaveLength(1));
+    page.button("Clear").click();
+    await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
+    expect(rewound(store)).toEqual([{ channel: SESSION, changes: false }]);
   });
 
   test("has all its changes in a panel that its menu opens, where the kernel offers them", async () => {
@@ -528,10 +583,5 @@ describe("the conversation", () => {
     [[], 1],
   ])("undoes with all others what was changed by %j: %i", (by, expected) => {
     expect(tallyOfAll(changesOf({ status: "ready", files: [change("file:a.py", { by })] })).undoable).toBe(expected);
-  });
-
-  test("offers no way back where nothing can be undone", () => {
-    const store = ended({ ...READY, undone: 6, undoable: 0 });
-    expect(show(store).all("[aria-label=Turn]")).toEqual([]);
   });
 });

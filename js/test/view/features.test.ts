@@ -617,6 +617,8 @@ describe("export", () => {
     endTurn(store, "t", "What is it?", "**It** is ```` ` ````.");
     store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "Naming")] };
     const page = open(store, { kind: "chat" });
+    page.button("Turn").click();
+    await page.until(() => page.button("Copy turn as Markdown"));
     page.button("Copy turn as Markdown").click();
     await page.until(() => expect(copied).toEqual(["> What is it?\n\n**It** is ```` ` ````."]));
     await choose(page, "Copy as Markdown");

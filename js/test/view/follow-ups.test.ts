@@ -43,9 +43,9 @@ describe("what follows a turn", () => {
     const store = ended([], files);
     store.notebook = { runCells: (ids) => void run.push(ids) } as NotebookActions;
     const page = show(store);
-    expect(next(page)).toEqual(["Run the changed cells", "Undo the changes"]);
+    expect(next(page)).toEqual(["Run the changed cells"]);
     page.button("Run the changed cells").click();
-    await page.until(() => expect(next(page)).toEqual(["Undo the changes"]));
+    await page.until(() => expect(next(page)).toEqual([]));
     expect(run).toEqual([["a", "b"]]);
   });
 
@@ -53,23 +53,9 @@ describe("what follows a turn", () => {
     const store = ended([], [change("cell:a"), change("cell:b")]);
     const ran = new Set(["a"]);
     store.notebook = { runCells: (_ids) => undefined, hasRun: (id) => ran.has(id) } as NotebookActions;
-    expect(next(show(store))).toEqual(["Run the changed cell", "Undo the changes"]);
+    expect(next(show(store))).toEqual(["Run the changed cell"]);
     ran.add("b");
-    expect(next(show(store))).toEqual(["Undo the changes"]);
-  });
-
-  test("undoes its changes; what was changed since is shown before", async () => {
-    const store = ended([], [change("file:a")]);
-    const conflict = { id: "file:a", path: "a", base: "1", current: "2", target: "3" };
-    store.answer = () => Promise.resolve({ message: "Changed since.", conflicts: [conflict] });
-    const page = show(store);
-    page.button("Undo the changes").click();
-    await page.until(() =>
-      expect(page.find(".follow-ups .conflicts").textContent).toContain("Nothing was undone yet."),
-    );
-    expect(store.requested.at(-1)?.params).toEqual({ channel: SET, operationId: "undo" });
-    page.button("Cancel").click();
-    await page.until(() => expect(next(page)).toEqual(["Undo the changes"]));
+    expect(next(show(store))).toEqual([]);
   });
 
   test("explains an error that ended it: one that the agent went on after was seen to", async () => {

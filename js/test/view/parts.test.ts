@@ -50,7 +50,7 @@ describe("a tool call", () => {
     expect(page.find(".input").textContent).toEqual('{\n  "path": "x"\n}');
   });
 
-  test("a failed one is open and says why", () => {
+  test("a failed one says why in a sentence", () => {
     const store = started();
     ready(store);
     complete(store, { success: false, error: { message: "No such file" } });
@@ -69,7 +69,8 @@ describe("a tool call", () => {
     ready(store, { toolInput });
     complete(store, { success: false, error: { message: "No" } });
     const page = show(store);
-    expect(page.find(where).textContent).toEqual(said);
+    page.find(".tool .fold-head").click();
+    await page.until(() => expect(page.find(where).textContent).toEqual(said));
   });
 
   test("a failed one says once what its text says, too", () => {

@@ -141,7 +141,9 @@ test("afterwards the tool call keeps its preview, and says what came out otherwi
   store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", ...call, details: { differences } });
   await page.until(() => expect(page.find(".differs").textContent).toContain("Not as the preview showed"));
   expect(page.find(".differs").textContent).toContain("<i>b</i> was created");
-  expect(page.all(".preview-summary")).toEqual([]);
+  expect(page.all(".preview-summary, .preview-after")).toEqual([]);
+  page.find<HTMLButtonElement>(".tool .fold-head").click();
+  await page.until(() => page.find(".preview-after"));
   page.find<HTMLButtonElement>(".preview-after .fold-head").click();
   await page.until(() => expect(page.find(".preview-summary").textContent).toBe(ENDED.summary));
   store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", ...call, details: { differences: [] } });

@@ -38,71 +38,92 @@ const shows = (terminalId: string) => ({ content: [{ type: "terminal", terminalI
 
 /** Calls that stay in sight, each for another reason. */
 const SEEN: ((id: string) => ResponsePart)[] = [
-  (id) => part(id, "read", { success: false, error: { message: "No such file" } }),
   (id) => part(id, "read", { status: "running" }),
   (id) => part(id, "read", { status: "streaming" }),
   (id) => part(id, "read", { status: "pending-confirmation" }),
   (id) => part(id, "read", { status: "pending-result-confirmation" }),
   (id) => part(id, "read", { status: "cancelled", reason: "denied" }),
-  (id) => part(id, "read", { status: "cancelled", reason: "skipped" }),
-  (id) => part(id, "read", { confirmed: "user-action" }),
   (id) => part(id, "read", {}, { ranWithoutAsking: true }),
+  (id) => part(id, "kernel", {}, { differences: ["It printed more."] }),
+  (id) => part(id, "fetch", {}, { research: {} }),
   (id) => part(id, "read", {}, { content: [{ type: "block", block: { type: "image" } }] }),
-  (id) => part(id, "read", {}, { content: [{ type: "diff", path: "a", newText: "" }] }),
+  (id) => part(id, "kernel", {}, { run: { content: [{ type: "block", block: { type: "image" } }] } }),
   (id) => part(id, "read", { content: [{ type: "embeddedResource", data: "", contentType: "image/png" }] }),
   (id) => part(id, "execute", {}, shows("bad")),
   (id) => part(id, "execute", {}, shows("killed")),
   (id) => part(id, "execute", {}, shows("running")),
-  ...["edit", "delete", "move", "kernel", "think", "switch_mode", "other", "constructor"].map(
-    (kind) => (id: string) => part(id, kind),
-  ),
 ];
 const FOLDED: ((id: string) => ResponsePart)[] = [
   (id) => part(id, "read"),
+  (id) => part(id, "read", { confirmed: "user-action" }),
   (id) => part(id, "search", {}, { content: [{ type: "text", text: "found" }] }),
   (id) => part(id, "fetch", { confirmed: "setting" }),
   (id) => part(id, "execute", {}, shows("good")),
+  (id) => part(id, "edit", {}, { content: [{ type: "diff", path: "a", newText: "" }] }),
+  ...["delete", "move", "kernel", "think", "other", "constructor"].map((kind) => (id: string) => part(id, kind)),
 ];
+const FAILED: ((id: string) => ResponsePart)[] = ["No such file", "Refused"].map(
+  (message) => (id: string) => part(id, "read", { success: false, error: { message } }),
+);
 
 describe("the lines of an answer", () => {
-  test("each part stands in exactly one line, in order, and what must be seen stands alone", () => {
+  test("each part stands in exactly one line, lines are in order, and between two texts work that is done is one line", () => {
     for (let seed = 0; seed < 400; seed += 1) {
       const next = numbers(seed);
-      const makers = [text, thought, ...SEEN, ...Array.from({ length: 12 }, () => FOLDED).flat()];
-      const parts = Array.from({ length: next(30) }, (_, at) => (makers[next(makers.length)] as typeof text)(`p${at}`));
+      const makers = [text, thought, thought, ...SEEN, ...FAILED, ...Array.from({ length: 3 }, () => FOLDED).flat()];
+      const made = Array.from({ length: next(30) }, (_, at) => {
+        const maker = makers[next(makers.length)] as typeof text;
+        return { maker, part: maker(`p${at}`) };
+      });
+      const parts = made.map((each) => each.part);
       const shown = all(parts).filter(() => next(10) > 0);
       const lines = answerLines(parts, shown, terminals);
-      expect(lines.flat()).toEqual(shown);
-      for (const line of lines) {
-        if (typeof line === "number") continue;
-        expect(callsOf(parts, line).length).toBeGreaterThanOrEqual(3);
-        const folded = line.filter((at) => parts[at]?.kind === "toolCall");
-        expect(folded[0]).toEqual(line[0]);
-        expect(folded.at(-1)).toEqual(line.at(-1));
-        expect(line.every((at) => ["toolCall", "reasoning"].includes((parts[at] as ResponsePart).kind))).toEqual(true);
-        // A part that must be seen folds with no neighbours: not in this line, and not in one of its own kind.
-        for (const at of folded) {
-          const alike = [0, 1, 2].map(() => parts[at] as ResponsePart);
-          expect(answerLines(alike, all(alike), terminals)).toEqual([[0, 1, 2]]);
-        }
+      expect(lines.flat().sort((one, other) => one - other)).toEqual(shown);
+      const firsts = lines.map((line) => (typeof line === "number" ? line : (line[0] as number)));
+      expect(firsts).toEqual([...firsts].sort((one, other) => one - other));
+      const lineOf = new Map(lines.flatMap((line) => (typeof line === "number" ? [] : line.map((at) => [at, line]))));
+      let texts = 0;
+      const work = new Map<string, Set<unknown>>();
+      for (const at of shown) {
+        const { maker } = made[at] as (typeof made)[number];
+        if (maker === text) texts += 1;
+        const is = FOLDED.includes(maker) ? "done" : FAILED.includes(maker) ? `failed ${FAILED.indexOf(maker)}` : "";
+        const key = `${texts} ${is}`;
+        if (is) work.set(key, (work.get(key) ?? new Set()).add(lineOf.get(at) ?? at));
+        if (SEEN.includes(maker) || maker === text) expect(lineOf.get(at)).toBeUndefined();
       }
+      for (const those of work.values()) expect(those.size).toEqual(1);
     }
   });
 
-  test.each(SEEN.map((make, at) => [at, make] as const))("call %i, which must be seen, splits a run", (_, make) => {
+  test.each(SEEN.map((make, at) => [at, make] as const))("call %i stays in sight beside what is done", (_, make) => {
     const looks = (name: string) => ["1", "2", "3"].map((id) => part(name + id, "read"));
     const parts = [...looks("a"), make("x"), ...looks("b")];
-    expect(answerLines(parts, all(parts), terminals)).toEqual([[0, 1, 2], 3, [4, 5, 6]]);
+    expect(answerLines(parts, all(parts), terminals)).toEqual([[0, 1, 2, 4, 5, 6], 3]);
   });
 
-  test("thoughts between the calls fold with them; those before and behind do not", () => {
-    const parts = [thought("1"), part("a", "read"), thought("2"), part("b", "read"), part("c", "search"), thought("3")];
-    expect(answerLines(parts, all(parts))).toEqual([0, [1, 2, 3, 4], 5]);
+  test("thoughts fold with the calls that they are about; one that is thought right now stands alone", () => {
+    const parts = [thought("1"), part("a", "read"), thought("2"), part("b", "read"), thought("3")];
+    expect(answerLines(parts, all(parts))).toEqual([[0, 1, 2, 3, 4]]);
+    expect(answerLines(parts, all(parts), [], 4)).toEqual([[0, 1, 2, 3], 4]);
+    expect(answerLines([thought("1"), text("t")], [0, 1])).toEqual([0, 1]);
   });
 
-  test("two calls stay two lines", () => {
+  test("one call stays as it is, two are one line, and a text ends a line", () => {
     const parts = [part("a", "read"), part("b", "read"), text("t"), part("c", "read")];
-    expect(answerLines(parts, all(parts))).toEqual([0, 1, 2, 3]);
+    expect(answerLines(parts, all(parts))).toEqual([[0, 1], 2, 3]);
+  });
+
+  test("calls that failed for one cause are one line, those for another cause or of another kind are not", () => {
+    const fail = (id: string, kind: string, message: string) => part(id, kind, { success: false, error: { message } });
+    const parts = [
+      fail("a", "fetch", "Refused\n  at socket.c:12"),
+      part("b", "read"),
+      fail("c", "fetch", "Refused\n  at socket.c:99"),
+      fail("d", "fetch", "Timed out"),
+      fail("e", "read", "Refused"),
+    ];
+    expect(answerLines(parts, all(parts))).toEqual([[0, 2], 1, 3, 4]);
   });
 
   test("thousands of calls take a moment only", () => {
@@ -122,6 +143,20 @@ describe("the title of a run", () => {
     expect(title(part("e", "execute"), part("f", "execute"), part("s", "search"))).toEqual(
       "Ran 2 commands, searched once",
     );
+  });
+
+  test("cells are counted by what became of them, and what has no word is a tool", () => {
+    const cell = (id: string, action: string) => part(id, "edit", {}, { cell: { notebook: "n", action } });
+    const cells = [...Array.from({ length: 14 }, (_, at) => cell(`i${at}`, "insert")), part("e", "execute")];
+    expect(title(...cells)).toEqual("Inserted 14 cells, ran 1 command");
+    const others = [
+      cell("r", "replace"),
+      cell("d", "delete"),
+      cell("s", "split"),
+      part("k", "kernel"),
+      part("o", "odd"),
+    ];
+    expect(title(...others)).toEqual("Changed 2 cells, deleted 1 cell, ran 1 code snippet, used 1 tool");
   });
 
   test("a file that was read twice is one file; a call that names none counts as one", () => {
@@ -176,12 +211,30 @@ describe("a run in the answer", () => {
     await page.until(() => expect(labels(page)).toEqual(["Read 4 files", "one", "two", "three", "four"]));
   });
 
-  test("a call that failed stands in sight", () => {
+  test("a call that failed stands in sight with one sentence; all else about it is folded", async () => {
     const store = asked();
     for (const id of ["one", "two", "three", "four"]) start(store, id);
     for (const id of ["one", "two", "three"]) end(store, id);
     end(store, "four", false);
-    expect(labels(show(store))).toEqual(["Read 3 files", "four"]);
+    const page = show(store);
+    expect(labels(page)).toEqual(["Read 3 files", "four"]);
+    expect(page.find(".failure").textContent).toEqual("text of four");
+    expect(page.root.querySelector(".output")).toBeNull();
+    page.all(".tool .fold-head").at(-1)?.click();
+    await page.until(() => expect(page.find(".output").textContent).toContain("text of four"));
+  });
+
+  test("a run of 2,000 calls shows a hundred when it is opened, and then more", async () => {
+    const store = asked();
+    const ids = Array.from({ length: 2_000 }, (_, at) => `call ${at}`);
+    for (const id of ids) start(store, id);
+    for (const id of ids) end(store, id);
+    const page = show(store);
+    expect(labels(page)).toEqual(["Read 2,000 files"]);
+    page.find(".tool-run button").click();
+    await page.until(() => expect(labels(page).length).toEqual(101));
+    page.button("Show 100 more of 2,000").click();
+    await page.until(() => expect(labels(page).length).toEqual(201));
   });
 
   test("what the reader has opened does not fold away, and keeps its node", async () => {

@@ -91,13 +91,16 @@ describe("one turn below its cell", () => {
     expect(page.all("button").some((button) => button.textContent === "Stop")).toEqual(false);
   });
 
-  test("shows what went wrong", () => {
+  test("shows what went wrong in a sentence, and the rest on demand", async () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     const error = { errorType: "AgentDied", message: "Eliza ended (exit code 3).\nType %agents restart" };
     store.apply(CHAT, { type: "chat/error", turnId: "t1", part: { kind: "error", error } });
     const page = open(store, WHAT);
-    expect(page.find(".error-card").textContent).toContain("Type %agents restart");
+    expect(page.find(".error-card").textContent).toContain("The turn failedEliza ended (exit code 3).");
+    expect(page.text()).not.toContain("Type %agents restart");
+    page.button("Details").click();
+    await page.until(() => expect(page.find(".error-card").textContent).toContain("Type %agents restart"));
   });
 
   test("says so when a turn ended without an answer", () => {

@@ -11,6 +11,8 @@ import { Formula } from "./formula";
 import type { Align, Token } from "./token";
 
 const DEEPEST = 30;
+/** The one tag that Markdown has no mark for in a table. */
+const LINE_BREAK = /^<br\s*\/?>$/i;
 type Draw = (token: never, depth: number) => ComponentChildren;
 
 export function drawTokens(tokens: readonly Token[] | undefined, depth = 0): ComponentChildren[] {
@@ -58,6 +60,8 @@ const DRAW: Record<string, Draw | undefined> = table({
       <p class="plain">
         <LongText text={token.text?.trimEnd() ?? ""} whole />
       </p>
+    ) : LINE_BREAK.test(token.text ?? "") ? (
+      <br />
     ) : (
       token.text
     ),

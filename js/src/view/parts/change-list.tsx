@@ -1,6 +1,5 @@
 /** The changes of a set, by kind: each with its difference to unfold, and what can be done with it. */
 
-import type { TargetedMouseEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { own, table } from "../../state/object";
 import type { Operations } from "../change-operations";
@@ -33,9 +32,11 @@ interface Props {
   operations: Operations;
   /** Whether the differences are wanted side by side at once, where the front end has room for that. */
   atOnce?: boolean;
+  /** Whether the line above says already that all are undone. */
+  allUndone?: boolean;
 }
 
-export function ChangeList({ id, channel, title, operations, atOnce = false }: Props) {
+export function ChangeList({ id, channel, title, operations, atOnce = false, allUndone = false }: Props) {
   const { store } = useView();
   const [shown, show] = useState(SHOWN);
   const state = store.changeset(channel).value;
@@ -72,6 +73,7 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
                     change={change}
                     operations={operations}
                     onCompare={compareFrom}
+                    said={allUndone ? "" : STATES[change.state]}
                   />
                 ))}
               </ul>
@@ -175,9 +177,11 @@ interface ItemProps {
   change: Change;
   operations: Operations;
   onCompare: ((first: string) => void) | undefined;
+  /** How it stands, where that has to be said. */
+  said: string;
 }
 
-function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
+function ChangeItem({ id, channel, change, operations, onCompare, said }: ItemProps) {
   const { store } = useView();
   const [isOpen, open] = useMemory(`fold ${id}`, false);
   const { name, status, state, remarks, lines, was } = change;
@@ -188,9 +192,15 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
       <PathName path={name} title={name} isWhole={change.kind !== "file"} />
     </>
   );
-  const about = (
+  const about = [...(was ? [`was ${was}`] : []), ...remarks].join(" · ");
+  const after = (
     <>
-      {[CHIPS[status], STATES[state]].map((word) => word && <span class="chip">{word}</span>)}
+      {[CHIPS[status], said].map((word) => word && <span class="chip">{word}</span>)}
+      {about && (
+        <span class="dim small cut" title={about}>
+          {about}
+        </span>
+      )}
       <Spacer />
       {lines && <LineCount {...lines} />}
     </>
@@ -198,12 +208,12 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
   const toggle = () => open(!isOpen);
   return (
     <li class={`change is-${state}`} data-open={isOpen}>
-      <div class="row wraps change-row">
+      <div class="row change-row">
         {hasBody && !onCompare ? (
           <FoldHead isOpen={isOpen} onToggle={toggle}>
             <span class="sr-only">Show change of </span>
             {label}
-            {about}
+            {after}
           </FoldHead>
         ) : (
           <div class={hasBody ? "row fold-head" : "row fold-head bare"}>
@@ -230,16 +240,14 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
             ) : (
               label
             )}
-            {about}
+            {after}
           </div>
         )}
         <Actions change={change} operations={operations} disabled={isOver(store.connection.value)} />
       </div>
-      {(was || remarks.length > 0) && (
-        <p class="change-remarks">{[...(was ? [`was ${was}`] : []), ...remarks].join(" · ")}</p>
-      )}
       {hasBody && isOpen && (
         <div class="diff">
+          {about && <p class="dim small about">{about}</p>}
           <Difference channel={channel} change={change} />
         </div>
       )}
@@ -275,18 +283,17 @@ function Actions({ change, operations, disabled }: ActionsProps) {
         />
       )}
       {isThere && <Download path={path} />}
-      {actionsOf(change).map((operationId) => (
-        <ActionButton
-          key={operationId === "keep" ? "keep" : "back"} // one button, so that the focus stays
-          word={WORDS[operationId]}
-          of={name}
-          disabled={disabled || operations.isBusy}
-          onClick={(event) => {
-            if (operationId === "keep") focusBefore(event);
-            operations.invoke({ operationId, target: id });
-          }}
-        />
-      ))}
+      {actionsOf(change)
+        .filter((operationId) => operationId !== "keep")
+        .map((operationId) => (
+          <ActionButton
+            key="back" // one button, so that the focus stays
+            word={WORDS[operationId]}
+            of={name}
+            disabled={disabled || operations.isBusy}
+            onClick={() => operations.invoke({ operationId, target: id })}
+          />
+        ))}
     </div>
   );
 }
@@ -296,7 +303,7 @@ interface ActionButtonProps {
   /** What it is done with, where that is not all. */
   of?: string;
   disabled: boolean;
-  onClick: (event: TargetedMouseEvent<HTMLButtonElement>) => void;
+  onClick: () => void;
 }
 
 /** One that is disabled keeps the focus: it is so only as long as the kernel has not answered. */
@@ -307,17 +314,11 @@ export function ActionButton({ word, of, disabled, onClick }: ActionButtonProps)
       class="change-action"
       aria-label={of === undefined ? undefined : `${word} ${of}`}
       aria-disabled={disabled}
-      onClick={(event) => !disabled && onClick(event)}
+      onClick={() => !disabled && onClick()}
     >
       {word}
     </button>
   );
-}
-
-/** The button is about to go: the first one of its change or set takes the focus. */
-export function focusBefore({ currentTarget }: TargetedMouseEvent<HTMLButtonElement>): void {
-  const others = currentTarget.closest(".change, .change-set")?.querySelectorAll<HTMLElement>("button") ?? [];
-  [...others].find((button) => button !== currentTarget)?.focus();
 }
 
 const Loading = ({ text }: { text: string }) => (

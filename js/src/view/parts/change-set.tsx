@@ -2,7 +2,7 @@
 import { useId, useMemo, useState } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { type Operations, useOperations } from "../change-operations";
-import { changesOf, inWords, many, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
+import { changesOf, inWords, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
 import { onEscape, Trouble, useFocused } from "../controls";
 import { IconButton, Spacer } from "../icons";
@@ -11,7 +11,7 @@ import { memo } from "../memo";
 import { line } from "../plain";
 import { isOver } from "../store";
 import { useAfter } from "../use-work";
-import { ActionButton, ChangeList, focusBefore } from "./change-list";
+import { ActionButton, ChangeList } from "./change-list";
 import { ConflictChoices } from "./conflicts";
 import { LineCount } from "./diff";
 import { Files } from "./files";
@@ -62,7 +62,6 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
   const operations = useOperations(channel);
   const [isOpen, open] = useMemory(`fold ${id}`, false);
   const [atOnce, setAtOnce] = useState(false);
-  const [hasNotes, showNotes] = useMemory(`fold ${id} notes`, false);
   const review = () => {
     setAtOnce(!isOpen); // not where a reload finds the list open
     open(!isOpen);
@@ -93,31 +92,29 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
             </button>
           )}
           <AllActions tally={tally} operations={operations} all={always} disabled={isOver(store.connection.value)} />
-          {notes.length > 0 && (
-            <IconButton
-              icon="info"
-              name={`${many(notes.length, "note")}: what isn't recorded or can't be undone`}
-              title="What isn't recorded or can't be undone"
-              aria-expanded={hasNotes}
-              onClick={() => showNotes(!hasNotes)}
-            />
-          )}
         </span>
         <Spacer />
       </div>
-      {hasNotes && notes.length > 0 && (
-        <ul class="change-notes">
-          {notes.map((note) => (
-            <li>{line(note, 600)}</li>
-          ))}
-        </ul>
-      )}
       <Trouble text={operations.failed} class="note" />
       {operations.said && <p class="note">{operations.said}</p>}
       {operations.conflicts && <ConflictChoices id={id} operations={operations} />}
       <div id={list} class="change-list">
+        {(isOpen || always) && notes.length > 0 && (
+          <ul class="change-notes">
+            {notes.map((note) => (
+              <li>{line(note, 600)}</li>
+            ))}
+          </ul>
+        )}
         {(isOpen || always) && (
-          <ChangeList id={id} channel={channel} title={title} operations={operations} atOnce={atOnce} />
+          <ChangeList
+            id={id}
+            channel={channel}
+            title={title}
+            operations={operations}
+            atOnce={atOnce}
+            allUndone={tally.undone === totalOf(tally)}
+          />
         )}
       </div>
     </section>
@@ -141,32 +138,16 @@ interface AllProps {
 }
 
 function AllActions({ tally, operations, all, disabled }: AllProps) {
-  const { undone, kept, undoable } = tally;
-  const isOpen = undone + kept < totalOf(tally);
+  const { undone, undoable } = tally;
   const isUndo = undoable > 0;
   const off = disabled || operations.isBusy;
+  if (!isUndo && undone === 0) return null;
   return (
-    <>
-      {isOpen && (
-        <ActionButton
-          key="keep"
-          word={all ? "Keep all" : "Keep"}
-          disabled={off}
-          onClick={(event) => {
-            focusBefore(event);
-            operations.invoke({ operationId: "keep" });
-          }}
-        />
-      )}
-      {(isUndo || undone > 0) && (
-        <ActionButton
-          key="back" // one button, so that the focus stays
-          word={(isUndo ? "Undo" : "Redo") + (all ? " all" : "")}
-          disabled={off}
-          onClick={() => operations.invoke({ operationId: isUndo ? "undo" : "redo" })}
-        />
-      )}
-    </>
+    <ActionButton
+      word={(isUndo ? "Undo" : "Redo") + (all ? " all" : "")}
+      disabled={off}
+      onClick={() => operations.invoke({ operationId: isUndo ? "undo" : "redo" })}
+    />
   );
 }
 

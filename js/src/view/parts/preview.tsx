@@ -88,14 +88,18 @@ export function PreviewAfter({ turnId, call }: Props) {
           <span class="label">As the preview showed</span>
         </div>
       )}
-      {differences && differences.length > 0 && (
-        <div class="decision denied differs">
-          <Icon name="alert" />
-          <span class="label">Not as the preview showed</span>
-          <span class="dim">{differences.map((each) => line(each, 300)).join(" ")}</span>
-        </div>
-      )}
     </>
+  );
+}
+
+/** What came out otherwise than the preview showed. */
+export function Differs({ differences }: { differences: readonly string[] }) {
+  return (
+    <div class="decision denied differs">
+      <Icon name="alert" />
+      <span class="label">Not as the preview showed</span>
+      <span class="dim">{differences.map((each) => line(each, 300)).join(" ")}</span>
+    </div>
   );
 }
 

@@ -6,12 +6,13 @@ import { isChosen, verdict, whyNot } from "../answered-by";
 import { usePlace, useView } from "../context";
 import { Button } from "../controls";
 import { RunTime } from "../elapsed";
+import { failureSentence } from "../failure";
 import { Fold } from "../fold";
 import { Icon, type IconName, Spacer, Spinner } from "../icons";
 import { memo } from "../memo";
 import { line, reason, splitPath } from "../plain";
 import { Permission } from "./permission";
-import { PreviewAfter } from "./preview";
+import { Differs, PreviewAfter } from "./preview";
 import { textOf } from "./text";
 import { coded, inputOf, kindIcon, results, ToolBody, toolTitle } from "./tool-body";
 import { walkthroughOf } from "./walkthrough";
@@ -25,7 +26,7 @@ export const Tool = memo(({ turnId, call }: Props) => {
   const id = `${turnId} ${call.toolCallId}`;
   const waiting = call.status === "pending-confirmation";
   const body = toolBody(call);
-  const run = call.details?.run;
+  const { run, ranWithoutAsking, differences } = call.details ?? {};
   const head = (
     <>
       <Icon name={kindIcon(call)} />
@@ -36,6 +37,8 @@ export const Tool = memo(({ turnId, call }: Props) => {
       <ToolMark call={call} />
     </>
   );
+  const hasDecision = isAllowed(call);
+  const canOpen = body.some || hasDecision || call.details?.rehearsal?.status === "ended";
   return (
     <div
       class={`card tool is-${call.status}${failed(call) ? " is-failed" : ""}`}
@@ -43,19 +46,28 @@ export const Tool = memo(({ turnId, call }: Props) => {
       tabIndex={-1}
     >
       {waiting && <Permission turnId={turnId} call={call} />}
-      {!waiting && body.some && (
+      {!waiting && canOpen && (
         <Fold id={id} open={body.open} head={head}>
           <ToolBody id={id} call={call} />
+          {hasDecision && <Decision call={call} />}
+          <PreviewAfter turnId={turnId} call={call} />
         </Fold>
       )}
-      {!waiting && !body.some && <div class="row fold-head bare">{head}</div>}
+      {!waiting && !canOpen && <div class="row fold-head bare">{head}</div>}
+      {failed(call) && <Failure call={call} />}
       {run && run.endedAt === undefined && call.status === "running" && <StopRun call={call} />}
-      {!waiting && <Decision call={call} />}
-      {!waiting && <PreviewAfter turnId={turnId} call={call} />}
-      {call.details?.ranWithoutAsking === true && <Unasked />}
+      {!waiting && !hasDecision && <Decision call={call} />}
+      {differences && differences.length > 0 && <Differs differences={differences} />}
+      {ranWithoutAsking === true && <Unasked />}
     </div>
   );
 });
+
+/** Why a call failed, in one sentence; the rest is folded. */
+export function Failure({ call }: { call: ToolCallState }) {
+  const why = failureSentence(call);
+  return why ? <p class="failure cut">{why}</p> : null;
+}
 
 /** Stops the code in the kernel, and nothing else: the turn goes on. */
 function StopRun({ call }: { call: ToolCallState }) {
@@ -132,6 +144,11 @@ export function State({ icon, kind = "dim", said, shown = false }: StateProps) {
   );
 }
 
+/** Whether it was allowed, by whomever: that is no news once the call has ended. */
+function isAllowed(call: ToolCallState): boolean {
+  return call.status === "completed" && (call.confirmed === "user-action" || call.selectedOption !== undefined);
+}
+
 /** What was answered when permission was asked, on one line. */
 function Decision({ call }: { call: ToolCallState }) {
   const { store } = useView();
@@ -142,13 +159,13 @@ function Decision({ call }: { call: ToolCallState }) {
   const by = "answeredBy" in call ? call.answeredBy : undefined;
   const unanswered = by?.kind === "cancelled";
   if (!option && !denied && !asked && !unanswered) return null;
-  const isAllowed = !denied && !unanswered;
+  const allowed = !denied && !unanswered;
   const chosen = option && isChosen(by) && !isPlain(option) ? line(option.label, 80) : "";
   return (
-    <div class={`decision ${isAllowed ? "allowed" : "denied"}`}>
+    <div class={`decision ${allowed ? "allowed" : "denied"}`}>
       <Icon name="shield" />
       <span>
-        <span class="label">{verdict(isAllowed, by, store.clientId)}</span>
+        <span class="label">{verdict(allowed, by, store.clientId)}</span>
         {chosen && <span class="dim"> {coded(chosen)}</span>}
         {why && <span class="dim"> {why}</span>}
       </span>
@@ -185,11 +202,9 @@ function toolBody(call: ToolCallState): { some: boolean; open: boolean } {
       inputOf(call) !== "" ||
       (rawOutput ?? undefined) !== undefined ||
       failed(call),
-    open: isRunning || failed(call) || has("block") || (has("diff") && !isAnswered(call)),
+    open:
+      isRunning ||
+      (has("block") && !failed(call)) ||
+      (call.status === "running" && has("diff") && call.confirmed !== "user-action"),
   };
-}
-
-/** Whether someone was shown what it does and allowed it, or nothing was done. */
-function isAnswered(call: ToolCallState): boolean {
-  return call.status === "cancelled" || ("confirmed" in call && call.confirmed === "user-action");
 }

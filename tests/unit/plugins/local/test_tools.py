@@ -110,6 +110,15 @@ def test_call_that_cannot_be_carried_out_is_told_to_the_model(session: Session, 
     assert [each.status for each in turn.tool_calls if each.kind != "think"] == ["failed"]
 
 
+def test_what_the_model_is_told_of_a_wrong_call_is_not_shown_to_the_user(session: Session) -> None:
+    """The chat says in its own words that the tool is not there, or cannot take that."""
+    turn = session.prompt(steps(["format_disk", {}], ["read_file", {}]))
+    assert len(results(turn)) == 2
+    shown = [each for each in turn.tool_calls if each.kind != "think"]
+    assert [each.title for each in shown] == ["Tool not available", "Arguments that read_file cannot take"]
+    assert [each.text for each in shown] == ["", ""]
+
+
 def test_what_is_denied_does_not_happen_and_is_told_to_the_model(chat: Chat, tmp_path: Path) -> None:
     """The policy decides about edits and commands; the model learns that it was refused."""
     work = workspace(tmp_path)

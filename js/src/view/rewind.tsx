@@ -1,0 +1,124 @@
+/** The menu of a turn, and what is asked before turns go: back to before a message, edit it, or clear the conversation. */
+import { useComputed } from "@preact/signals";
+import { useRef, useState } from "preact/hooks";
+import type { RewindContext } from "../rewind";
+import { isObject } from "../state/guard";
+import type { Turn } from "../state/types.gen";
+import { changesOf, inWords, tallyOf, tallyOfAll } from "./change-set";
+import { usePlace, useView } from "./context";
+import { copyText } from "./copy";
+import { turnMarkdown } from "./export";
+import { Icon } from "./icons";
+import { changesChannel, isInTerminal, isRemote, uuid } from "./identity";
+import { Menu, type MenuItem } from "./menu";
+import { OnDemand } from "./on-demand";
+import { refOf } from "./parts/whole";
+import type { Store } from "./store";
+
+/** What can be done with a turn that has ended. */
+export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
+  const { store, announce } = useView();
+  const { chat, session } = usePlace();
+  const [wanted, want] = useState<"back" | "edit">();
+  const holder = useRef<HTMLSpanElement>(null);
+  const copy = async () =>
+    announce((await copyText(turnMarkdown(turn, store.chat(chat).peek()))) ? "Turn copied." : "Could not copy.");
+  const isOurs = !isRemote(store.root.value) && !isInTerminal(session);
+  const item = (name: string, detail: string, kind: "back" | "edit", isThere: boolean): MenuItem[] =>
+    isThere ? [{ name, detail, onSelect: () => want(kind) }] : [];
+  const items: MenuItem[] = [
+    { name: "Copy turn as Markdown", onSelect: () => void copy() },
+    ...item("Edit and send again", "In place of all from here on", "edit", isOurs && !inCell),
+    ...item("Go back to before this message", "This turn and all after it go", "back", isOurs),
+  ];
+  const leave = () => {
+    want(undefined);
+    holder.current?.querySelector("button")?.focus();
+  };
+  return (
+    <>
+      <span ref={holder} class="turn-menu">
+        <Menu label="Turn" items={items} placement="in-flow">
+          <Icon name="more" />
+        </Menu>
+      </span>
+      {wanted && <Rewind key={wanted} kind={wanted} turn={turn} onDone={leave} />}
+    </>
+  );
+}
+
+interface Props {
+  kind: RewindContext["kind"];
+  /** The first turn to go; all go without it. */
+  turn?: Turn;
+  onDone: () => void;
+}
+
+export function Rewind({ kind, turn, onDone }: Props) {
+  const { store, drafts, announce, toBox } = useView();
+  const { chat, session } = usePlace();
+  const look = store.root.peek()?.config?.values.look;
+  const context: RewindContext = {
+    kind,
+    needsCtrl: isObject(look) && look.send_key === "ctrl-enter",
+    later: useComputed(() => laterOf(store, chat, session, turn)),
+    text: async () => {
+      const { message } = turn as Turn;
+      const ref = refOf(message, "text");
+      return ref ? store.content(chat, ref) : message.text;
+    },
+    go: (changes, choices) => {
+      const more = { ...(turn && { turnId: turn.id }), ...(choices && { choices }) };
+      return store.request("rewindSession", { channel: session, changes, ...more });
+    },
+    done: (text) => {
+      const { message } = turn ?? {};
+      onDone();
+      if (kind === "edit") send(store, chat, text, message);
+      else if (message && drafts.of(chat).peek().trim() === "") drafts.set(chat, message.text);
+      announce(kind === "clear" ? "Conversation cleared." : kind === "back" ? "Went back." : "Sent again.");
+      toBox();
+    },
+    leave: onDone,
+  };
+  return <OnDemand name="rewind" what="what would go" context={context} className="rewind" />;
+}
+
+/** Sends a message with the pictures of another: what that mentioned is looked up anew. */
+function send(store: Store, chat: string, text: string, other: Turn["message"] | undefined): void {
+  const own = other?.attachments?.filter(
+    (each) => each.type === "embeddedResource" && !each.range && !refOf(each, "data"),
+  );
+  const message = { text, origin: { kind: "user" }, ...(own?.length && { attachments: own }) } as const;
+  store.dispatch(chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
+}
+
+/** From a turn on, or all. */
+function turnsFrom(store: Store, chat: string, turn: Turn | undefined): readonly Turn[] {
+  const all = [...store.older(chat).value.turns, ...(store.chat(chat).value?.turns ?? [])];
+  const at = turn ? all.findIndex(({ id }) => id === turn.id) : 0;
+  return at < 0 ? [] : all.slice(at);
+}
+
+function undoable(store: Store, chat: string, turn: Turn | undefined): readonly Turn[] {
+  return turnsFrom(store, chat, turn).filter(
+    ({ changes }) => changes?.status === "ready" && tallyOf(changes).undoable > 0,
+  );
+}
+
+function laterOf(store: Store, chat: string, session: string, turn: Turn | undefined) {
+  const those = undoable(store, chat, turn);
+  const changes = new Map(
+    those
+      .flatMap(({ id }) => changesOf(store.changeset(changesChannel(session, id)).value))
+      .filter(({ undoable, state }) => undoable && state === "open")
+      .map((change) => [change.id, change]),
+  );
+  const named = [...changes.values()];
+  return {
+    turns: turnsFrom(store, chat, turn).length + (turn ? 0 : store.older(chat).value.left),
+    canUndo: those.length > 0,
+    words: inWords(tallyOfAll(named)).join(", "),
+    names: named.map(({ name }) => name),
+  };
+}
