@@ -127,6 +127,8 @@ class Conversation:
 
     Events: ClassVar[type[AgentEvents]] = AgentEvents
     """What listens to its agent."""
+    takes_prompts: ClassVar[bool] = True
+    """Whether its agent is one of ours: a program elsewhere remembers what it likes."""
 
     def __init__(
         self,
