@@ -192,3 +192,24 @@ def test_much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
     expect(turn.locator(".in-run")).to_have_count(101)
     turn.get_by_role("button", name="Review").click()
     expect(turn.locator(".change")).to_have_count(100)
+
+
+def test_the_conversations_that_were_open_are_tabs_again_after_a_restart(lab: Lab, kernelspecs: Path) -> None:
+    """By themselves, with the one that was shown in front."""
+    del kernelspecs
+    begin = 'import agentnb\nfor word in ("one", "two"):\n    agentnb.start("eliza").prompt(f"/say {word}").wait()'
+    lab.open("tabs.ipynb", notebook(begin, kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done()
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    tabs = side.chat.get_by_role("tab")
+    expect(tabs).to_have_count(2, timeout=PATIENCE_MS)
+    tabs.first.click()
+    side.expect_answer("one")
+    lab.restart()
+    side.expect_answer("one")
+    expect(tabs).to_have_count(2, timeout=PATIENCE_MS)
+    side.expect_answer("one")
+    expect(side.chat.locator(".banner")).to_have_count(0)
