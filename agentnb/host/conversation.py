@@ -129,6 +129,8 @@ class Conversation:
 
     Events: ClassVar[type[AgentEvents]] = AgentEvents
     """What listens to its agent."""
+    takes_prompts: ClassVar[bool] = True
+    """Whether its agent is one of ours: a program elsewhere remembers what it likes."""
 
     def __init__(
         self,

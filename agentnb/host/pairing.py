@@ -63,6 +63,7 @@ _NOTEBOOK_SECONDS = 2.0
 class PairedConversation(Conversation):
     """A conversation whose agent is a program in a terminal: it calls tools, and takes no prompts."""
 
+    takes_prompts = False
     answer_seconds = ANSWER_SECONDS
     on_close: Callable[[str], None] = staticmethod(lambda _reason: None)
 

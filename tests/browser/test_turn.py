@@ -91,7 +91,7 @@ def test_undo_of_many_new_cells_is_said_once(lab: Lab, side: Side) -> None:
     assert {round(row.bounding_box()["height"]) for row in turn.locator(".change").all()} <= {34, 35, 36}  # type: ignore[index]
     turn.get_by_role("button", name="Undo", exact=True).click()
     expect(turn.get_by_role("button", name="Redo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
-    expect(side.chat.get_by_text("undone")).to_have_count(1)
+    assert turn.locator(".change-set").inner_text().count("undone") == 1
     assert len(sources(lab)) == 1
     turn.get_by_role("button", name="Redo", exact=True).click()
     expect(turn.get_by_role("button", name="Undo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
@@ -192,3 +192,24 @@ def test_much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
     expect(turn.locator(".in-run")).to_have_count(101)
     turn.get_by_role("button", name="Review").click()
     expect(turn.locator(".change")).to_have_count(100)
+
+
+def test_the_conversations_that_were_open_are_tabs_again_after_a_restart(lab: Lab, kernelspecs: Path) -> None:
+    """By themselves, with the one that was shown in front."""
+    del kernelspecs
+    begin = 'import agentnb\nfor word in ("one", "two"):\n    agentnb.start("eliza").prompt(f"/say {word}").wait()'
+    lab.open("tabs.ipynb", notebook(begin, kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done()
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    tabs = side.chat.get_by_role("tab")
+    expect(tabs).to_have_count(2, timeout=PATIENCE_MS)
+    tabs.first.click()
+    side.expect_answer("one")
+    lab.restart()
+    side.expect_answer("one")
+    expect(tabs).to_have_count(2, timeout=PATIENCE_MS)
+    side.expect_answer("one")
+    expect(side.chat.locator(".banner")).to_have_count(0)

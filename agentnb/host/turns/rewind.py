@@ -97,6 +97,8 @@ async def finish(conversation: Conversation) -> None:
 def _refuse_while_busy(conversation: Conversation) -> None:
     if conversation.barred is not None:
         raise SessionError(conversation.barred.message, hint=conversation.barred.hint)
+    if not conversation.takes_prompts:
+        raise SessionError("This agent works in a terminal.", hint="Go back there; undo its changes here.")
     if conversation.chat.state.active_turn is not None:
         raise SessionError("A turn runs in this conversation.", hint="Stop it, or wait for its end, then go back.")
 

@@ -6,14 +6,15 @@ const LONGEST = 200;
 /** Of a text of megabytes its ends are enough. */
 const LOOKED_AT = 4_000;
 
-/** The first line of what went wrong; of a traceback the last one, which names the error. "" where nothing is said. */
+/** The first line of what went wrong; of a traceback, and of code in the kernel, the last one, which names the error. */
 export function failureSentence(call: ToolCallState): string {
+  const { run, content = [] } = call.details ?? {};
+  const said = run ? run.content : [...content, ...(("content" in call && call.content) || [])];
+  const texts = (said ?? []).flatMap((piece) => (piece.type === "text" && "text" in piece ? [piece.text] : []));
   const error = "error" in call ? call.error?.message : undefined;
-  const pieces = [...(call.details?.content ?? []), ...(("content" in call && call.content) || [])];
-  const text =
-    error || pieces.map((piece) => (piece.type === "text" && "text" in piece ? piece.text : "")).find(Boolean);
+  const text = run ? texts.at(-1) : error || texts.find(Boolean);
   if (!text) return "";
-  const isTraceback = text.slice(0, LOOKED_AT).includes("Traceback (most recent call last)");
+  const isTraceback = run !== undefined || text.slice(0, LOOKED_AT).includes("Traceback (most recent call last)");
   const near = withoutFences(isTraceback ? text.slice(-LOOKED_AT) : text.slice(0, LOOKED_AT));
   const lines = near.split("\n").filter((each) => /[\p{L}\p{N}]/u.test(each) && !each.startsWith("```"));
   return line(isTraceback ? lines.at(-1) : lines[0], LONGEST);

@@ -81,12 +81,15 @@ test("what was printed before an error stands in its lines and colours, and the 
   runs(store, { startedAt: 1000, endedAt: 1010, content });
   ends(store, false);
   const shown = "step 1 done\nstep 2 done\nZeroDivisionError: division by zero";
+  await page.until(() => expect(page.find(".failure").textContent).toBe("ZeroDivisionError: division by zero"));
+  expect(page.all(".tool .output")).toEqual([]);
+  page.find(".tool .fold-head").click();
   await page.until(() => expect(page.find(".tool .output").textContent).toBe(shown));
   expect(page.find(".tool .output span").textContent).toBe("step 1");
   expect(chatMarkdown(store.chat(CHAT).peek() as never, "Fit")).toContain(`\`\`\`\n${shown}\n\`\`\``);
 });
 
-test("code that raised is failed, and its traceback stands on the card", async () => {
+test("code that raised is failed, and its error stands on the card", async () => {
   const store = begun();
   const page = open(store, { kind: "chat" });
   runs(store, { startedAt: 1000, endedAt: 1010, content: [text("```\nZeroDivisionError: division by zero\n```")] });
