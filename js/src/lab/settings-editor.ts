@@ -24,6 +24,6 @@ export async function joinSettings(
 
 async function confirm(sentence: string): Promise<boolean> {
   const buttons = [Dialog.cancelButton(), Dialog.warnButton({ label: "Change It" })];
-  const { button } = await showDialog({ title: "Let agents do more?", body: sentence, buttons });
+  const { button } = await showDialog({ title: "Confirm the change", body: sentence, buttons });
   return button.accept;
 }

@@ -19,7 +19,7 @@ export async function openFile(
     if (line !== undefined) await select(opened, line);
     return;
   }
-  warn("Jupyter cannot open this file: it is not below the folder that the server shows, or it is gone.");
+  warn("Jupyter can't open this file: it is outside the server's folder, or missing.");
 }
 
 /** What JupyterLab opens a text file in: a document with an editor, which other kinds of file have not. */
