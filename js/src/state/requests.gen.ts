@@ -673,6 +673,12 @@ export interface TabChannels {
   readonly chat: string;
 }
 
+/** The user takes back what was allowed for good on a card: the rule goes, and the folder's trust that came with it. */
+export interface TakeBackAnswerParams {
+  readonly channel: string;
+  readonly toolCallId: string;
+}
+
 /** Say what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
 export interface TestPolicyParams {
   readonly command?: string;
@@ -766,6 +772,7 @@ export interface Requests {
   readonly stopToolCall: { readonly params: StopToolCallParams; readonly result: EmptyResult };
   readonly subscribe: { readonly params: SubscribeParams; readonly result: SubscribeResult };
   readonly suggestPrompts: { readonly params: SuggestPromptsParams; readonly result: SuggestPromptsResult };
+  readonly takeBackAnswer: { readonly params: TakeBackAnswerParams; readonly result: EmptyResult };
   readonly testPolicy: { readonly params: TestPolicyParams; readonly result: TestPolicyResult };
   readonly unsubscribe: { readonly params: UnsubscribeParams; readonly result: EmptyResult };
   readonly updateSession: { readonly params: UpdateSessionParams; readonly result: EmptyResult };
@@ -829,6 +836,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   stopToolCall: "EmptyResult",
   subscribe: "SubscribeResult",
   suggestPrompts: "SuggestPromptsResult",
+  takeBackAnswer: "EmptyResult",
   testPolicy: "TestPolicyResult",
   unsubscribe: "EmptyResult",
   updateSession: "EmptyResult",

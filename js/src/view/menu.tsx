@@ -30,6 +30,8 @@ interface Props {
    * would be cut off. `above`: over what is above the row of buttons, which all stay in place and free.
    */
   placement?: "in-flow" | "above";
+  /** Whether the last entry, which is the nearest to the button, has the focus first. */
+  fromEnd?: boolean;
   /** Whether choosing does nothing yet. */
   inert?: boolean;
   /** Whether choosing does nothing for the first half second. */
@@ -45,6 +47,7 @@ export function Menu({
   disabled = false,
   className = "icon-button",
   placement,
+  fromEnd = false,
   inert: inertNow,
   settles,
   tabIndex,
@@ -62,7 +65,7 @@ export function Menu({
     const top = holder.current?.closest(".transcript, .root")?.getBoundingClientRect().top ?? 0;
     if (list) list.style.maxHeight = `min(40vh, ${list.getBoundingClientRect().bottom - Math.max(0, top)}px)`;
     const all = entries();
-    (all.find((one) => one.ariaCurrent === "true") ?? all[0])?.focus();
+    (all.find((one) => one.ariaCurrent === "true") ?? all.at(fromEnd ? -1 : 0))?.focus();
     // Not when the focus leaves: what is pressed would move before the button is released, and the click be lost.
     const onClick = (event: Event) => {
       if (!event.composedPath().includes(holder.current as EventTarget)) setOpen(false);

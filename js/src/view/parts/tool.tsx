@@ -4,12 +4,14 @@ import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallState, ToolContent } from "../../state/types.gen";
 import { isChosen, verdict, whyNot } from "../answered-by";
 import { usePlace, useView } from "../context";
-import { Button } from "../controls";
+import { Button, TextButton } from "../controls";
 import { RunTime } from "../elapsed";
 import { Fold } from "../fold";
 import { Icon, type IconName, Spacer, Spinner } from "../icons";
 import { memo } from "../memo";
+import { answerId, lastingAnswers, UNDO_FOR } from "../permission-answer";
 import { line, reason, splitPath } from "../plain";
+import { useAfter, useWork } from "../use-work";
 import { Permission } from "./permission";
 import { PreviewAfter } from "./preview";
 import { textOf } from "./text";
@@ -50,7 +52,7 @@ export const Tool = memo(({ turnId, call }: Props) => {
       )}
       {!waiting && !body.some && <div class="row fold-head bare">{head}</div>}
       {run && run.endedAt === undefined && call.status === "running" && <StopRun call={call} />}
-      {!waiting && <Decision call={call} />}
+      {!waiting && <Decision turnId={turnId} call={call} />}
       {!waiting && <PreviewAfter turnId={turnId} call={call} />}
       {call.details?.ranWithoutAsking === true && <Unasked />}
     </div>
@@ -133,8 +135,7 @@ export function State({ icon, kind = "dim", said, shown = false }: StateProps) {
 }
 
 /** What was answered when permission was asked, on one line. */
-function Decision({ call }: { call: ToolCallState }) {
-  const { store } = useView();
+function Decision({ turnId, call }: Props) {
   const option = "selectedOption" in call ? call.selectedOption : undefined;
   const denied = call.status === "cancelled" && call.reason === "denied";
   const why = call.status === "cancelled" ? whyNot(textOf(call.reasonMessage)) : "";
@@ -148,11 +149,44 @@ function Decision({ call }: { call: ToolCallState }) {
     <div class={`decision ${isAllowed ? "allowed" : "denied"}`}>
       <Icon name="shield" />
       <span>
-        <span class="label">{verdict(isAllowed, by, store.clientId)}</span>
+        <span class="label">{verdict(isAllowed, by)}</span>
         {chosen && <span class="dim"> {coded(chosen)}</span>}
         {why && <span class="dim"> {why}</span>}
+        {isAllowed && <TakeBack id={answerId(turnId, call.toolCallId)} call={call} />}
       </span>
     </div>
+  );
+}
+
+/** For ten seconds what was allowed for good can be taken back where it was allowed. */
+function TakeBack({ id, call }: { id: string; call: ToolCallState }) {
+  const { store } = useView();
+  const { session } = usePlace();
+  const { isBusy, trouble, run } = useWork();
+  const [said, say] = useState("");
+  const [isOver, end] = useState(false);
+  const since = lastingAnswers(store).get(id);
+  const left = since === undefined ? 0 : since + UNDO_FOR - Date.now();
+  useAfter(left > 0 ? left : undefined, () => end(true), [since]);
+  const undo = () =>
+    void run(async () => {
+      await store.request("takeBackAnswer", { channel: session, toolCallId: call.toolCallId });
+      lastingAnswers(store).delete(id);
+      say("Taken back: it asks again.");
+    });
+  return (
+    <span role="status">
+      {said && <span class="dim"> {said}</span>}
+      {trouble && <span class="error-text"> {trouble}</span>}
+      {!said && left > 0 && !isOver && (
+        <>
+          {" "}
+          <TextButton aria-disabled={isBusy} onClick={undo}>
+            Undo
+          </TextButton>
+        </>
+      )}
+    </span>
   );
 }
 
