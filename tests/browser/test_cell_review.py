@@ -218,9 +218,7 @@ def test_fifteen_changes_are_decided_by_one_bar_in_two_windows_with_few_buttons(
     for side in sides:
         side.open()
         side.expect_chat()
-    starts = [
-        {"start": ["replace_cell", {"cell": f"c{number}", "source": f"x = {number}"}]} for number in range(1, 16)
-    ]
+    starts = [{"start": ["replace_cell", {"cell": f"c{number}", "source": f"x = {number}"}]} for number in range(1, 16)]
     sides[0].say(json.dumps([*starts, {"end": 15}]))
     bars = [one.panel.locator(".agentnb-changes-bar") for one in (lab, other)]
     for one in bars:

@@ -53,6 +53,16 @@ export interface ChangeConflict {
   readonly merged?: string;
 }
 
+/** Lines of a file's change, from 0, up to the one behind the last. */
+export interface ChangeHunk {
+  readonly beforeStart: number;
+  readonly beforeEnd: number;
+  readonly afterStart: number;
+  readonly afterEnd: number;
+  readonly before: string;
+  readonly after: string;
+}
+
 /** Add one MCP server to those of the settings, or remove one; the others stay as they are. */
 export interface ChangeMcpServerParams {
   readonly name: string;
@@ -112,10 +122,11 @@ export interface ChangeStorageResult {
   readonly count: number;
 }
 
-/** One change of a change set (AHP `ChangesetOperationTarget`). */
+/** One change of a change set (AHP `ChangesetOperationTarget`), or a part of one. */
 export interface ChangeTarget {
   readonly kind: "resource";
   readonly resource: string;
+  readonly hunk?: ChangeHunk;
 }
 
 /** Whether it was changed. */

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Answer } from "../state/answers";
 import { table } from "../state/object";
-import type { ChangeConflict } from "../state/requests.gen";
+import type { ChangeConflict, ChangeHunk } from "../state/requests.gen";
 import { many } from "./change-set";
 import { useView } from "./context";
 import { line, reason } from "./plain";
@@ -12,6 +12,8 @@ export interface Operation {
   readonly operationId: "keep" | "undo" | "redo" | "apply";
   /** The id of the one change that is meant; else all of them. */
   readonly target?: string;
+  /** The part of that change. */
+  readonly hunk?: ChangeHunk;
   /** Whether the turns behind this one are meant, too. */
   readonly onwards?: boolean;
 }
@@ -62,12 +64,14 @@ export function useOperations(changeset: string, then?: () => void): Operations 
   };
   const invoke: Operations["invoke"] = (operation, choices) => {
     if (isBusy) return;
-    const { operationId, target, onwards } = operation;
+    const { operationId, target, hunk, onwards } = operation;
     set({ isBusy: true, ...(conflicts ? { conflicts } : {}) });
     const params = {
       channel: changeset,
       operationId,
-      ...(target === undefined ? {} : { target: { kind: "resource" as const, resource: target } }),
+      ...(target === undefined
+        ? {}
+        : { target: { kind: "resource" as const, resource: target, ...(hunk && { hunk }) } }),
       ...(choices ? { choices } : {}),
       ...(onwards ? { onwards } : {}),
     };

@@ -193,12 +193,22 @@ export interface Review {
   follow?(listener: (standing: (id: string) => Standing) => void): () => void;
 }
 
+/** Lines of a change, from 0, up to the one behind the last: in the text before it and in the one after it. */
+export interface Hunk {
+  readonly before: readonly [start: number, end: number];
+  readonly after: readonly [start: number, end: number];
+}
+
 /** How one change of a review stands, and what can be done with it now. */
 export interface Standing {
   /** In a few words; "" where there is nothing to say. */
   readonly said: string;
   readonly isBusy: boolean;
   readonly actions: readonly { readonly word: string; readonly run: () => void }[];
+  /** Another text where its texts are others. */
+  readonly version: string;
+  /** Keeps or undoes a part; absent where it is decided as a whole. */
+  readonly decide?: ((how: "keep" | "undo", hunk: Hunk) => void) | undefined;
 }
 
 /** One change of a review; what it is called is text of an agent, made safe to be read. */

@@ -35,9 +35,9 @@ MADE = (RehearsalFile(path="m.json", status="created"),)
             DOWNLOADS,
             "Fails here: the preview has no network (x.org:443); elsewhere it downloads and runs a program.",
         ),
-        (Rehearsal(exit_code=1), DOWNLOADS, "Changes nothing here, but downloads and runs a program; fails with exit code 1."),
+        (Rehearsal(exit_code=1), "Runs x.", "Changes nothing here, but runs x; fails with exit code 1."),
     ],
-)  # fmt: skip
+)
 def test_a_summary_says_in_one_line_what_the_preview_could_not_see(
     found: Rehearsal, concern: str, summary: str
 ) -> None:

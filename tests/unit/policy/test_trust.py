@@ -136,9 +136,7 @@ def test_an_answer_for_always_says_that_it_trusts_the_folder_too() -> None:
         "Any edit of files in /w/a?'b and other folders I trust, until I revoke it",
     ]
     assert [each.trusted for each in offers(found, Path("/w"))] == [None, None, Path("/w")]
-    assert [each.label for each in offers(found)][-1] == (
-        "Any edit of files in folders I trust, until I revoke it"
-    )
+    assert [each.label for each in offers(found)][-1] == ("Any edit of files in folders I trust, until I revoke it")
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,14 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
       {operations.conflicts && <ConflictChoices id={id} operations={operations} />}
       <div id={list} class="change-list">
         {(isOpen || always) && (
-          <ChangeList id={id} channel={channel} title={title} operations={operations} atOnce={atOnce} />
+          <ChangeList
+            id={id}
+            channel={channel}
+            title={title}
+            operations={operations}
+            atOnce={atOnce}
+            byHunks={!always}
+          />
         )}
       </div>
     </section>
