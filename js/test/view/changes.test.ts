@@ -224,13 +224,13 @@ describe("the review", () => {
         [...row.querySelectorAll(".change-action")].map((button) => button.getAttribute("aria-label")),
       ]);
     expect(rows).toEqual([
-      ["src/fit.py", [], "by its tool calls · saved by you", ["Keep src/fit.py", "Undo src/fit.py"]],
+      ["src/fit.py", [], "by the agent · your save", ["Keep src/fit.py", "Undo src/fit.py"]],
       ["new.md", ["new"], "also changed by another tab", ["Keep new.md", "Undo new.md"]],
-      ["old.csv", ["deleted", "undone"], "during the turn", ["Redo old.csv"]],
-      ["fig.png", ["moved", "kept"], "was plots/fig.png · during the turn", []],
-      ["In [4]: fit()", [], "by its tool calls", ["Keep In [4]: fit()", "Undo In [4]: fit()"]],
-      ["df", [], "DataFrame (100, 3) → (100, 4) · during the turn", ["Keep df", "Undo df"]],
-      ["rows", [], "during the turn · changed in place, cannot be undone", ["Keep rows"]],
+      ["old.csv", ["deleted", "undone"], "while the agent worked", ["Redo old.csv"]],
+      ["fig.png", ["moved", "kept"], "was plots/fig.png · while the agent worked", []],
+      ["In [4]: fit()", [], "by the agent", ["Keep In [4]: fit()", "Undo In [4]: fit()"]],
+      ["df", [], "DataFrame (100, 3) → (100, 4) · while the agent worked", ["Keep df", "Undo df"]],
+      ["rows", [], "while the agent worked · changed in place, cannot be undone", ["Keep rows"]],
     ]);
   });
 

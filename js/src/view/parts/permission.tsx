@@ -117,13 +117,7 @@ function Card({ turnId, call, obstacle }: Props & { obstacle: string }) {
   const reject = narrowest(options, "deny");
   const button = (option: ConfirmationOption | undefined, style: string) =>
     option && (
-      <button
-        type="button"
-        class={`button small ${style}`}
-        aria-disabled={!armed}
-        title={isLasting(option) ? `${nameOf(option)} (doesn't ask again)` : undefined}
-        onClick={() => answer(option)}
-      >
+      <button type="button" class={`button small ${style}`} aria-disabled={!armed} onClick={() => answer(option)}>
         <span>{coded(nameOf(option))}</span>
       </button>
     );
@@ -132,7 +126,7 @@ function Card({ turnId, call, obstacle }: Props & { obstacle: string }) {
     .map((option) => ({
       key: option.id + option.kind,
       name: coded(nameOf(option)),
-      detail: isLasting(option) && !option.group ? "As the agent defines it; it keeps this answer itself." : undefined,
+      detail: isLasting(option) && !option.group ? "As the agent defines it" : undefined,
       onSelect: () => answer(option),
     }));
   if (alike.length > 1 && !obstacle)
@@ -166,7 +160,6 @@ function Card({ turnId, call, obstacle }: Props & { obstacle: string }) {
               items={others.reverse()}
               className="button small more"
               placement="above"
-              fromEnd
               inert={!armed}
               settles
             >
@@ -181,8 +174,6 @@ function Card({ turnId, call, obstacle }: Props & { obstacle: string }) {
   );
 }
 
-const GRAVE = new Set(["high", "critical"]);
-
 /** What it does and the worst of it; all reasons on hover, and below the command. */
 function Sentence({ id, call, obstacle }: { id: string; call: Props["call"]; obstacle: string }) {
   const { severity = "", reason = "" } = call.risk ?? {};
@@ -191,7 +182,7 @@ function Sentence({ id, call, obstacle }: { id: string; call: Props["call"]; obs
     <div class={`permission-head is-${line(severity, 20)}`} title={line(reason, 600) || undefined}>
       <Icon name="shield" />
       <span id={id} class="permission-risk" role={obstacle ? "status" : undefined}>
-        {GRAVE.has(severity) && !obstacle && <b>{line(severity, 20)}: </b>}
+        {/^(high|critical)$/.test(severity) && !obstacle && <b>{line(severity, 20)}: </b>}
         {coded(line(sentence, 300))}
       </span>
     </div>
@@ -223,7 +214,6 @@ function What({ turnId, call }: Props) {
     isLong ||
     says.length > 0 ||
     reasons !== worstOf(reasons) ||
-    places.some(({ path }) => !title.includes(path) && !input.includes(path)) ||
     (call.details?.content ?? []).some(({ type }) => type !== "terminal") ||
     (!isCommand && input !== "" && input !== "{}");
   const text = (
@@ -245,10 +235,22 @@ function What({ turnId, call }: Props) {
       <Lines call={call} />
     </>
   );
-  if (!hasMore) return <div class="row permission-what">{text}</div>;
+  const paths = places.map(({ path }) => line(path, 500)).join("\n") || undefined;
+  if (!hasMore)
+    return (
+      <div class="row permission-what" title={paths}>
+        {text}
+      </div>
+    );
   return (
     <>
-      <button type="button" class="row permission-what" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+      <button
+        type="button"
+        class="row permission-what"
+        title={paths}
+        aria-expanded={isOpen}
+        onClick={() => open(!isOpen)}
+      >
         <Icon name="chevron" className="fold-mark" />
         {text}
       </button>
@@ -261,7 +263,6 @@ function What({ turnId, call }: Props) {
               <Text text={text} />
             </div>
           ))}
-          <Places call={call} />
           <ToolBody id={`${turnId} ${call.toolCallId} ask`} call={call} />
         </section>
       )}
@@ -282,35 +283,22 @@ function isSaid(text: string, ...lines: readonly string[]): boolean {
 function Lines({ call }: { call: Props["call"] }) {
   const content = call.details?.content;
   const sum = useMemo(() => {
-    const diffs = (content ?? []).filter((piece) => piece.type === "diff");
-    const all = diffs.map((diff) =>
-      refOf(diff, "oldText") || refOf(diff, "newText") ? undefined : compare(diff.oldText ?? "", diff.newText),
-    );
-    if (all.length === 0 || all.includes(undefined)) return undefined;
-    const total = (side: "added" | "removed") => all.reduce((sum, one) => sum + (one?.[side] ?? 0), 0);
-    return { added: total("added"), removed: total("removed") };
+    const sum = { added: 0, removed: 0 };
+    const diffs = content?.filter((piece) => piece.type === "diff") ?? [];
+    for (const diff of diffs) {
+      const change =
+        refOf(diff, "oldText") || refOf(diff, "newText") ? undefined : compare(diff.oldText ?? "", diff.newText);
+      if (!change) return undefined;
+      sum.added += change.added;
+      sum.removed += change.removed;
+    }
+    return diffs.length ? sum : undefined;
   }, [content]);
   return sum ? <LineCount {...sum} /> : null;
 }
 
 /** Where this view remembers the command as the reader has changed it. */
 const editKey = (turnId: string, toolCallId: string) => `${turnId} ${toolCallId} edit`;
-
-function Places({ call }: { call: ToolCallPendingConfirmationState }) {
-  const places = call.details?.locations ?? [];
-  if (places.length === 0) return null;
-  return (
-    <ul class="list permission-places">
-      {places.slice(0, 8).map((place) => (
-        <li class="path">
-          {line(place.path, 500)}
-          {typeof place.line === "number" && `:${place.line}`}
-        </li>
-      ))}
-      {places.length > 8 && <li class="dim">and {places.length - 8} more</li>}
-    </ul>
-  );
-}
 
 /** This question and the others of the turn that are like it and can be allowed once. */
 function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolCallPendingConfirmationState[] {
