@@ -86,7 +86,7 @@ function hunkBars(before: (state: EditorState) => Text, decide: NonNullable<How[
     const chunks = getChunks(state)?.chunks ?? [];
     const ranges = chunks.map((chunk, at) => {
       const widget = new HunkBar(at, chunks.length, hunkOf(chunk, before(state), state.doc), decide);
-      return Decoration.widget({ widget, block: true, side: -1 }).range(Math.min(chunk.fromB, state.doc.length));
+      return Decoration.widget({ widget, block: true, side: -10 }).range(Math.min(chunk.fromB, state.doc.length));
     });
     return { chunks, decorations: Decoration.set(ranges, true) };
   };
