@@ -1,4 +1,4 @@
-"""A permission card in a real JupyterLab, in two windows: allowed once, for good and taken back, rejected; previewed."""
+"""A permission card in two windows of a real JupyterLab: allowed once, for good and taken back, rejected; previewed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sides(lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path) -> tuple[Sid
 
 
 def test_a_card_is_three_lines_and_one_answer_in_two_windows(lab: Lab, sides: tuple[Side, Side]) -> None:
-    first, second = sides
+    first = sides[0]
     first.resize(420)
     first.say("/run python -c 'print(6 * 7)'")
     cards = [side.chat.locator(".permission") for side in sides]

@@ -84,7 +84,7 @@ class ToolSet:
             arguments = call.read_arguments()
             _check(arguments, tool.parameters)
         except ValueError as wrong:
-            title = f"A call of {call.name[:80]} that cannot be carried out"
+            title = "Tool not available" if tool is None else f"{call.name[:80]}: wrong arguments"
             tool_call = await self._reply.start_tool(
                 title, "other", raw_input={"arguments": call.arguments[:LONGEST_RESULT]}
             )
