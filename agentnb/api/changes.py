@@ -38,7 +38,7 @@ _TURN_RUNS = "A turn still runs: what it changes is not in this table yet."
 HEAD = ("kind", "name", "status", "added", "removed", "by", "state")
 _BY: dict[By, str] = {
     "toolCall": "tool call",
-    "during": "during the turn",
+    "during": "while the agent worked",
     "otherTab": "another tab",
     "user": "you",
 }

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.changes.coverage import KnownFile
-    from agentnb.changes.model import Choice
+    from agentnb.changes.model import Choice, Mode
     from agentnb.changes.store_folder import EngineName
 
 _ATTEMPTS = 3  # to write, where files change between the look and the write
@@ -147,6 +147,14 @@ class ChangeStore:
             raise ContentNotStored(message, hint="It is sensitive or large.")
         with self._folder.explained():
             return self._folder.engine.objects.read(version.blob)
+
+    def keep(self, content: bytes, mode: Mode) -> FileVersion:
+        """Store *content*, which no snapshot may have, as long as what was undone; returns its version."""
+        with self._folder.explained(), self._folder.held():
+            blob = self._folder.engine.objects.write(content)
+            version = FileVersion(blob=blob, digest=blob, mode=mode, size=len(content))
+            self._folder.records.applied([FileChange(path="", after=version)])
+            return version
 
     def reading(self) -> AbstractContextManager[None]:
         """Say that many contents will be read (:meth:`content`, :meth:`lines`, :meth:`diff`), which makes it faster."""

@@ -228,12 +228,11 @@ def _ending(turn: Turn | ActiveTurn) -> str:
 
 
 def tool_line(call: ToolCallState) -> str:
-    """The title, kind and outcome of *call*, in one line of plain text."""
-    kind = call.details.kind if call.details is not None else None
+    """The title and outcome of *call*, in one line of plain text."""
     title = " ".join(printable(call.display_name or call.tool_name).split())
     unasked = "ran without asking" if call.details is not None and call.details.ran_without_asking else ""
     differs = "not as the preview showed" if call.details is not None and call.details.differences else ""
-    return " · ".join(word for word in (title, kind or "tool", _outcome(call), _took(call), unasked, differs) if word)
+    return " · ".join(word for word in (title, _outcome(call), _took(call), unasked, differs) if word)
 
 
 def _took(call: ToolCallState) -> str:
@@ -246,12 +245,12 @@ def _took(call: ToolCallState) -> str:
 
 
 def _outcome(call: ToolCallState) -> str:
-    """Returns how *call* went, in words: state, and who allowed or denied it."""
+    """Returns how *call* went, in words."""
     match call:
         case ToolCallCompletedState(success=success, selected_option=option):
-            return ("completed" if success else "failed") + (f" · allowed: {option.label}" if option else "")
-        case ToolCallCancelledState(reason="denied", selected_option=option):
-            return "denied" + (f": {option.label}" if option else "")
+            return ("done" if success else "failed") + (" · allowed" if option else "")
+        case ToolCallCancelledState(reason="denied"):
+            return "denied"
         case ToolCallCancelledState():
             return "cancelled"
         case ToolCallPendingConfirmationState():

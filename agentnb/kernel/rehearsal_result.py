@@ -20,6 +20,11 @@ SECONDS = 5.0
 """How long a rehearsal may take where nobody says."""
 LONGEST_CELL = 400
 MOST_ROWS = 50
+MOST_LINES = 20
+"""Lines of a difference that are printed as text."""
+MOST_FOLDED = 500
+"""Lines of a difference in a notebook, where it is folded."""
+_NO_NETWORK = " (no network in the preview)"
 
 
 class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -66,35 +71,58 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def summary(self) -> str:
-        """The effect in a line.
+        """The effect in a line, with what the preview could not see.
 
         Example:
             >>> Rehearsal(files=(RehearsalFile(path="a", status="deleted"),), connections=("x:80",)).summary
-            'Would delete a; needs the network: not tried.'
+            'Would delete a, reach x:80 (no network in the preview).'
             >>> Rehearsal(refused=("/etc/hosts", "/etc/passwd")).summary
             'Changes nothing here; refused here: /etc/hosts and 1 more.'
+            >>> Rehearsal(connections=("x:80",), exit_code=7).summary
+            'Fails here: the preview has no network (x:80).'
+        """
+        return self.summary_with("")
+
+    def summary_with(self, concern: str) -> str:
+        """The effect in a line; *concern* is why it may do more than was seen, a sentence.
+
+        Example:
+            >>> Rehearsal(connections=("x:80",)).summary_with("Runs a program from the internet.")
+            'Changes nothing here, but runs a program from the internet (no network in the preview).'
         """
         if not self.available:
             return f"No preview: {self.reason}"
         pieces = [*_counted(self.files, self.more_files), *_named(self.variables)]
-        parts = [f"would {', '.join(pieces)}"] if pieces else []
-        if not pieces and (self.connections or self.refused):
-            parts.append("changes nothing here")
-        parts += ["needs the network: not tried"] if self.connections else []
+        worry = f"{concern[:1].lower()}{concern[1:]}".rstrip(".") if concern and not pieces else ""
+        hosts = _first_of(self.connections) if self.connections else ""
+        if hosts and (self.exit_code or self.error):
+            parts = [f"fails here: the preview has no network ({hosts})"]
+            parts += (
+                [f"before that it would {', '.join(pieces)}"] if pieces else [f"elsewhere it {worry}"] if worry else []
+            )
+        elif worry:
+            parts = [f"changes nothing here, but {worry}{_NO_NETWORK if hosts else ''}"]
+            parts += self._failure()
+        else:
+            pieces += [f"reach {hosts}{_NO_NETWORK}"] if hosts else []
+            nothing = "changes nothing here" if self.refused else "would change nothing"
+            parts = [f"would {', '.join(pieces)}"] if pieces else [] if self._failure() else [nothing]
+            parts += self._failure()
         parts += [f"refused here: {_first_of(self.refused)}"] if self.refused else []
-        parts += [f"fails: {self.error}"] if self.error else []
-        if self.exit_code:
-            parts.append(f"exit code {self.exit_code}")
-        text = "; ".join(parts) or "would change nothing"
+        text = "; ".join(parts)
         return f"{text[0].upper()}{text[1:]}."
+
+    def _failure(self) -> list[str]:
+        failed = [f"fails: {self.error.removesuffix('.')}"] if self.error else []
+        return [*failed, f"fails with exit code {self.exit_code}"] if self.exit_code else failed
 
     def __repr__(self) -> str:
         rows = [f"{name}: {text}" for name, text in self._rows()]
-        return "\n".join([self.summary, *rows, *(each.diff.rstrip("\n") for each in self.files if each.diff)])
+        return "\n".join([self.summary, *rows, *("\n".join(_lines(each.diff)) for each in self.files if each.diff)])
 
     def _repr_html_(self) -> str:
         body = "".join(f"<tr><th>{escape(name)}</th>{_html_cell(text)}</tr>" for name, text in self._rows())
-        diffs = "".join(f"<pre>{escape(each.diff)}</pre>" for each in self.files if each.diff)
+        diffs = "".join(_html_diff(each) for each in self.files if each.diff)
         pictures = (f'<img src="data:image/png;base64,{base64.b64encode(each).decode()}">' for each in self.pictures)
         return f"<p>{escape(self.summary)}</p><table><tbody>{body}</tbody></table>{''.join(pictures)}{diffs}"
 
@@ -152,6 +180,22 @@ def begin_code(shell: Any, code: str, folder: str, *, seconds: float = SECONDS) 
 
 
 _NO_PLUGIN = unavailable("No plug-in that rehearses is loaded (`agentnb plugins` says why).")
+
+
+def _lines(diff: str, most: int = MOST_LINES) -> list[str]:
+    """The first lines of *diff*, and how many more there are."""
+    lines = diff.rstrip("\n").split("\n")
+    left = len(lines) - most
+    return lines if left <= 0 else [*lines[:most], f"… {left:,} more lines"]
+
+
+def _html_diff(file: RehearsalFile) -> str:
+    """Folded, and of a limited height."""
+    name = escape(file.path.encode("unicode_escape", "surrogatepass").decode())
+    text = escape("\n".join(_lines(file.diff, MOST_FOLDED)))
+    count = file.diff.rstrip("\n").count("\n") + 1
+    lines = f'<pre style="max-height: 20em; overflow: auto">{text}</pre>'
+    return f"<details><summary>{name}: {count:,} lines of difference</summary>{lines}</details>"
 
 
 def _html_cell(text: str) -> str:

@@ -38,15 +38,16 @@ _VERBS = frozenset(
     }
     | {"hatch", "pdm", "dotnet", "bundle", "kubectl", "systemctl", "brew", "apt", "jupyter", "tox", "nox", "npx"}
 )
-_BROAD: dict[str, str] = {
-    "read": "reads",
-    "search": "searches",
-    "fetch": "fetches",
-    "think": "thoughts",
-    "edit": "edits",
+_BROAD: dict[str, tuple[str, str]] = {
+    "read": ("reads", "Any read"),
+    "search": ("searches", "Any search"),
+    "fetch": ("fetches", "Any fetch"),
+    "think": ("thoughts", "Any thought"),
+    "edit": ("edits", "Any edit of files"),
 }
+_CODE = {"python *": "Any Python code", "python3 *": "Any Python code", "node *": "Any JavaScript code"}
 _MOST = 60
-_FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "this turn"), ("session", "this session"))
+_FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "this turn"), ("session", "this conversation"))
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,9 +60,15 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimilarRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule that allows a request and similar ones: the widest answer that a card may offer."""
+    """A rule that allows a request and similar ones: the widest answer that a card may offer.
+
+    Attributes:
+        words: What the requests are, in the plural: "edits".
+        permits: What the rule permits: "Any edit of files".
+    """
 
     words: str
+    permits: str
     rule: AccessRule
     lasting: bool = True
 
@@ -74,23 +81,24 @@ def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> Simila
         return None if verdict.floor else _commands(request.command, verdict, agent)
     if verdict.floor in {"sensitive", "outside"}:
         return _exactly(request, agent)
-    words = _BROAD.get(request.tool)
-    if words is None and request.kind != "cell":
+    words, permits = ("cell edits", "Any cell edit") if request.kind == "cell" else _BROAD.get(request.tool, ("", ""))
+    if not words:
         return None
     path = ("**",) if request.files else ()
     rule = AccessRule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=path)
-    return SimilarRule(words=words or "cell edits", rule=rule, lasting=verdict.source != "project")
+    return SimilarRule(words=words, permits=permits, rule=rule, lasting=verdict.source != "project")
 
 
 def offers(found: SimilarRule | None, untrusted: Path | None = None) -> tuple[Offer, ...]:
     """The wider answers for *found*, the shortest first."""
     if found is None:
         return ()
-    for_now = [Offer(scope=scope, label=f"Allow {found.words} {words}", rule=found.rule) for scope, words in _FOR_NOW]
+    here = f"{found.permits} in the workspace" if found.rule.path == ("**",) else found.permits
+    for_now = [Offer(scope=scope, label=f"{here}, {words}", rule=found.rule) for scope, words in _FOR_NOW]
     if not found.lasting:
         return tuple(for_now)
-    trusting = "" if untrusted is None else f", and trust {shown(untrusted)}"
-    always = f"Allow {found.words} always{trusting}"
+    where = "in folders I trust" if untrusted is None else f"in {shown(untrusted)} and other folders I trust"
+    always = f"{found.permits} {where}, until I revoke it"
     return (*for_now, Offer(scope="always", label=always, rule=found.rule, trusted=untrusted))
 
 
@@ -101,8 +109,9 @@ def _exactly(request: PolicyRequest, agent: str) -> SimilarRule | None:
     if any(char in path for char in "*?[]{}!"):
         return None
     rule = AccessRule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=(path,), sensitive=True)
-    verb = "reading" if request.tool == "read" else "changing"
-    return SimilarRule(words=f"{verb} {_short(path.rpartition('/')[2])}", rule=rule, lasting=False)
+    verb = "Reading" if request.tool == "read" else "Changing"
+    permits = f"{verb} {_short(path.rpartition('/')[2])}"
+    return SimilarRule(words=f"{permits[0].lower()}{permits[1:]}", permits=permits, rule=rule, lasting=False)
 
 
 def _commands(command: str, verdict: Verdict, agent: str) -> SimilarRule:
@@ -120,7 +129,12 @@ def _commands(command: str, verdict: Verdict, agent: str) -> SimilarRule:
         severity=severity,
     )
     shown = command if exact else ", ".join(dict.fromkeys(each.removesuffix(" *") for each in patterns))
-    return SimilarRule(words=f"`{_short(' '.join(shown.split())).replace('`', chr(39))}`", rule=rule)
+    words = f"`{_short(' '.join(shown.split())).replace('`', chr(39))}`"
+    if exact:
+        permits = f"Exactly {words}"
+    else:
+        permits = _CODE.get(patterns[0] if len({*patterns}) == 1 else "", f"Any {words[:-1]} …`")
+    return SimilarRule(words=words, permits=permits, rule=rule)
 
 
 def _pattern(unit: str) -> str:

@@ -98,6 +98,14 @@ class PolicyFiles:
 
         return self._change(without, "Remove the rule by hand.")
 
+    def take_back(self, rule: AccessRule, *, trusted: Path | None = None) -> None:
+        """Remove what :meth:`remember` added: the last rule that reads like *rule*, and the trust in that folder."""
+        numbers = (number for number, each in enumerate(self.user.rules, 1) if each.rule.text == rule.text)
+        if (last := max(numbers, default=None)) is not None:
+            self.forget(last, rule.text)
+        if trusted is not None:
+            self.untrust(trusted)
+
     def set_key(self, key: str, value: Any, check: Callable[[Mapping[str, Any]], None] | None = None) -> Path:
         """Set a key of the user's file, such as ``headless``; None removes it."""
 

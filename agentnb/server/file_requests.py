@@ -10,6 +10,7 @@ import msgspec
 
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, UsageError
 from agentnb.host.changes.contents import range_for_page, versions
+from agentnb.host.changes.hunks import Hunk
 from agentnb.host.files.workspace_files import for_page, listed, snippet
 from agentnb.host.turns.rewind import rewind
 from agentnb.policy.workspace import WorkspaceBoundary
@@ -139,16 +140,39 @@ def _text(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
+class ChangeHunk(Wire, frozen=True, kw_only=True):
+    """Lines of a file's change, from 0, up to the one behind the last.
+
+    Attributes:
+        before_start: The first line in the version before the change.
+        before_end: The line behind the last one there.
+        after_start: The first line in the version after the change.
+        after_end: The line behind the last one there.
+        before: The digest of the version before, as the change set has it.
+        after: The digest of the version after.
+    """
+
+    before_start: Count
+    before_end: Count
+    after_start: Count
+    after_end: Count
+    before: str
+    after: str
+
+
 class ChangeTarget(Wire, frozen=True, kw_only=True):
-    """One change of a change set (AHP ``ChangesetOperationTarget``).
+    """One change of a change set (AHP ``ChangesetOperationTarget``), or a part of one.
 
     Attributes:
         kind: `resource`.
         resource: The change's id in its change set.
+        hunk: For `undo` and `keep`: the lines that are meant, of a file's change of a turn. `redo` without it does
+            the part again that was undone last.
     """
 
     kind: Literal["resource"]
     resource: str
+    hunk: ChangeHunk | None = None
 
 
 class ChangeConflict(Wire, frozen=True, kw_only=True):
@@ -217,7 +241,9 @@ async def invoke_changeset_operation(
     ids = () if target is None else (target.resource,)
     changesets.operation(turn_id, operation, None, runs=True)
     error: ErrorInfo | None = None
-    work = conversation.undo.do(operation, turn_id, ids, onwards=onwards, choices=choices or {}, by="user")
+    work = conversation.undo.do(
+        operation, turn_id, ids, onwards=onwards, choices=choices or {}, hunk=_hunk(target), by="user"
+    )
     try:
         return await _done_or_conflicts(conversation, work)
     except AgentnbError as failed:
@@ -270,6 +296,17 @@ async def _done_or_conflicts(
             message=refused.message, conflicts=tuple(_kernel_conflict(each) for each in refused.conflicts)
         )
     return InvokeChangesetOperationResult(message=outcome.message)
+
+
+def _hunk(target: ChangeTarget | None) -> Hunk | None:
+    lines = None if target is None else target.hunk
+    if lines is None:
+        return None
+    return Hunk(
+        before=(lines.before_start, lines.before_end),
+        after=(lines.after_start, lines.after_end),
+        digests=(lines.before, lines.after),
+    )
 
 
 def _kernel_conflict(conflict: Any) -> ChangeConflict:

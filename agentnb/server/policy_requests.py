@@ -113,6 +113,20 @@ def change_policy(
     return ChangedResult()
 
 
+@request("takeBackAnswer")
+def take_back_answer(asker: Asker[Host], *, channel: str, tool_call_id: str) -> None:
+    """The user takes back what was allowed for good on a card: the rule goes, and the folder's trust that came with it.
+
+    Args:
+        channel: The channel of the conversation.
+        tool_call_id: The tool call that the card was about.
+    """
+    conversation = asker.host.conversations.get(channel)
+    if conversation is None:
+        raise UsageError("That conversation is closed.", hint="Remove the rule in the settings.")
+    conversation.permissions.take_back(tool_call_id)
+
+
 class TestPolicyResult(Wire, frozen=True, kw_only=True):
     """What would happen.
 

@@ -20,7 +20,7 @@ LOOKS = {
     "dark": "theme-dark-extension",
     "contrast": "theme-dark-high-contrast-extension",
 }
-SIZES = {"300": (300, 720), "1200": (1200, 720), "zoom": (600, 340)}
+SIZES = {"300": (300, 720), "420": (420, 720), "1200": (1200, 720), "zoom": (600, 340)}
 """Widths of the page and heights of the chat, in pixels of CSS; `zoom` is a laptop's window at 200 %."""
 FLAGS = [
     "--no-sandbox",

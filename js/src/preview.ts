@@ -21,8 +21,8 @@ const OPEN_LINES = 40;
 const NAMES: Record<string, string> = table({ "+": "added", "-": "removed", "\\": "note" });
 const SIGNS: Record<string, string> = table({ "+": "+", "-": "−", "\\": "\\" });
 const WAYS: Record<string, string> = table({
-  namespaces: "in namespaces of its own",
-  Landlock: "closed in by Landlock: what it wanted to write was refused",
+  namespaces: "in a sandbox without network",
+  Landlock: "in a sandbox: what it wanted to write was refused",
 });
 
 /** Shows it in `into`; the result takes it away again. */
@@ -39,6 +39,8 @@ function body(shown: ToolCallRehearsal, part: PreviewPart): Node[] {
   if (shown.status !== "ended") return [];
   if (part === "end") return [took(shown)];
   const summary = element("p", "preview-summary", line(shown.summary, 1_000));
+  // A failure, or what could not be seen, is no good news.
+  if (!shown.summary?.startsWith("Would ")) summary.classList.add("is-doubtful");
   if (shown.isAvailable === false) return [summary];
   return [summary, ...notes(shown), ...rows(shown), ...texts(shown), ...(part === "all" ? [took(shown)] : [])];
 }
@@ -62,7 +64,7 @@ function box(name: string, text: string | undefined, className = ""): Node[] {
 
 function rows(shown: ToolCallRehearsal): Node[] {
   const variables = (shown.variables ?? []).map(({ name, status, detail, value }) => {
-    const more = value && !detail.includes(value) ? line(value, 300) : undefined;
+    const more = value && !detail.includes(value) ? plain(value) : undefined;
     return item(line(name, 100), line(status, 20), line(detail, 400), more);
   });
   const named = (texts: readonly string[] | undefined) => (texts ?? []).map((text) => item(line(text, 400)));
@@ -85,7 +87,12 @@ function item(name: string, status?: string, detail?: string, value?: string): H
   one.append(element("span", "preview-what", name));
   if (status) one.append(" ", element("span", "chip", status));
   if (detail) one.append(" ", element("span", "preview-detail", detail));
-  if (value) one.append(element("code", "preview-value", value));
+  if (value) {
+    const shown = one.appendChild(
+      element("pre", { class: "preview-value", role: "group", label: `Value of ${name}` }, value),
+    );
+    shown.tabIndex = 0;
+  }
   return one;
 }
 

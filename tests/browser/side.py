@@ -37,6 +37,7 @@ class Side:
         self.box = self.chat.get_by_role("textbox")
         self.pill = self.chat.locator(".pill")
         self.agents = self.chat.get_by_role("dialog", name="Agent and options")
+        self.question = self.chat.locator(".permission, .waiting-link")
 
     def open(self) -> None:
         """Click the icon."""
@@ -67,8 +68,10 @@ class Side:
         self.box.press("Enter")
 
     def allow(self) -> None:
-        """Answer the question in the chat with yes, once it can be answered."""
-        button = self.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)
+        """Answer the question with yes where it is asked, in the chat or in a cell, once it can be answered."""
+        card = self.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)
+        cell = self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .agentnb-cell-bar[data-armed=true]")
+        button = card.or_(cell.get_by_role("button", name="Accept", exact=True)).first
         expect(button).not_to_have_attribute("aria-disabled", "true", timeout=PATIENCE_MS)
         button.click()
 

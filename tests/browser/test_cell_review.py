@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
@@ -11,6 +12,7 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side, expect_sources, sources
 from tests.conftest import ROOT
@@ -25,10 +27,10 @@ STEPS = [
 ]
 
 
-def test_proposed_changes_when_reviewed_in_their_cells_are_accepted_by_keyboard_and_in_the_chat(
+def test_proposed_changes_are_accepted_in_their_cells_by_keyboard_and_by_mouse_and_not_in_the_chat(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """The difference is in the cell and not in the notebook; an answer in either place is one in both."""
+    """The difference is in the cell and not in the notebook; the chat has one line for each, which leads there."""
     lab.open("reviewed.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
     side = Side(lab.page)
@@ -48,11 +50,17 @@ def test_proposed_changes_when_reviewed_in_their_cells_are_accepted_by_keyboard_
     lab.cell(1).focus()
     lab.page.keyboard.press("Control+Alt+Enter")
     expect(bars).to_have_count(1, timeout=PATIENCE_MS)
-    expect(side.chat.locator(".permission")).to_have_count(1, timeout=PATIENCE_MS)
     lab.cell(1).expect_text("11")
     assert sources(lab)[1:] == ["a = 1\nprint(a + 10)"]
 
-    side.allow()
+    waiting = side.chat.locator(".waiting-link")
+    expect(waiting).to_contain_text("Waiting below [3] →", timeout=PATIENCE_MS)
+    expect(side.chat.locator(".permission")).to_have_count(0)
+    waiting.click()
+    accept = bars.get_by_role("button", name="Accept", exact=True)
+    expect(accept).to_be_focused()
+    accept.click()
+    expect(side.chat.locator(".waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
     expect(bars).to_have_count(0, timeout=PATIENCE_MS)
     expect(lab.panel.locator(".jp-CodeCell")).to_have_count(3, timeout=PATIENCE_MS)
     expect(lab.panel.locator("[class*=agentnb-new], [class*=agentnb-proposed]")).to_have_count(0)
@@ -135,7 +143,7 @@ def test_a_decision_of_one_page_is_in_the_cells_of_the_other_whose_chat_is_close
         side.expect_chat()
     bars = [one.panel.locator(".agentnb-cell-bar") for one in (lab, other)]
     review = sides[0].chat.get_by_role("combobox", name="Cell edits")
-    for mode, button in (("first", "Reject"), ("after", "Keep")):
+    for mode, button in (("first", "Reject"), ("first", "Accept"), ("after", "Keep")):
         review.select_option(mode)
         sides[0].say(json.dumps(changed("replace_cell", cell="2", source=f"a = 1\nprint(a, {mode!r})")))
         for one in bars:
@@ -146,33 +154,111 @@ def test_a_decision_of_one_page_is_in_the_cells_of_the_other_whose_chat_is_close
         bars[0].get_by_role("button", name=button, exact=True).click()
         for one in bars:
             expect(one).to_have_count(0, timeout=PATIENCE_MS)
+        expect(sides[0].chat.locator(".ended, .turn-end").last).to_be_visible(timeout=PATIENCE_MS)
+        for one in bars:
+            expect(one).to_have_count(0)
         other.command("application:toggle-right-area")
         expect(sides[1].chat).to_be_visible()
 
 
-def test_allow_is_not_offered_in_the_chat_for_a_cell_that_the_user_changed_meanwhile(
+def test_a_cell_that_the_user_changed_or_deleted_says_so_and_nothing_offers_to_allow_it(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """The card says so, and offers it again once the user's change is undone."""
+    """The cell says it, and offers to accept again once the user's change is undone; a deleted one leaves a refusal."""
     lab.open("conflict.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
     side = Side(lab.page)
     side.open()
     side.expect_chat()
     side.say(json.dumps(STEPS[:1] + STEPS[2:]))
-    card = side.chat.locator(".permission")
-    allow = card.get_by_role("button", name="Allow", exact=True)
-    expect(allow).to_be_visible(timeout=PATIENCE_MS)
+    bar = lab.panel.locator(".agentnb-cell-bar")
+    accept = bar.get_by_role("button", name="Accept", exact=True)
+    expect(accept).to_have_attribute("aria-disabled", "false", timeout=PATIENCE_MS)
+    allow = side.chat.get_by_role("button", name="Allow", exact=True)
+    expect(allow).to_have_count(0)
     lab.cell(1).focus()
     lab.page.keyboard.press("Control+End")
     lab.page.keyboard.type("#")
-    expect(card).to_contain_text("You changed this cell after the agent read it.")
+    expect(bar).to_contain_text("You changed this cell after the agent read it.")
+    expect(accept).to_have_attribute("aria-disabled", "true")
     expect(allow).to_have_count(0)
-    expect(card.get_by_role("button", name="Reject", exact=True)).to_be_visible()
+    lab.page.keyboard.press("Escape")
+    lab.command("notebook:delete-cell")
+    card = side.chat.locator(".permission")
+    expect(card).to_contain_text("The cell is no longer in the notebook.", timeout=PATIENCE_MS)
+    expect(allow).to_have_count(0)
+    lab.command("notebook:undo-cell-action")
+    expect(card).to_have_count(0)
+    lab.cell(1).focus()
+    lab.page.keyboard.press("Control+End")
     lab.page.keyboard.press("Backspace")
-    side.allow()
-    expect(card).to_have_count(0, timeout=PATIENCE_MS)
+    expect(accept).to_have_attribute("aria-disabled", "false", timeout=PATIENCE_MS)
+    accept.click()
+    expect(side.chat.locator(".waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
     expect_sources(lab, ["a = 1\nprint(a + 10)"])
+
+
+FIFTEEN = [f"x{number} = {number}" for number in range(15)]
+
+
+@pytest.mark.parametrize("how", ["Accept", "Reject"])
+def test_fifteen_changes_are_decided_by_one_bar_in_two_windows_with_few_buttons(
+    lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path, how: str
+) -> None:
+    name = f"fifteen-{how.lower()}.ipynb"
+    document = notebook(SETUP, *FIFTEEN, kernel="ipykernel7")
+    for number, cell in enumerate(document.cells):
+        cell["id"] = f"c{number}"
+    lab.open(name, document)
+    lab.run_cells(1)
+    lab.save()
+    other = open_lab()
+    other.open(name)
+    sides = [Side(one.page) for one in (lab, other)]
+    for side in sides:
+        side.open()
+        side.expect_chat()
+    starts = [{"start": ["replace_cell", {"cell": f"c{number}", "source": f"x = {number}"}]} for number in range(1, 16)]
+    sides[0].say(json.dumps([*starts, {"end": 15}]))
+    bars = [one.panel.locator(".agentnb-changes-bar") for one in (lab, other)]
+    for one in bars:
+        expect(one).to_contain_text("15", timeout=PATIENCE_MS)
+    for window in (lab, other):
+        buttons = window.panel.locator(".agentnb-cell-bar button, .agentnb-changes-bar button")
+        expect(buttons).to_have_count(34, timeout=PATIENCE_MS)
+    expect(sides[0].chat.locator(".permission")).to_have_count(0)
+    expect(sides[0].chat.locator(".waiting-link")).to_have_text("Waiting in 15 cells →")
+    lab.page.bring_to_front()
+    bars[0].get_by_role("button", name="Next change").click()
+    expect(bars[0]).to_contain_text(re.compile(r"\d+ of 15"))
+    lab.picture(f"fifteen-changes-{how.lower()}")
+    assert serious(lab.page) == []
+    expect(lab.panel.locator(".agentnb-cell-bar[data-armed=false]")).to_have_count(0)
+    bars[0].get_by_role("button", name=f"{how} all").click()
+    for window, side in zip((lab, other), sides, strict=True):
+        expect(window.panel.locator(".agentnb-cell-bar, .agentnb-changes-bar")).to_have_count(0, timeout=PATIENCE_MS)
+        expect(side.chat.locator(".waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
+    expect_sources(lab, [f"x = {number}" for number in range(1, 16)] if how == "Accept" else FIFTEEN)
+
+
+def test_code_from_the_chat_that_replaces_a_cell_shows_the_difference_and_can_be_undone(
+    lab: Lab, kernelspecs: Path
+) -> None:
+    lab.open("replaced.ipynb", notebook("x = 1", "y = 2", kernel="ipykernel7"))
+    lab.run_cells(2)
+    side = Side(lab.page)
+    side.open()
+    side.start()
+    side.say("/say ```python\ny = 3\n```")
+    lab.cell(1).focus()
+    side.chat.get_by_role("button", name="Replace the active cell").click(timeout=PATIENCE_MS)
+    bar = lab.panel.locator(".agentnb-cell-bar")
+    expect(bar).to_contain_text("Replaced with code from the chat.")
+    expect(lab.cell(1).locator.locator(".agentnb-old-lines")).to_have_text("y = 2")
+    expect(bar).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+    bar.get_by_role("button", name="Undo", exact=True).click()
+    expect(bar).to_have_count(0)
+    expect_sources(lab, ["y = 2"])
 
 
 def changed(name: str, **arguments: object) -> list[dict[str, object]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,9 +66,11 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     side.open()
     side.expect_chat()
     side.say(json.dumps(STEPS))
+    bar = lab.panel.locator(".agentnb-cell-bar")
     for asked in ("Replace In [2]", "Replace In [3]"):
-        expect(side.chat.locator(".permission-head")).to_contain_text(asked, timeout=PATIENCE_MS)
-        side.allow()
+        expect(side.chat.locator(".waiting-link")).to_contain_text(asked, timeout=PATIENCE_MS)
+        expect(bar).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+        bar.get_by_role("button", name="Accept", exact=True).click()
     counts = side.chat.locator(".change-counts")
     expect(counts).to_have_text(COUNTS, timeout=PATIENCE_MS)
     assert sources(lab)[1:] == ["a = 10", "b = 20"]
@@ -126,8 +129,8 @@ def expect_buttons_side_by_side(lab: Lab, file: Path) -> None:
     expect(review.locator(".agentnb-review-said")).to_have_text("kept")
 
 
-def test_a_notebook_that_the_user_saved_during_a_turn_is_left_alone_by_undo(lab: Lab, side: Side) -> None:
-    """It is marked as the user's; what the agent did to a file and a cell is undone."""
+def test_a_notebook_that_the_user_saved_during_a_turn_is_no_file_beside_its_cells(lab: Lab, side: Side) -> None:
+    """What the agent did to a file and a cell is undone; what the user wrote stays."""
     setup = SETUP.replace("changed", ".").replace('"allow"', '"ask"')
     lab.open("own.ipynb", notebook(setup, "a = 1", "", kernel="ipykernel7"))
     lab.run_cells(2)
@@ -135,21 +138,70 @@ def test_a_notebook_that_the_user_saved_during_a_turn_is_left_alone_by_undo(lab:
     side.open()
     side.expect_chat()
     side.say(json.dumps([{"write": ["fit.py", NEW]}, *call("replace_cell", cell="2", source="a = 10")]))
-    expect(side.chat.locator(".permission-head")).to_contain_text("Replace In [2]", timeout=PATIENCE_MS)
+    bar = lab.panel.locator(".agentnb-cell-bar")
+    expect(bar).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
     lab.cell(2).write("mine = 3")
     lab.save()
-    side.allow()
+    bar.get_by_role("button", name="Accept", exact=True).click()
     button(side, "Review").click()
     rows = side.chat.locator(".change")
-    expect(rows.locator(".path")).to_have_text(["fit.py", "own.ipynb", "In [2]: a = 10"], timeout=PATIENCE_MS)
-    expect(rows.locator(".fold-head > .cut")).to_have_text(["while the agent worked", "your save"], timeout=PATIENCE_MS)
+    expect(rows.locator(".path")).to_have_text(["fit.py", "In [2]: a = 10"], timeout=PATIENCE_MS)
+    remarks = ["while the agent worked", "by the agent"]
+    expect(rows.locator(".change-remarks")).to_have_text(remarks, timeout=PATIENCE_MS)
 
     button(side, "Undo").click()
-    side.expect_text("1 file and 1 cell were undone. own.ipynb stays as it is, since you saved it meanwhile.")
+    side.expect_text("1 file and 1 cell were undone.")
     assert not (lab.server.folder / "fit.py").exists()
     assert "mine = 3" in (lab.server.folder / "own.ipynb").read_text(encoding="utf-8")
     lab.page.get_by_role("tab", name="own.ipynb").click()
     assert sources(lab)[1:] == ["a = 1", "mine = 3"]
+
+
+LONG = "".join(f"line {number}\n" for number in range(60))
+EDITED = LONG.replace("line 5\n", "line five\n").replace("line 50\n", "")
+
+
+def test_parts_of_a_file_are_kept_undone_and_redone_beside_the_notebook_in_two_windows(
+    lab: Lab, side: Side, open_lab: Callable[[], Lab]
+) -> None:
+    folder = lab.server.folder / "parts"
+    folder.mkdir()
+    file = folder / "long.txt"
+    file.write_text(LONG, encoding="utf-8")
+    lab.open("parts.ipynb", notebook(SETUP.replace("changed", "parts"), kernel="ipykernel7"))
+    lab.run_cells(1)
+    lab.save()
+    other = open_lab()
+    other.open("parts.ipynb")
+    sides = (side, Side(other.page))
+    for one in sides:
+        one.open()
+        one.expect_chat()
+    side.say(json.dumps([{"write": ["long.txt", EDITED]}]))
+    for one in sides:
+        button(one, "Review").click(timeout=PATIENCE_MS)
+    reviews = [one.page.locator(".agentnb-review:visible") for one in (lab, other)]
+    for review in reviews:
+        expect(review.locator(".agentnb-hunk-bar")).to_have_count(2, timeout=PATIENCE_MS)
+    serious(lab.page)  # loads what REVIEW needs
+    assert lab.page.evaluate(REVIEW) == []
+    lab.picture("hunks")
+    reviews[0].get_by_role("button", name="Undo part 1 of 2").press("Enter")
+    for review in reviews:
+        expect(review.locator(".agentnb-hunk-bar")).to_have_count(1, timeout=PATIENCE_MS)
+    assert file.read_text(encoding="utf-8") == LONG.replace("line 50\n", "")
+    expect(reviews[0].get_by_role("button", name="Keep part 1 of 1")).to_be_focused()
+    reviews[1].get_by_role("button", name="Redo part").click()
+    for review in reviews:
+        expect(review.locator(".agentnb-hunk-bar")).to_have_count(2, timeout=PATIENCE_MS)
+    assert file.read_text(encoding="utf-8") == EDITED
+    reviews[1].get_by_role("button", name="Keep part 1 of 2").click()
+    for review in reviews:
+        expect(review.locator(".agentnb-hunk-bar")).to_have_count(1, timeout=PATIENCE_MS)
+    reviews[0].get_by_role("button", name="Keep part 1 of 1").click()
+    for review in reviews:
+        expect(review.locator(".agentnb-review-said")).to_have_text("kept", timeout=PATIENCE_MS)
+    assert file.read_text(encoding="utf-8") == EDITED
 
 
 def test_a_notebook_that_an_agent_wrote_while_it_was_open_gets_its_cells(lab: Lab, side: Side) -> None:

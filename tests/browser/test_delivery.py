@@ -193,8 +193,8 @@ def test_two_windows(chat: Chat, window: Page) -> None:
     for view in (other, chat):
         expect(view.root.locator(".decision")).to_contain_text("Denied", timeout=PATIENCE_MS)
         expect(view.root.get_by_role("button", name="Allow once")).to_have_count(0)
-    expect(other.root.locator(".decision")).to_contain_text("Denied by you")
-    expect(chat.root.locator(".decision")).to_contain_text("Denied in another window")
+    expect(other.root.locator(".decision")).to_contain_text("You denied this")
+    expect(chat.root.locator(".decision")).to_contain_text("You denied this")
     assert chat.answer(3) == other.answer(3)
 
 

@@ -117,7 +117,7 @@ def test_the_latest_figure_goes_to_the_agent(kernel: RunningKernel) -> None:
 def test_permission_can_be_given_beforehand(shared_kernel: RunningKernel) -> None:
     (shown,) = shared_kernel.run("%agent --permissions allow /ask edit").displayed()
     assert "Permission denied" not in shown
-    assert "completed · allowed: " in shown
+    assert "done · allowed" in shown
 
 
 def test_the_same_turn_gives_the_same_output(shared_kernel: RunningKernel) -> None:

@@ -291,7 +291,9 @@ class ChangeTracker:
         if wrote is not None:
             files = [replace(each, detail=wrote.detail) if each.file is wrote.change else each for each in files]
             self._channels.say(turn_id, wrote.notice)
-        items = (*files, *self._of_kernel(turn_id, ()))
+        cells = self._of_kernel(turn_id, ())
+        written = None if wrote is None else wrote.change
+        items = (*(each for each in files if each.file is written or not _shows_again(each, cells)), *cells)
         await self.recording.record(store, [each for each in everything if not by_others(by(each))])
         if len(found) > MOST_ITEMS:
             notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
@@ -433,6 +435,12 @@ def _not_covered(snapshot: Snapshot, outside: frozenset[str]) -> Iterator[str]:
         yield f"Not covered: {more:,} more."
     for path in sorted(outside)[:MOST_NAMED]:
         yield f"Not covered: {path}. It is outside the workspace."
+
+
+def _shows_again(file: Item, cells: Sequence[Item]) -> bool:
+    """True if *file* is a notebook whose cells were changed in its page, which the user then saved."""
+    is_notebook = file.name.endswith(SUFFIX) and {"toolCall", "user"} <= {*file.by}
+    return is_notebook and any(each.kind == "cell" for each in cells)
 
 
 def _explained(error: Exception) -> AgentnbError:

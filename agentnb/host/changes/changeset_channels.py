@@ -9,6 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from agentnb.clock import now_ms
+from agentnb.host.changes.hunks import can_be_divided
 from agentnb.host.changes.undo import merged
 from agentnb.host.channels import CHANGES, Channel
 from agentnb.state import (
@@ -142,6 +143,8 @@ def changeset_file(item: Item, workspace: Path) -> ChangesetFile:
         "mode": _mode(item),
         "binary": item.binary or None,
         "language": item.language,
+        "divisible": can_be_divided(item) or None,
+        "undoneParts": len(item.undone_parts) or None,
         "place": None if item.place is None else msgspec.to_builtins(item.place),
     }
     return ChangesetFile(

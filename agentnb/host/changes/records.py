@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agentnb.atomic_write import write_atomically
-from agentnb.changes.model import FileChange, Snapshot, folders_above, path_from_json, path_to_json
+from agentnb.changes.model import FileChange, FileVersion, Snapshot, folders_above, path_from_json, path_to_json
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
@@ -58,6 +58,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     language: str | None = None
     binary: bool = False
     place: CellPlace | None = None
+    undone_parts: tuple[FileVersion, ...] = ()  # the versions after the turn, each from before a part was undone
+    kept_from: FileVersion | None = None  # the version before the turn, where parts of the change were kept
 
 
 class TurnChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -107,6 +109,16 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
         known = any(each.turn_id == turn.turn_id for each in self.turns)
         turns = tuple(turn if each.turn_id == turn.turn_id else each for each in self.turns)
         return replace(self, turns=turns if known else (*turns, turn))
+
+    def with_item(self, turn_id: str, item: Item) -> ConversationRecord:
+        """The same with *item* of the turn *turn_id*, in the place of what was known of it."""
+        turns = (
+            replace(turn, items=tuple(item if each.id == item.id else each for each in turn.items))
+            if turn.turn_id == turn_id
+            else turn
+            for turn in self.turns
+        )
+        return replace(self, turns=tuple(turns))
 
     def with_states(self, items: Iterable[tuple[str, str]], state: State) -> ConversationRecord:
         """The same with the changes *items*, turns and ids, in *state*."""

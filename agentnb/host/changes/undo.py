@@ -16,6 +16,7 @@ from agentnb.changes.apply import followed_by
 from agentnb.changes.model import FOLDER, FileChange, folders_above, path_to_json
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
 from agentnb.host.changes.attribution import is_left_alone
+from agentnb.host.changes.hunks import HunkDecisions
 from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from agentnb.changes.model import Choice, Step
     from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.change_tracker import ChangeTracker
+    from agentnb.host.changes.hunks import Hunk
     from agentnb.host.changes.records import ConversationRecord, Item, State, TurnChangeRecord
 
 Operation: TypeAlias = Literal["undo", "redo", "keep", "apply"]
@@ -71,6 +73,7 @@ class Undo:
     def __init__(self, tracker: ChangeTracker, recorded: Callable[[str, str, str], None]) -> None:
         self._tracker = tracker
         self._recorded = recorded
+        self._hunks = HunkDecisions(tracker)
 
     async def do(
         self,
@@ -81,9 +84,10 @@ class Undo:
         onwards: bool = False,
         among: AbstractSet[str] | None = None,
         choices: Mapping[str, Choice] | None = None,
+        hunk: Hunk | None = None,
         by: str = "user",
     ) -> Outcome:
-        """Undo, redo or keep changes; with *among* of these turns only."""
+        """Undo, redo or keep changes, of the turns *among* alone, or of one change of a turn the part *hunk*."""
         tracker = self._tracker
         if tracker.store is None:
             message = "Changes are not followed here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
@@ -94,6 +98,11 @@ class Undo:
             raise SessionError(message, hint="Wait for its end, or cancel it.")
         if operation != "keep":
             self._refuse_while_turns_run(operation)
+        if (part := self._part(operation, turn_id, tuple(ids), hunk)) is not None and operation != "apply":
+            message = await self._hunks.decide(operation, *part, hunk, choices or {})
+            self._recorded(operation, part[1].name, by)
+            tracker.tell(part[0])
+            return Outcome(((part[0], part[1].id),), message)
         selected = _selected(tracker.record, operation, turn_id, tuple(ids), onwards=onwards)
         if among is not None:
             selected = [each for each in selected if each.turn_id in among]
@@ -106,6 +115,19 @@ class Undo:
         for each in dict.fromkeys(turn for turn, _ in outcome.done):
             tracker.tell(each)
         return Outcome(outcome.done, _and_left(outcome.message, left))
+
+    def _part(
+        self, operation: Operation, turn_id: str | None, ids: tuple[str, ...], hunk: Hunk | None
+    ) -> tuple[str, Item] | None:
+        """The turn and its change of which a part is meant; None where whole changes are."""
+        turn = None if turn_id is None else self._tracker.record.turn(turn_id)
+        item = turn.item(ids[0]) if turn is not None and len(ids) == 1 else None
+        if hunk is None:
+            is_part = operation == "redo" and item is not None and item.state == "open" and item.undone_parts
+            return (turn.turn_id, item) if is_part and turn is not None and item is not None else None
+        if turn is None or item is None or operation not in {"undo", "keep"}:
+            raise UsageError("Lines go with undo or keep of one change of a turn.", hint="Leave them out.")
+        return turn.turn_id, item
 
     async def diff(self, item: Item) -> str:
         """The change as a unified diff; empty for a variable."""

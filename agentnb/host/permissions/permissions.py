@@ -90,6 +90,7 @@ class Permissions:
         self.limit: Limit | None = None
         self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
         self._grants = SessionGrants(policy.keeps)
+        self._lasting: dict[str, Offer] = {}
         self._warned: set[str] = set()
         self.kernel_calls = KernelCallCards(channels, self._waiting, cwd)
         self.rehearsals = rehearsals
@@ -102,6 +103,14 @@ class Permissions:
     def revoke(self, text: str) -> None:
         """End what was answered on cards with the rule *text*."""
         self._grants.revoke(text)
+
+    def take_back(self, call_id: str) -> None:
+        """End the answer for good that was given on the tool call *call_id*."""
+        offer = self._lasting.pop(call_id, None)
+        if offer is None:
+            raise SessionError("That answer does not hold any more.")
+        self._policy.files.take_back(offer.rule, trusted=offer.trusted)
+        self._grants.revoke(offer.rule.text)
 
     async def request(self, question: AcpPermissionRequest) -> str | None:
         """Answer the agent's request with the id of one of its options; None: the turn is over."""
@@ -202,7 +211,7 @@ class Permissions:
         told = option if offer is None else cards.choose(question.options, allow=True)
         question.answer.set_result(None if told is None else ChosenOption(told, edited, by_user=True))
         if offer is not None:
-            self._grant(offer)
+            self._grant(offer, call_id)
 
     def cancel_all(self) -> None:
         """Answer every open question with ``cancelled`` (the turn is over, or about to be)."""
@@ -376,12 +385,13 @@ class Permissions:
 
     # --- the answer ---
 
-    def _grant(self, offer: Offer) -> None:
-        """Let the wider answer hold, and answer with it what else is open and like it."""
+    def _grant(self, offer: Offer, asked: str) -> None:
+        """Let the wider answer to the tool call *asked* hold, and answer with it what else is open and like it."""
         scope = offer.scope
         if scope == "always":
             try:
                 self._policy.files.remember(offer.rule, trusted=offer.trusted)
+                self._lasting[asked] = offer
             except PolicyError as error:
                 self._notify(f"{error} Until then the answer holds for this session.")
                 scope = "session"

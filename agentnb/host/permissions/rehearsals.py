@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from agentnb.host.permissions.outcome import FolderState
     from agentnb.host.permissions.session_policy import SessionPolicy
     from agentnb.policy.request import PolicyRequest
+    from agentnb.policy.situation import Verdict
     from agentnb.state import Action, TerminalView
 
 PATIENCE = 3.0
@@ -64,6 +66,7 @@ SHOWN_VARIABLES = 50
 SHOWN_PICTURES = 1024 * 1024
 """Bytes of pictures that are shown, in all."""
 SHOWN_NAMES = 20
+_SENTENCE = re.compile(r"^.+?[.!?](?=\s+[A-Z“]|$)")
 _EXIT_CODES = ("exitCode", "exit_code", "exit", "returncode")
 
 
@@ -185,7 +188,7 @@ class Rehearsals:
         known = self._previewed.get(id(question))
         if known is not None and known.task is asyncio.current_task():
             known.found = found
-            self._show(question, self._shown(subject, found))
+            self._show(question, self._shown(subject, found, _concern(question.verdict)))
         self._tell(question, subject, found)
         return found
 
@@ -222,7 +225,7 @@ class Rehearsals:
                 XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
             )
 
-    def _shown(self, subject: PreviewSubject, found: Rehearsal) -> ToolCallRehearsal:
+    def _shown(self, subject: PreviewSubject, found: Rehearsal, concern: str) -> ToolCallRehearsal:
         hidden = Credentials({**os.environ, **self._variables, **dict(subject.env)}).hidden
         files, room = [], SHOWN_DIFFS
         patterns = self._policy.situation().patterns
@@ -237,7 +240,7 @@ class Rehearsals:
             input=hidden(subject.text),
             reason=hidden(found.reason),
             is_available=found.available,
-            summary=hidden(found.summary),
+            summary=hidden(found.summary_with(concern)),
             printed=hidden(found.stdout[-SHOWN_TEXT:]),
             result=None if found.result is None else hidden(found.result[:SHOWN_TEXT]),
             error=None if found.error is None else hidden(found.error[:SHOWN_TEXT]),
@@ -360,6 +363,13 @@ class Rehearsals:
             return codes[-1]
         raw = details.raw_output if isinstance(details.raw_output, dict) else {}
         return next((raw[key] for key in _EXIT_CODES if type(raw.get(key)) is int), None)
+
+
+def _concern(verdict: Verdict) -> str:
+    """Returns what a grave request is feared to do, a sentence: its preview never stands alone; else nothing."""
+    if rank(verdict.severity) < rank("high"):
+        return ""
+    return next(iter(_SENTENCE.findall(verdict.risk)), verdict.risk)
 
 
 def subject_of(request: PolicyRequest, edited: str | None = None) -> PreviewSubject | None:

@@ -83,8 +83,7 @@ class ToolSet:
             arguments = call.read_arguments()
             _check(arguments, tool.parameters)
         except ValueError as wrong:
-            # The reason is words for the model, not for the user.
-            title = "Tool not available" if tool is None else f"Arguments that {call.name[:80]} cannot take"
+            title = "Tool not available" if tool is None else f"{call.name[:80]}: wrong arguments"
             tool_call = await self._reply.start_tool(
                 title, "other", raw_input={"tool": call.name[:80], "arguments": call.arguments[:LONGEST_RESULT]}
             )

@@ -1,47 +1,34 @@
-/** The toolbar of a change in its cell: what it is, what answers it, and what goes to the next one. */
+/** The toolbar of a change in its cell: what it is, and the two buttons that answer it. */
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { button, element } from "../element";
 import { INERT_FOR } from "../view/permission-answer";
 
 const SUPPRESSED = "data-lm-suppress-shortcuts";
+const BARS = ".agentnb-cell-bar, .agentnb-changes-bar";
 
 export interface BarAction {
   readonly word: string;
+  /** With its key. */
+  readonly title: string;
   readonly isPrimary?: boolean;
   run(): void;
   /** Whether it can be used, once the bar has been there for a moment; absent where the button never says that it cannot. */
   can?(): boolean;
 }
 
-export interface Moves {
-  step(by: 1 | -1): void;
-  /** The keyboard goes back to the notebook. */
-  leave(): void;
-}
-
 export class CellBar {
   readonly node = element("div", { class: "agentnb-cell-bar", role: "toolbar" });
   readonly #why = element("span", { class: "agentnb-cell-bar-why", role: "status" });
   readonly #buttons: ReadonlyMap<BarAction, HTMLButtonElement>;
-  /** What is shown where the notebook has other bars. */
-  readonly #more: readonly HTMLButtonElement[];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `answers` are for this change, `all` for those of all bars. */
-  constructor(sentence: string, answers: readonly BarAction[], all: readonly BarAction[], { step, leave }: Moves) {
-    this.#buttons = new Map([...answers, ...all].map((action) => [action, buttonOf(action)]));
+  /** `leave`: the keyboard goes back to the notebook. */
+  constructor(sentence: string, answers: readonly BarAction[], leave: () => void) {
+    this.#buttons = new Map(answers.map((action) => [action, buttonOf(action)]));
     const buttons = [...this.#buttons.values()];
-    const previous = button("↑", () => step(-1), { label: "Previous change" });
-    const next = button("↓", () => step(1), { label: "Next change" });
-    for (const one of [previous, next]) one.title = one.ariaLabel ?? "";
-    this.#more = [...buttons.slice(answers.length), previous, next];
-    this.node.setAttribute(SUPPRESSED, "true"); // Enter and Space press a button
     this.node.setAttribute("aria-label", sentence);
-    // The two stay on one line.
-    const steps = element("span", "agentnb-cell-bar-steps", previous, next);
-    this.node.append(element("span", "", sentence), this.#why, ...buttons, steps);
-    moveByKeys(this.node, [...buttons, previous, next], leave);
-    this.others = 0;
+    this.node.append(element("span", "", sentence), this.#why, ...buttons);
+    makeToolbar(this.node, buttons, leave);
     this.appear();
   }
 
@@ -52,11 +39,6 @@ export class CellBar {
   /** False for the first moment: what is clicked or pressed then was meant for what was there before. */
   get isArmed(): boolean {
     return this.node.dataset.armed === "true";
-  }
-
-  /** How many other bars the notebook shows. */
-  set others(others: number) {
-    for (const one of this.#more) one.hidden = others === 0;
   }
 
   focus(): void {
@@ -89,8 +71,10 @@ export class CellBar {
 }
 
 /** Not for the second click of a double click, which was meant for the bar that was here. */
-function buttonOf({ word, isPrimary, run }: BarAction): HTMLButtonElement {
-  return button(word, ({ detail }) => detail < 2 && run(), isPrimary ? "agentnb-accept" : "");
+function buttonOf({ word, title, isPrimary, run }: BarAction): HTMLButtonElement {
+  const made = button(word, ({ detail }) => detail < 2 && run(), isPrimary ? "agentnb-accept" : "");
+  made.title = title;
+  return made;
 }
 
 /**
@@ -119,21 +103,21 @@ export function readOnlyNote({ context }: NotebookPanel): string {
 /** Lets through from all bars what is pressed together with Alt, as the shortcuts for changes are. */
 export function passShortcuts(): void {
   const listen = ({ altKey, target }: KeyboardEvent): void => {
-    const bar = target instanceof Element && target.closest(".agentnb-cell-bar");
+    const bar = target instanceof Element && target.closest(BARS);
     if (bar) bar.toggleAttribute(SUPPRESSED, !altKey);
   };
   window.addEventListener("keydown", listen, { capture: true }); // before JupyterLab's own
 }
 
-/** The arrow keys go from button to button, Escape leaves the bar. */
-function moveByKeys(bar: HTMLElement, buttons: readonly HTMLButtonElement[], leave: () => void): void {
+/** Enter and Space press a button, the arrow keys go from button to button, Escape leaves the bar. */
+export function makeToolbar(bar: HTMLElement, buttons: readonly HTMLButtonElement[], leave: () => void): void {
+  bar.setAttribute(SUPPRESSED, "true");
   bar.addEventListener("keydown", (event) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (event.key === "Escape") leave();
     else if (step) {
-      const shown = buttons.filter((one) => !one.hidden);
-      const at = shown.indexOf(document.activeElement as HTMLButtonElement);
-      shown[(at + step + shown.length) % shown.length]?.focus();
+      const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
+      buttons[(at + step + buttons.length) % buttons.length]?.focus();
     } else return;
     event.preventDefault();
   });

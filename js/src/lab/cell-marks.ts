@@ -16,10 +16,7 @@ export interface Drawn {
 export abstract class CellMarks<D extends Drawn> {
   protected readonly panel: NotebookPanel;
   protected readonly drawn = new Map<string, D>();
-  protected readonly moves = {
-    step: (by: 1 | -1): void => this.step(by),
-    leave: (): void => this.panel.content.activate(),
-  };
+  protected readonly leave = (): void => this.panel.content.activate();
   #isStale = false;
 
   constructor(panel: NotebookPanel) {
@@ -34,9 +31,6 @@ export abstract class CellMarks<D extends Drawn> {
   get isEmpty(): boolean {
     return this.drawn.size === 0;
   }
-
-  /** Goes to the next change, or the previous one. */
-  abstract step(by: 1 | -1): void;
 
   /** Draws again soon: cells came or went. */
   redraw(): void {
@@ -57,7 +51,8 @@ export abstract class CellMarks<D extends Drawn> {
   protected abstract rank(drawn: D, index: number): readonly [number, number];
 
   /** Brings the keyboard's focus to its bar. */
-  protected focus({ bar }: D): void {
+  focus({ bar }: D): void {
+    if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });
     bar.focus();
   }
 
@@ -75,12 +70,11 @@ export abstract class CellMarks<D extends Drawn> {
       this.drawn.delete(id);
     }
     for (const [id, one] of wanted) if (!this.drawn.has(id)) this.drawn.set(id, make(one));
-    for (const { bar } of this.drawn.values()) bar.others = this.drawn.size - 1;
     this.onDrawn();
     if (!hadFocus || this.#focused) return;
     const [next] = this.inOrder;
     if (next) this.focus(next);
-    else this.panel.content.activate();
+    else this.leave();
   }
 
   /** Draws into the cell once that is there, and what is waited for, too. */
@@ -91,22 +85,26 @@ export abstract class CellMarks<D extends Drawn> {
     drawn.endings.push(draw(value));
   }
 
-  protected async scrollTo({ cell }: D): Promise<void> {
+  async scrollTo({ cell }: D): Promise<void> {
     const { content } = this.panel;
     await Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(cell), "smart")).catch(() => {});
     await cell.ready;
   }
 
+  /** Each with its place in the notebook. */
+  get ranked(): Ranked<D>[] {
+    if (this.isEmpty) return [];
+    const places = new Map(this.panel.content.widgets.map((cell, index) => [cell, index]));
+    return [...this.drawn.values()].map((one) => ({ one, rank: this.rank(one, places.get(one.cell) ?? 0) }));
+  }
+
   /** As they stand in the notebook. */
   protected get inOrder(): D[] {
-    const places = new Map(this.panel.content.widgets.map((cell, index) => [cell, index]));
-    const ranked = [...this.drawn.values()].map((one) => ({ one, rank: this.rank(one, places.get(one.cell) ?? 0) }));
-    ranked.sort(({ rank: a }, { rank: b }) => a[0] - b[0] || a[1] - b[1]);
-    return ranked.map(({ one }) => one);
+    return this.ranked.sort(byRank).map(({ one }) => one);
   }
 
   /** The one that is meant: it has the focus, or is in the active cell. */
-  protected get current(): D | undefined {
+  get current(): D | undefined {
     const { activeCell } = this.panel.content;
     return this.#focused ?? this.inOrder.find(({ cell, node }) => !node && cell === activeCell);
   }
@@ -115,6 +113,15 @@ export abstract class CellMarks<D extends Drawn> {
     return [...this.drawn.values()].find(({ bar }) => bar.hasFocus);
   }
 }
+
+export interface Ranked<D> {
+  readonly one: D;
+  /** What to sort by, first and then. */
+  readonly rank: readonly [number, number];
+}
+
+export const byRank = ({ rank: a }: Ranked<unknown>, { rank: b }: Ranked<unknown>): number =>
+  a[0] - b[0] || a[1] - b[1];
 
 /** The next one of all, or the previous one, round the ends; from -1 the first or the last. */
 export function around<T>(all: readonly T[], at: number, by: 1 | -1): T | undefined {

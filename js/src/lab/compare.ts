@@ -2,10 +2,19 @@
  * Shows two texts side by side, or one below the other where there is little room: `@codemirror/merge` with the page's own
  * CodeMirror. Built as a file of its own, which is loaded when a difference is looked at (js/labextension.mjs).
  */
-import { MergeView, unifiedMergeView } from "@codemirror/merge";
-import { EditorState, type Extension } from "@codemirror/state";
-import { EditorView, highlightSpecialChars, lineNumbers } from "@codemirror/view";
+import { type Chunk, getChunks, getOriginalDoc, MergeView, unifiedMergeView } from "@codemirror/merge";
+import { EditorState, type Extension, StateField, type Text } from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
+  EditorView,
+  highlightSpecialChars,
+  lineNumbers,
+  WidgetType,
+} from "@codemirror/view";
 import { jupyterTheme } from "@jupyterlab/codemirror";
+import { button, element } from "../element";
+import type { Hunk } from "../view/store";
 
 export interface Texts {
   name: string;
@@ -23,10 +32,12 @@ export interface How {
   sideBySide: boolean;
   /** Whether long stretches of the same lines are shown, too. */
   allLines: boolean;
+  /** Keeps or undoes a part; absent where the change is decided as a whole. */
+  decide?: ((how: "keep" | "undo", hunk: Hunk) => void) | undefined;
 }
 
 /** Draws them into `parent`; the result takes them away. */
-export function compare(parent: HTMLElement, texts: Texts, { sideBySide, allLines }: How): () => void {
+export function compare(parent: HTMLElement, texts: Texts, { sideBySide, allLines, decide }: How): () => void {
   const options = { diffConfig: DIFF, ...(allLines ? {} : { collapseUnchanged: UNCHANGED }) };
   const extensions = (label: string): Extension[] => [
     jupyterTheme,
@@ -42,16 +53,101 @@ export function compare(parent: HTMLElement, texts: Texts, { sideBySide, allLine
     }),
     ...(texts.language ? [texts.language] : []),
   ];
+  // Lines that end otherwise are other lines here than in the file.
+  const canDecide = decide && !/\r(?!\n)/.test(texts.before + texts.after);
+  const hunks = (before: (state: EditorState) => Text): Extension[] => (canDecide ? [hunkBars(before, decide)] : []);
   if (sideBySide) {
+    const before = EditorState.create({ doc: texts.before }).doc;
     const view = new MergeView({
       parent,
       a: { doc: texts.before, extensions: extensions("Before") },
-      b: { doc: texts.after, extensions: extensions("After") },
+      b: { doc: texts.after, extensions: [...extensions("After"), ...hunks(() => before)] },
       ...options,
     });
     return () => view.destroy();
   }
   const merged = unifiedMergeView({ original: texts.before, mergeControls: false, ...options });
-  const view = new EditorView({ parent, doc: texts.after, extensions: [...extensions("Changes"), merged] });
+  const view = new EditorView({
+    parent,
+    doc: texts.after,
+    extensions: [...extensions("Changes"), merged, ...hunks(getOriginalDoc)],
+  });
   return () => view.destroy();
+}
+
+interface Bars {
+  readonly chunks: readonly Chunk[];
+  readonly decorations: DecorationSet;
+}
+
+/** Above each part that differs its two buttons. */
+function hunkBars(before: (state: EditorState) => Text, decide: NonNullable<How["decide"]>): Extension {
+  const bars = (state: EditorState): Bars => {
+    const chunks = getChunks(state)?.chunks ?? [];
+    const ranges = chunks.map((chunk, at) => {
+      const widget = new HunkBar(at, chunks.length, hunkOf(chunk, before(state), state.doc), decide);
+      return Decoration.widget({ widget, block: true, side: -10 }).range(Math.min(chunk.fromB, state.doc.length));
+    });
+    return { chunks, decorations: Decoration.set(ranges, true) };
+  };
+  return StateField.define<Bars>({
+    create: bars,
+    update: (shown, { state }) => (getChunks(state)?.chunks === shown.chunks ? shown : bars(state)),
+    provide: (field) => EditorView.decorations.from(field, ({ decorations }) => decorations),
+  });
+}
+
+/** The lines of a part in both texts. */
+export function hunkOf({ fromA, toA, fromB, toB }: Chunk, before: Text, after: Text): Hunk {
+  return { before: [lineAt(before, fromA), lineAt(before, toA)], after: [lineAt(after, fromB), lineAt(after, toB)] };
+}
+
+/** The line that begins at an offset, from 0; behind the text the number of its lines. */
+const lineAt = (text: Text, at: number): number => {
+  if (at <= text.length) return text.lineAt(at).number - 1;
+  return text.line(text.lines).length === 0 ? text.lines - 1 : text.lines;
+};
+
+class HunkBar extends WidgetType {
+  readonly #at: number;
+  readonly #total: number;
+  readonly #hunk: Hunk;
+  readonly #decide: NonNullable<How["decide"]>;
+
+  constructor(at: number, total: number, hunk: Hunk, decide: NonNullable<How["decide"]>) {
+    super();
+    this.#at = at;
+    this.#total = total;
+    this.#hunk = hunk;
+    this.#decide = decide;
+  }
+
+  override eq(other: WidgetType): boolean {
+    return (
+      other instanceof HunkBar &&
+      JSON.stringify(other.#key) === JSON.stringify(this.#key) &&
+      other.#decide === this.#decide
+    );
+  }
+
+  get #key(): unknown {
+    return [this.#at, this.#total, this.#hunk];
+  }
+
+  override toDOM(): HTMLElement {
+    const place = `${this.#at + 1} of ${this.#total}`;
+    const answer = (how: "keep" | "undo", word: string): HTMLButtonElement =>
+      button(word, ({ detail }) => detail < 2 && this.#decide(how, this.#hunk), { label: `${word} part ${place}` });
+    return element(
+      "div",
+      "agentnb-hunk-bar",
+      element("span", "", place),
+      answer("keep", "Keep"),
+      answer("undo", "Undo"),
+    );
+  }
+
+  override ignoreEvent(): boolean {
+    return true;
+  }
 }

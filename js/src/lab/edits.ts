@@ -29,6 +29,8 @@ export interface Helpers {
   executor: CellExecutor | null;
   /** Says why something was not done. */
   warn(sentence: string): void;
+  /** A cell's code was replaced from the chat: it had the text `before`. */
+  replaced(cell: SharedCell, before: string): void;
 }
 
 export class NotebookEdits implements NotebookActions {
@@ -51,7 +53,12 @@ export class NotebookEdits implements NotebookActions {
       this.#insert(source);
     } else if (cell.getMetadata("editable") === false) {
       this.#helpers.warn("The active cell is read-only. Use “Insert below the active cell” instead.");
-    } else replace(cell, source);
+    } else {
+      const before = cell.getSource();
+      replace(cell, source);
+      goTo(this.#panel.content, this.#panel.content.activeCellIndex);
+      if (before !== source) this.#helpers.replaced(cell, before);
+    }
   }
 
   run(source: string): void {

@@ -24,7 +24,15 @@ import type { NotebookActions as Actions, Review, SettingsAccess } from "../view
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
-import { addAddCommand, addCommands, addEdits, addErrorCommands, COMMANDS, ERRORS } from "./commands";
+import {
+  addAddCommand,
+  addCommands,
+  addEdits,
+  addErrorCommands,
+  addReviewCommands,
+  COMMANDS,
+  ERRORS,
+} from "./commands";
 import { NotebookEdits, runCell } from "./edits";
 import { type Failed, FailedCells } from "./failed-cells";
 import icon from "./icon";
@@ -95,11 +103,15 @@ function activate(
   const join = (panel: NotebookPanel): Joined => {
     const known = joined.get(panel);
     if (known !== undefined) return known;
-    const edits = new NotebookEdits(panel, { executor, warn });
+    const edits = new NotebookEdits(panel, {
+      executor,
+      warn,
+      replaced: (cell, before) => proposals.replaced(cell, before),
+    });
     const proposals = new Proposals(async () => {
       const { shownProposals } = await part("cell-review");
       const run = (index: number): void => void runCell(panel, executor, index);
-      return panel.isDisposed ? undefined : shownProposals(panel, { app, tracker, languages }, run);
+      return panel.isDisposed ? undefined : shownProposals(panel, { tracker, languages }, run);
     });
     const attend = (count: number): void => {
       sidebar.attend(panel, count);
@@ -111,6 +123,10 @@ function activate(
           .then(({ joinSettings }) => joinSettings(app, access, warn))
           .catch(console.debug),
       propose: proposals.show.bind(proposals),
+      showProposal: (id: string): void => {
+        if (!panel.isVisible) app.shell.activateById(panel.id); // a file that was opened covers it
+        proposals.goTo(id);
+      },
       applied: proposals.applied.bind(proposals),
       attention: attend,
       showConversation: (resource: string): void =>
@@ -187,6 +203,10 @@ function activate(
   };
   takeCells(sidebar.node, (cells) => void add({ cells }));
   addAddCommand(app, palette, (place) => void add(place));
+  addReviewCommands(app, palette, () => {
+    const panel = tracker.currentWidget;
+    return panel ? joined.get(panel)?.proposals.now : undefined;
+  });
   addEdits(app, () => (tracker.currentWidget ? joined.get(tracker.currentWidget)?.edits : undefined));
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();

@@ -161,6 +161,7 @@ declare module "@jupyterlab/notebook" {
       /** From JupyterLab 4.3 on. */
       readonly executionState?: string;
       readonly contentChanged: Signal<unknown>;
+      readonly stateChanged: Signal<unknown>;
       readonly selections: { readonly changed: Signal<unknown> };
     };
   }

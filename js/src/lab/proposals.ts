@@ -1,13 +1,18 @@
 /** Hands what agents propose for a notebook's cells to the part that shows it, which is loaded when it is wanted. */
+import type { SharedCell } from "@jupyterlab/notebook";
 import type { CellChange, CellProposal } from "../view/store";
 import type { AgentEdit } from "./agent-edits";
+import { replace } from "./edits";
 import type { ShownProposals } from "./shown-proposals";
 
 export class Proposals {
   readonly #load: () => Promise<ShownProposals | undefined>;
   #shown: Promise<ShownProposals | undefined> | undefined;
+  #now: ShownProposals | undefined;
   #latest: readonly CellProposal[] = [];
   #applied: readonly CellChange[] = [];
+  /** What the user replaced with code from the chat, by cells. */
+  readonly #replaced = new Map<string, CellChange>();
 
   constructor(load: () => Promise<ShownProposals | undefined>) {
     this.#load = load;
@@ -20,7 +25,45 @@ export class Proposals {
 
   applied(changes: readonly CellChange[]): void {
     this.#applied = changes;
-    if (changes.length || this.#shown) this.#do((shown) => shown.showChanges(this.#applied));
+    if (changes.length || this.#shown) this.#showChanges();
+  }
+
+  /** The user replaced a cell's code, which was `before`, with code from the chat: it can be undone like an agent's. */
+  replaced(cell: SharedCell, before: string): void {
+    const { id } = cell;
+    const after = cell.getSource();
+    const forget = (): string => {
+      this.#replaced.delete(id);
+      return "";
+    };
+    const undo = (): string => {
+      if (cell.getSource() !== after) return "You changed this cell since. Use Undo in the notebook.";
+      replace(cell, before);
+      return forget();
+    };
+    this.#replaced.set(id, {
+      id: `replaced ${id} ${Date.now()}`,
+      cellId: id,
+      notebook: undefined,
+      name: "",
+      status: "changed",
+      sentence: "Replaced with code from the chat.",
+      about: "",
+      isUndoable: true,
+      place: undefined,
+      before: async () => before,
+      keep: async () => forget(),
+      undo: async () => undo(),
+    });
+    this.#showChanges();
+  }
+
+  #showChanges(): void {
+    this.#do((shown) => shown.showChanges([...this.#applied, ...this.#replaced.values()]));
+  }
+
+  goTo(id: string): void {
+    this.#do((shown) => shown.goTo(id));
   }
 
   /** An agent's edit was done in the cell at `index`, which had the text `before`. */
@@ -28,10 +71,18 @@ export class Proposals {
     if (edit.action === "replace" || this.#shown) this.#do((shown) => shown.edited(edit, index, before));
   }
 
+  /** What shows them; undefined before there was anything to show. */
+  get now(): ShownProposals | undefined {
+    return this.#now;
+  }
+
   #do(act: (shown: ShownProposals) => void): void {
     this.#shown ??= this.#load();
     this.#shown.then(
-      (shown) => shown && act(shown),
+      (shown) => {
+        this.#now = shown;
+        if (shown) act(shown);
+      },
       (error: unknown) => console.warn("agentnb:", error),
     );
   }

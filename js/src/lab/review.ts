@@ -26,6 +26,7 @@ export class ReviewPanel extends Widget {
   /** *Keep*, and the way back or forth: each keeps its place, so that the focus stays. */
   readonly #keep = barButton("Keep", () => this.#do("Keep"));
   readonly #back = barButton("Undo", () => this.#do(this.#back.textContent ?? ""));
+  readonly #part = barButton("Redo part", () => this.#do("Redo part"));
   readonly #said = element("span", "agentnb-review-said");
   readonly #body = element("div", "agentnb-review-body");
   readonly #resized = new ResizeObserver(() => this.#fit());
@@ -38,6 +39,8 @@ export class ReviewPanel extends Widget {
   #draw: ((how: How) => () => void) | undefined;
   #erase: (() => void) | undefined;
   #isWide: boolean | undefined;
+  /** What the texts are that are shown or on their way; "" where that is not known. */
+  #version = "";
 
   constructor(languages: Languages | null, icon: unknown) {
     super();
@@ -49,7 +52,7 @@ export class ReviewPanel extends Widget {
     this.title.closable = true;
     this.#choice.addEventListener("change", () => this.#go(this.#choice.selectedIndex));
     this.#all.setAttribute("aria-pressed", "false");
-    const buttons = [this.#previous, this.#next, this.#all, this.#open, this.#keep, this.#back];
+    const buttons = [this.#previous, this.#next, this.#all, this.#open, this.#keep, this.#back, this.#part];
     const marks = { class: "agentnb-review-bar", role: "toolbar", label: "Changes" };
     this.node.append(element("div", marks, this.#choice, ...buttons, this.#said), this.#body);
     this.node.setAttribute("role", "region");
@@ -70,6 +73,9 @@ export class ReviewPanel extends Widget {
     this.#unfollow = review.follow?.((standing) => {
       this.#standing = standing;
       this.#showActions();
+      const version = this.#versionNow();
+      if (this.#version && version && version !== this.#version) void this.#load(++this.#shown, true);
+      this.#version = version;
     });
   }
 
@@ -92,8 +98,12 @@ export class ReviewPanel extends Widget {
     this.#next.setAttribute("aria-disabled", String(this.#at >= this.#changes.length - 1));
     this.#open.hidden = this.#current?.open === undefined;
     this.#showActions();
-    this.#shown += 1;
-    void this.#load(this.#shown);
+    this.#version = this.#versionNow();
+    void this.#load(++this.#shown);
+  }
+
+  #versionNow(): string {
+    return (this.#current && this.#standing(this.#current.id)?.version) ?? "";
   }
 
   #actions(): Standing["actions"] {
@@ -111,35 +121,51 @@ export class ReviewPanel extends Widget {
     const { name = "", id = "" } = this.#current ?? {};
     const { said = "", isBusy = false } = this.#standing(id) ?? {};
     const words = this.#actions().map(({ word }) => word);
-    const back = words.find((word) => word !== "Keep");
-    const focused = [this.#keep, this.#back].find((one) => one === document.activeElement);
+    const back = words.find((word) => word !== "Keep" && word !== "Redo part");
+    const all = [this.#keep, this.#back, this.#part];
+    const focused = all.find((one) => one === document.activeElement);
     this.#keep.hidden = !words.includes("Keep");
     this.#back.hidden = back === undefined;
     this.#back.textContent = back ?? "";
-    for (const one of [this.#keep, this.#back]) {
+    this.#part.hidden = !words.includes("Redo part");
+    for (const one of all) {
       one.setAttribute("aria-label", `${one.textContent} ${name}`);
       one.setAttribute("aria-disabled", String(isBusy)); // still to be reached by the keyboard
     }
     this.#said.textContent = said;
-    if (focused?.hidden) ([this.#back, this.#keep].find((one) => !one.hidden) ?? this.#choice).focus();
+    if (focused?.hidden) ([this.#back, this.#keep, this.#part].find((one) => !one.hidden) ?? this.#choice).focus();
   }
 
-  async #load(shown: number): Promise<void> {
+  /** `isAgain`: parts of it were decided; what is shown stays until the rest is there, and its place, too. */
+  async #load(shown: number, isAgain = false): Promise<void> {
     const current = this.#current;
     if (!current) return;
-    this.#clear();
-    this.#say("Loading…");
+    if (!isAgain) {
+      this.#clear();
+      this.#say("Loading…");
+    }
     try {
       const language = languageOf(this.#languages, current.open ? current.name : "cell.py");
       const [{ compare }, texts, colours] = await Promise.all([part("compare"), current.load(), language]);
       if (shown !== this.#shown || this.isDisposed) return;
+      const { scrollTop } = this.#body;
+      const hadFocus = this.#body.contains(document.activeElement);
+      this.#clear();
       this.#body.replaceChildren();
       const all = { ...texts, name: current.name, language: colours };
-      this.#draw = (how) => compare(this.#body, all, how);
+      this.#draw = (how) => compare(this.#body, all, { ...how, decide: this.#decide(current.id) });
       this.#fit();
+      if (!isAgain) return;
+      this.#body.scrollTop = scrollTop;
+      if (hadFocus) (this.#body.querySelector<HTMLElement>(".agentnb-hunk-bar button") ?? this.#choice).focus();
     } catch (error) {
       if (shown === this.#shown) this.#say(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  #decide(id: string): How["decide"] {
+    if (!this.#standing(id)?.decide) return undefined;
+    return (how, hunk) => this.#standing(id)?.decide?.(how, hunk);
   }
 
   /** Draws for the room that there is. */

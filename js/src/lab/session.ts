@@ -50,6 +50,8 @@ export class Session {
   #restarting = false;
   /** When the kernel's latest restart began, or its end was seen. */
   #restartedAt = Number.NEGATIVE_INFINITY;
+  /** When the kernel was asked for its chat. */
+  #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -170,6 +172,7 @@ export class Session {
     const slow = (): void => {
       if (!stale()) this.#sayWhy(kernel);
     };
+    this.#askedAt = Date.now();
     const answer = await this.#ask(kernel, slow);
     if (stale()) return;
     if (answer.state === "language") return this.#say("language", notices.language(answer.name));
@@ -205,12 +208,19 @@ export class Session {
     });
   }
 
-  /** Why the kernel takes long: it restarts, or it runs a cell. A kernel that restarts is busy, too, at first. */
+  /** Why the kernel takes long: it restarts, or it runs a cell. While it loads agentnb it is busy, too, with our question. */
   #sayWhy(kernel: Kernel): void {
-    const isStarting = STARTING.has(kernel.status) || Date.now() - this.#restartedAt < START_MS;
-    const state = isStarting ? "restarting" : "busy";
+    const isRestarting = STARTING.has(kernel.status) || Date.now() - this.#restartedAt < START_MS;
+    const isLoading = !isRestarting && !this.#runsCell() && Date.now() - this.#askedAt < START_MS;
+    const state = isLoading ? "loading" : isRestarting ? "restarting" : "busy";
     if (state === this.#state) return;
-    this.#say(state, isStarting ? notices.restarting() : notices.busy(knowsSubshells(kernel)));
+    const notice = { loading: notices.loading, restarting: notices.restarting };
+    this.#say(state, state === "busy" ? notices.busy(knowsSubshells(kernel)) : notice[state]());
+  }
+
+  #runsCell(): boolean {
+    const { node } = this.#parts.panel.content;
+    return [...node.querySelectorAll(".jp-InputPrompt")].some(({ textContent }) => textContent?.includes("*"));
   }
 
   async #show({ modelId, models }: { modelId: string; models?: SentModel[] }, stale: () => boolean): Promise<void> {

@@ -9,7 +9,7 @@ import { line } from "../view/plain";
 import type { CellChange } from "../view/store";
 import { type BarAction, CellBar, putAbove, readOnlyNote } from "./cell-bar";
 import { CellDifference } from "./cell-difference";
-import { around, CellMarks, type Drawn } from "./cell-marks";
+import { CellMarks, type Drawn } from "./cell-marks";
 
 const CHANGED = "agentnb-changed-cell";
 
@@ -71,16 +71,9 @@ export class ShownChanges extends CellMarks<DrawnChange> {
     if (meant) void this.#do(meant, how);
   }
 
-  override step(by: 1 | -1): void {
-    const all = this.inOrder;
-    const at = all.findIndex(({ bar }) => bar.hasFocus);
-    const next = around(all, at, by);
-    if (next) void this.scrollTo(next).then(() => this.focus(next));
-  }
-
-  protected override focus({ bar }: DrawnChange): void {
-    if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });
-    bar.focus();
+  /** Keeps or undoes all of them. */
+  doAll(how: "keep" | "undo"): void {
+    for (const one of this.inOrder) void this.#do(one, how);
   }
 
   protected override get hasChanges(): boolean {
@@ -129,19 +122,19 @@ export class ShownChanges extends CellMarks<DrawnChange> {
   }
 
   #drawIn(change: CellChange, place: Place): DrawnChange {
-    const answer = (how: "keep" | "undo", word: string, isAll = false): BarAction => ({
+    const answer = (how: "keep" | "undo", word: string, title: string): BarAction => ({
       word,
+      title,
       isPrimary: word === "Keep",
-      run: () => {
-        for (const one of isAll ? this.inOrder : [drawn]) void this.#do(one, how);
-      },
+      run: () => void this.#do(drawn, how),
       can: () => !drawn.isBusy,
     });
     const about = change.about ? ` ${line(change.about, 200)}` : "";
-    const answers = [answer("keep", "Keep"), ...(change.isUndoable ? [answer("undo", "Undo")] : [])];
-    const all = [answer("keep", "Keep all", true), answer("undo", "Undo all", true)];
-    const sentence = `The agent ${change.status} this cell.${about}${readOnlyNote(this.panel)}`;
-    const bar = new CellBar(sentence, answers, all, this.moves);
+    const keep = answer("keep", "Keep", "Keep the change (Ctrl+Alt+Y)");
+    const undo = answer("undo", "Undo", "Bring the cell back to how it was (Ctrl+Alt+N)");
+    const what = change.sentence ?? `The agent ${change.status} this cell.`;
+    const sentence = `${what}${about}${readOnlyNote(this.panel)}`;
+    const bar = new CellBar(sentence, change.isUndoable ? [keep, undo] : [keep], this.leave);
     const node = place.side === "in" ? undefined : deletedCell(bar);
     const drawn: DrawnChange = {
       change,

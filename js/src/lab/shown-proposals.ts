@@ -9,7 +9,8 @@ import type { CellChange, CellProposal } from "../view/store";
 import type { AgentEdit } from "./agent-edits";
 import { type BarAction, CellBar, putAbove, readOnlyNote } from "./cell-bar";
 import { CellDifference } from "./cell-difference";
-import { around, CellMarks, type Drawn } from "./cell-marks";
+import { around, byRank, CellMarks, type Drawn } from "./cell-marks";
+import { ChangesBar } from "./changes-bar";
 import { type AbsentCell, ShownChanges } from "./shown-changes";
 
 const REVIEWED = "agentnb-reviewed";
@@ -26,7 +27,7 @@ export interface Surroundings {
   drawCell(parent: HTMLElement, cell: AbsentCell): () => void;
 }
 
-const GONE = "The cell is not in the notebook any more. Reject the change, or undo the deletion.";
+const GONE = "The cell is no longer in the notebook. Reject the change, or undo the deletion.";
 
 type Answer = "accept" | "reject" | "run";
 
@@ -44,8 +45,9 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
   readonly #paths: Set<string>;
   #proposals: readonly CellProposal[] = [];
   readonly #changes: ShownChanges;
-  /** The change that *Next* and *Previous* begin from. */
-  #at: { id: string; change: number } | undefined;
+  readonly #bar: ChangesBar;
+  /** The one that *Next* and *Previous* begin from. */
+  #at: Drawn | undefined;
   /** What is to be run as soon as it is in its cell, and until when that is wanted. */
   readonly #toRun: { proposal: CellProposal; until: number }[] = [];
 
@@ -59,19 +61,36 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
       drawCell: surroundings.drawCell,
       drawn: () => this.#mark(),
     });
+    this.#bar = new ChangesBar({
+      keepAll: () => this.answerAll("accept"),
+      undoAll: () => this.answerAll("reject"),
+      step: (by) => this.step(by),
+      leave: this.leave,
+    });
     panel.context.pathChanged.connect(() => this.#paths.add(panel.context.path));
+    panel.content.activeCellChanged.connect(() => this.#mark());
+    panel.content.node.addEventListener("focusin", () => this.#mark());
     panel.disposed.connect(() => {
-      for (const proposal of this.#proposals) proposal.obstruct?.("");
+      this.#bar.remove();
+      for (const proposal of this.#proposals) proposal.placed?.(undefined);
     });
   }
 
   /** Shows these, and no others. */
   show(proposals: readonly CellProposal[]): void {
-    const known = new Set(this.#proposals.map(({ id }) => id));
+    const known = new Map(this.#proposals.map((one) => [one.id, one]));
     this.#proposals = proposals.filter((one) => this.#isHere(one));
+    const wanted = new Set(this.#proposals.map(({ id }) => id));
+    for (const [id, one] of known) if (!wanted.has(id)) one.placed?.(undefined);
     this.draw();
     const fresh = this.#proposals.find(({ id }) => !known.has(id));
     if (fresh) this.#reveal(fresh.id);
+  }
+
+  /** Goes to a proposal. */
+  goTo(id: string): void {
+    const drawn = this.drawn.get(id);
+    if (drawn) this.#goTo(drawn);
   }
 
   /** Shows these changes that were made without a question, and no others. */
@@ -86,30 +105,51 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
 
   /** Answers the proposal of the active cell, else the first; without proposals keeps or undoes a change likewise. */
   answer(how: Answer): void {
-    const current = this.current ?? this.#last ?? this.inOrder[0];
+    const last = [...this.drawn.values()].find((one) => one === this.#at);
+    const current = this.current ?? last ?? this.inOrder[0];
     if (current) this.#answer(current, how);
     else if (how !== "run") this.#changes.do(how === "accept" ? "keep" : "undo");
   }
 
-  /** Within a cell, then in the next cell. */
-  override step(by: 1 | -1): void {
-    if (this.isEmpty) return this.#changes.step(by);
-    const stops = this.inOrder.flatMap((drawn) => {
-      const changes = drawn.difference?.changes ?? [];
-      return (changes.length ? changes : [undefined]).map((position, change) => ({ drawn, position, change }));
+  /** To the next change in the notebook, proposed or made, or the previous one. */
+  step(by: 1 | -1): void {
+    const all = this.#all;
+    const next = around(all, this.#place(all), by);
+    if (next) this.#goTo(next);
+  }
+
+  #goTo(drawn: Drawn): void {
+    this.#at = drawn;
+    const marks: CellMarks<Drawn> = this.#isProposal(drawn) ? (this as CellMarks<Drawn>) : this.#changes;
+    marks.focus(drawn);
+    void marks.scrollTo(drawn).then(() => {
+      if (this.#at !== drawn || drawn.isEnded) return;
+      const [first] = this.#isProposal(drawn) ? (drawn.difference?.changes ?? []) : [];
+      if (first !== undefined && this.#isProposal(drawn)) drawn.difference?.scrollTo(first);
+      marks.focus(drawn); // again: a cell outside the view may have been in no document
+      this.#mark();
     });
-    const at = stops.findIndex(({ drawn, change }) => drawn.proposal.id === this.#at?.id && change === this.#at.change);
-    const stop = around(stops, at, by);
-    if (!stop) return;
-    const { drawn, position, change } = stop;
-    const place = { id: drawn.proposal.id, change };
-    this.#at = place;
-    drawn.bar.focus();
-    void this.#show(drawn).then(() => {
-      if (this.#at !== place || drawn.isEnded) return;
-      if (position !== undefined) drawn.difference?.scrollTo(position);
-      drawn.bar.focus(); // again: a cell outside the view may have been in no document
-    });
+  }
+
+  #isProposal(drawn: Drawn): drawn is DrawnProposal {
+    return "proposal" in drawn;
+  }
+
+  /** All that the cells show, as it stands in the notebook. */
+  get #all(): Drawn[] {
+    return [...this.ranked, ...this.#changes.ranked].sort(byRank).map(({ one }) => one);
+  }
+
+  /** Which of all is meant: it has the focus, is in the active cell, or was gone to last; -1 for none. */
+  #place(all: readonly Drawn[]): number {
+    const meant = this.#bar.hasFocus ? this.#at : (this.current ?? this.#changes.current ?? this.#at);
+    return meant ? all.indexOf(meant) : -1;
+  }
+
+  /** Accepts what is proposed and keeps what was made, or rejects and undoes it. */
+  answerAll(how: "accept" | "reject"): void {
+    for (const one of this.inOrder) this.#answer(one, how);
+    this.#changes.doAll(how === "accept" ? "keep" : "undo");
   }
 
   /** An agent's edit was done: greys what it makes old, and runs what was accepted to be run. */
@@ -137,9 +177,12 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     return this.panel.content.model?.sharedModel.cells.some(({ id }) => id === cellId) ?? false;
   }
 
-  /** For the shortcuts, which hold in a notebook with changes. */
+  /** For the shortcuts, which hold in a notebook with changes, and the bar over the notebook. */
   #mark(): void {
-    this.panel.content.node.classList.toggle(REVIEWED, !this.isIdle);
+    const { node } = this.panel.content;
+    node.classList.toggle(REVIEWED, !this.isIdle);
+    const all = this.isIdle ? [] : this.#all;
+    this.#bar.show(node, { total: all.length, at: this.#place(all), proposed: this.drawn.size });
   }
 
   protected override get hasChanges(): boolean {
@@ -155,7 +198,8 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     for (const proposal of this.#proposals) {
       const cell = proposal.cellId ? cells.get(proposal.cellId) : content.widgets.at(-1);
       if (cell) wanted.set(proposal.id, [proposal, cell]);
-      else if (proposal.cellId && !cells.has(proposal.cellId)) proposal.obstruct?.(GONE);
+      else
+        proposal.placed?.(proposal.cellId && !cells.has(proposal.cellId) ? { where: "", obstacle: GONE } : undefined);
     }
     this.drawAll(
       wanted,
@@ -172,28 +216,23 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
   #drawIn(cell: Cell, proposal: CellProposal): DrawnProposal {
     const { action, accept, kind = "code", newText } = proposal;
     const canRun = (action === "insert" || action === "replace") && kind === "code" && newText !== undefined;
-    const answer = (how: Answer, word: string, can?: () => boolean): BarAction => ({
-      word,
-      isPrimary: word === "Accept",
-      run: () => this.#answer(drawn, how),
-      ...(can && { can }),
-    });
-    const canAccept = () => !drawn.obstacle && accept !== undefined;
-    const answers = [
-      answer("accept", "Accept", canAccept),
-      ...(canRun ? [answer("run", "Accept and run", canAccept)] : []),
-      answer("reject", "Reject"),
-    ];
-    const all = (["accept", "reject"] as const).map((how) => ({
-      word: how === "accept" ? "Accept all" : "Reject all",
-      run: () => {
-        for (const one of this.inOrder) this.#answer(one, how);
+    const run = canRun ? "; Ctrl+Alt+Enter also runs it" : "";
+    const answers: BarAction[] = [
+      {
+        word: "Accept",
+        title: `Accept the change (Ctrl+Alt+Y${run})`,
+        isPrimary: true,
+        run: () => this.#answer(drawn, "accept"),
+        can: () => !drawn.obstacle && accept !== undefined,
       },
-      can: () => true,
-    }));
-    const bar = new CellBar(sentence(proposal) + readOnlyNote(this.panel), answers, all, this.moves);
+      { word: "Reject", title: "Reject the change (Ctrl+Alt+N)", run: () => this.#answer(drawn, "reject") },
+    ];
+    const bar = new CellBar(sentence(proposal) + readOnlyNote(this.panel), answers, this.leave);
     const drawn: DrawnProposal = { proposal, cell, bar, canRun, obstacle: "", isEnded: false, endings: [] };
-    proposal.obstruct?.("");
+    const tell = (): void => proposal.placed?.({ where: placeIn(cell, action), obstacle: drawn.obstacle });
+    tell();
+    cell.model.stateChanged.connect(tell); // its number
+    drawn.endings.push(() => cell.model.stateChanged.disconnect(tell));
     void this.drawInto(drawn, undefined, () =>
       action === "insert" ? this.#newCell(drawn, bar) : this.#changedCell(drawn),
     );
@@ -226,14 +265,14 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     }
     const erase = [
       ...(proposal.action === "split" ? [this.#newCell(drawn)] : []),
-      ...(proposal.action === "move" ? this.#place(proposal) : []),
+      ...(proposal.action === "move" ? this.#target(proposal) : []),
       ...(proposal.others ?? []).flatMap((id) => this.#struck(id)),
     ];
     const check = (): void => {
       const why = obstacle(cell, proposal);
       drawn.obstacle = why;
       bar.update(why);
-      proposal.obstruct?.(why);
+      proposal.placed?.({ where: placeIn(cell, proposal.action), obstacle: why });
     };
     check();
     model.contentChanged.connect(check);
@@ -248,7 +287,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
   }
 
   /** Marks where a cell would be moved to. */
-  #place({ below }: CellProposal): (() => void)[] {
+  #target({ below }: CellProposal): (() => void)[] {
     const { widgets } = this.panel.content;
     const cell = below ? this.#cell(below) : widgets[0];
     if (!cell) return [];
@@ -281,10 +320,6 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
   /** A new cell stands below the one that it is drawn in, whichever was proposed first. */
   protected override rank({ proposal }: DrawnProposal, index: number): [number, number] {
     return [index, Number(proposal.action === "insert")];
-  }
-
-  get #last(): DrawnProposal | undefined {
-    return this.#at && this.drawn.get(this.#at.id);
   }
 
   /** Brings it before the user, unless they are typing in another cell. */
@@ -325,6 +360,13 @@ function sentence({ action, others, newKind, newTags, title }: CellProposal): st
     default:
       return `The agent proposes: ${title}`;
   }
+}
+
+/** Where a proposal waits, as the notebook numbers its cells. */
+function placeIn({ model }: Cell, action: string): string {
+  const count = model.sharedModel.execution_count;
+  const cell = count ? `[${count}]` : "";
+  return action === "insert" ? (cell ? `below ${cell}` : "in a new cell") : `in ${cell || "a cell"}`;
 }
 
 /** Why a proposal cannot be accepted as the cell is now; empty where it can. */

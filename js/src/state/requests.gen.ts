@@ -53,6 +53,16 @@ export interface ChangeConflict {
   readonly merged?: string;
 }
 
+/** Lines of a file's change, from 0, up to the one behind the last. */
+export interface ChangeHunk {
+  readonly beforeStart: number;
+  readonly beforeEnd: number;
+  readonly afterStart: number;
+  readonly afterEnd: number;
+  readonly before: string;
+  readonly after: string;
+}
+
 /** Add one MCP server to those of the settings, or remove one; the others stay as they are. */
 export interface ChangeMcpServerParams {
   readonly name: string;
@@ -112,10 +122,11 @@ export interface ChangeStorageResult {
   readonly count: number;
 }
 
-/** One change of a change set (AHP `ChangesetOperationTarget`). */
+/** One change of a change set (AHP `ChangesetOperationTarget`), or a part of one. */
 export interface ChangeTarget {
   readonly kind: "resource";
   readonly resource: string;
+  readonly hunk?: ChangeHunk;
 }
 
 /** Whether it was changed. */
@@ -684,6 +695,12 @@ export interface TabChannels {
   readonly chat: string;
 }
 
+/** The user takes back what was allowed for good on a card: the rule goes, and the folder's trust that came with it. */
+export interface TakeBackAnswerParams {
+  readonly channel: string;
+  readonly toolCallId: string;
+}
+
 /** Say what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
 export interface TestPolicyParams {
   readonly command?: string;
@@ -778,6 +795,7 @@ export interface Requests {
   readonly stopToolCall: { readonly params: StopToolCallParams; readonly result: EmptyResult };
   readonly subscribe: { readonly params: SubscribeParams; readonly result: SubscribeResult };
   readonly suggestPrompts: { readonly params: SuggestPromptsParams; readonly result: SuggestPromptsResult };
+  readonly takeBackAnswer: { readonly params: TakeBackAnswerParams; readonly result: EmptyResult };
   readonly testPolicy: { readonly params: TestPolicyParams; readonly result: TestPolicyResult };
   readonly unsubscribe: { readonly params: UnsubscribeParams; readonly result: EmptyResult };
   readonly updateSession: { readonly params: UpdateSessionParams; readonly result: EmptyResult };
@@ -842,6 +860,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   stopToolCall: "EmptyResult",
   subscribe: "SubscribeResult",
   suggestPrompts: "SuggestPromptsResult",
+  takeBackAnswer: "EmptyResult",
   testPolicy: "TestPolicyResult",
   unsubscribe: "EmptyResult",
   updateSession: "EmptyResult",

@@ -2,10 +2,6 @@
 import { table } from "../state/object";
 import type { Answerer } from "../state/types.gen";
 import { line } from "./plain";
-import { store as keep, stored } from "./storage";
-
-const WINDOW = "agentnb window";
-const MOST = 50;
 
 const BY: Readonly<Record<string, string>> = table({
   python: "by Python code",
@@ -16,27 +12,20 @@ const BY: Readonly<Record<string, string>> = table({
   headless: "by a setting: no one could be asked",
 });
 
-/** This browser window answers as `clientId` from now on; after a reload it is still the same window. */
-export function thisWindowIs(clientId: string): void {
-  const known = clients().filter((one) => one !== clientId);
-  keep(WINDOW, [...known, clientId].slice(-MOST));
-}
-
 /** Whether a person or their code chose the answer: then the option's own name tells what was chosen. */
 export function isChosen(by: Answerer | undefined): boolean {
   return by === undefined || by.kind === "client" || by.kind === "python";
 }
 
 /** What became of the request, and who decided that. */
-export function verdict(isAllowed: boolean, by: Answerer | undefined, clientId: string): string {
+export function verdict(isAllowed: boolean, by: Answerer | undefined): string {
   const answer = isAllowed ? "Allowed" : "Denied";
   if (by?.kind === "cancelled") return "Not answered: the turn ended first";
   if (by?.kind === "nobody") return `${answer} automatically: no one could be asked`;
   if (by?.kind === "review") return `${answer}: you review cell edits afterwards`;
   if (by?.kind === "reading") return `${answer}: reading in the workspace needs no permission`;
   if (by?.name) return `${answer} by ${line(by.name, 40)}`;
-  if (by?.kind === "client" && !isHere(by, clientId)) return `${answer} in another window`;
-  if (by?.kind === "client") return isAllowed ? "Allowed here" : "Denied by you";
+  if (by?.kind === "client") return `You ${answer.toLowerCase()} this`;
   const who = by && BY[by.kind];
   return who ? `${answer} ${who}` : answer;
 }
@@ -44,13 +33,4 @@ export function verdict(isAllowed: boolean, by: Answerer | undefined, clientId: 
 /** Why a call was denied or stopped: the word that says so stands in front of it already. */
 export function whyNot(reason: string): string {
   return line(reason, 300).replace(/^denied: /, "");
-}
-
-function isHere(by: Answerer, clientId: string): boolean {
-  return by.clientId === clientId || clients().includes(by.clientId ?? "");
-}
-
-function clients(): string[] {
-  const known = stored<unknown>(WINDOW);
-  return Array.isArray(known) ? known.filter((one) => typeof one === "string") : [];
 }

@@ -1,6 +1,6 @@
 /**
- * Gives the notebook the changes of its cells that agents ask leave for, so that they can be shown in the cells. What
- * answers one there answers the card in the chat, in every window, and the other way round: it is the same question.
+ * Gives the notebook the changes of its cells that agents ask leave for, so that they are shown and answered in the cells.
+ * In a window without the notebook the same question is a card in the chat.
  */
 import { signal } from "@preact/signals";
 import type { ChatState, ToolCallPendingConfirmationState } from "../state/types.gen";
@@ -9,11 +9,11 @@ import { chatChannel } from "./identity";
 import { confirmation, narrowest, optionsOf, pendingCalls } from "./permission-answer";
 import { line } from "./plain";
 import { isArchived, needsAnswer } from "./status";
-import { type CellProposal, isOver, perStore, type Store } from "./store";
+import { type CellProposal, isOver, type ProposalPlace, perStore, type Store } from "./store";
 import { CellView } from "./visibility";
 
-/** Why proposals cannot be accepted as the notebook is now, by their ids. */
-export const obstaclesOf = perStore(() => signal<Readonly<Record<string, string>>>({}));
+/** Where the notebook of this window shows proposals, by their ids: they are answered there. */
+export const placesOf = perStore(() => signal<Readonly<Record<string, ProposalPlace>>>({}));
 
 export function proposalId(chat: string, turnId: string, toolCallId: string): string {
   return `${chat} ${turnId} ${toolCallId}`;
@@ -69,10 +69,11 @@ function proposalOf(
     title: line(call.displayName, 200),
     accept: answer("approve"),
     reject: answer("deny"),
-    obstruct: (why) => {
-      const all = obstaclesOf(store);
-      const { [id]: before = "", ...others } = all.peek();
-      if (why !== before) all.value = why ? { ...others, [id]: why } : others;
+    placed: (place) => {
+      const all = placesOf(store);
+      const { [id]: before, ...others } = all.peek();
+      if (place?.where === before?.where && place?.obstacle === before?.obstacle) return;
+      all.value = place ? { ...others, [id]: place } : others;
     },
   };
 }

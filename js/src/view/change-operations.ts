@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Answer } from "../state/answers";
 import { table } from "../state/object";
-import type { ChangeConflict } from "../state/requests.gen";
+import type { ChangeConflict, ChangeHunk } from "../state/requests.gen";
 import { many } from "./change-set";
 import { useView } from "./context";
 import { line, reason } from "./plain";
@@ -12,6 +12,8 @@ export interface Operation {
   readonly operationId: "keep" | "undo" | "redo" | "apply";
   /** The id of the one change that is meant; else all of them. */
   readonly target?: string;
+  /** The part of that change. */
+  readonly hunk?: ChangeHunk;
 }
 
 /** What is done with it: it stays as it is now, or it becomes what it would have become. */
@@ -62,11 +64,13 @@ export function useOperations(changeset: string): Operations {
   const invoke: Operations["invoke"] = (operation, choices) => {
     if (isBusy) return;
     set({ isBusy: true, ...(conflicts ? { conflicts } : {}) });
-    const { operationId, target } = operation;
+    const { operationId, target, hunk } = operation;
     const params = {
       channel: changeset,
       operationId,
-      ...(target === undefined ? {} : { target: { kind: "resource" as const, resource: target } }),
+      ...(target === undefined
+        ? {}
+        : { target: { kind: "resource" as const, resource: target, ...(hunk && { hunk }) } }),
       ...(choices ? { choices } : {}),
     };
     store.request("invokeChangesetOperation", params).then(

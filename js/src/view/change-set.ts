@@ -31,6 +31,10 @@ export interface Change {
   /** The user's own work is in it, or it is another tab's: undone by itself only, not with all (`is_left_alone`). */
   readonly isLeftAlone: boolean;
   readonly isBinary: boolean;
+  /** Whether parts of it can be kept or undone. */
+  readonly isDivisible: boolean;
+  /** How many parts of it were undone, and can be redone. */
+  readonly undoneParts: number;
   /** Lines that came and went; absent where they are not known. */
   readonly lines: { readonly added: number; readonly removed: number } | undefined;
   /** Where a deleted cell was. */
@@ -72,6 +76,8 @@ export function changesOf(state: ChangesetState | undefined): Change[] {
       undoable,
       isLeftAlone: who.includes("user") || (who.length > 0 && who.every((one) => one === "otherTab")),
       isBinary: meta.binary === true,
+      isDivisible: meta.divisible === true,
+      undoneParts: typeof meta.undoneParts === "number" ? meta.undoneParts : 0,
       lines:
         typeof diff.added === "number" && typeof diff.removed === "number"
           ? { added: diff.added, removed: diff.removed }

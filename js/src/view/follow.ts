@@ -11,8 +11,9 @@
 export type Intent = "up" | "down" | "free";
 
 const NEAR_END = 8;
+const ASKING = ".permission:hover";
 
-type Box = Pick<HTMLElement, "scrollTop" | "scrollHeight" | "clientHeight">;
+type Box = Pick<HTMLElement, "scrollTop" | "scrollHeight" | "clientHeight" | "querySelector">;
 
 export class Follower {
   readonly #box: Box;
@@ -35,9 +36,9 @@ export class Follower {
     return this.#pinned;
   }
 
-  /** Goes to the end, where that is held. */
+  /** Goes to the end, where that is held; not while the pointer is on a question: nothing moves under it. */
   follow(): void {
-    if (this.#pinned) this.moves(() => this.#toEnd());
+    if (this.#pinned && !this.#box.querySelector(ASKING)) this.moves(() => this.#toEnd());
   }
 
   /** Scrolls for the programme: what the browser says of it later is not the reader's doing. */

@@ -80,13 +80,12 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
         <button type="submit" class="button primary">
           {request.url && questions.length === 0 ? "Done" : request.questions ? "Send" : "I've signed in"}
         </button>
-        {(request.questions || request.url) && (
-          <button type="button" class="button" onClick={() => complete("decline")}>
-            Decline
-          </button>
-        )}
-        <button type="button" class="button" onClick={() => complete("cancel")}>
-          Cancel
+        <button
+          type="button"
+          class="button"
+          onClick={() => complete(request.questions || request.url ? "decline" : "cancel")}
+        >
+          Skip
         </button>
       </div>
     </Form>

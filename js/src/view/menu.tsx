@@ -27,7 +27,8 @@ interface Props {
   className?: string;
   /**
    * Where the list is, by default over what is below the button. `in-flow`: it takes its room below, where a floating one
-   * would be cut off. `above`: over what is above the row of buttons, which all stay in place and free.
+   * would be cut off. `above`: over what is above the row of buttons, which all stay in place and free; the last
+   * entry, which is the nearest to them, has the focus first.
    */
   placement?: "in-flow" | "above";
   /** Whether choosing does nothing yet. */
@@ -62,7 +63,7 @@ export function Menu({
     const top = holder.current?.closest(".transcript, .root")?.getBoundingClientRect().top ?? 0;
     if (list) list.style.maxHeight = `min(40vh, ${list.getBoundingClientRect().bottom - Math.max(0, top)}px)`;
     const all = entries();
-    (all.find((one) => one.ariaCurrent === "true") ?? all[0])?.focus();
+    (all.find((one) => one.ariaCurrent === "true") ?? all.at(placement === "above" ? -1 : 0))?.focus();
     // Not when the focus leaves: what is pressed would move before the button is released, and the click be lost.
     const onClick = (event: Event) => {
       if (!event.composedPath().includes(holder.current as EventTarget)) setOpen(false);

@@ -2,7 +2,6 @@
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { render } from "preact";
 import { isObject } from "../state/guard";
-import { thisWindowIs } from "./answered-by";
 import { Cadence } from "./cadence";
 import { Chat } from "./chat";
 import { type View, ViewContext } from "./context";
@@ -58,7 +57,6 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
   const near = nearScreen();
   const focus = refocus(root);
   const drafts = draftsOf(store);
-  thisWindowIs(store.clientId);
   const memory = new Memory();
   const place = takePlace(store, what);
   const view: View = {

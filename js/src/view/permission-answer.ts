@@ -1,9 +1,17 @@
 /** What answers a permission request: its options, and the action that chooses one. */
 import type { Action, ConfirmationOption, ToolCallPendingConfirmationState } from "../state/types.gen";
-import type { AnyTurn } from "./store";
+import { type AnyTurn, perStore } from "./store";
 
 /** For how many milliseconds a question that has just appeared takes no answer. */
 export const INERT_FOR = 500;
+
+/** For how many milliseconds an answer for good can be taken back where it was given. */
+export const UNDO_FOR = 10_000;
+
+/** When answers for good were given in this window, by `answerId`. */
+export const lastingAnswers = perStore(() => new Map<string, number>());
+
+export const answerId = (turnId: string, toolCallId: string): string => `${turnId} ${toolCallId}`;
 
 const PLAIN_OPTIONS: readonly ConfirmationOption[] = [
   { id: "", label: "Allow", kind: "approve" },
@@ -48,6 +56,11 @@ export function narrowest(
 ): ConfirmationOption | undefined {
   const own = options.filter((option) => option.kind === kind && !option.group);
   return own.find((option) => /_once$/.test(option.optionKind ?? "")) ?? own.find((one) => !isLasting(one)) ?? own[0];
+}
+
+/** Whether it is an answer for good that the host keeps, and can take back. */
+export function isKept({ id }: ConfirmationOption): boolean {
+  return id === "agentnb:always";
 }
 
 export function isLasting(option: ConfirmationOption): boolean {

@@ -86,6 +86,8 @@ export interface NotebookActions {
   compare?(review: Review): void;
   /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */
   propose?(proposals: readonly CellProposal[]): void;
+  /** Goes to one of those, by its id. */
+  showProposal?(id: string): void;
   /** Shows, in its cells, the changes that were made without a question and are neither kept nor undone: all of them. */
   applied?(changes: readonly CellChange[]): void;
   /** How many things of its conversations the user should look at, and does not see now. */
@@ -138,8 +140,16 @@ export interface CellProposal {
   /** Absent where the question has no such answer. */
   readonly accept?: (() => void) | undefined;
   readonly reject?: (() => void) | undefined;
-  /** Hears why it cannot be accepted as the notebook is now; "" where it can. */
-  obstruct?(why: string): void;
+  /** Hears where the notebook shows it; undefined where it does not. */
+  placed?(place: ProposalPlace | undefined): void;
+}
+
+/** Where a notebook shows a proposal, and why it cannot be accepted there now. */
+export interface ProposalPlace {
+  /** "in [3]"; "" where its cell is gone. */
+  readonly where: string;
+  /** "" where it can be accepted. */
+  readonly obstacle: string;
 }
 
 /** A change of a cell that a turn made, and that the user can keep or undo. */
@@ -152,6 +162,8 @@ export interface CellChange {
   /** The cell as the notebook shows it, with its first line: text of an agent, made safe to be read. */
   readonly name: string;
   readonly status: "added" | "changed" | "deleted";
+  /** What the cell says of it, where the agent did not make it. */
+  readonly sentence?: string;
   /** What else there is to know, in a few words each. */
   readonly about: string;
   readonly isUndoable: boolean;
@@ -181,12 +193,22 @@ export interface Review {
   follow?(listener: (standing: (id: string) => Standing) => void): () => void;
 }
 
+/** Lines of a change, from 0, up to the one behind the last: in the text before it and in the one after it. */
+export interface Hunk {
+  readonly before: readonly [start: number, end: number];
+  readonly after: readonly [start: number, end: number];
+}
+
 /** How one change of a review stands, and what can be done with it now. */
 export interface Standing {
   /** In a few words; "" where there is nothing to say. */
   readonly said: string;
   readonly isBusy: boolean;
   readonly actions: readonly { readonly word: string; readonly run: () => void }[];
+  /** Another text where its texts are others. */
+  readonly version: string;
+  /** Keeps or undoes a part; absent where it is decided as a whole. */
+  readonly decide?: ((how: "keep" | "undo", hunk: Hunk) => void) | undefined;
 }
 
 /** One change of a review; what it is called is text of an agent, made safe to be read. */

@@ -9,8 +9,8 @@ import { line } from "./plain";
 import { isArchived, tabState } from "./status";
 import { agentName } from "./tabs";
 
-/** The row of answers of each request: who sees it can answer. */
-const ANSWERS = ".transcript .permission-options";
+/** The row of answers of each request, or the line that leads to them: who sees it can answer. */
+const ANSWERS = ".transcript :is(.permission-options, .waiting-link)";
 
 interface Props {
   chat: ChatState;
@@ -30,7 +30,7 @@ export function WaitingQuestions({ chat, agent, onGo }: Props) {
   );
   const first = asked[0];
   // The card takes care of its place in the transcript where it gets the focus.
-  const show = () => root.querySelector(ANSWERS)?.closest<HTMLElement>(".permission")?.focus();
+  const show = () => root.querySelector(ANSWERS)?.closest<HTMLElement>(".permission, .waiting-link")?.focus();
   return (
     <>
       {first && !isSeen && <Bar words={`${agent} asks for permission: ${first[1]}`} onClick={show} />}

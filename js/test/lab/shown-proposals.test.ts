@@ -41,7 +41,7 @@ function cell(id: string, source: string, { editable = true, outputs = 0 } = {})
     isDisposed: false,
     ready: Promise.resolve(),
     editor: { editor: view },
-    model: { id, sharedModel, contentChanged },
+    model: { id, sharedModel, contentChanged, stateChanged: new Signal() },
     outputArea: { model: { length: outputs, changed } },
     changed,
     type: (next: string) => {
@@ -64,6 +64,7 @@ function notebook(widgets: Made[], path = "fit.ipynb", open: string[] = []) {
     node,
     widgets,
     activeCell: null,
+    activeCellChanged: new Signal(),
     activate: () => {},
     scrollToItem: async () => {},
     model: { cells: { changed: cellsChanged }, sharedModel: { cells: widgets.map(({ model }) => ({ id: model.id })) } },
@@ -126,7 +127,7 @@ test("a replaced cell shows both texts in its own editor, whose text stays; all 
   ]);
   expect(one.model.sharedModel.getSource()).toEqual("x = 1\ny = 2");
   const offered = [...node.querySelectorAll<HTMLElement>(".agentnb-cell-bar button")].filter(({ hidden }) => !hidden);
-  expect(offered.map(({ textContent }) => textContent)).toEqual(["Accept", "Accept and run", "Reject"]);
+  expect(offered.map(({ textContent }) => textContent)).toEqual(["Accept", "Reject"]);
   button(node, "Accept").click();
   expect(asked.answers).toEqual(["accept"]);
   shown.show([]);
@@ -169,7 +170,6 @@ test("a move marks the place, a split shows the new cell, and a merge strikes th
   expect([...node.querySelectorAll(".agentnb-old-line, .agentnb-new-lines")].map((line) => line.textContent)).toEqual([
     "y = 2",
   ]);
-  expect(button(node, "Accept and run")).toBe(undefined);
   shown.show([proposal({ id: "4", action: "merge", newText: "x = 1\ny = 2\n\n2\n\n3", others: ["b", "c", "gone"] })]);
   await eventually(() => expect(three.node.classList).toContain("agentnb-proposed-delete"));
   expect([two.node.classList.contains("agentnb-proposed-delete"), said()]).toEqual([
@@ -216,7 +216,7 @@ test.each([
 ])("a change cannot be accepted where %s, but rejected", async (_, one, why) => {
   const { shown, node } = notebook([one]);
   const obstacles: string[] = [];
-  const asked = proposal({ obstruct: (one) => void obstacles.push(one) });
+  const asked = proposal({ placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") });
   shown.show([asked]);
   await drawn();
   expect(node.querySelector(".agentnb-cell-bar-why")?.textContent).toMatch(why);
@@ -231,7 +231,7 @@ test("the difference follows what the user types, who can take it back and accep
   const one = cell("a", "x = 1\ny = 2");
   const { shown, node } = notebook([one]);
   const obstacles: string[] = [];
-  shown.show([proposal({ obstruct: (one) => void obstacles.push(one) })]);
+  shown.show([proposal({ placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") })]);
   await drawn();
   one.type("mine");
   expect(obstacles.at(-1)).toMatch(/You changed this cell/);
@@ -250,12 +250,12 @@ test.each(["replace", "insert"])(
     const { shown, content, cellsChanged } = notebook([one, two]);
     const obstacles: string[] = [];
     const oldText = action === "replace" ? "x = 1\ny = 2" : undefined;
-    shown.show([proposal({ action, oldText, obstruct: (one) => void obstacles.push(one) })]);
+    shown.show([proposal({ action, oldText, placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") })]);
     await drawn();
     content.widgets.splice(0, 1);
     cellsChanged.emit();
     await eventually(() => expect(shown.isEmpty).toBe(true));
-    expect(obstacles.at(-1)).toMatch(/not in the notebook any more/);
+    expect(obstacles.at(-1)).toMatch(/no longer in the notebook/);
     expect(marks(one.node)).toEqual([]);
     content.widgets.unshift(one);
     cellsChanged.emit();
@@ -287,11 +287,11 @@ test("an id that two cells have is shown in neither", () => {
 
 test("accepted to be run, it runs when that very change has come, once; the old outputs are grey until then", async () => {
   const one = cell("a", "x = 1\ny = 2", { outputs: 1 });
-  const { shown, node, runs } = notebook([one]);
+  const { shown, runs } = notebook([one]);
   const asked = proposal();
   shown.show([asked]);
   await drawn();
-  button(node, "Accept and run").click();
+  shown.answer("run");
   shown.show([]);
   const edit = { id: "e", action: "replace" as const, cellId: "a", source: "x = 1\ny = 3\nz = 4" };
   shown.edited({ ...edit, source: "other" }, 0, "x = 1\ny = 2");
@@ -303,23 +303,52 @@ test("accepted to be run, it runs when that very change has come, once; the old 
   expect(one.node.className).toEqual("");
 });
 
-test("next and previous go through the changes of a cell and on to the next cell; all are answered at once", async () => {
-  const lines = Array.from({ length: 30 }, (_, line) => `v${line} = ${line}`);
-  const changed = lines.with(2, "two").with(25, "later").join("\n");
-  const [one, two] = [cell("a", lines.join("\n")), cell("b", "x")];
-  const { shown, node } = notebook([one, two]);
-  const first = proposal({ oldText: lines.join("\n"), newText: changed });
+test("one bar goes through all changes, says which is meant, and answers all at once", async () => {
+  const [one, two] = [cell("a", "x"), cell("b", "x")];
+  const { shown, node } = notebook([one, two, cell("c", "z")]);
+  const first = proposal({ oldText: "x", newText: "w" });
   const second = proposal({ id: "2", cellId: "b", oldText: "x", newText: "y" });
+  const made = {
+    status: "added",
+    about: "",
+    isUndoable: true,
+    notebook: undefined,
+    place: undefined,
+    name: "",
+  } as const;
+  const kept: string[] = [];
+  const keep = async () => {
+    kept.push("c");
+    return "";
+  };
   shown.show([second, first]);
-  await eventually(() => expect(node.querySelectorAll(".agentnb-cell-bar[data-armed=true]")).toHaveLength(2));
-  const at = (): number => [one.node, two.node].findIndex((each) => each.contains(document.activeElement));
-  const seen = [1, 1, 1, 1, -1].map((by) => {
-    shown.step(by as 1 | -1);
-    return at();
-  });
-  expect(seen).toEqual([0, 0, 1, 0, 1]);
-  button(node, "Accept all").click();
-  expect([first.answers, second.answers]).toEqual([["accept"], ["accept"]]);
+  shown.showChanges([{ ...made, id: "3", cellId: "c", before: async () => "", keep, undo: async () => "" }]);
+  await eventually(() => expect(node.querySelectorAll(".agentnb-cell-bar[data-armed=true]")).toHaveLength(3));
+  const bar = node.querySelector(".agentnb-changes-bar") as HTMLElement;
+  const place = (): string | null | undefined => bar.firstElementChild?.textContent;
+  expect(place()).toBe("3 changes");
+  const seen: unknown[] = [];
+  for (const name of ["Next change", "Next change", "Next change", "Next change", "Previous change"]) {
+    button(bar, name).click();
+    seen.push(place());
+  }
+  expect(seen).toEqual(["1 of 3", "2 of 3", "3 of 3", "1 of 3", "3 of 3"]);
+  expect(node.querySelectorAll("button")).toHaveLength(3 * 2 + 4);
+  expect(button(bar, "Accept all").title).toBe("Accepts 2 proposed changes and keeps 1 made ones");
+  button(bar, "Accept all").click();
+  expect([first.answers, second.answers, kept]).toEqual([["accept"], ["accept"], ["c"]]);
+  shown.show([]);
+  await eventually(() => expect(node.querySelectorAll("[class*=agentnb]")).toHaveLength(0));
+});
+
+test("fifteen changed cells have at most 34 buttons; one alone has no bar over the notebook", async () => {
+  const cells = Array.from({ length: 15 }, (_, at) => cell(`c${at}`, "x"));
+  const { shown, node } = notebook(cells);
+  const all = cells.map(({ model }) => proposal({ id: model.id, cellId: model.id, oldText: "x", newText: "y" }));
+  shown.show(all);
+  expect(node.querySelectorAll("button").length).toBeLessThanOrEqual(34);
+  shown.show(all.slice(0, 1));
+  expect(node.querySelectorAll(".agentnb-changes-bar")).toHaveLength(0);
   shown.show([]);
 });
 

@@ -7,6 +7,9 @@ class Box {
   scrollHeight = 1000;
   readonly untold: (() => void)[] = [];
   tell = (): void => {};
+  /** What `querySelector` finds: the question that the pointer is on. */
+  hovered: Element | null = null;
+  querySelector = (): Element | null => this.hovered;
   #top = 900;
 
   get scrollTop(): number {
@@ -47,6 +50,16 @@ describe("a transcript at its end", () => {
     for (let at = 0; at < 3; at++) grow();
     box.frame();
     expect([box.scrollTop, follower.pinned, said, kept]).toEqual([1020, true, [], []]);
+  });
+
+  test("stands still while the pointer is on a question, and follows again when it has left", () => {
+    const { box, follower, grow } = following();
+    box.hovered = {} as Element;
+    grow();
+    expect([box.scrollTop, follower.pinned]).toEqual([900, true]);
+    box.hovered = null;
+    grow();
+    expect(box.scrollTop).toBe(980);
   });
 
   test("is let go by one step of the wheel, whatever text comes before the browser has scrolled", () => {

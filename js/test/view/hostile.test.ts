@@ -351,8 +351,8 @@ test("marks that hide or reorder are written out where trust is at stake", () =>
     ready: { toolInput: "rm \u202egpj.x\u202c -rf\u200b", options: [{ id: "1", label: "No\u200b", kind: "approve" }] },
   });
   const page = open(store, { kind: "chat" });
-  expect(page.find(".command-box").textContent).toContain("rm ⟨U+202E⟩gpj.x⟨U+202C⟩ -rf⟨U+200B⟩");
-  expect(page.find(".permission-options button").textContent).toEqual("No⟨U+200B⟩");
+  expect(page.find(".permission-what code").textContent).toContain("rm ⟨U+202E⟩gpj.x⟨U+202C⟩ -rf⟨U+200B⟩");
+  expect(page.find(".permission-options .allow button").textContent).toEqual("No⟨U+200B⟩");
 });
 
 test("raw HTML in a message is shown as the text it is", () => {

@@ -1,9 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ConfirmationOption } from "../../src/state/types.gen";
 import { followProposals } from "../../src/view/cell-proposals";
+import { worstOf } from "../../src/view/parts/permission";
 import { INERT_FOR } from "../../src/view/permission-answer";
 import type { CellProposal, NotebookActions } from "../../src/view/store";
-import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
+import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
 import { fakeTimers, open, type Page, press, type } from "./page";
 
 const OPTIONS: ConfirmationOption[] = [
@@ -47,8 +48,8 @@ async function armed(page: Page): Promise<void> {
 const WIDER: ConfirmationOption[] = [
   { id: "allow", label: "Allow", kind: "approve", optionKind: "allow_once" },
   { id: "reject", label: "Reject", kind: "deny", optionKind: "reject_once" },
-  { id: "agentnb:turn", label: "Allow edits this turn", kind: "approve", group: 1, optionKind: "allow_turn" },
-  { id: "agentnb:always", label: "Allow edits always", kind: "approve", group: 1, optionKind: "allow_always" },
+  { id: "agentnb:turn", label: "Any edit, this turn", kind: "approve", group: 1, optionKind: "allow_turn" },
+  { id: "agentnb:always", label: "Any edit, until I revoke it", kind: "approve", group: 1, optionKind: "allow_always" },
 ];
 
 function askAlike(store: MemoryStore, id: string, more: Record<string, unknown> = {}): void {
@@ -65,13 +66,16 @@ function askAlike(store: MemoryStore, id: string, more: Record<string, unknown> 
   });
 }
 
+/** The buttons that answer. */
+const answers = (page: Page) => page.all(".permission-options .button:not(.more)");
+
 /** Opens the card's menu; the names in it. */
 async function moreOptions(page: Page, card = 0): Promise<(string | null)[]> {
   const button = page.all(".permission .more")[card] as HTMLElement;
   if (button.ariaExpanded !== "true") button.click();
   await page.until(() => page.find("[role=menuitem]"));
   await page.until(() => expect(page.all("[role=menuitem][aria-disabled=true]")).toEqual([]));
-  return page.all("[role=menuitem]").map((one) => one.textContent);
+  return page.all("[role=menuitem] .menu-name").map((one) => one.textContent);
 }
 
 async function askedAll(...asks: [string, Record<string, unknown>?][]): Promise<{ store: MemoryStore; page: Page }> {
@@ -87,8 +91,8 @@ describe("who answered", () => {
   const NO = { approved: false, reason: "denied", selectedOptionId: "no" };
 
   test.each([
-    [{ ...NO, answeredBy: { kind: "client", clientId: "me" } }, "Denied by you"],
-    [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "Denied in another window"],
+    [{ ...NO, answeredBy: { kind: "client", clientId: "me" } }, "You denied this"],
+    [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "You denied this"],
     [{ ...NO, answeredBy: { kind: "client", clientId: "remote:phone:x:1", name: "phone" } }, "Denied by phone"],
     [{ ...NO, answeredBy: { kind: "python" } }, "Denied by Python code"],
     [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Denied by a rule denied by a rule"],
@@ -119,31 +123,34 @@ describe("who answered", () => {
     for (const view of [page, turn])
       await view.until(() => expect(view.find(".unasked").textContent).toEqual("Ran without asking"));
   });
-
-  test("a window stays the same window when its page is loaded anew", async () => {
-    const { store, page } = await asked();
-    const answeredBy = { kind: "client", clientId: "me" };
-    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...NO, answeredBy });
-    await page.until(() => page.find(".decision"));
-    page.unmount();
-    const again = Object.assign(store, { clientId: "me-after-the-reload" });
-    const other = open(again, { kind: "chat" });
-    await other.until(() => expect(other.find(".decision").textContent).toEqual("Denied by you"));
-  });
 });
 
 describe("the policy on a permission card", () => {
-  test("how bad it can be is said, with the reason", async () => {
-    const { page } = await askedAll(["a", { risk: { severity: "critical", reason: "Deletes folders." } }]);
-    expect(page.find(".permission-risk").textContent).toEqual("critical Deletes folders.");
-    expect(page.find(".permission-risk").classList.contains("is-critical")).toEqual(true);
+  test("a sentence says the worst of it; all reasons are there on hover, and below the command", async () => {
+    const reason = "Deletes folders. Sends data to example.org. Runs code.";
+    const { page } = await askedAll(["a", { risk: { severity: "critical", reason }, toolInput: "rm -r x" }]);
+    expect(page.find(".permission-head").textContent).toEqual("critical: Deletes folders.");
+    expect(page.find(".permission-head").title).toEqual(reason);
+    page.find(".permission-what").click();
+    await page.until(() => expect(page.find(".permission-reasons").textContent).toEqual(reason));
   });
+
+  test.each([
+    ["Deletes folders.", "Deletes folders."],
+    ["Writes to a.b.txt. Runs code.", "Writes to a.b.txt."],
+    ["no full stop", "no full stop"],
+    ["Deletes e.g. a file. Runs.", "Deletes e.g. a file."],
+    ["", ""],
+  ])("of %j the worst is %j", (reason, worst) => expect(worstOf(reason)).toBe(worst));
 
   test("the whole command is on the card, beside a terminal that is not there yet, too", async () => {
     const command = `for f in *; do echo "${"x".repeat(300)}"; done; rm -r data`;
     const { store, page } = await askedAll(["a", { toolInput: command }]);
     const details = { kind: "execute", content: [{ type: "terminal", terminalId: "t" }] } as const;
     store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", turnId: "t1", toolCallId: "a", details });
+    await page.until(() => expect(page.find(".permission-what code").textContent).toContain("$ for f in"));
+    expect(page.all(".permission .command-box"), "folded: one line").toEqual([]);
+    page.find(".permission-what").click();
     await page.until(() => page.find(".permission .command-box"));
     expect(page.find(".permission .command-box").textContent).toContain(command);
     expect(page.text()).not.toContain("no longer available");
@@ -166,6 +173,10 @@ describe("the policy on a permission card", () => {
       toolCallId: "a",
       details: { content },
     });
+    await page.until(() =>
+      expect(page.find(".permission .diff-count").textContent).toContain("1 lines added, 1 removed"),
+    );
+    page.find(".permission-what").click();
     await page.until(() => page.find(".permission .diff"));
     expect(page.all(".permission .line.removed .text").map((text) => text.textContent)).toEqual(["b"]);
     expect(page.all(".permission .line.added .text").map((text) => text.textContent)).toEqual(["B"]);
@@ -173,19 +184,21 @@ describe("the policy on a permission card", () => {
 
   test("says once what it is about, though the agent sets a name in it as code", async () => {
     const { page } = await askedAll(["`b`", { confirmationTitle: "Write b" }]);
-    expect(page.all(".permission-what, .permission-why")).toEqual([]);
+    expect(page.find(".permission-what").textContent).toEqual("Write b");
+    expect(page.all(".permission-what[aria-expanded]"), "nothing more to show").toEqual([]);
     const other = await askedAll(["c", { confirmationTitle: "Tidy up?" }]);
-    expect(other.page.find(".permission-what").textContent).toEqual("Write c");
+    other.page.find(".permission-what").click();
+    await other.page.until(() => expect(other.page.find(".permission-why").textContent).toEqual("Tidy up?"));
   });
 
   test("the wider answers are in one menu, and are sent by their own id", async () => {
     const { store, page } = await askedAll(["a"]);
-    expect(page.all(".permission-options > .button").map((one) => one.textContent)).toEqual(["Allow", "Reject"]);
+    expect(answers(page).map((one) => one.textContent)).toEqual(["Allow", "Reject"]);
     await armed(page);
-    expect(await moreOptions(page)).toEqual(["Allow edits this turn", "Allow edits always"]);
-    page.button("Allow edits this turn").click();
+    expect(await moreOptions(page)).toEqual(["Any edit, until I revoke it", "Any edit, this turn"]);
+    page.button("Any edit, this turn").click();
     expect(store.dispatched[0]?.action).toMatchObject({ approved: true, selectedOptionId: "agentnb:turn" });
-    await page.until(() => expect(page.find(".decision.allowed").textContent).toEqual("Allowed Allow edits this turn"));
+    await page.until(() => expect(page.find(".decision.allowed").textContent).toEqual("Allowed Any edit, this turn"));
     expect(page.find(".decision.allowed").children, "one text beside the icon: it breaks as a text").toHaveLength(2);
   });
 
@@ -259,57 +272,86 @@ describe("the policy on a permission card", () => {
     for (const card of [0, 1, 2]) expect((await moreOptions(page, card)).join()).not.toContain("Allow all");
   });
 
-  test("a card is inert again when another one like it appears", async () => {
-    const { store, page } = await askedAll(["a"]);
+  test("when another one like it appears, all are not allowed at once, and the card still answers", async () => {
+    const { store, page } = await askedAll(["a"], ["b"]);
     await armed(page);
     await moreOptions(page);
     fakeTimers();
-    askAlike(store, "b");
-    await page.until(() => page.button("Allow all 2 edits once"));
-    page.button("Allow all 2 edits once").click();
-    page.button("Allow").click();
+    askAlike(store, "c");
+    await page.until(() => page.button("Allow all 3 edits once"));
+    page.button("Allow all 3 edits once").click();
     expect(store.dispatched).toEqual([]);
-    await vi.advanceTimersByTimeAsync(INERT_FOR);
-    page.button("More options").click();
-    await page.until(() => page.button("Allow all 2 edits once"));
-    await vi.advanceTimersByTimeAsync(INERT_FOR);
+    page.button("Allow").click();
+    expect(store.dispatched.length).toEqual(1);
+  });
+
+  test("an answer for good can be taken back for ten seconds where it was given", async () => {
+    const { store, page } = await askedAll(["a"]);
     await armed(page);
-    page.button("Allow all 2 edits once").click();
-    expect(store.dispatched.length).toEqual(2);
+    await moreOptions(page);
+    page.button("Any edit, until I revoke it").click();
+    await page.until(() => page.button("Undo"));
+    page.button("Undo").click();
+    expect(store.requested.at(-1)).toEqual({
+      method: "takeBackAnswer",
+      params: { channel: SESSION, toolCallId: "a" },
+    });
+    await page.until(() => expect(page.find(".decision").textContent).toContain("Taken back: it asks again."));
+  });
+
+  test("an answer for good is not to be taken back after ten seconds, nor one for a turn", async () => {
+    const { page } = await askedAll(["a"], ["b"]);
+    await armed(page);
+    await moreOptions(page, 1);
+    page.button("Any edit, this turn").click();
+    await moreOptions(page);
+    fakeTimers();
+    page.button("Any edit, until I revoke it").click();
+    await page.until(() => page.button("Undo"));
+    expect(page.all(".decision .text-button")).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await page.until(() => expect(page.all(".decision .text-button")).toEqual([]));
   });
 });
 
 describe("a permission card", () => {
-  test("offers to allow no change of a cell that the notebook cannot take, until it can", async () => {
+  test("is one line where the notebook shows the change of a cell, and a card where it does not", async () => {
     const { store, page } = await askedAll(["a"], ["b"]);
     await armed(page);
-    expect(await moreOptions(page)).toContain("Allow all 2 edits once");
     const given: CellProposal[] = [];
-    store.notebook = { propose: (all: readonly CellProposal[]) => given.push(...all) } as unknown as NotebookActions;
+    const went: string[] = [];
+    const propose = (all: readonly CellProposal[]) => given.push(...all);
+    const showProposal = (id: string) => went.push(id);
+    store.notebook = { propose, showProposal } as unknown as NotebookActions;
     const cell = { notebook: "fit.ipynb", action: "replace", cellId: "c", oldText: "x = 1", newText: "x = 2" };
     askAlike(store, "c", { details: { kind: "edit", cell } });
     const root = store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>;
     store.root.value = { ...root, sessions: (root.sessions ?? []).map((one) => ({ ...one, status: 24 })) };
     onTestFinished(followProposals(store));
-    const buttons = () => page.all(".permission")[2]?.querySelectorAll(".permission-options button:not([role])") ?? [];
-    const names = () => [...buttons()].map(({ textContent }) => textContent);
-    await page.until(() => expect(names()).toEqual(["Allow", "Reject", "More options"]));
-    given[0]?.obstruct?.("You changed this cell.");
-    await page.until(() => expect(names()).toEqual(["Reject"]));
-    expect(page.text()).toContain("You changed this cell.");
-    given[0]?.obstruct?.("");
-    await page.until(() => expect(names()).toEqual(["Allow", "Reject", "More options"]));
-    expect(page.text()).not.toContain("You changed this cell.");
+    await page.until(() => expect(page.all(".permission")).toHaveLength(3));
+    given[0]?.placed?.({ where: "in [3]", obstacle: "You changed this cell." });
+    await page.until(() => expect(page.all(".permission")).toHaveLength(2));
+    expect(page.find(".waiting-in-cell").textContent).toBe("Waiting in [3] →Write cPreview");
+    expect(await moreOptions(page)).toContain("Allow all 2 edits once");
+    page.find(".waiting-link").click();
+    expect(went).toEqual([given[0]?.id]);
+    given[0]?.placed?.({ where: "", obstacle: "The cell is no longer in the notebook." });
+    await page.until(() => expect(page.all(".permission")).toHaveLength(3));
+    const names = [...(page.all(".permission")[2]?.querySelectorAll(".permission-options button") ?? [])];
+    expect(names.map(({ textContent }) => textContent)).toEqual(["Reject"]);
+    expect(page.text()).toContain("The cell is no longer in the notebook.");
+    given[0]?.placed?.(undefined);
+    await page.until(() => expect(page.text()).not.toContain("The cell is no longer"));
   });
 
   test("shows what is asked, with the agent's own options by name and in its order", async () => {
     const { page } = await asked();
-    expect(page.text()).toContain("Delete the data");
     expect(page.text()).toContain("rm data.csv");
-    expect(page.text()).toContain("/work/data.csv");
-    const buttons = page.all(".permission-options button");
-    expect(buttons.map((button) => button.textContent)).toEqual(["Allow once", "Reject", "More options"]);
-    expect(buttons.map((button) => button.classList.contains("primary"))).toEqual([true, false, false]);
+    expect(page.find(".permission-what").title).toContain("/work/data.csv");
+    page.find(".permission-what").click();
+    await page.until(() => expect(page.text()).toContain("Delete the data"));
+    expect(answers(page).map((button) => button.textContent)).toEqual(["Preview", "Allow once", "Reject"]);
+    expect(answers(page).map((button) => button.classList.contains("primary"))).toEqual([false, true, false]);
     expect(await moreOptions(page)).toEqual(["Always allow"]);
   });
 
@@ -330,16 +372,16 @@ describe("a permission card", () => {
       }),
     );
     const { page } = await asked([always, ...[...OPTIONS].reverse(), ...scopes]);
-    expect(page.all(".permission-options > .button").map((one) => one.textContent)).toEqual(["Allow once", "Reject"]);
-    expect(await moreOptions(page)).toEqual(["Reject always", "Always allow", ...scopes.map(({ label }) => label)]);
+    expect(answers(page).map((one) => one.textContent)).toEqual(["Preview", "Allow once", "Reject"]);
+    const names = scopes.map(({ label }) => label).reverse();
+    expect(await moreOptions(page)).toEqual([...names, "Always allow", "Reject always"]);
   });
 
-  test("that is critical has rejecting as its first and prominent answer", async () => {
+  test("that is critical has rejecting as its prominent answer, in the same place", async () => {
     const { page } = await askedAll(["a", { risk: { severity: "critical", reason: "Deletes folders." } }]);
-    const buttons = page.all(".permission-options > .button");
-    expect(buttons.map((one) => [one.textContent, one.classList.contains("primary")])).toEqual([
-      ["Reject", true],
+    expect(answers(page).map((one) => [one.textContent, one.classList.contains("primary")])).toEqual([
       ["Allow", false],
+      ["Reject", true],
     ]);
   });
 
@@ -362,17 +404,17 @@ describe("a permission card", () => {
     await armed(page);
     for (const again of [false, true]) {
       page.button("More options").click();
-      await page.until(() => page.button("Allow edits always"));
-      page.button("Allow edits always").click();
+      await page.until(() => page.button("Any edit, until I revoke it"));
+      page.button("Any edit, until I revoke it").click();
       expect(store.dispatched, again ? "opened again" : "opened").toEqual([]);
-      press(page.button("Allow edits always"), "Escape");
+      press(page.button("Any edit, until I revoke it"), "Escape");
       await page.until(() => expect(page.all("[role=menu]")).toEqual([]));
     }
     page.button("More options").click();
-    await page.until(() => page.button("Allow edits always"));
+    await page.until(() => page.button("Any edit, until I revoke it"));
     await vi.advanceTimersByTimeAsync(INERT_FOR);
     await armed(page);
-    page.button("Allow edits always").click();
+    page.button("Any edit, until I revoke it").click();
     expect(store.dispatched.length).toEqual(1);
   });
 
@@ -380,7 +422,7 @@ describe("a permission card", () => {
     const { store, page } = await asked();
     await armed(page);
     await moreOptions(page);
-    page.button("Always allow").click();
+    page.find("[role=menuitem]").click();
     expect(store.dispatched).toEqual([
       {
         channel: CHAT,
@@ -410,7 +452,7 @@ describe("a permission card", () => {
       toolCallId: "c1",
       details: { content },
     });
-    await page.until(() => page.find(".permission .line.added"));
+    await page.until(() => page.find(".permission .diff-count"));
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...answer });
     await page.until(() => page.find(".decision"));
     expect(page.all(".line")).toEqual([]);
@@ -503,7 +545,7 @@ describe("a permission card", () => {
     await moreOptions(page);
     page.button("Reject").focus(); // what a press does; the click comes with the release
     expect(page.find("[role=menu]").isConnected).toEqual(true);
-    page.find(".permission-risk").click();
+    page.find(".permission-head").click();
     await page.until(() => expect(page.all("[role=menu]")).toEqual([]));
     await moreOptions(page);
     press(page.root.activeElement as Element, "Tab");
@@ -513,11 +555,11 @@ describe("a permission card", () => {
   test("has a menu that the keyboard opens, walks through and leaves", async () => {
     const { page } = await askedAll(["a"]);
     await moreOptions(page);
-    expect(page.root.activeElement?.textContent).toEqual("Allow edits this turn");
-    press(page.root.activeElement as Element, "ArrowDown");
-    expect(page.root.activeElement?.textContent).toEqual("Allow edits always");
+    expect(page.root.activeElement?.textContent).toEqual("Any edit, this turn");
+    press(page.root.activeElement as Element, "ArrowUp");
+    expect(page.root.activeElement?.textContent).toEqual("Any edit, until I revoke it");
     press(page.root.activeElement as Element, "Escape");
     await page.until(() => expect(page.all("[role=menu]")).toEqual([]));
-    expect(page.root.activeElement?.textContent).toEqual("More options");
+    expect(page.root.activeElement?.ariaLabel).toEqual("More options");
   });
 });

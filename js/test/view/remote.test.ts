@@ -15,6 +15,7 @@ const NOTEBOOK: Required<NotebookActions> = {
   hasRun: () => false,
   compare: () => undefined,
   propose: () => undefined,
+  showProposal: () => undefined,
   applied: () => undefined,
   attention: () => undefined,
   showConversation: () => undefined,

@@ -89,6 +89,7 @@ def test_a_session_offers_a_change_set_for_each_turn_and_one_for_the_conversatio
             "state": "open",
             "by": ["toolCall"],
             "undoable": True,
+            "divisible": True,
         }
     }
     assert (second.id, "before" in second.edit) == ("file:b c.txt", False)

@@ -14,7 +14,7 @@ import pytest
 from agentnb.acp.sessions import deliver
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session, Turn
-from agentnb.errors import UsageError
+from agentnb.errors import SessionError, UsageError
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out
 from agentnb.host.permissions.session_policy import HEADLESS, HostPolicy
@@ -354,7 +354,9 @@ def test_always_in_a_folder_that_is_not_trusted_trusts_it_and_says_so(host: Host
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"))
     (call,) = talk.questions()
-    assert [option.label for option in call.options or ()][-1].startswith("Allow edits always, and trust ")
+    label = [option.label for option in call.options or ()][-1]
+    assert label.startswith("Any edit of files in ")
+    assert label.endswith(" and other folders I trust, until I revoke it")
     talk.answer(call, "agentnb:always")
     talk.done(turn)
     assert host.policy.files.user.trusted == (str(work),)
@@ -371,9 +373,24 @@ def test_always_in_a_folder_that_is_not_trusted_trusts_it_and_says_so(host: Host
     there = Talk(host, work)
     turn = there.prompt(permission("c1", title="Look", kind="fetch"))
     (call,) = there.questions()
-    assert [option.label for option in call.options or ()][-1] == "Allow fetches always"
+    assert [option.label for option in call.options or ()][-1] == "Any fetch in folders I trust, until I revoke it"
     there.answer(call, "no")
     there.done(turn)
+
+
+def test_an_answer_for_good_that_is_taken_back_asks_again_and_trusts_no_more(host: Host, work: Path) -> None:
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a"))
+    (call,) = talk.questions()
+    talk.answer(call, "agentnb:always")
+    talk.done(turn)
+    host.loop.call(talk.conversation.permissions.take_back, call.tool_call_id)
+    assert (host.policy.files.user.rules, host.policy.files.user.trusted) == ((), ())
+    with pytest.raises(SessionError, match="does not hold any more"):
+        host.loop.call(talk.conversation.permissions.take_back, call.tool_call_id)
+    turn = talk.prompt(write(work / "b"))
+    talk.answer(talk.questions()[0], "reject")
+    assert talk.done(turn)[0]["code"] == -32001
 
 
 @pytest.mark.parametrize(

@@ -80,4 +80,4 @@ def test_the_transcript_says_that_a_tool_call_ran_without_asking(host: Host, wor
     talk = Talk(host, work, "deny", script="acts_without_asking")
     turn = talk.session.prompt(json.dumps([{**RUN, "status": "completed"}])).wait(30)
     for shown in (transcript(turn.snapshot), plain_text(turn.snapshot)):
-        assert "touch a · execute · completed · ran without asking" in shown
+        assert "touch a · done · ran without asking" in shown

@@ -112,7 +112,7 @@ def test_a_tool_call_is_folded_with_its_places_input_and_output() -> None:
         ),
     )
     expected = (
-        "<details><summary>Edit <code>fit.py</code> · edit · completed</summary>\n\n"
+        "<details><summary>Edit <code>fit.py</code> · done</summary>\n\n"
         '<code>src/fit.py:3</code>\n\nInput\n\n```json\n{\n  "a": 1\n}\n```\n\nDone *well*.\n\n'
         "```diff\n--- a/src/fit.py\n+++ b/src/fit.py\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n```\n\n</details>"
     )
@@ -126,9 +126,9 @@ def test_a_terminal_shows_its_command_output_and_exit_code_without_escape_sequen
 
 
 def test_who_allowed_and_who_denied_is_told() -> None:
-    assert "completed · allowed: Allow once" in transcript(turn(tool(selected_option=ONCE)))
+    assert "done · allowed" in transcript(turn(tool(selected_option=ONCE)))
     made = transcript(turn(denied(selected_option=NEVER, reason_message="denied: no front end is attached to ask")))
-    assert "denied: Reject" in made
+    assert "Edit · denied" in made
     assert "**Permission denied.** No front end is attached to ask" in made
 
 
@@ -234,7 +234,7 @@ def test_what_code_printed_before_it_failed_keeps_its_lines() -> None:
 
 def test_plain_text_has_no_markup_of_ours() -> None:
     made = turn(ReasoningResponsePart(id="p", content="Hm."), tool(), text("*Done*"), usage=UsageInfo(output_tokens=3))
-    assert "(thinking) Hm.\n\n[Edit `fit.py` · tool · completed]\n\n*Done*\n\nTokens: 3 out" == plain_text(made)
+    assert "(thinking) Hm.\n\n[Edit `fit.py` · done]\n\n*Done*\n\nTokens: 3 out" == plain_text(made)
 
 
 @given(st.lists(st.text(alphabet="ab\n", min_size=1), min_size=1, max_size=6), st.lists(st.integers(0, 20), max_size=8))
@@ -258,4 +258,4 @@ def test_a_running_tool_call_is_read_once_it_has_settled() -> None:
     )
     reader = GrowingText()
     before = ActiveTurn(id="t", message=MESSAGE, response_parts=(ToolCallResponsePart(tool_call=running),))
-    assert ["", "[Edit `fit.py` · tool · completed]"] == [reader.read(before), reader.read(turn(tool()))]
+    assert ["", "[Edit `fit.py` · done]"] == [reader.read(before), reader.read(turn(tool()))]

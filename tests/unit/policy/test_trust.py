@@ -131,12 +131,28 @@ def test_an_answer_for_always_says_that_it_trusts_the_folder_too() -> None:
     found = similar_rule(ACTING[0], judge(ACTING[0], situation({})), "claude")
     said = [each.label for each in offers(found, Path("/w/a\n`b"))]
     assert said == [
-        "Allow edits this turn",
-        "Allow edits this session",
-        "Allow edits always, and trust /w/a?'b",
+        "Any edit of files in the workspace, this turn",
+        "Any edit of files in the workspace, this conversation",
+        "Any edit of files in /w/a?'b and other folders I trust, until I revoke it",
     ]
     assert [each.trusted for each in offers(found, Path("/w"))] == [None, None, Path("/w")]
-    assert [each.label for each in offers(found)][-1] == "Allow edits always"
+    assert [each.label for each in offers(found)][-1] == ("Any edit of files in folders I trust, until I revoke it")
+
+
+@pytest.mark.parametrize(
+    ("command", "permits"),
+    [
+        ("python fit.py", "Any Python code"),
+        ("git status -s", "Any `git status …`"),
+        ("git add a && git commit -m b", "Any `git add, git commit …`"),
+        ("npx left-pad", "Exactly `npx left-pad`"),
+    ],
+)
+def test_a_wider_answer_names_exactly_what_it_permits(command: str, permits: str) -> None:
+    asked = request("terminal", path="/w", command=command)
+    found = similar_rule(asked, judge(asked, situation({})), "claude")
+    assert found is not None
+    assert found.permits == permits
 
 
 # --- which folders ---

@@ -68,10 +68,10 @@ async def ask(reply: Reply, rest: str) -> None:
     elif chosen.kind.startswith("allow"):
         await call.update("in_progress")
         await call.update("completed")
-        await reply.say(f"You chose **{chosen.name}** (`{chosen.kind}`). Thank you; I would go on.")
+        await reply.say(f"You chose **{chosen.name}**. Thank you; I would go on.")
     else:
         await call.update("failed")
-        await reply.say(f"You chose **{chosen.name}** (`{chosen.kind}`). I leave it.")
+        await reply.say(f"You chose **{chosen.name}**. I leave it.")
 
 
 @command("form", group=GROUP)

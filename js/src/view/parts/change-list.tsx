@@ -34,14 +34,17 @@ interface Props {
   atOnce?: boolean;
   /** Whether the line above says already that all are undone. */
   allUndone?: boolean;
+  /** Whether parts of files can be decided: of one turn alone. */
+  byHunks?: boolean;
 }
 
-export function ChangeList({ id, channel, title, operations, atOnce = false, allUndone = false }: Props) {
+export function ChangeList(props: Props) {
+  const { id, channel, title, operations, atOnce = false, allUndone = false, byHunks = false } = props;
   const { store } = useView();
   const [shown, show] = useState(SHOWN);
   const state = store.changeset(channel).value;
   const changes = useMemo(() => changesOf(state), [state]);
-  const compareFrom = useComparing(channel, title, changes, useStandings(changes, operations));
+  const compareFrom = useComparing(channel, title, changes, useStandings(changes, operations, byHunks));
   const first = changes.find(isComparable)?.id;
   useEffect(() => {
     if (atOnce && first !== undefined) compareFrom?.(first);
@@ -94,11 +97,14 @@ export function ChangeList({ id, channel, title, operations, atOnce = false, all
 const isOffered = ({ state, undoable }: Change): boolean => state === "offered" && undoable;
 const isComparable = ({ kind, isBinary }: Change): boolean => kind !== "variable" && !isBinary;
 
+/** An address without its scheme: what the host calls the version. */
+const digest = (address: string): string => address.slice(address.lastIndexOf("/") + 1);
+
 type Follow = NonNullable<Review["follow"]>;
-const NOTHING: Standing = { said: "", isBusy: false, actions: [] };
+const NOTHING: Standing = { said: "", isBusy: false, actions: [], version: "" };
 
 /** Says how the changes stand after each drawing of the list; when the list is gone, nothing can be done from elsewhere. */
-function useStandings(changes: readonly Change[], operations: Operations): Follow {
+function useStandings(changes: readonly Change[], operations: Operations, byHunks: boolean): Follow {
   const { store } = useView();
   const listeners = useRef(new Set<Parameters<Follow>[0]>()).current;
   const latest = useRef<(id: string) => Standing>(() => NOTHING);
@@ -111,11 +117,26 @@ function useStandings(changes: readonly Change[], operations: Operations): Follo
       const change = changes.find((one) => one.id === id);
       if (!change) return NOTHING;
       const { failed, conflicts } = operations;
+      const decide: Standing["decide"] = (operationId, { before, after }) =>
+        operations.invoke({
+          operationId,
+          target: id,
+          hunk: {
+            beforeStart: before[0],
+            beforeEnd: before[1],
+            afterStart: after[0],
+            afterEnd: after[1],
+            before: digest(change.before),
+            after: digest(change.after),
+          },
+        });
       return {
+        version: `${change.before} ${change.after} ${change.isDivisible}`,
+        decide: byHunks && change.isDivisible ? decide : undefined,
         said: failed || (conflicts ? "Changed since: choose its version in the chat." : STATES[change.state]),
         isBusy,
         actions: actionsOf(change).map((operationId) => ({
-          word: WORDS[operationId],
+          word: operationId === "redo" && change.state === "open" ? "Redo part" : WORDS[operationId],
           run: () => operations.invoke({ operationId, target: id }),
         })),
       };
@@ -141,6 +162,8 @@ function useComparing(channel: string, title: string, changes: readonly Change[]
   const { store, root } = useView();
   const { session } = usePlace();
   const notebook = store.notebook;
+  const latest = useRef(changes);
+  latest.current = changes;
   if (!notebook?.compare) return undefined;
   return (first: string) => {
     const workspace = store.session(session).peek()?.workingDirectories?.[0];
@@ -148,7 +171,8 @@ function useComparing(channel: string, title: string, changes: readonly Change[]
       (change): Comparison => ({
         id: change.id,
         name: change.name,
-        load: () => textsOf(store, channel, change),
+        // As it is then: parts of it may have been decided.
+        load: () => textsOf(store, channel, latest.current.find(({ id }) => id === change.id) ?? change),
         ...(change.kind === "file" && change.after !== ""
           ? { open: () => notebook.openFile?.(change.path, workspace) }
           : {}),
@@ -258,11 +282,12 @@ function ChangeItem({ id, channel, change, operations, onCompare, said }: ItemPr
 const WORDS = table({ keep: "Keep", undo: "Undo", redo: "Redo", apply: "Apply" });
 
 /** What can be done with a change now. */
-function actionsOf({ state, undoable }: Change): readonly (keyof typeof WORDS)[] {
+function actionsOf({ state, undoable, undoneParts }: Change): readonly (keyof typeof WORDS)[] {
   const back = state === "offered" ? "apply" : state === "undone" ? "redo" : "undo";
   const canGoBack = undoable && state !== "kept";
   if (state !== "open" && state !== "offered") return canGoBack ? [back] : [];
-  return canGoBack ? ["keep", back] : ["keep"];
+  const again = state === "open" && undoneParts > 0 ? (["redo"] as const) : [];
+  return canGoBack ? ["keep", back, ...again] : ["keep"];
 }
 
 type ActionsProps = Pick<ItemProps, "change" | "operations"> & { disabled: boolean };
@@ -272,6 +297,7 @@ function Actions({ change, operations, disabled }: ActionsProps) {
   const { session } = usePlace();
   const { id, name, path, state, kind } = change;
   const openFile = store.notebook?.openFile;
+  const isPart = (operationId: string) => operationId === "redo" && state === "open";
   const isThere = kind === "file" && (state === "undone" ? change.before : change.after) !== "";
   return (
     <div class="row change-actions">
@@ -287,8 +313,8 @@ function Actions({ change, operations, disabled }: ActionsProps) {
         .filter((operationId) => operationId !== "keep")
         .map((operationId) => (
           <ActionButton
-            key="back" // one button, so that the focus stays
-            word={WORDS[operationId]}
+            key={isPart(operationId) ? "part" : "back"} // one button, so that the focus stays
+            word={isPart(operationId) ? "Redo part" : WORDS[operationId]}
             of={name}
             disabled={disabled || operations.isBusy}
             onClick={() => operations.invoke({ operationId, target: id })}

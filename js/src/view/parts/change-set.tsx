@@ -114,6 +114,7 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
             operations={operations}
             atOnce={atOnce}
             allUndone={tally.undone === totalOf(tally)}
+            byHunks={!always}
           />
         )}
       </div>

@@ -1,6 +1,8 @@
 /**
- * A permission request: one button allows, one rejects, and a menu has every other answer by its name: the agent's own
- * options, the host's wider ones (for the turn, the session, always), editing the command, and allowing all alike.
+ * A permission request in three lines: what it does and the worst of it, the command, and the answers. *Allow* and
+ * *Reject* are buttons; a menu has every other answer by its name: the agent's own options, the host's wider ones,
+ * editing the command, and allowing all alike. A change of a cell that the notebook shows is answered there: then one line
+ * leads to it.
  *
  * The buttons do nothing for the first half second, so that a click or a key meant for something else cannot answer.
  * The card takes the keyboard's focus only when the reader is in this view and not typing. On a critical request
@@ -9,16 +11,28 @@
 import { untracked, useComputed } from "@preact/signals";
 import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { ConfirmationOption, ToolCallPendingConfirmationState } from "../../state/types.gen";
-import { obstaclesOf, proposalId } from "../cell-proposals";
+import { placesOf, proposalId } from "../cell-proposals";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
-import { confirmation, isLasting, narrowest, optionsOf, pendingCalls } from "../permission-answer";
-import { line } from "../plain";
+import {
+  answerId,
+  confirmation,
+  isKept,
+  isLasting,
+  lastingAnswers,
+  narrowest,
+  optionsOf,
+  pendingCalls,
+} from "../permission-answer";
+import { line, splitPath } from "../plain";
 import { useArmed } from "../use-work";
-import { Preview } from "./preview";
+import { LineCount } from "./diff";
+import { compare } from "./line-diff";
+import { usePreview } from "./preview";
 import { Text, textOf } from "./text";
-import { coded, kindIcon, ToolBody, toolTitle } from "./tool-body";
+import { coded, inputOf, ToolBody, toolTitle } from "./tool-body";
+import { refOf } from "./whole";
 
 interface Props {
   turnId: string;
@@ -26,17 +40,54 @@ interface Props {
 }
 
 export function Permission({ turnId, call }: Props) {
+  const { store } = useView();
+  const { chat } = usePlace();
+  const id = proposalId(chat, turnId, call.toolCallId);
+  const place = useComputed(() => placesOf(store).value[id]).value;
+  if (place?.where) return <WaitingInCell id={id} where={place.where} turnId={turnId} call={call} />;
+  return <Card turnId={turnId} call={call} obstacle={place?.obstacle ?? ""} />;
+}
+
+/** One line for all changes of cells that wait in the notebook, at the first of them. */
+function WaitingInCell({ id, where, turnId, call }: Props & { id: string; where: string }) {
+  const { store } = useView();
+  const { chat } = usePlace();
+  const [button, result] = usePreview({ turnId, call });
+  const waiting = useComputed(() => {
+    const places = placesOf(store).value;
+    const ids = pendingCalls(store.chat(chat).value?.activeTurn).map((one) => proposalId(chat, turnId, one.toolCallId));
+    return ids.filter((one) => places[one]?.where).join("\n");
+  }).value.split("\n");
+  if (waiting[0] !== id) return null;
+  const isOne = waiting.length === 1;
+  return (
+    <div class="waiting-in-cell">
+      <div class="row">
+        <button type="button" class="row waiting-link" onClick={() => store.notebook?.showProposal?.(id)}>
+          <Icon name="shield" />
+          <span>Waiting {isOne ? where : `in ${waiting.length} cells`} →</span>
+          {isOne && <span class="cut dim">{coded(toolTitle(call))}</span>}
+        </button>
+        {isOne && button}
+      </div>
+      {isOne && result}
+    </div>
+  );
+}
+
+/** `obstacle`: why it cannot be allowed as the notebook is now; "" where it can. */
+function Card({ turnId, call, obstacle }: Props & { obstacle: string }) {
   const { store, root, memory } = useView();
   const { chat } = usePlace();
   const title = useId();
   const card = useRef<HTMLDivElement>(null);
-  const proposal = proposalId(chat, turnId, call.toolCallId);
-  // Why the notebook cannot take the change as it is now; "" where it can.
-  const obstacle = useComputed(() => obstaclesOf(store).value[proposal] ?? "").value;
   const options = optionsOf(call).filter(({ kind }) => !obstacle || kind === "deny");
   const alike = useAlike(turnId, call);
-  const armed = useArmed([...options, ...alike.map((one) => ({ id: one.toolCallId }))].map(({ id }) => id).join("\n"));
+  const armed = useArmed(options.map(({ id }) => id).join("\n"));
+  // Not by a click that was meant for fewer of them.
+  const alikeArmed = useArmed(alike.map((one) => one.toolCallId).join("\n"));
   const [edited, edit] = useMemory<string | undefined>(editKey(turnId, call.toolCallId), undefined);
+  const [preview, previewed] = usePreview({ turnId, call, edited });
   useLayoutEffect(() => {
     if (mayTakeFocus(root)) card.current?.focus({ preventScroll: true });
   }, [root]);
@@ -48,32 +99,25 @@ export function Permission({ turnId, call }: Props) {
     if (!armed) return;
     const holder = card.current?.parentElement;
     const hadFocus = card.current?.contains(root.activeElement);
+    if (isKept(option)) lastingAnswers(store).set(answerId(turnId, call.toolCallId), Date.now());
     send(call.toolCallId, option, edited);
     if (hadFocus) holder?.focus({ preventScroll: true });
   };
 
   const answerAll = () => {
-    if (!armed) return;
+    if (!armed || !alikeArmed) return;
     card.current?.parentElement?.focus({ preventScroll: true });
     for (const { toolCallId, ...one } of alike) {
       const changed = memory.get(editKey(turnId, toolCallId)) as string | undefined;
       send(toolCallId, once(one) as ConfirmationOption, changed);
     }
   };
-  const why = textOf(call.invocationMessage);
   const isCritical = call.risk?.severity === "critical";
-  const rejectsFirst = isCritical || obstacle !== "";
   const allow = narrowest(options, "approve");
   const reject = narrowest(options, "deny");
   const button = (option: ConfirmationOption | undefined, style: string) =>
     option && (
-      <button
-        type="button"
-        class={`button ${style}`}
-        aria-disabled={!armed}
-        title={isLasting(option) ? `${nameOf(option)} (doesn't ask again)` : undefined}
-        onClick={() => answer(option)}
-      >
+      <button type="button" class={`button small ${style}`} aria-disabled={!armed} onClick={() => answer(option)}>
         <span>{coded(nameOf(option))}</span>
       </button>
     );
@@ -82,103 +126,179 @@ export function Permission({ turnId, call }: Props) {
     .map((option) => ({
       key: option.id + option.kind,
       name: coded(nameOf(option)),
+      detail: isLasting(option) && !option.group ? "As the agent defines it" : undefined,
       onSelect: () => answer(option),
     }));
-  if (call.editable && edited === undefined)
-    others.unshift({ key: "edit", name: "Edit the command…", onSelect: () => edit(call.toolInput ?? "") });
   if (alike.length > 1 && !obstacle)
-    others.push({
+    others.unshift({
       key: "alike",
       name: `Allow all ${alike.length} ${line(call.risk?.like, 80)} once`,
       onSelect: answerAll,
     });
+  if (call.editable && edited === undefined)
+    others.unshift({ key: "edit", name: "Edit the command…", onSelect: () => edit(call.toolInput ?? "") });
   return (
     <div class="permission" role="group" aria-labelledby={title} ref={card} tabIndex={-1}>
-      <div class="permission-head">
-        <Icon name="shield" />
-        <span id={title}>
-          <strong>{coded(line(textOf(call.confirmationTitle)) || "Permission required")}</strong>
-        </span>
-      </div>
-      {!isTitle(call, call.displayName) && !isCommand(call) && (
-        <div class="permission-what">
-          <Icon name={kindIcon(call)} />
-          <span>{coded(toolTitle(call))}</span>
-        </div>
-      )}
-      <Places call={call} />
-      {call.risk && (
-        <p class={`permission-risk is-${line(call.risk.severity, 20)}`}>
-          <b>{line(call.risk.severity, 20)}</b> {line(call.risk.reason, 400)}
-        </p>
-      )}
-      {!["", call.displayName].includes(why) && !isTitle(call, why) && (
-        <div class="permission-why">
-          <Text text={call.invocationMessage} />
-        </div>
-      )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
-      <section class="permission-body" tabIndex={0} aria-label="Details">
-        <ToolBody id={`${turnId} ${call.toolCallId} ask`} call={call} />
-        {edited !== undefined && (
-          <textarea
-            class="permission-edit"
-            aria-label="The command to run instead"
-            rows={Math.min(8, edited.split("\n").length)}
-            value={edited}
-            onInput={(event) => edit(event.currentTarget.value)}
-          />
-        )}
-      </section>
-      <Preview turnId={turnId} call={call} edited={edited} />
-      {obstacle && (
-        <p class="permission-risk is-high" role="status">
-          {line(obstacle, 300)}
-        </p>
+      <Sentence id={title} call={call} obstacle={obstacle} />
+      <What turnId={turnId} call={call} />
+      {edited !== undefined && (
+        <textarea
+          class="permission-edit"
+          aria-label="The command to run instead"
+          rows={Math.min(8, edited.split("\n").length)}
+          value={edited}
+          onInput={(event) => edit(event.currentTarget.value)}
+        />
       )}
       <div class="permission-options" data-armed={armed}>
-        {rejectsFirst && button(reject, "primary")}
-        {button(allow, isCritical ? "danger" : "primary")}
-        {!rejectsFirst && button(reject, "")}
-        {others.length > 0 && (
-          <Menu label="More options" items={others} className="button more" placement="above" inert={!armed} settles>
-            More options
-            <Icon name="chevron" className="menu-mark" />
-          </Menu>
-        )}
+        {!obstacle && preview}
+        <span class="row allow">
+          {button(allow, isCritical ? "danger" : "primary")}
+          {others.length > 0 && (
+            <Menu
+              label="More options"
+              items={others.reverse()}
+              className="button small more"
+              placement="above"
+              inert={!armed}
+              settles
+            >
+              <Icon name="chevron" className="menu-mark" />
+            </Menu>
+          )}
+        </span>
+        {button(reject, isCritical || obstacle ? "primary" : "")}
       </div>
+      {previewed}
     </div>
   );
 }
 
-/** Whether the card's title says this already, set as code or not. */
-function isTitle(call: ToolCallPendingConfirmationState, text: string): boolean {
-  return textOf(call.confirmationTitle).replaceAll("`", "") === text.replaceAll("`", "");
+/** What it does and the worst of it; all reasons on hover, and below the command. */
+function Sentence({ id, call, obstacle }: { id: string; call: Props["call"]; obstacle: string }) {
+  const { severity = "", reason = "" } = call.risk ?? {};
+  const sentence = obstacle || worstOf(reason) || line(textOf(call.confirmationTitle)) || "Permission required";
+  return (
+    <div class={`permission-head is-${line(severity, 20)}`} title={line(reason, 600) || undefined}>
+      <Icon name="shield" />
+      <span id={id} class="permission-risk" role={obstacle ? "status" : undefined}>
+        {/^(high|critical)$/.test(severity) && !obstacle && <b>{line(severity, 20)}: </b>}
+        {coded(line(sentence, 300))}
+      </span>
+    </div>
+  );
 }
 
-/** Whether the title says no more than the command, which the card shows below. */
-function isCommand({ displayName, toolInput }: ToolCallPendingConfirmationState): boolean {
-  return displayName === toolInput || displayName === `\`${toolInput}\``;
+/** The first sentence: reasons are sorted, the worst one first. */
+export function worstOf(reason: string): string {
+  return line(reason, 600).match(/^.+?[.!?](?=\s+[A-Z“]|$)/)?.[0] ?? line(reason, 600);
+}
+
+/** The command or change on one line, and on demand all of it, with what else the agent said about it. */
+function What({ turnId, call }: Props) {
+  const [isOpen, open] = useMemory(`fold ${turnId} ${call.toolCallId} ask`, false);
+  const input = inputOf(call).trim();
+  const isCommand = call.details?.kind === "execute" && input !== "";
+  const [first = "", ...rest] = input.split("\n");
+  const places = call.details?.locations ?? [];
+  const title = toolTitle(call);
+  const named = places[0]?.path ?? "";
+  const where =
+    !isCommand && named && !title.includes(splitPath(named).name) ? ` ${line(splitPath(named).name, 60)}` : "";
+  const reasons = line(call.risk?.reason, 600);
+  const says = [textOf(call.confirmationTitle), textOf(call.invocationMessage)].filter(
+    (text, at, all) => text && all.indexOf(text) === at && !isSaid(text, title, input),
+  );
+  const isLong = isCommand ? first.length > SHORT || rest.length > 0 : title.length + where.length > SHORT;
+  const hasMore =
+    isLong ||
+    says.length > 0 ||
+    reasons !== worstOf(reasons) ||
+    (call.details?.content ?? []).some(({ type }) => type !== "terminal") ||
+    (!isCommand && input !== "" && input !== "{}");
+  const text = (
+    <>
+      {isCommand ? (
+        <code class="cut">
+          <span class="sign" aria-hidden="true">
+            ${" "}
+          </span>
+          {line(first, 400)}
+        </code>
+      ) : (
+        <span class="cut">
+          {coded(title)}
+          {where && <span class="path">{where}</span>}
+        </span>
+      )}
+      {isCommand && rest.length > 0 && <span class="dim small more-lines">+{rest.length} lines</span>}
+      <Lines call={call} />
+    </>
+  );
+  const paths = places.map(({ path }) => line(path, 500)).join("\n") || undefined;
+  if (!hasMore)
+    return (
+      <div class="row permission-what" title={paths}>
+        {text}
+      </div>
+    );
+  return (
+    <>
+      <button
+        type="button"
+        class="row permission-what"
+        title={paths}
+        aria-expanded={isOpen}
+        onClick={() => open(!isOpen)}
+      >
+        <Icon name="chevron" className="fold-mark" />
+        {text}
+      </button>
+      {isOpen && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard
+        <section class="permission-body" tabIndex={0} aria-label="Details">
+          {reasons !== worstOf(reasons) && <p class="permission-reasons">{reasons}</p>}
+          {says.map((text) => (
+            <div key={text} class="permission-why">
+              <Text text={text} />
+            </div>
+          ))}
+          <ToolBody id={`${turnId} ${call.toolCallId} ask`} call={call} />
+        </section>
+      )}
+    </>
+  );
+}
+
+/** So many letters of a command fit on a line of a narrow sidebar. */
+const SHORT = 44;
+
+/** Whether the line says this already, set as code or not. */
+function isSaid(text: string, ...lines: readonly string[]): boolean {
+  const bare = (one: string) => one.replaceAll("`", "").trim();
+  return lines.some((one) => bare(one) === bare(text));
+}
+
+/** How many lines of files come and go. */
+function Lines({ call }: { call: Props["call"] }) {
+  const content = call.details?.content;
+  const sum = useMemo(() => {
+    const sum = { added: 0, removed: 0 };
+    const diffs = content?.filter((piece) => piece.type === "diff") ?? [];
+    for (const diff of diffs) {
+      const change =
+        refOf(diff, "oldText") || refOf(diff, "newText") ? undefined : compare(diff.oldText ?? "", diff.newText);
+      if (!change) return undefined;
+      sum.added += change.added;
+      sum.removed += change.removed;
+    }
+    return diffs.length ? sum : undefined;
+  }, [content]);
+  return sum ? <LineCount {...sum} /> : null;
 }
 
 /** Where this view remembers the command as the reader has changed it. */
 const editKey = (turnId: string, toolCallId: string) => `${turnId} ${toolCallId} edit`;
-
-function Places({ call }: { call: ToolCallPendingConfirmationState }) {
-  const places = call.details?.locations ?? [];
-  if (places.length === 0) return null;
-  return (
-    <ul class="list permission-places">
-      {places.slice(0, 8).map((place) => (
-        <li class="path">
-          {line(place.path, 500)}
-          {typeof place.line === "number" && `:${place.line}`}
-        </li>
-      ))}
-      {places.length > 8 && <li class="dim">and {places.length - 8} more</li>}
-    </ul>
-  );
-}
 
 /** This question and the others of the turn that are like it and can be allowed once. */
 function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolCallPendingConfirmationState[] {
@@ -192,7 +312,7 @@ function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolC
         one.risk?.like === like &&
         one.risk?.severity !== "critical" &&
         once(one) &&
-        !(proposalId(chat, turnId, one.toolCallId) in obstaclesOf(store).value),
+        !(proposalId(chat, turnId, one.toolCallId) in placesOf(store).value),
     );
   // Drawn again when the questions change, not at every word that the agent says meanwhile.
   const ids = useComputed(() =>

@@ -26,33 +26,35 @@ interface Props {
   call: ToolCallState;
 }
 
-/** On the card: the button, unless the settings switch previews off, and the preview. */
-export function Preview({ turnId, call, edited }: Props & { edited: string | undefined }) {
+/** Of a question: the button, unless the settings switch previews off, and the preview below. */
+export function usePreview({ turnId, call, edited }: Props & { edited?: string | undefined }) {
   const { store } = useView();
   const { session } = usePlace();
   const { trouble, run } = useWork();
   const rehearsal = call.details?.rehearsal;
   const look = store.root.value?.config?.values.look;
   const isOff = (isObject(look) && look.rehearse === "off") || isRemote(store.root.value);
-  if (!rehearsal && (isOff || !canRun(call))) return null;
+  if (!rehearsal && (isOff || !canRun(call))) return [null, null] as const;
   const isRunning = rehearsal?.status === "running";
   const ask = () => {
     if (isRunning) return;
     const input = edited === undefined ? {} : { input: edited };
     void run(() => store.request("rehearseToolCall", { channel: session, toolCallId: call.toolCallId, ...input }));
   };
-  const isOld = rehearsal?.status === "ended" && edited !== undefined && edited !== rehearsal.input;
-  return (
+  const isEnded = rehearsal?.status === "ended";
+  const isOld = isEnded && edited !== undefined && edited !== rehearsal.input;
+  const button = isOff ? null : (
+    <Button
+      aria-disabled={isRunning}
+      aria-label={isEnded ? "Preview again" : undefined}
+      title="Show what it would do, from a run in a closed-in copy that changes nothing"
+      onClick={ask}
+    >
+      Preview
+    </Button>
+  );
+  const result = (
     <div class="preview">
-      {!isOff && (
-        <Button
-          aria-disabled={isRunning}
-          title="Show what it would do, from a run in a closed-in copy that changes nothing"
-          onClick={ask}
-        >
-          {rehearsal?.status === "ended" ? "Preview again" : "Preview"}
-        </Button>
-      )}
       <div role="status">
         {isRunning && (
           <span class="dim">
@@ -60,12 +62,13 @@ export function Preview({ turnId, call, edited }: Props & { edited: string | und
           </span>
         )}
         {trouble && <p class="error-text">{trouble}</p>}
-        {rehearsal?.status === "ended" && <span class="sr-only">{line(rehearsal.summary, 300)}</span>}
+        {isEnded && <span class="sr-only">{line(rehearsal.summary, 300)}</span>}
       </div>
       {isOld && <p class="note">This is the preview of the command before you changed it.</p>}
-      {rehearsal?.status === "ended" && <Shown id={`${turnId} ${call.toolCallId}`} rehearsal={rehearsal} />}
+      {isEnded && <Shown id={`${turnId} ${call.toolCallId}`} rehearsal={rehearsal} />}
     </div>
   );
+  return [button, result] as const;
 }
 
 /** Afterwards: what the preview showed, folded, and what came out otherwise. */

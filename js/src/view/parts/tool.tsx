@@ -4,13 +4,15 @@ import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallState, ToolContent } from "../../state/types.gen";
 import { isChosen, verdict, whyNot } from "../answered-by";
 import { usePlace, useView } from "../context";
-import { Button } from "../controls";
+import { Button, TextButton } from "../controls";
 import { RunTime } from "../elapsed";
 import { failureSentence } from "../failure";
 import { Fold } from "../fold";
 import { Icon, type IconName, Spacer, Spinner } from "../icons";
 import { memo } from "../memo";
+import { answerId, lastingAnswers, UNDO_FOR } from "../permission-answer";
 import { line, reason, splitPath } from "../plain";
+import { useAfter, useWork } from "../use-work";
 import { Permission } from "./permission";
 import { Differs, PreviewAfter } from "./preview";
 import { textOf } from "./text";
@@ -37,7 +39,8 @@ export const Tool = memo(({ turnId, call }: Props) => {
       <ToolMark call={call} />
     </>
   );
-  const hasDecision = isAllowed(call);
+  const isFresh = lastingAnswers(useView().store).has(answerId(turnId, call.toolCallId)); // it can be taken back here
+  const hasDecision = isAllowed(call) && !isFresh;
   const canOpen = body.some || hasDecision || call.details?.rehearsal?.status === "ended";
   return (
     <div
@@ -49,14 +52,14 @@ export const Tool = memo(({ turnId, call }: Props) => {
       {!waiting && canOpen && (
         <Fold id={id} open={body.open} head={head}>
           <ToolBody id={id} call={call} />
-          {hasDecision && <Decision call={call} />}
+          {hasDecision && <Decision turnId={turnId} call={call} />}
           <PreviewAfter turnId={turnId} call={call} />
         </Fold>
       )}
       {!waiting && !canOpen && <div class="row fold-head bare">{head}</div>}
       {failed(call) && <Failure call={call} />}
       {run && run.endedAt === undefined && call.status === "running" && <StopRun call={call} />}
-      {!waiting && !hasDecision && <Decision call={call} />}
+      {!waiting && !hasDecision && <Decision turnId={turnId} call={call} />}
       {differences && differences.length > 0 && <Differs differences={differences} />}
       {ranWithoutAsking === true && <Unasked />}
     </div>
@@ -150,8 +153,7 @@ function isAllowed(call: ToolCallState): boolean {
 }
 
 /** What was answered when permission was asked, on one line. */
-function Decision({ call }: { call: ToolCallState }) {
-  const { store } = useView();
+function Decision({ turnId, call }: Props) {
   const option = "selectedOption" in call ? call.selectedOption : undefined;
   const denied = call.status === "cancelled" && call.reason === "denied";
   const why = call.status === "cancelled" ? whyNot(textOf(call.reasonMessage)) : "";
@@ -165,11 +167,44 @@ function Decision({ call }: { call: ToolCallState }) {
     <div class={`decision ${allowed ? "allowed" : "denied"}`}>
       <Icon name="shield" />
       <span>
-        <span class="label">{verdict(allowed, by, store.clientId)}</span>
+        <span class="label">{verdict(allowed, by)}</span>
         {chosen && <span class="dim"> {coded(chosen)}</span>}
         {why && <span class="dim"> {why}</span>}
+        {allowed && <TakeBack id={answerId(turnId, call.toolCallId)} call={call} />}
       </span>
     </div>
+  );
+}
+
+/** For ten seconds what was allowed for good can be taken back where it was allowed. */
+function TakeBack({ id, call }: { id: string; call: ToolCallState }) {
+  const { store } = useView();
+  const { session } = usePlace();
+  const { isBusy, trouble, run } = useWork();
+  const [said, say] = useState("");
+  const [isOver, end] = useState(false);
+  const since = lastingAnswers(store).get(id);
+  const left = since === undefined ? 0 : since + UNDO_FOR - Date.now();
+  useAfter(left > 0 ? left : undefined, () => end(true), [since]);
+  const undo = () =>
+    void run(async () => {
+      await store.request("takeBackAnswer", { channel: session, toolCallId: call.toolCallId });
+      lastingAnswers(store).delete(id);
+      say("Taken back: it asks again.");
+    });
+  return (
+    <span role="status">
+      {said && <span class="dim"> {said}</span>}
+      {trouble && <span class="error-text"> {trouble}</span>}
+      {!said && left > 0 && !isOver && (
+        <>
+          {" "}
+          <TextButton aria-disabled={isBusy} onClick={undo}>
+            Undo
+          </TextButton>
+        </>
+      )}
+    </span>
   );
 }
 

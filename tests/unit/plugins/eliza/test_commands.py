@@ -73,7 +73,8 @@ async def test_ask(patient: Patient, choice: str) -> None:
     ((call, options),) = patient.asked
     assert [option.kind for option in options] == ["allow_once", "allow_always", "reject_once", "reject_always"]
     assert (call.tool_call_id, call.kind) == ("t1-1", "execute")
-    assert f"(`{choice}`)" in patient.text(session)
+    names = {option.kind: option.name for option in options}
+    assert f"You chose **{names[choice]}**." in patient.text(session)
     assert patient.tools(session)[-1].status == ("completed" if choice.startswith("allow") else "failed")
 
 

@@ -128,7 +128,7 @@ def test_every_form_has_prompts_and_answers(source: Path, form: str) -> None:
     text = exported(find(str(source)), form)
     assert ("Just talk." if source == CASSETTE else "%agent") in text
     assert ("hello from the fake model" if source == CASSETTE else "eliza") in text
-    assert "allowed: Allow once" in text or source == NOTEBOOK
+    assert "done · allowed" in text or source == NOTEBOOK
 
 
 def test_a_cassettes_permissions_and_endings_are_told(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_cassettes_permissions_and_endings_are_told(tmp_path: Path) -> None:
     document = find(str(CASSETTE))
     answers = [entry for entry in document.entries if entry.kind == "answer"]
     assert [entry.stop_reason for entry in answers] == ["end_turn"] * 3
-    assert "denied: Reject" in answers[2].source
+    assert " · denied" in answers[2].source
     assert [entry.tab for entry in answers] == ["session 1", "session 1", "session 2"]
     assert "/recorded/workspace" not in "".join(entry.source for entry in document.entries)
 

@@ -115,7 +115,7 @@ def test_preview_of_a_command_shows_what_it_would_do_and_then_it_is_done_so(talk
     turn = talk.session.prompt(f"/run {COMMAND}")
     with events("rehearsal") as told:
         found = question(talk).preview()
-    assert found.summary == "Would delete build/x.o, change a.txt; exit code 3."
+    assert found.summary == "Would delete build/x.o, change a.txt; fails with exit code 3."
     assert (work / "a.txt").read_text() == "one\n"
     shown = previewed(talk)
     assert (shown.printed, shown.way, shown.input) == ("said\n", "namespaces", COMMAND)

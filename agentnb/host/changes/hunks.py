@@ -1,0 +1,165 @@
+"""Undo, redo and keep of one part of a file's change.
+
+A part that is undone leaves the change: the file is brought to the version without it. A part that is kept leaves it,
+too: what stays to be decided begins from the version with it. When nothing is left, the change as a whole is undone or
+kept, in its first form.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from agentnb.changes.model import FileChange, FileVersion, Step
+from agentnb.changes.text_diff import count_lines, text_lines
+from agentnb.errors import ChangesError, ChangesUnavailable, UsageError
+from agentnb.host.changes.notebook_cells import SUFFIX
+from agentnb.host.changes.records import Undone
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.changes.model import Choice
+    from agentnb.changes.store import ChangeStore
+    from agentnb.host.changes.change_tracker import ChangeTracker
+    from agentnb.host.changes.records import Item, State
+
+Decision: TypeAlias = Literal["undo", "redo", "keep"]
+
+
+class Hunk(NamedTuple):
+    """Lines that differ: from the first to behind the last, from 0, in the two versions with these digests."""
+
+    before: tuple[int, int]
+    after: tuple[int, int]
+    digests: tuple[str, str]
+
+
+class Decided(NamedTuple):
+    """What a part's decision makes of the change, and of the file: its target, where it is to be written."""
+
+    item: Item
+    target: FileVersion | None
+
+
+def can_be_divided(item: Item) -> bool:
+    """True if parts of *item* can be decided: a text that the turn changed, and that shows in a review as it is."""
+    file = item.file
+    return (
+        item.kind == "file"
+        and item.state == "open"
+        and item.undoable
+        and not item.binary
+        and file is not None
+        and file.was is None
+        and file.before is not None
+        and file.after is not None
+        and {file.before.mode, file.after.mode} <= {"file", "executable"}
+        and not item.name.endswith(SUFFIX)
+    )
+
+
+class HunkDecisions:
+    """Decides parts of files' changes of one conversation. On the host's thread."""
+
+    def __init__(self, tracker: ChangeTracker) -> None:
+        self._tracker = tracker
+
+    async def decide(
+        self, decision: Decision, turn_id: str, item: Item, hunk: Hunk | None, choices: Mapping[str, Choice]
+    ) -> str:
+        """Undo or keep *hunk* of *item*, or redo the part that was undone last; returns what was done, a sentence."""
+        tracker = self._tracker
+        store, file = tracker.store, item.file
+        if store is None or file is None:
+            raise ChangesUnavailable("Changes are not followed here.", hint="AGENTNB_CHANGES switches that off.")
+        if not can_be_divided(item):
+            raise UsageError(f"{item.name} can only be decided as a whole.", hint="Leave the lines out.")
+        decided = await store.run(lambda opened: _decided(opened, decision, item, file, hunk))
+        changed: tuple[FileChange, ...] = ()
+        if decided.target is not None:
+            if choices.get(item.name) == "mine":
+                return f"{item.name} was left as it is."
+            step = Step(path=file.path, base=file.after, target=decided.target)
+            changed = await store.run(lambda opened: opened.apply([step], choices))
+        record = tracker.record.with_item(turn_id, decided.item)
+        if decided.item.state == "undone":
+            key = (turn_id, item.id)
+            undone = Undone(time=record.next_time, items=(key,), files=changed, is_whole=False)
+            record = replace(record, undone=(*record.undone, undone))
+        await tracker.save(record)
+        words = {"undo": "undone", "redo": "redone", "keep": "kept"}
+        return f"A part of {item.name} was {words[decision]}."
+
+
+def _decided(store: ChangeStore, decision: Decision, item: Item, file: FileChange, hunk: Hunk | None) -> Decided:
+    """On the store's thread."""
+    if decision == "redo":
+        return _redone(store, item, file)
+    before, after = file.before, file.after
+    if hunk is None or before is None or after is None:
+        raise UsageError("It takes the lines to undo or keep.", hint="Leave the lines out for the whole change.")
+    if hunk.digests != (before.digest, after.digest):
+        raise ChangesError(f"{item.name} was decided in part meanwhile.", hint="Look at its difference again.")
+    old, new = _lines(store, item, before), _lines(store, item, after)
+    (begin, end), (first, last) = hunk.before, hunk.after
+    if not (0 <= begin <= end <= len(old) and 0 <= first <= last <= len(new)):
+        raise UsageError(f"{item.name} has no such lines.", hint="Look at its difference again.")
+    if begin == end and first == last:
+        raise UsageError("Only the end of the last line differs.", hint="Keep or undo the whole change.")
+    if decision == "undo":
+        return _undone(store, item, file, b"".join([*new[:first], *old[begin:end], *new[last:]]))
+    return _kept(store, item, file, b"".join([*old[:begin], *new[first:last], *old[end:]]))
+
+
+def _lines(store: ChangeStore, item: Item, version: FileVersion) -> list[bytes]:
+    lines = text_lines(store.content(version))
+    if lines is None:
+        raise UsageError(f"{item.name} is no text that can be divided.", hint="Keep or undo the whole change.")
+    return lines
+
+
+def _redone(store: ChangeStore, item: Item, file: FileChange) -> Decided:
+    if not item.undone_parts:
+        raise UsageError(f"No part of {item.name} was undone.", hint="Look at the changes.")
+    last = item.undone_parts[-1]
+    again = replace(item, file=replace(file, after=last), undone_parts=item.undone_parts[:-1])
+    return Decided(_counted(store, again), last)
+
+
+def _undone(store: ChangeStore, item: Item, file: FileChange, content: bytes) -> Decided:
+    """The change without a part: *content* is what the turn left, without it."""
+    before, after = file.before, file.after
+    if before is None or after is None:
+        return Decided(item, None)
+    target, parts = store.keep(content, after.mode), (*item.undone_parts, after)
+    if target.digest == before.digest:
+        return Decided(_whole(store, item, replace(file, after=parts[0]), "undone"), before)
+    left = replace(item, file=replace(file, after=target), undone_parts=parts)
+    return Decided(_counted(store, left), target)
+
+
+def _kept(store: ChangeStore, item: Item, file: FileChange, content: bytes) -> Decided:
+    """The change but for a part that is decided: *content* is what the turn found, with it."""
+    before, after = file.before, file.after
+    if before is None or after is None:
+        return Decided(item, None)
+    start, origin = store.keep(content, before.mode), item.kept_from or before
+    if start.digest == after.digest:
+        return Decided(_whole(store, item, replace(file, before=origin), "kept"), None)
+    left = replace(item, file=replace(file, before=start), kept_from=origin)
+    return Decided(_counted(store, left), None)
+
+
+def _whole(store: ChangeStore, item: Item, file: FileChange, state: State) -> Item:
+    """The change in its first form: nothing of it is left to be decided."""
+    return _counted(store, replace(item, file=file, state=state, undone_parts=(), kept_from=None))
+
+
+def _counted(store: ChangeStore, item: Item) -> Item:
+    file = item.file
+    if file is None or file.before is None or file.after is None:
+        return item
+    added, removed = count_lines(store.content(file.before), store.content(file.after))
+    return replace(item, added=added, removed=removed)

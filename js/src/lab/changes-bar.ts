@@ -1,0 +1,75 @@
+/** One bar over the notebook for all changes in its cells: which of them, all at once, and what goes to the next one. */
+import { button, element } from "../element";
+import { makeToolbar } from "./cell-bar";
+
+export interface BarState {
+  readonly total: number;
+  /** Which one is meant, from 0; -1 for none. */
+  readonly at: number;
+  /** How many of them wait to be accepted. */
+  readonly proposed: number;
+}
+
+interface Doings {
+  keepAll(): void;
+  undoAll(): void;
+  step(by: 1 | -1): void;
+  /** The keyboard goes back to the notebook. */
+  leave(): void;
+}
+
+export class ChangesBar {
+  readonly #node = element("div", {
+    class: "agentnb-changes-bar",
+    role: "toolbar",
+    label: "Changes by the agent in this notebook",
+  });
+  readonly #place = element("span", "agentnb-changes-bar-place");
+  readonly #keep: HTMLButtonElement;
+  readonly #undo: HTMLButtonElement;
+
+  constructor({ keepAll, undoAll, step, leave }: Doings) {
+    // Not for the second click of a double click.
+    this.#keep = button("", ({ detail }) => detail < 2 && keepAll(), "agentnb-accept");
+    this.#undo = button("", ({ detail }) => detail < 2 && undoAll());
+    const previous = button("‹", () => step(-1), { label: "Previous change" });
+    const next = button("›", () => step(1), { label: "Next change" });
+    previous.title = "Previous change (Alt+Shift+F5)";
+    next.title = "Next change (Alt+F5)";
+    const buttons = [this.#keep, this.#undo, previous, next];
+    this.#node.append(this.#place, ...buttons);
+    makeToolbar(this.#node, buttons, leave);
+  }
+
+  get hasFocus(): boolean {
+    return this.#node.contains(document.activeElement);
+  }
+
+  /** Shows it over `notebook`; of one change alone its own buttons are enough. */
+  show(notebook: HTMLElement, { total, at, proposed }: BarState): void {
+    if (total < 2) return this.#node.remove();
+    const words = proposed ? (["Accept all", "Reject all"] as const) : (["Keep all", "Undo all"] as const);
+    const made = total - proposed;
+    this.#place.textContent = at < 0 ? `${total} changes` : `${at + 1} of ${total}`;
+    name(
+      this.#keep,
+      words[0],
+      proposed && made ? `Accepts ${proposed} proposed changes and keeps ${made} made ones` : "",
+    );
+    name(
+      this.#undo,
+      words[1],
+      proposed && made ? `Rejects ${proposed} proposed changes and undoes ${made} made ones` : "",
+    );
+    if (this.#node.parentNode !== notebook) notebook.append(this.#node);
+  }
+
+  remove(): void {
+    this.#node.remove();
+  }
+}
+
+function name(one: HTMLButtonElement, word: string, title: string): void {
+  one.textContent = word;
+  one.title = title;
+}

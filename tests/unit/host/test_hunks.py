@@ -1,0 +1,148 @@
+"""Parts of a file's change, kept and undone one by one; with an agent that writes by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb import Session, Turn
+from agentnb.errors import ChangesError, UsageError
+from agentnb.host import Host
+from tests.unit.host.conftest import Open, hosted
+from tests.unit.host.test_changesets import Follow, ask, does, follow
+
+__all__ = ["follow"]
+
+BEFORE = "".join(f"{number}\n" for number in range(30))
+FIRST, LAST = BEFORE.replace("\n3\n", "\nthree\n"), BEFORE.replace("29\n", "")
+AFTER = FIRST.replace("29\n", "")
+TOP = {"beforeStart": 3, "beforeEnd": 4, "afterStart": 3, "afterEnd": 4}
+END = {"beforeStart": 29, "beforeEnd": 30, "afterStart": 29, "afterEnd": 29}
+"""Line 3 was replaced, the last line removed."""
+
+
+class Review:
+    """One turn that changed one file, as a page reviews it."""
+
+    def __init__(self, host: Host, session: Session, turn: Turn, follow: Follow, file: Path) -> None:
+        self.host = host
+        self.turn = turn
+        self.file = file
+        self.channel = f"{hosted(host, session).session.uri}/changes/{turn.id}"
+        self._follower = follow(self.channel)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        (file,) = self._follower.state.files
+        return dict((file.meta or {})["agentnb"])
+
+    @property
+    def counts(self) -> Any:
+        return self._follower.state.files[0].edit.get("diff")
+
+    @property
+    def digests(self) -> dict[str, str]:
+        edit = self._follower.state.files[0].edit
+        return {side: edit[side]["content"]["uri"].rpartition("/")[2] for side in ("before", "after")}
+
+    def do(self, operation: str, lines: dict[str, int] | None = None, **more: Any) -> Any:
+        target: dict[str, Any] = {"kind": "resource", "resource": "file:a.txt"}
+        if lines is not None:
+            target["hunk"] = {**lines, **self.digests}
+        return ask(
+            self.host,
+            "invokeChangesetOperation",
+            channel=self.channel,
+            operationId=operation,
+            target=target,
+            **more,
+        )
+
+
+@pytest.fixture
+def review(host: Host, open_session: Open, follow: Follow, tmp_path: Path) -> Review:
+    file = tmp_path / "a.txt"
+    file.write_text(BEFORE)
+    session = open_session("writes_files")
+    return Review(host, session, does(session, ["write", "a.txt", AFTER]), follow, file)
+
+
+def test_a_part_that_is_undone_leaves_the_file_and_the_change_and_can_be_redone(review: Review) -> None:
+    assert review.meta["divisible"]
+    assert review.do("undo", TOP)["message"] == "A part of a.txt was undone."
+    assert review.file.read_text() == LAST
+    assert (review.meta["state"], review.meta["undoneParts"], review.counts) == ("open", 1, {"added": 0, "removed": 1})
+    assert review.do("redo")["message"] == "A part of a.txt was redone."
+    assert review.file.read_text() == AFTER
+    assert ("undoneParts" in review.meta, review.counts) == (False, {"added": 1, "removed": 2})
+
+
+def test_when_all_parts_are_undone_the_change_is_and_can_be_redone_whole(review: Review) -> None:
+    review.do("undo", END)
+    review.do("undo", TOP)
+    assert (review.file.read_text(), review.meta["state"]) == (BEFORE, "undone")
+    assert review.counts == {"added": 1, "removed": 2}
+    review.do("redo")
+    assert (review.file.read_text(), review.meta["state"]) == (AFTER, "open")
+
+
+def test_a_part_that_is_kept_is_decided_and_undo_of_the_rest_leaves_it(review: Review) -> None:
+    review.do("keep", TOP)
+    assert (review.file.read_text(), review.meta["state"], review.counts) == (AFTER, "open", {"added": 0, "removed": 1})
+    review.turn.undo()
+    assert (review.file.read_text(), review.meta["state"]) == (FIRST, "undone")
+    review.turn.redo()
+    assert review.file.read_text() == AFTER
+
+
+def test_when_all_parts_are_kept_the_change_is(review: Review) -> None:
+    review.do("keep", TOP)
+    review.do("keep", END)
+    assert (review.file.read_text(), review.meta["state"], review.counts) == (
+        AFTER,
+        "kept",
+        {"added": 1, "removed": 2},
+    )
+
+
+def test_what_the_user_changed_elsewhere_stays_when_a_part_is_undone(review: Review) -> None:
+    review.file.write_text(AFTER.replace("15\n", "mine\n"))
+    review.do("undo", TOP)
+    assert review.file.read_text() == LAST.replace("15\n", "mine\n")
+
+
+def test_a_part_that_the_user_changed_is_a_conflict_and_is_undone_only_when_chosen(review: Review) -> None:
+    review.file.write_text(AFTER.replace("three\n", "mine\n"))
+    refused = review.do("undo", TOP)
+    assert [each["path"] for each in refused["conflicts"]] == ["a.txt"]
+    assert (review.file.read_text(), review.meta["state"]) == (AFTER.replace("three\n", "mine\n"), "open")
+    review.do("undo", TOP, choices={"a.txt": "mine"})
+    assert "undoneParts" not in review.meta
+    review.do("undo", TOP, choices={"a.txt": "theirs"})
+    assert review.file.read_text() == LAST
+
+
+def test_lines_of_an_older_version_or_of_none_are_refused(review: Review) -> None:
+    hunk = {**TOP, **review.digests}
+    review.do("undo", END)
+    target = {"kind": "resource", "resource": "file:a.txt", "hunk": hunk}
+    with pytest.raises(ChangesError, match="was decided in part meanwhile"):
+        ask(review.host, "invokeChangesetOperation", channel=review.channel, operationId="undo", target=target)
+    for lines in ({**TOP, "beforeEnd": 99}, {**TOP, "beforeEnd": 3, "afterEnd": 3}):
+        with pytest.raises(UsageError):
+            review.do("undo", lines)
+    with pytest.raises(UsageError, match="go with undo or keep"):
+        review.do("redo", TOP)
+    assert review.file.read_text() == FIRST
+
+
+def test_parts_of_a_notebook_and_of_a_new_file_are_not_offered(
+    host: Host, open_session: Open, follow: Follow, tmp_path: Path
+) -> None:
+    (tmp_path / "n.ipynb").write_text("{}")
+    session = open_session("writes_files")
+    turn = does(session, ["write", "n.ipynb", '{"cells": []}'], ["write", "new.txt", "1\n"])
+    state = follow(f"{hosted(host, session).session.uri}/changes/{turn.id}").state
+    assert [("divisible" in (each.meta or {})["agentnb"]) for each in state.files] == [False, False]

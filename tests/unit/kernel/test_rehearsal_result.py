@@ -1,0 +1,53 @@
+"""The line that says what a preview saw, and what it could not see; and how much of it is printed."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentnb.kernel.rehearsal_result import MOST_FOLDED, MOST_LINES, Rehearsal
+from agentnb.state import RehearsalFile
+
+DOWNLOADS = "Downloads and runs a program."
+MADE = (RehearsalFile(path="m.json", status="created"),)
+
+
+@pytest.mark.parametrize(
+    ("found", "concern", "summary"),
+    [
+        (Rehearsal(), "", "Would change nothing."),
+        (Rehearsal(exit_code=7), "", "Fails with exit code 7."),
+        (Rehearsal(error="It took too long."), "", "Fails: It took too long."),
+        (Rehearsal(files=MADE), DOWNLOADS, "Would create m.json."),
+        (Rehearsal(), DOWNLOADS, "Changes nothing here, but downloads and runs a program."),
+        (
+            Rehearsal(connections=("x.org:443",)),
+            DOWNLOADS,
+            "Changes nothing here, but downloads and runs a program (no network in the preview).",
+        ),
+        (Rehearsal(connections=("x.org:443",)), "", "Would reach x.org:443 (no network in the preview)."),
+        (
+            Rehearsal(files=MADE, exit_code=7, connections=("x.org:443", "y:1")),
+            "",
+            "Fails here: the preview has no network (x.org:443 and 1 more); before that it would create m.json.",
+        ),
+        (
+            Rehearsal(exit_code=7, connections=("x.org:443",)),
+            DOWNLOADS,
+            "Fails here: the preview has no network (x.org:443); elsewhere it downloads and runs a program.",
+        ),
+        (Rehearsal(exit_code=1), "Runs x.", "Changes nothing here, but runs x; fails with exit code 1."),
+    ],
+)
+def test_a_summary_says_in_one_line_what_the_preview_could_not_see(
+    found: Rehearsal, concern: str, summary: str
+) -> None:
+    assert found.summary_with(concern) == summary
+
+
+def test_a_long_difference_is_folded_and_says_how_much_is_hidden() -> None:
+    diff = "".join(f"+{number}\n" for number in range(10_000))
+    found = Rehearsal(files=(RehearsalFile(path="big.csv", status="created", diff=diff),))
+    assert repr(found).endswith(f"+{MOST_LINES - 1}\n… {10_000 - MOST_LINES:,} more lines")
+    html = found._repr_html_()
+    assert "<summary>big.csv: 10,000 lines of difference</summary>" in html
+    assert f"… {10_000 - MOST_FOLDED:,} more lines</pre></details>" in html
