@@ -323,22 +323,27 @@ def _info_of(spec: AgentSpec, find: Find, *, missing: bool) -> AgentInfo:
     if not missing:
         return info
     runner = run_by(spec, find=find)
+    install = spec.install
+    if install and install.startswith("brew ") and find("brew", None) is None:
+        install = None  # Homebrew is no way to get it here
     run = f"Not installed. Start downloads it with {runner.kind} and runs it." if runner else None
-    about = run or _how_to_start(spec, find)
+    about = run or _how_to_start(spec, find, install)
     return replace(
         info,
         description=about,
         missing=True,
-        install=spec.install,
+        install=install,
         can_install=(missing_installer(spec, find=find) is None and install_words(spec) is not None) or None,
         runner=None if runner is None else shlex.join(runner.words),
     )
 
 
-def _how_to_start(spec: AgentSpec, find: Find) -> str:
+def _how_to_start(spec: AgentSpec, find: Find, install: str | None) -> str:
     if missing := missing_installer(spec, find=find):
         return f"Not installed. {missing}"
-    return f"Not installed. In a terminal: {spec.install}" if spec.install else "Not installed."
+    if install:
+        return f"Not installed. In a terminal: {install}"
+    return f"Not installed. How to: {spec.homepage}" if spec.homepage else "Not installed."
 
 
 _lock = threading.Lock()
