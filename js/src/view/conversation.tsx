@@ -121,7 +121,9 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
           disabled={dead}
           usage={usage.words}
           folder={folder}
+          waits={beginning.waits}
           onStart={onAgent}
+          onClosed={() => latest.current.starts || latest.current.forget()}
         />
         <Freedom session={session} disabled={dead || failed} />
         {usage.isFull && (
@@ -131,7 +133,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
         )}
       </>
     ),
-    [agent, wanted, session, isEmpty, isStarting, dead, failed, usage.words, folder, channel],
+    [agent, wanted, session, isEmpty, isStarting, dead, failed, usage.words, folder, channel, beginning.waits],
   );
   if (resource !== undefined && gap && (!session || !chat)) return null;
   const inTerminal = session !== undefined && isInTerminal(session.provider);
