@@ -182,7 +182,8 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
             queued={chat?.queuedMessages}
             agent={agent}
             commands={session?.commands}
-            disabled={dead || (resource === undefined ? byDefault === undefined : !chat)}
+            disabled={dead}
+            held={resource === undefined ? byDefault === undefined : !chat}
             onIntent={asleep && !dead ? wake : undefined}
             onStart={onStart}
             onBegin={resource === undefined || beginning.starts ? onBegin : undefined}

@@ -34,6 +34,8 @@ interface Props {
   children?: ComponentChildren;
   /** Nothing reaches the kernel. */
   disabled: boolean;
+  /** It can be written in, and nothing can be sent yet. */
+  held?: boolean;
   /** Someone goes to the box, or writes. */
   onIntent?: (() => void) | undefined;
   /** A turn was started from here. */
@@ -42,7 +44,7 @@ interface Props {
 
 // Not drawn again with each text that comes.
 export const Prompt = memo((props: Props) => {
-  const { running, queued, agent, commands = NO_COMMANDS, disabled, onIntent, onStart, onBegin } = props;
+  const { running, queued, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart, onBegin } = props;
   const { store, drafts, announce } = useView();
   const place = usePlace();
   const draft = drafts.of(place.chat).value;
@@ -81,7 +83,7 @@ export const Prompt = memo((props: Props) => {
   };
 
   const send = () => {
-    if (disabled || empty) return;
+    if (disabled || held || empty) return;
     sendOff(draft, pictures);
     if (onBegin) return;
     write("");
@@ -94,7 +96,7 @@ export const Prompt = memo((props: Props) => {
   // The JupyterLab extension has a prompt of its own sent, and the draft stays; or it adds mentions to the draft
   // (js/src/lab/pending-prompt.ts).
   useHostEvent<string>("agentnb-send", (event) => {
-    if (disabled) return;
+    if (disabled || held) return;
     event.preventDefault();
     const end = event.detail.indexOf("\n\n");
     sendOff(event.detail, NO_PICTURES, end < 0 ? undefined : end);
@@ -141,6 +143,7 @@ export const Prompt = memo((props: Props) => {
       <Trouble text={trouble} />
       <Form
         class={`prompt${over ? " is-over" : ""}`}
+        data-held={held}
         onSubmit={send}
         onDragOver={(event) => {
           if (!event.dataTransfer?.types.includes("Files")) return;
@@ -224,7 +227,7 @@ export const Prompt = memo((props: Props) => {
               type="submit"
               className="round primary"
               icon="send"
-              disabled={disabled}
+              disabled={disabled || held}
               name={running ? "Queue message" : "Send message"}
               title={running ? "Send when this turn ends (Enter)" : "Send (Enter)"}
             />
