@@ -34,7 +34,7 @@ interface Props {
   children?: ComponentChildren;
   /** Nothing reaches the kernel. */
   disabled: boolean;
-  /** It can be written in, and nothing can be sent yet. */
+  /** What is sent waits until this is over. */
   held?: boolean;
   /** Someone goes to the box, or writes. */
   onIntent?: (() => void) | undefined;
@@ -54,6 +54,7 @@ export const Prompt = memo((props: Props) => {
   const [over, setOver] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
+  const isDue = useRef(false);
   const empty = draft.trim() === "" && pictures.length === 0;
   const write = (text: string) => drafts.set(place.chat, text);
   const { list, marks, look, onKey } = useCompletion(useId(), box, write, commands);
@@ -83,7 +84,9 @@ export const Prompt = memo((props: Props) => {
   };
 
   const send = () => {
-    if (disabled || held || empty) return;
+    if (disabled || empty) return;
+    isDue.current = held;
+    if (held) return;
     sendOff(draft, pictures);
     if (onBegin) return;
     write("");
@@ -92,6 +95,10 @@ export const Prompt = memo((props: Props) => {
     setTrouble("");
     box.current?.focus();
   };
+
+  useEffect(() => {
+    if (isDue.current) send();
+  }, [held]);
 
   // The JupyterLab extension has a prompt of its own sent, and the draft stays; or it adds mentions to the draft
   // (js/src/lab/pending-prompt.ts).
@@ -227,7 +234,7 @@ export const Prompt = memo((props: Props) => {
               type="submit"
               className="round primary"
               icon="send"
-              disabled={disabled || held}
+              disabled={disabled}
               name={running ? "Queue message" : "Send message"}
               title={running ? "Send when this turn ends (Enter)" : "Send (Enter)"}
             />
