@@ -111,7 +111,7 @@ def _wrong(setting: Setting, value: Any) -> str | None:
 
 
 def _wrong_text(setting: Setting, value: str) -> str | None:
-    if setting.kind == "agent" and not value.strip():
+    if setting.kind == "agent" and value and not value.strip():
         return "It is the name of an agent."
     is_wrong = setting.name == "log_max" and value.strip() and not is_size(value)
     return "It is a size, such as 500M or 2G." if is_wrong else None

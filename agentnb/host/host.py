@@ -26,13 +26,13 @@ from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host import channels
 from agentnb.host.agents.agent_pool import AgentPool
-from agentnb.host.agents.default_agent import DefaultAgent
+from agentnb.host.agents.default_agent import DefaultAgent, real_agents
 from agentnb.host.agents.installs import Installs
 from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.own_files import OwnFiles
 from agentnb.host.changes.workspace_store import WorkspaceStores
-from agentnb.host.channels import LOOK, PAIRED, PAIRING, Channel
+from agentnb.host.channels import AGENT, LOOK, PAIRED, PAIRING, Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
 from agentnb.host.files.client_files import ClientFiles
@@ -96,7 +96,9 @@ class Host:
         self.listeners: list[Listener] = []
         self._closed = self._keeps_limits = False
         self._published: dict[str, tuple[object, ...]] = {}
-        root = RootState(agents=agent_infos(), config=_root_config())
+        infos = agent_infos()
+        known = {AGENT: next(real_agents(infos), "")} if log is None else {}  # else the log says which was used
+        root = RootState(agents=infos, config=_root_config(known))
         self.root: Channel[RootState] = Channel(ROOT, root, reduce_root, self.listeners)
         self.recorder = None if log is None else SessionRecorder(log, self.host_id, self.loop, place)
         self.installs = Installs(self.loop, self.policy, self._take_setups)
@@ -299,11 +301,13 @@ class Host:
                 conversation.kernel.close()
 
 
-def _root_config() -> RootConfigState:
+def _root_config(known: dict[str, Any]) -> RootConfigState:
     """The host's own settings, which a view shows (AHP ``RootConfigState``)."""
     sessions = {"type": "array", "items": {"type": "string"}, "readOnly": True}
     properties = {PAIRING: {"type": "boolean"}, PAIRED: sessions}
-    return RootConfigState(schema={"type": "object", "properties": properties}, values={PAIRING: False, PAIRED: []})
+    return RootConfigState(
+        schema={"type": "object", "properties": properties}, values={PAIRING: False, PAIRED: [], **known}
+    )
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:
@@ -319,22 +323,27 @@ def _info_of(spec: AgentSpec, find: Find, *, missing: bool) -> AgentInfo:
     if not missing:
         return info
     runner = run_by(spec, find=find)
+    install = spec.install
+    if install and install.startswith("brew ") and find("brew", None) is None:
+        install = None  # Homebrew is no way to get it here
     run = f"Not installed. Start downloads it with {runner.kind} and runs it." if runner else None
-    about = run or _how_to_start(spec, find)
+    about = run or _how_to_start(spec, find, install)
     return replace(
         info,
         description=about,
         missing=True,
-        install=spec.install,
+        install=install,
         can_install=(missing_installer(spec, find=find) is None and install_words(spec) is not None) or None,
         runner=None if runner is None else shlex.join(runner.words),
     )
 
 
-def _how_to_start(spec: AgentSpec, find: Find) -> str:
+def _how_to_start(spec: AgentSpec, find: Find, install: str | None) -> str:
     if missing := missing_installer(spec, find=find):
         return f"Not installed. {missing}"
-    return f"Not installed. In a terminal: {spec.install}" if spec.install else "Not installed."
+    if install:
+        return f"Not installed. In a terminal: {install}"
+    return f"Not installed. How to: {spec.homepage}" if spec.homepage else "Not installed."
 
 
 _lock = threading.Lock()

@@ -22,7 +22,7 @@ _FRAME = re.compile(r"(?:\A|[a-z])DataFrame\Z")
 _GROUPS = re.compile(r"object|str|string|category|categorical|enum|bool", re.IGNORECASE)
 """How a type of columns begins whose values make groups."""
 _PROMPT = re.compile(r"\s*%{1,2}agents?\b")
-_NOTHING_YET = (
+NOTHING_YET = (
     "Write a cell that loads a CSV file into a DataFrame",
     "Plot a sine wave in a new cell",
     "What can you do in this notebook?",
@@ -36,7 +36,7 @@ def example_prompts(
     prompts = [*_about_a_cell(shell), *_about_a_table(shell, names, on_main_thread), *_about_an_error(shell)]
     if len(prompts) < MOST:
         prompts += _about_all(shell)
-    return tuple([*prompts, *_NOTHING_YET][:MOST])
+    return tuple([*prompts, *NOTHING_YET][:MOST])
 
 
 def _about_a_cell(shell: Any) -> Iterator[str]:

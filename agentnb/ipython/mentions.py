@@ -40,7 +40,7 @@ _CODE = re.compile(
     r"|^[^\S\n]*@[\w.]+(?:\((?:(?!\n[^\S\n]*@).)*?\))?[ \t]*(?=\n\s*(?:async |def |class |@))",
     re.DOTALL | re.MULTILINE,
 )
-_SHELL_NAMES = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})
+SHELL_NAMES = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})
 MOST_SELECTED = 20
 """Selected cells that one mention attaches."""
 _CELL = re.compile(r"cells?:(?P<number>\d+)")

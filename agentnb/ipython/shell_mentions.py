@@ -23,7 +23,7 @@ from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
 from agentnb.ipython.cells import cells_run, shown_notebook
 from agentnb.ipython.example_prompts import example_prompts
 from agentnb.ipython.execution import ObjectLook
-from agentnb.ipython.mentions import attachments, file_names, mentioned, represented, scope_of, visible
+from agentnb.ipython.mentions import SHELL_NAMES, attachments, file_names, mentioned, represented, scope_of, visible
 from agentnb.ipython.output_mentions import KnownOutputs
 from agentnb.server.comm.lab import current_notebook, lab
 
@@ -120,7 +120,7 @@ class ShellMentions:
         yield from cells[RECENT_CELLS:]
         if len(start) > 1:
             yield from (replace(each, text=each.text.replace("cell", "output")) for each in cells)
-        yield from (Suggestion(text=name, kind="variable") for name in others)
+        yield from (Suggestion(text=name, kind="variable") for name in others if name not in SHELL_NAMES)
 
     def _last_error(self) -> Iterator[Suggestion]:
         error = errors_of(self._shell).last

@@ -50,7 +50,7 @@ def channels_of(conversation: Conversation) -> TabChannels:
 
 
 @request("createSession")
-async def create_session(
+def create_session(
     asker: Asker[Host],
     *,
     agent: str | None = None,
@@ -73,7 +73,7 @@ async def create_session(
     for known in host.conversations.values():  # another window of the notebook was first, after a restart
         if known.tab_id == tab_id:
             return channels_of(known)
-    spec = find(agent or await host.default_agent.find() or TOUR)
+    spec = find(agent or host.default_agent.name or TOUR)
     cwd = _folder(folder) if folder else environment.default_workspace()
     startable(spec, cwd, os.environ.get("PATH"))
     options = environment.default_options(spec, cwd)

@@ -598,7 +598,8 @@ export const SCENES: Record<string, () => Scene> = {
   },
   start: () => {
     const scene = inChat(chat({}));
-    scene.store.root.value = { ...scene.store.root.value, sessions: [] } as never;
+    const config = { schema: {}, values: { agent: "" } };
+    scene.store.root.value = { ...scene.store.root.value, config, sessions: [] } as never;
     return scene;
   },
   form: () =>

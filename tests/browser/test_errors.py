@@ -89,9 +89,12 @@ def test_the_buttons_on_a_failed_cell_cover_no_error_of_one_line(lab: Lab) -> No
     assert not buttons.evaluate(COVERED)
 
 
-def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_a_conversation_is_open(lab: Lab, side: Side) -> None:
-    """The kernel has not seen it: the traceback in the output goes along."""
-    document = notebook("x = 1", "1 / zero", kernel="ipykernel7")
+def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_an_agent_is_chosen(
+    lab: Lab, side: Side, tmp_path: Path
+) -> None:
+    """The kernel has not seen it: the traceback in the output goes along. Nothing was said here before."""
+    log = f"import os\nos.environ['AGENTNB_DATA_DIR'] = {str(tmp_path)!r}"
+    document = notebook(log, "1 / zero", kernel="ipykernel7")
     error = nbformat.v4.new_output(
         "error", ename="NameError", evalue="no zero", traceback=["---", "NameError: no zero"]
     )
@@ -99,14 +102,15 @@ def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_a_conversatio
     lab.open("fix-stored.ipynb", document)
     expect(fixing(lab, 1)).to_be_visible(timeout=PATIENCE_MS)
     lab.theme("JupyterLab Dark")
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
     lab.cell(1).focus()
     lab.page.keyboard.press(SHORTCUT)
-    waiting = side.session.get_by_role("status").filter(has_text="The error of [7] waits to be sent")
+    waiting = side.agents.get_by_text("Choose an agent. It gets: “Fix the error in In [7]: @error:7")
     expect(waiting).to_be_visible(timeout=PATIENCE_MS)
     side.resize(320)
-    side.start()
+    side.agents.get_by_role("button", name="Tour").first.click()
     side.expect_text("Fix the error in In [7]: @error:7")
-    expect(waiting).to_be_hidden(timeout=PATIENCE_MS)
     expect(side.chat.locator(".content-chip")).to_contain_text("error:7", timeout=PATIENCE_MS)
     lab.picture("fix-dark-narrow")
 

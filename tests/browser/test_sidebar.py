@@ -594,7 +594,7 @@ def test_without_the_extension_the_chat_is_shown_and_the_reason(without_extensio
     cell.run()
     cell.expect_done(1)
     cell.expect_text(re.compile("lacks agentnb's JupyterLab extension"))
-    cell.expect_text("Choose an agent")
+    expect(cell.output.locator(".pill")).to_be_visible(timeout=PATIENCE_MS)
     lab.picture("sidebar-absent")
 
 
@@ -607,5 +607,5 @@ def test_without_the_extension_sidecar_holds_the_chat(without_extension: Lab) ->
     cell.expect_done(1)
     cell.expect_text(re.compile("in a sidecar panel"))
     panel = lab.page.locator(".jupyterlab-sidecar")
-    expect(panel.get_by_text("Choose an agent")).to_be_visible(timeout=PATIENCE_MS)
+    expect(panel.locator(".pill")).to_be_visible(timeout=PATIENCE_MS)
     lab.picture("sidebar-sidecar")

@@ -175,7 +175,7 @@ def test_a_turn_in_the_background_leaves_the_kernel_free(shared_kernel: RunningK
         ("numbers = 1\n%agent Look at @nubmers", ["UnknownMention", "@nubmers", "@numbers"]),
         ("%agents use nowhere", ["UnknownSession", "'nowhere'"]),
         ("%agents lst", ["UsageError", "'lst'", "list"]),
-        ("%agent /crash", ["TurnFailed", "ELIZA", "The agent restarts with your next message"]),
+        ("%agent /crash", ["TurnFailed", "Tour", "The agent restarts with your next message"]),
     ],
 )
 def test_what_goes_wrong_is_one_clear_line_and_the_kernel_goes_on(

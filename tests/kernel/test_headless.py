@@ -17,13 +17,13 @@ from tests.notebooks.recorded import notebook, run, without_agents
 @pytest.mark.parametrize(
     ("prompt", "error"),
     [
-        ("/fail", "TurnFailed: ELIZA returned an error: eliza failed on purpose"),
+        ("/fail", "TurnFailed: Tour returned an error: eliza failed on purpose"),
         ("/stop refusal", "TurnRefused: The agent refused to continue. Rephrase the prompt, or ask another agent."),
         (
             "--timeout 1 /hang",
             "TurnTimeout: The turn did not end in 1 s and was cancelled. Give it more with --timeout.",
         ),
-        ("/crash", "TurnFailed: ELIZA stopped unexpectedly (exit code 3)."),
+        ("/crash", "TurnFailed: Tour stopped unexpectedly (exit code 3)."),
     ],
 )
 def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(

@@ -46,4 +46,4 @@ def test_a_user_without_a_home_has_the_built_in_agents() -> None:
     done = subprocess.run(
         [sys.executable, "-c", STRANGER], env=environ, cwd="/", capture_output=True, text=True, check=False
     )
-    assert (done.stdout, done.stderr) == ("/ /.jupyter/agentnb ELIZA\n", "")
+    assert (done.stdout, done.stderr) == ("/ /.jupyter/agentnb Tour\n", "")

@@ -13,7 +13,7 @@ from agentnb.host.channels import AGENT
 from agentnb.state import AgentInfo, RootConfigChanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agentnb.configuration.sources import Sources
     from agentnb.host.history.recorder import SessionRecorder
@@ -38,14 +38,20 @@ class DefaultAgent:
 
     async def find(self) -> str:
         """The name of the default agent; empty where there is none."""
-        if self._reading is None:
-            self._reading = self._host.loop.spawn(self._read())
-        await asyncio.shield(self._reading)
+        if self._host.recorder is not None:
+            self._reading = self._reading or self._host.loop.spawn(self._read(self._host.recorder))
+            await asyncio.shield(self._reading)
+        self._publish()
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """As :meth:`find`, as far as the log was read."""
         return self._chosen(self._host.environment.sources())
 
     def show(self) -> None:
         """Tell the pages, at once or as soon as the log was read."""
-        if self._reading is not None and self._reading.done():
+        if self._host.recorder is None or (self._reading is not None and self._reading.done()):
             self._publish()
         else:
             self._host.loop.spawn(self.find())
@@ -56,17 +62,14 @@ class DefaultAgent:
         del self._used_here[_LOOKED_AT:]
         self.show()
 
-    async def _read(self) -> None:
-        recorder = self._host.recorder
-        if recorder is not None:
-            try:
-                self._used_before = await asyncio.to_thread(_used, recorder)
-            except AgentnbError as error:
-                log.warning("The agent used last is not known: %s", error)
-        self._host.loop.post(self._publish)
+    async def _read(self, recorder: SessionRecorder) -> None:
+        try:
+            self._used_before = await asyncio.to_thread(_used, recorder)
+        except AgentnbError as error:
+            log.warning("The agent used last is not known: %s", error)
 
     def _publish(self) -> None:
-        name, config = self._chosen(self._host.environment.sources()), self._host.root.state.config
+        name, config = self.name, self._host.root.state.config
         if config is not None and config.values.get(AGENT) != name:
             self._host.root.accept(RootConfigChanged(config={AGENT: name}, time=now_ms()))
 
@@ -82,7 +85,7 @@ class DefaultAgent:
         failed = {
             each.spec.name for each in self._host.conversations.values() if each.session.state.lifecycle == "failed"
         }
-        real = [info.provider for info in listed if _is_real(info) and info.provider not in failed]
+        real = [name for name in real_agents(listed) if name not in failed]
         used = (*self._used_here, *self._used_before)
         yield from (name for name in used if name in startable and not (name == TOUR and real))
         yield from real
@@ -94,5 +97,6 @@ def _used(recorder: SessionRecorder) -> list[str]:
     return [each.agent for which in (every | recorder.here(), every) for each in recorder.store.sessions(**which)]
 
 
-def _is_real(info: AgentInfo) -> bool:
-    return not info.missing and info.provider not in _BUILT_IN
+def real_agents(infos: Iterable[AgentInfo]) -> Iterator[str]:
+    """The names of those that are installed and do the work of an agent."""
+    return (info.provider for info in infos if not info.missing and info.provider not in _BUILT_IN)

@@ -15,14 +15,16 @@ from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
 from agentnb.plugins.eliza.commands.registry import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from agentnb.plugins.eliza.session import Reply
 
-_BLOCK = re.compile(r"^```[^\n]*\n(?P<source>.*?)\n```$", re.DOTALL | re.MULTILINE)
-_FAILED = re.compile(r"The cell that failed: .*?\(cell id (?P<id>[^)]+)\)")
+_HEAD = r"(?:In \[\d+\]|\w+ cell(?:, not run)?):\n"
+_CELL = re.compile(rf"^{_HEAD}(?P<source>.*?)(?=\n\n{_HEAD}|\nOut\[|\Z)", re.MULTILINE | re.DOTALL)
 _SOURCE = re.compile(
-    r"\(cell id (?P<id>[^)]+)\) as it (?:was run|reads now):\n```[^\n]*\n(?P<source>.*?)\n```", re.DOTALL
+    r"In \[(?P<count>\d+)\](?: \(cell id (?P<id>[^)]+)\))? as it (?:was run|reads now):"
+    r"\n```[^\n]*\n(?P<source>.*?)\n```",
+    re.DOTALL,
 )
 _DIVIDED = re.compile(r"/\s*(?P<by>[A-Za-z_]\w*)(?!\w|\s*if\b|[.(\[])")
 _UNDEFINED = re.compile(r"^NameError: name '(?P<name>\w+)' is not defined", re.MULTILINE)
@@ -92,13 +94,13 @@ async def _plot(reply: Reply, name: str, by: str | None) -> None:
 
 
 async def _explain(reply: Reply, count: str) -> None:
-    source = next((match["source"] for item in reply.attachments if (match := _BLOCK.search(item.text or ""))), "")
-    await reply.say(_described(source, f"`In [{count}]`") if source else f"`In [{count}]` came without its text.")
+    source = next((match["source"] for match in _cells(reply)), "")
+    await reply.say(described(source, f"`In [{count}]`") if source else f"`In [{count}]` came without its text.")
 
 
 async def _summarize(reply: Reply) -> None:
-    sources = [match["source"] for item in reply.attachments for match in _BLOCK.finditer(item.text or "")]
-    listed = [f"{number}. `{source.strip().splitlines()[0][:80]}`" for number, source in enumerate(sources, 1)]
+    sources = [match["source"].strip() for match in _cells(reply)]
+    listed = [f"{number}. `{source.splitlines()[0][:80]}`" for number, source in enumerate(sources, 1) if source]
     more = [f"… and {len(listed) - _MOST_LISTED} more."] if len(listed) > _MOST_LISTED else []
     await reply.say(f"{counted(len(sources), 'cell')}, by their first lines:\n\n")
     await reply.say("\n".join([*listed[:_MOST_LISTED], *more]) + "\n")
@@ -106,13 +108,13 @@ async def _summarize(reply: Reply) -> None:
 
 async def _fix(reply: Reply) -> None:
     text = "\n".join(item.text or "" for item in reply.attachments)
-    failed = _FAILED.search(text)
-    sources = {match["id"]: match["source"] for match in _SOURCE.finditer(text)}
-    if failed is None or failed["id"] not in sources:
+    failed = [*_SOURCE.finditer(text)]
+    if not failed:
         await reply.say("The error came without its cell: run the cell again, then ask me once more.")
         return
-    fixed, words = _fixed(sources[failed["id"]], text)
-    if await _change(reply, "replace_cell", {"cell": failed["id"], "source": fixed}, fixed):
+    fixed, words = fixed_cell(failed[-1]["source"], text)
+    cell = failed[-1]["id"] or failed[-1]["count"]
+    if await _change(reply, "replace_cell", {"cell": cell, "source": fixed}, fixed):
         await reply.say(words)
 
 
@@ -138,7 +140,12 @@ _ANSWERS: tuple[tuple[str, Callable[..., Awaitable[None]]], ...] = (
 )
 
 
-def _fixed(source: str, error: str) -> tuple[str, str]:
+def _cells(reply: Reply) -> Iterator[re.Match[str]]:
+    """The cells that came with the prompt."""
+    return (match for item in reply.attachments for match in _CELL.finditer(item.text or ""))
+
+
+def fixed_cell(source: str, error: str) -> tuple[str, str]:
     """A cell that does not fail in this way any more, and what was done to it."""
     divided = _DIVIDED.search(source)
     if "ZeroDivisionError" in error and divided is not None:
@@ -157,7 +164,7 @@ def _fixed(source: str, error: str) -> tuple[str, str]:
     return f'try:\n{tried}\nexcept Exception as error:\n    print(f"{{type(error).__name__}}: {{error}}")', words
 
 
-def _described(source: str, name: str) -> str:
+def described(source: str, name: str) -> str:
     """What a cell does, as far as its syntax says."""
     try:
         body = ast.parse(source).body

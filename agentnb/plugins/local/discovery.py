@@ -21,7 +21,7 @@ LOOK_SECONDS, ASKED_SECONDS = 6.0, 30.0
 """How long a server may take to list its models: one that is looked for, and one that the user has named."""
 START = (
     "Start one: Ollama (`ollama serve`, then `ollama pull qwen3:4b`), LM Studio, vLLM or llama.cpp's `llama-server`;"
-    " for one elsewhere set AGENTNB_LOCAL_URL to its base URL."
+    " for one elsewhere, write its address into the setting *Model server* (in code: AGENTNB_LOCAL_URL)."
 )
 
 LARGER_CONTEXT = {

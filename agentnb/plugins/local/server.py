@@ -213,7 +213,7 @@ class ModelServer:
             todo = "Set it before Jupyter starts."
         else:
             message = f"{self.place} wants a key (HTTP status {status})."
-            todo = "Put it into a variable, and the variable's name into AGENTNB_LOCAL_KEY_VARIABLE."
+            todo = "Put it into a variable, and the variable's name into the settings (or AGENTNB_LOCAL_KEY_VARIABLE)."
         return ServerTrouble(message, todo, status=status, reason=reason)
 
     def _no_interface(self, why: str) -> ServerTrouble:

@@ -57,7 +57,12 @@ export class PendingPrompt {
 
   /** Looks at the chat; it may be another one than before. */
   #look(root: HTMLElement): void {
-    const how = { childList: true, subtree: true, attributes: true, attributeFilter: ["readonly", "disabled"] };
+    const how = {
+      childList: true,
+      subtree: true,
+      attributes: true,
+      attributeFilter: ["readonly", "disabled", "data-held"],
+    };
     this.#watch?.observe(root, how);
     const chat = chatOf(root)?.shadowRoot;
     if (chat) this.#watch?.observe(chat, how);

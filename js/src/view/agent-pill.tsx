@@ -16,9 +16,11 @@ interface Props extends Omit<Chosen, "isStarting"> {
   name: string;
   isStarting: boolean;
   onStart: (agent: string, folder?: string) => void;
+  /** The list is closed, and no agent was chosen. */
+  onClosed: () => void;
 }
 
-export function AgentPill({ name, onStart, ...chosen }: Props) {
+export function AgentPill({ name, onStart, onClosed, ...chosen }: Props) {
   const { store, announce, root, toBox } = useView();
   const place = usePlace();
   const [isOpen, setOpen] = useState<"" | "agents" | "missing">("");
@@ -28,15 +30,19 @@ export function AgentPill({ name, onStart, ...chosen }: Props) {
   const latest = useSignal<Chosen>(chosen);
   latest.value = chosen;
   useHostEvent<"agents" | "missing">("agentnb-agents", ({ detail }) => setOpen(detail));
-  const close = () => {
+  const leave = () => {
     setOpen("");
+    onClosed();
+  };
+  const close = () => {
+    leave();
     pill.current?.focus();
   };
   useLayoutEffect(() => {
     if (!isOpen) return;
     fitAbove(pop.current as HTMLElement);
     const onClick = (event: Event) => {
-      if (!event.composedPath().includes(holder.current as EventTarget)) setOpen("");
+      if (!event.composedPath().includes(holder.current as EventTarget)) leave();
     };
     window.addEventListener("click", onClick, true);
     return () => window.removeEventListener("click", onClick, true);
@@ -64,7 +70,7 @@ export function AgentPill({ name, onStart, ...chosen }: Props) {
     if (!isOpen) return;
     const onLeave = (event: Event) => {
       const to = (event as FocusEvent).relatedTarget as Node | null;
-      if (to && !holder.current?.contains(to)) setOpen("");
+      if (to && !holder.current?.contains(to)) leave();
     };
     root.addEventListener("focusout", onLeave);
     return () => root.removeEventListener("focusout", onLeave);
@@ -79,7 +85,7 @@ export function AgentPill({ name, onStart, ...chosen }: Props) {
         title={[label, isStarting && plain(session?.agentProcess?.message)].filter(Boolean).join("\n")}
         aria-haspopup="dialog"
         aria-expanded={isOpen !== ""}
-        onClick={() => setOpen(isOpen ? "" : "agents")}
+        onClick={() => (isOpen ? leave() : setOpen("agents"))}
       >
         {isStarting ? <Spinner /> : <Icon name="agent" />}
         <span class="cut">

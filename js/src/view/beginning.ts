@@ -14,6 +14,10 @@ export interface Beginning {
   begin(agent: string, options?: { message?: Message; folder?: string; from?: string }): Promise<void>;
   /** Sends this once a conversation has begun: the one that is being begun, or that of the agent that is chosen next. */
   later(message: Message): void;
+  /** What waits for that; empty where nothing does. */
+  readonly waits: string;
+  /** Nothing waits any more. */
+  forget(): void;
 }
 
 /** `before` is called when one is being begun, `then` when it has. */
@@ -22,6 +26,11 @@ export function useBeginning(before: () => void, then: (channel: string) => void
   const [starts, setStarts] = useState("");
   const [failed, setFailed] = useState<Beginning["failed"]>();
   const waiting = useRef<Message | undefined>(undefined);
+  const [waits, setWaits] = useState("");
+  const wait = (message: Message | undefined) => {
+    waiting.current = message;
+    setWaits(message?.text ?? "");
+  };
   const begin: Beginning["begin"] = async (agent, { message: first, folder = "", from } = {}) => {
     setStarts(agent);
     setFailed(undefined);
@@ -34,7 +43,7 @@ export function useBeginning(before: () => void, then: (channel: string) => void
         ...(folder && { folder }),
       });
       const message = first ?? waiting.current;
-      waiting.current = undefined;
+      wait(undefined);
       if (from && from !== chat) {
         if (!message) drafts.setPictures(chat, drafts.pictures(from).peek());
         const text = drafts.of(from).peek();
@@ -47,6 +56,7 @@ export function useBeginning(before: () => void, then: (channel: string) => void
     } catch (error) {
       // Nothing is lost: what was not written in the box is written there now.
       if (first && from && drafts.of(from).peek().trim() === "") drafts.set(from, first.text);
+      wait(undefined);
       setFailed({ agent, why: reason(error) });
     }
     setStarts("");
@@ -55,8 +65,8 @@ export function useBeginning(before: () => void, then: (channel: string) => void
     starts,
     failed,
     begin,
-    later: (message) => {
-      waiting.current = message;
-    },
+    waits,
+    later: wait,
+    forget: () => wait(undefined),
   };
 }

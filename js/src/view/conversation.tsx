@@ -122,7 +122,9 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
           disabled={dead}
           usage={usage.words}
           folder={folder}
+          waits={beginning.waits}
           onStart={onAgent}
+          onClosed={() => latest.current.starts || latest.current.forget()}
         />
         <Freedom session={session} disabled={dead || failed} />
         {usage.isFull && (
@@ -132,7 +134,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
         )}
       </>
     ),
-    [agent, wanted, session, isEmpty, isStarting, dead, failed, usage.words, folder, channel],
+    [agent, wanted, session, isEmpty, isStarting, dead, failed, usage.words, folder, channel, beginning.waits],
   );
   if (resource !== undefined && gap && (!session || !chat)) return null;
   const inTerminal = session !== undefined && isInTerminal(session.provider);
@@ -182,7 +184,8 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
             queued={chat?.queuedMessages}
             agent={agent}
             commands={session?.commands}
-            disabled={dead || (resource === undefined ? byDefault === undefined : !chat)}
+            disabled={dead}
+            held={resource === undefined ? byDefault === undefined : !chat}
             onIntent={asleep && !dead ? wake : undefined}
             onStart={onStart}
             onBegin={resource === undefined || beginning.starts ? onBegin : undefined}

@@ -34,6 +34,8 @@ interface Props {
   children?: ComponentChildren;
   /** Nothing reaches the kernel. */
   disabled: boolean;
+  /** What is sent waits until this is over. */
+  held?: boolean;
   /** Someone goes to the box, or writes. */
   onIntent?: (() => void) | undefined;
   /** A turn was started from here. */
@@ -42,7 +44,7 @@ interface Props {
 
 // Not drawn again with each text that comes.
 export const Prompt = memo((props: Props) => {
-  const { running, queued, agent, commands = NO_COMMANDS, disabled, onIntent, onStart, onBegin } = props;
+  const { running, queued, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart, onBegin } = props;
   const { store, drafts, announce } = useView();
   const place = usePlace();
   const draft = drafts.of(place.chat).value;
@@ -52,6 +54,7 @@ export const Prompt = memo((props: Props) => {
   const [over, setOver] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
+  const isDue = useRef(false);
   const empty = draft.trim() === "" && pictures.length === 0;
   const write = (text: string) => drafts.set(place.chat, text);
   const { list, marks, look, onKey } = useCompletion(useId(), box, write, commands);
@@ -82,6 +85,8 @@ export const Prompt = memo((props: Props) => {
 
   const send = () => {
     if (disabled || empty) return;
+    isDue.current = held;
+    if (held) return;
     sendOff(draft, pictures);
     if (onBegin) return;
     write("");
@@ -91,10 +96,14 @@ export const Prompt = memo((props: Props) => {
     box.current?.focus();
   };
 
+  useEffect(() => {
+    if (isDue.current) send();
+  }, [held]);
+
   // The JupyterLab extension has a prompt of its own sent, and the draft stays; or it adds mentions to the draft
   // (js/src/lab/pending-prompt.ts).
   useHostEvent<string>("agentnb-send", (event) => {
-    if (disabled) return;
+    if (disabled || held) return;
     event.preventDefault();
     const end = event.detail.indexOf("\n\n");
     sendOff(event.detail, NO_PICTURES, end < 0 ? undefined : end);
@@ -141,6 +150,7 @@ export const Prompt = memo((props: Props) => {
       <Trouble text={trouble} />
       <Form
         class={`prompt${over ? " is-over" : ""}`}
+        data-held={held}
         onSubmit={send}
         onDragOver={(event) => {
           if (!event.dataTransfer?.types.includes("Files")) return;

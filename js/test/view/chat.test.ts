@@ -129,9 +129,12 @@ describe("the chat without a conversation", () => {
 
   test("waits for the kernel's word on the default agent", async () => {
     const { store, page, box } = without(undefined);
-    expect(box().readOnly).toEqual(true);
+    type(box(), "Hello");
+    await page.until(() => page.button("Send message"));
+    press(box(), "Enter");
+    expect([store.requested.filter(({ method }) => method === "createSession"), box().value]).toEqual([[], "Hello"]);
     store.apply(ROOT, { type: "root/configChanged", config: { agent: "eliza" } });
-    await page.until(() => expect(box().readOnly).toEqual(false));
+    await page.until(() => expect([sentTo(store, CHAT), box().value]).toEqual([["Hello"], ""]));
   });
 
   test("a prompt of the notebook's goes with the default agent; what is for the agent is folded", async () => {

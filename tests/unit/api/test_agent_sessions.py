@@ -148,5 +148,5 @@ def test_health_tells_of_the_process_its_silence_its_deaths_and_its_last_words(s
 
 def test_what_needs_an_agent_of_the_catalogue_says_so(tmp_path: Path) -> None:
     """Eliza has nothing to log out of unless it wants a login."""
-    with pytest.raises(NotOffered, match=r"ELIZA does not offer to log out\."):
+    with pytest.raises(NotOffered, match=r"Tour does not offer to log out\."):
         agentnb.logout("eliza", cwd=tmp_path)

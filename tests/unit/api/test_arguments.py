@@ -95,7 +95,7 @@ def test_a_closed_session_does_nothing_any_more(start: Start) -> None:
 
 def test_an_agent_without_logins_says_so(start: Start) -> None:
     """Instead of an empty list of ways."""
-    with pytest.raises(UsageError, match="ELIZA offers no login"):
+    with pytest.raises(UsageError, match="Tour offers no login"):
         start().login()
 
 

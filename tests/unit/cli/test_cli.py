@@ -51,7 +51,7 @@ def test_agents() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
     assert list(lines) == [spec.name for spec in known()]
-    assert lines["eliza"].split() == ["eliza", "ELIZA", "installed", "%agent", "-a", "eliza"]
+    assert lines["eliza"].split() == ["eliza", "Tour", "installed", "%agent", "-a", "eliza"]
 
 
 def test_agents_as_json() -> None:

@@ -77,7 +77,7 @@ def test_a_projects_file_when_it_would_let_agents_do_more_does_not_count(
     """It can only narrow; what agent or folder is used is not its business at all."""
     written(Path.cwd() / ".agentnb", f'{line}\nagent = "theirs"\n')
     now = read_settings()
-    assert (now["permissions"].value, now["agent"].value) == (value, "eliza")
+    assert (now["permissions"].value, now["agent"].value) == (value, "")
     assert "settings.toml, line 2: A project cannot set agent to 'theirs'." in "\n".join(now.problems)
     assert problem is None or f"settings.toml, line 1: {problem}" in "\n".join(now.problems)
 
@@ -151,7 +151,6 @@ def test_an_edit_by_hand_when_it_comes_between_reading_and_writing_is_not_lost(f
 
 
 WRONG = [
-    ("agent", ""),
     ("agent", "a\nb"),
     ("agent", "\x1b[31m"),
     ("agent", None.__class__),

@@ -30,6 +30,8 @@ export interface Chosen {
   readonly usage: string;
   /** The folder of the next conversation, as it was typed; empty for the usual one. */
   readonly folder: string;
+  /** The message that is sent to the agent that is chosen; empty where none waits. */
+  readonly waits: string;
 }
 
 /** What the list needs of the chat. */
@@ -83,6 +85,7 @@ function AgentList({ context }: { context: AgentsContext }) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its buttons are told
     <div class="column agents-pop" ref={box} onKeyDown={(event) => moveIn(event, box.current as HTMLElement)}>
+      {chosen.waits && <p class="note">Choose an agent. It gets: “{line(chosen.waits, 120)}”</p>}
       {isLong && (
         <TextField type="search" label="Search agents" placeholder="Search agents…" value={words} onText={type} />
       )}

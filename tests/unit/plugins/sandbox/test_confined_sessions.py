@@ -55,10 +55,10 @@ def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start,
     turn = session.prompt("/run sh work.sh").wait(PATIENCE)
     assert (tmp_path / "inside.txt").read_text() == "refused\n"
     assert not beside.exists()
-    assert "ELIZA is confined by" in str(turn.snapshot)
+    assert "Tour is confined by" in str(turn.snapshot)
     assert session.health().confined.startswith(f"by {WAY}: it writes only in ")
     told, refused = str(turn.snapshot), f"writing {beside}, writing {beside}.2"
-    assert f"ELIZA was kept from {refused}: it is confined. Give the folder in directories" in told
+    assert f"Tour was kept from {refused}: it is confined. Give the folder in directories" in told
     assert (told.count("was kept from"), ".bashrc: it" in told) == (1, False)
     assert session.health().refused.startswith(refused)
 
@@ -78,9 +78,7 @@ def test_start_with_hosts_lets_commands_reach_these_and_tells_of_others(start: S
             server.shutdown()
             serving.join()
     assert (tmp_path / "fetched.txt").read_text() == "served\nHTTP Error 403: Forbidden\n"
-    assert "ELIZA was kept from connecting to evil.example.org:80: it is confined. Add the host to" in str(
-        turn.snapshot
-    )
+    assert "Tour was kept from connecting to evil.example.org:80: it is confined. Add the host to" in str(turn.snapshot)
     health = session.health()
     assert f"; of the network only localhost:{server.server_port}" in health.confined
     assert health.refused.startswith("connecting to evil.example.org:80. Add the host to network=[…]")

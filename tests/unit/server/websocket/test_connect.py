@@ -228,12 +228,12 @@ def test_connect_gives_the_conversations_and_says_how_it_stands(server: Server, 
     """A repr without the token; a closed one says so."""
     with agentnb.connect(server.url) as remote:
         assert ([each.title for each in remote.sessions][-1], remote.state, remote.message) == (
-            "ELIZA",
+            "Tour",
             "connected",
             "",
         )
         assert remote.address == server.address
-        assert "'ELIZA'" in repr(remote)
+        assert "'Tour'" in repr(remote)
         assert server.token not in repr(remote)
         assert remote.chat(remote.sessions[-1].resource).what == {"kind": "chat", "tab": session.tab_id}
     assert (remote.state, "was closed" in repr(remote)) == ("ended", True)
