@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.own_agents import folder_state
+from agentnb.comm.grant_requests import grants_of
 from agentnb.comm.messages import OURS
-from agentnb.comm.policy_requests import grants_of
 from agentnb.errors import LogError
 from agentnb.host.host import agent_infos
 from agentnb.rpc_message import notification

@@ -55,6 +55,7 @@ def create_session(
     agent: str | None = None,
     tab_id: str | None = None,
     kernel: Literal["off", "look", "run"] | None = None,
+    freedom: Literal["ask", "edit", "auto"] | None = None,
     reuse: bool = False,
 ) -> TabChannels:
     """Open a new tab, whose id the page makes.
@@ -64,6 +65,7 @@ def create_session(
         tab_id: The tab's id (UUID v4); the kernel makes one where absent.
         kernel: What the agent may do with the kernel: ``off``, ``look`` (read) or ``run``; as the settings say where
             absent.
+        freedom: How freely the agent works: ``ask``, ``edit`` or ``auto``; as the settings say where absent.
         reuse: Whether a tab that is open and was never used serves, too, where it has the same options.
     """
     host, environment = asker.host, asker.host.environment
@@ -73,7 +75,7 @@ def create_session(
     spec, cwd = find(agent or DEFAULT_AGENT), environment.default_workspace()
     startable(spec, cwd, os.environ.get("PATH"))
     options = environment.default_options(spec, cwd)
-    options = msgspec.structs.replace(options, mode=environment.default_mode())
+    options = msgspec.structs.replace(options, mode=freedom or environment.default_mode())
     if kernel is not None:
         options = msgspec.structs.replace(options, kernel_tools=kernel != "off")
     if (reuse or tab_id is None) and (empty := _empty(asker, options, kernel)) is not None:

@@ -17,7 +17,7 @@ import msgspec
 from agentnb.agent.mcp import mcp_servers
 from agentnb.comm.agent_requests import AgentLaunch, OfferedModel, agent_commands, offered_models
 from agentnb.comm.notices import SettingsNotices
-from agentnb.comm.policy_requests import ConversationGrant, PolicyRule, grants_of
+from agentnb.comm.policy_requests import PolicyRule
 from agentnb.comm.request_table import Asker, ChangedResult, request
 from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.shown import public_value, shown_value
@@ -125,8 +125,6 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
         problems: What is wrong with files and variables; that does not count.
         rules: The rules of the user's policy file.
         project_rules: Those of the project's, on one line each.
-        grants: What was answered on cards and still holds in open conversations. Absent from a kernel of an older
-            version.
         trusted: The trusted folders.
         folder: The kernel's current folder.
         policy_file: The user's policy file.
@@ -145,7 +143,6 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
     project_file: str
     agents: tuple[AgentLaunch, ...] | None = None
     models: tuple[OfferedModel, ...] | None = None
-    grants: tuple[ConversationGrant, ...] | None = None
 
 
 @request("listSettings")
@@ -171,7 +168,6 @@ def list_settings(asker: Asker[Host]) -> ListSettingsResult:
         problems=tuple(dict.fromkeys(problems)),
         rules=tuple(PolicyRule(number=at, text=each.rule.text) for at, each in enumerate(user.rules, 1)),
         project_rules=tuple(each.rule.text for each in project.rules),
-        grants=grants_of(host),
         trusted=tuple(user.trusted),
         folder=str(folder),
         policy_file=str(files.user_path),

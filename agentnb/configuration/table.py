@@ -240,13 +240,25 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
     ),
     "permissions": (
         Setting(
+            name="freedom",
+            title="Freedom",
+            kind="choice",
+            default="ask",
+            about="How freely agents work in new conversations: 'ask' (edits and commands ask), 'edit' (edits of files "
+            "and cells are made at once, and can be undone) or 'auto' (commands and code run at once, too, where "
+            "they are confined or previewed as harmless). Change it in each conversation at any time.",
+            choices={"ask": "Ask", "edit": "Edit", "auto": "Auto"},
+            order=("ask", "edit", "auto"),
+            is_look=True,
+        ),
+        Setting(
             name="permissions",
             title="Permissions",
             kind="choice",
             default="ask",
-            about="What answers an agent's permission request in tabs opened from now on: 'ask' (you, in the "
+            about="What answers permission requests in new conversations: 'ask' (as Freedom says: you, in the "
             "notebook; denied where no front end is attached), 'allow' or 'deny'.",
-            choices={"ask": "Ask", "allow": "Allow", "deny": "Deny"},
+            choices={"ask": "As Freedom says", "allow": "Allow", "deny": "Deny"},
             order=("deny", "ask", "allow"),
         ),
         *(_policy_setting(key) for key in FILE_KEYS if key.title),
@@ -284,10 +296,10 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             name="kernel_tools",
             title="Kernel access",
             kind="switch",
-            default=False,
-            about="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, run "
-            "code in it, read and change the notebook's cells. What runs or changes something is asked for like"
-            " everything else.",
+            default=True,
+            about="Whether agents in new conversations get tools for this kernel: look at its variables, run code in "
+            "it, read and change the notebook's cells. What runs or changes something is asked for, as Freedom "
+            "says.",
             order=(False, True),
         ),
         Setting(

@@ -13,7 +13,8 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation
 
 if TYPE_CHECKING:
-    from agentnb.policy.situation import Mode, Verdict
+    from agentnb.policy.freedom import Mode
+    from agentnb.policy.situation import Verdict
     from agentnb.policy.store import PolicyFiles
 
 _WORDS = {"allow": "It would be allowed", "ask": "You would be asked", "deny": "It would be denied"}

@@ -37,7 +37,8 @@ from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.tool_runner import ToolRunner
 from agentnb.kernel.tool_tab import ToolEvents
-from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged
+from agentnb.policy.freedom import TITLES, capped
+from agentnb.state import SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
@@ -51,16 +52,15 @@ if TYPE_CHECKING:
     from agentnb.host.agents.agent_lifecycle import Reopened, ToolServer
     from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.changes.workspace_store import WorkspaceStores
-    from agentnb.host.channels import Channel, Listener
+    from agentnb.host.channels import Channel, KernelAccess, Listener
     from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.policy.freedom import CellReview, Mode
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.settings import CellReview
-    from agentnb.policy.situation import Mode
     from agentnb.state import (
         Action,
         ActionOrigin,
@@ -145,6 +145,11 @@ class Conversation:
         self.tab_id = tab_id
         self.closing: asyncio.TimerHandle | None = None
         self._has_title = title is not None
+        ceiling = host.policy.ceiling(self.cwd)
+        wanted, mode = mode, capped(mode, ceiling)
+        access: KernelAccess | None = "run" if configuration.kernel else None
+        if access is None and host.environment.shell is not None:
+            access = "off"
         environment, loop = host.environment, host.loop
         follows, stores_secrets = environment.default_changes()
         follows = follows and not is_hidden and not are_off(configuration.env)
@@ -152,7 +157,13 @@ class Conversation:
             tab_id,
             self.spec,
             self.cwd,
-            session_config(mode, has_kernel_tools=bool(configuration.kernel), review=self.review),
+            session_config(
+                mode,
+                has_kernel_tools=bool(configuration.kernel),
+                access=access,
+                review=host.policy.review(self.cwd, host.environment.cell_review(), mode),
+                ceiling=ceiling,
+            ),
             title=title,
             listeners=host.listeners,
             changed=partial(host.summarize, self),
@@ -219,6 +230,8 @@ class Conversation:
             opened=self.show_customizations,
             plugin_tools=None if tools is not None else self._plugin_tools,
         )
+        if wanted != mode:
+            self.lifecycle.note(f"A policy file leaves agents at most {TITLES[mode]} here.")
         self.turns: Turns = Turns(
             self.channels,
             self.lifecycle,
@@ -243,6 +256,7 @@ class Conversation:
             recording=TurnRecording(self.lifecycle, environment),
         )
         self.permissions.look = self.changes.look
+        self.policy.is_confined = lambda: self.agent is not None and bool(self.agent.confined)
         self.changesets = ChangesetChannels(self.channels, self.changes, host.listeners)
         self.undo = Undo(self.changes, self.policy.record_changes)
 
@@ -341,18 +355,18 @@ class Conversation:
         self.kernel = self._kernel_tools()
         self.customizations.configuration = self._tool_session.configuration = self.configuration
         self.lifecycle.reconfigure(self.configuration, self.kernel)
-        self.dispatch(SessionConfigChanged(config={CELL_REVIEW: self.review}, time=now_ms()))
+        self.channels.configure({CELL_REVIEW: self.review})
 
     @property
     def review(self) -> CellReview:
         """When a change of a cell is reviewed, as the settings and the policy files are now."""
-        return self.host.policy.review(self.cwd, self.host.environment.cell_review())
+        return self.host.policy.review(self.cwd, self.host.environment.cell_review(), self.mode)
 
     def show_review(self) -> None:
         """Have the views show when changes of cells are reviewed, where they do not show it as it is."""
         shown, review = self.channels.shown_review, self.review
         if shown is not None and shown != review:
-            self.dispatch(SessionConfigChanged(config={CELL_REVIEW: review}, time=now_ms()))
+            self.channels.configure({CELL_REVIEW: review})
 
     def show_customizations(self) -> None:
         """Look what the agent is given now, and tell clients where that has changed."""

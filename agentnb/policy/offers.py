@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agentnb.policy.glob import escaped
+from agentnb.policy.plain_words import command_words
 from agentnb.policy.rules import AccessRule, Scope
 from agentnb.policy.severity import Severity, rank
 from agentnb.policy.shell.split import split_words
-from agentnb.policy.trust import shown
 
 if TYPE_CHECKING:
+    from pathlib import PurePath
+
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
 
@@ -46,7 +47,7 @@ _BROAD: dict[str, str] = {
     "edit": "edits",
 }
 _MOST = 60
-_FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "this turn"), ("session", "this session"))
+_FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "this turn"), ("session", "in this conversation"))
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +56,6 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope
     label: str
     rule: AccessRule
-    trusted: Path | None = None
 
 
 class SimilarRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,16 +82,15 @@ def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> Simila
     return SimilarRule(words=words or "cell edits", rule=rule, lasting=verdict.source != "project")
 
 
-def offers(found: SimilarRule | None, untrusted: Path | None = None) -> tuple[Offer, ...]:
-    """The wider answers for *found*, the shortest first."""
+def offers(found: SimilarRule | None, folder: PurePath) -> tuple[Offer, ...]:
+    """The wider answers for *found* in the workspace *folder*, the shortest first."""
     if found is None:
         return ()
     for_now = [Offer(scope=scope, label=f"Allow {found.words} {words}", rule=found.rule) for scope, words in _FOR_NOW]
     if not found.lasting:
         return tuple(for_now)
-    trusting = "" if untrusted is None else f", and trust {shown(untrusted)}"
-    always = f"Allow {found.words} always{trusting}"
-    return (*for_now, Offer(scope="always", label=always, rule=found.rule, trusted=untrusted))
+    rule = msgspec.structs.replace(found.rule, folder=(str(folder),))
+    return (*for_now, Offer(scope="always", label=f"Always allow {found.words} in this folder", rule=rule))
 
 
 def _exactly(request: PolicyRequest, agent: str) -> SimilarRule | None:
@@ -119,8 +118,8 @@ def _commands(command: str, verdict: Verdict, agent: str) -> SimilarRule:
         command=tuple(dict.fromkeys(patterns)),
         severity=severity,
     )
-    shown = command if exact else ", ".join(dict.fromkeys(each.removesuffix(" *") for each in patterns))
-    return SimilarRule(words=f"`{_short(' '.join(shown.split())).replace('`', chr(39))}`", rule=rule)
+    named = [command] if exact else dict.fromkeys(patterns)
+    return SimilarRule(words=_short(" and ".join(command_words(each, kind=not exact) for each in named)), rule=rule)
 
 
 def _pattern(unit: str) -> str:

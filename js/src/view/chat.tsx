@@ -1,13 +1,13 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
-import type { KernelAccess } from "../state/answers";
 import type { SessionSummary } from "../state/types.gen";
 import { useAfterRestart } from "./after-restart";
 import { ConfirmCard, ErrorCard, PlainBanner } from "./cards";
 import { useMemory, useView } from "./context";
 import { Button, useFocused } from "./controls";
 import { Conversation, type ConversationTask } from "./conversation";
+import { nextFreedom } from "./freedom";
 import { Panel, type PanelName } from "./history";
 import { useHostEvent } from "./host-events";
 import { Waiting } from "./icons";
@@ -27,7 +27,8 @@ import { useAfter, useArmed } from "./use-work";
 const UNDO_FOR = 10_000;
 
 export function Chat({ tab }: { tab?: string | undefined }) {
-  const { store, cadence, root: shadow, toBox, announce } = useView();
+  const view = useView();
+  const { store, cadence, root: shadow, toBox, announce } = view;
   const id = useId();
   const connection = store.connection.value;
   const refusal = store.refusal.value;
@@ -50,8 +51,8 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     toBox();
   };
   const start = useMaking(sessions, goTo, setTrouble);
-  const create = (agent: string, kernel?: KernelAccess) =>
-    start("started", store.request("createSession", { agent, tabId: uuid(), reuse: true, ...(kernel && { kernel }) }));
+  const create = (agent: string) =>
+    start("started", store.request("createSession", { agent, tabId: uuid(), reuse: true, freedom: nextFreedom(view) }));
   const afterRestart = useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
   const copy = useMaking(
     sessions,

@@ -1,19 +1,18 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
 
-import type { KernelAccess } from "../state/answers";
 import { isObject } from "../state/guard";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
 import { Banner, ErrorCard } from "./cards";
-import { useMemory, usePlace, useView } from "./context";
+import { usePlace, useView } from "./context";
 import { Button, TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
+import { Freedom } from "./freedom";
 import { showPanel } from "./host-events";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, isInTerminal, isRemote, ROOT } from "./identity";
 import { line, plain } from "./plain";
-import { StartAccess } from "./selectors";
 import { type Connection, isOver } from "./store";
 import { useWork } from "./use-work";
 
@@ -68,7 +67,7 @@ interface StartProps {
   /** What tabs name as theirs. */
   id: string;
   agents: readonly AgentInfo[];
-  onNew: (agent: string, kernel: KernelAccess) => void;
+  onNew: (agent: string) => void;
   disabled: boolean;
   /** Whether the agents that are not installed are wanted, too. */
   all: boolean;
@@ -76,7 +75,6 @@ interface StartProps {
 
 export function Start({ id, agents, onNew, disabled, all }: StartProps) {
   const { store, root } = useView();
-  const [access, choose] = useMemory("kernel access", store.kernelAccess ?? "off");
   const isElsewhere = isRemote(store.root.value);
   return (
     <div class="column empty" id={id}>
@@ -88,13 +86,8 @@ export function Start({ id, agents, onNew, disabled, all }: StartProps) {
         </p>
       ) : (
         <>
-          {!isElsewhere && <StartAccess value={access} disabled={disabled} onChoose={choose} />}
-          <Agents
-            agents={agents}
-            onNew={(agent) => onNew(agent, access as KernelAccess)}
-            disabled={disabled}
-            all={all}
-          />
+          {!isElsewhere && <Freedom session={undefined} disabled={disabled} />}
+          <Agents agents={agents} onNew={onNew} disabled={disabled} all={all} />
         </>
       )}
       {!isElsewhere && <Earlier />}

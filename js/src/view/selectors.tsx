@@ -2,6 +2,7 @@
 import { isObject } from "../state/guard";
 import type { SessionState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
+import { Freedom } from "./freedom";
 import { line } from "./plain";
 
 interface Choice {
@@ -105,7 +106,7 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
           />
         ),
       )}
-      <KernelSettings session={session} disabled={disabled} />
+      <Freedom session={session} disabled={disabled} />
       {!hasMode && modes.length > 0 && (
         <Select
           name="Mode"
@@ -124,76 +125,8 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
   );
 }
 
-const PERMISSION_MODES: Choice[] = [
-  { value: "ask", name: "Ask", description: "Ask unless a rule decides." },
-  {
-    value: "allow",
-    name: "Allow",
-    description: "Ask only for critical commands, sensitive files, and anything outside the workspace.",
-  },
-  { value: "deny", name: "Deny", description: "Deny everything your rules don't allow." },
-];
-
-/** What the kernel itself sets of a conversation, for every agent: what answers permission requests, and what the agent may do. */
-function KernelSettings({ session, disabled }: { session: SessionState; disabled: boolean }) {
-  const { store } = useView();
-  const { session: uri } = usePlace();
-  const values = session.config?.values ?? {};
-  const { permissions, kernel, cellReview } = values;
-  if (typeof permissions !== "string") return null;
-  const access = permissions === "ask" ? ACCESS : ACCESS.with(2, { ...(ACCESS[2] as Choice), name: "Run" });
-  const select = (field: "permissions" | "kernel" | "cellReview", name: string, choices: Choice[], className = "") => (
-    <Select
-      name={name}
-      className={className}
-      value={typeof values[field] === "string" ? values[field] : "off"}
-      choices={choices}
-      disabled={disabled}
-      onChoose={(chosen) => store.dispatch(uri, { type: "session/configChanged", config: { [field]: chosen } })}
-    />
-  );
-  return (
-    <>
-      {select("permissions", "Permissions", PERMISSION_MODES, `is-${line(permissions, 9)}`)}
-      {select("kernel", "Kernel", access)}
-      {kernel === "run" && typeof cellReview === "string" && select("cellReview", "Cell edits", REVIEWS)}
-    </>
-  );
-}
-
-/** When the user reviews a change of a cell: the kernel's own setting (`Agentnb.cell_review`). */
-const REVIEWS: Choice[] = [
-  { value: "first", name: "Review first", description: "A cell shows a change until you accept or reject it." },
-  {
-    value: "after",
-    name: "Apply, review after",
-    description: "A change is made at once. The cell shows what changed, with Keep and Undo.",
-  },
-];
-
-const ACCESS: Choice[] = [
-  { value: "off", name: "Off", description: "The agent can't use the kernel." },
-  { value: "look", name: "Look", description: "The agent sees variables and cells, and changes nothing." },
-  {
-    value: "run",
-    name: "Run with approval",
-    description: "The agent also runs code and changes cells, as Permissions say.",
-  },
-];
-
-/** The switch of a conversation that is yet to begin, and a line that explains what is chosen. */
-export function StartAccess(props: Pick<SelectProps, "value" | "disabled" | "onChoose">) {
-  return (
-    <div class="row wraps selectors start-access">
-      <Select name="Kernel" choices={ACCESS} {...props} />
-      <span class="dim small">{ACCESS.find(({ value }) => value === props.value)?.description}</span>
-    </div>
-  );
-}
-
 interface SelectProps {
   name: string;
-  className?: string;
   value: string;
   choices?: Choice[];
   groups?: Option["groups"];
@@ -201,7 +134,7 @@ interface SelectProps {
   onChoose: (value: string) => void;
 }
 
-function Select({ name, className = "", value, choices = [], groups = [], disabled, onChoose }: SelectProps) {
+function Select({ name, value, choices = [], groups = [], disabled, onChoose }: SelectProps) {
   const all = [...choices, ...groups.flatMap((group) => group.choices)];
   const current = all.find((choice) => choice.value === value);
   const options = (choices: Choice[]) =>
@@ -212,7 +145,7 @@ function Select({ name, className = "", value, choices = [], groups = [], disabl
     ));
   return (
     <label
-      class={`selector ${className}`}
+      class="selector"
       title={[`${name}: ${current?.name ?? value}`, current?.description].filter(Boolean).join("\n")}
     >
       <span class="selector-name">{name}</span>

@@ -48,7 +48,7 @@ async function before({ kernel = "look", hasBegun = true } = {}): Promise<string
   addSession(store, MINE);
   store.root.value = { agents: store.root.value?.agents ?? [], sessions: [summary(SESSION), summary(MINE)] };
   const session = store.session(MINE);
-  const config = { schema: {}, values: { permissions: "ask", ...(kernel !== "off" && { kernel }) } };
+  const config = { schema: {}, values: { permissions: "ask", freedom: "edit", kernel } };
   session.value = { ...(session.peek() as NonNullable<ReturnType<typeof session.peek>>), config };
   if (hasBegun) startTurn(store, "t1", "Hello", `${MINE}/chat`);
   const page = open(store, { kind: "chat" });

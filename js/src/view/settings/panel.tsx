@@ -8,6 +8,7 @@ import type { RootState } from "../../state/types.gen";
 import { type View, ViewContext } from "../context";
 import { Button, Choice, TextField, Trouble, useFocused } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
+import GRANTS from "../freedom/grants.css";
 import { Waiting } from "../icons";
 import { line, plain, reason } from "../plain";
 import { type Listed, type Setting, typed } from "./list";
@@ -34,7 +35,7 @@ export interface SettingsContext {
 export function mountSettings(into: HTMLElement, context: SettingsContext): () => void {
   const settings = h(Settings, { context }); // of a view it has only the memory
   const panel = h(ViewContext.Provider, { value: { memory: context.kept ?? new Map() } as View, children: settings });
-  return mountPanel(into, CSS, "column settings", panel);
+  return mountPanel(into, CSS + GRANTS, "column settings", panel);
 }
 
 function focusedIn(at: HTMLElement | null): Element | null | undefined {
@@ -221,6 +222,8 @@ function Settings({ context }: { context: SettingsContext }) {
               <Policy
                 listed={listed}
                 request={context.request}
+                settingsChanged={context.settingsChanged}
+                announce={(sentence) => context.announce(sentence)}
                 below={below}
                 change={(at, params, done) => void change(at, "changePolicy", params, done)}
               />

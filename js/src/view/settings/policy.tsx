@@ -1,9 +1,11 @@
 /** The policy in the settings: its rules, what would happen with a command or a file, and trusted folders. */
 
+import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import { Button, Choice, Form, TextField } from "../controls";
+import { Grants } from "../freedom/grants";
 import { line, plain, reason } from "../plain";
 import { Group, Removable } from "./fields";
 import { FolderChooser } from "./folder";
@@ -14,6 +16,8 @@ interface Props {
   listed: Listed;
   readonly request: Request;
   change: (at: string, params: object, done: string) => void;
+  readonly settingsChanged?: ReadonlySignal<unknown> | undefined;
+  announce(sentence: string): void;
   /** What is asked and said at a place. */
   below: (at: string) => ComponentChildren;
 }
@@ -29,6 +33,7 @@ const WANTS = [["command", "run"] as const, ...["read", "edit", "delete"].map(as
 export function Policy(props: Props) {
   return (
     <>
+      <Grants request={props.request} settingsChanged={props.settingsChanged} announce={props.announce} />
       <Rules {...props} />
       <WhatIf {...props} />
       <Trusted {...props} />
@@ -37,7 +42,7 @@ export function Policy(props: Props) {
 }
 
 function Rules({ listed, change, below }: Props) {
-  const { rules, projectRules, grants = [], policyFile } = listed;
+  const { rules, projectRules, policyFile } = listed;
   return (
     <Group title="Policy rules">
       <p class="dim small">
@@ -59,30 +64,9 @@ function Rules({ listed, change, below }: Props) {
           The project's, which can only ask or deny: {projectRules.map((one) => line(one, 200)).join("; ")}
         </p>
       )}
-      {grants.length > 0 && <Grants grants={grants} change={change} />}
       <NewRule onAdd={(rule) => change("rules", { action: "add", rule }, "Rule added.")} />
       {below("rules")}
     </Group>
-  );
-}
-
-function Grants({ grants, change }: Required<Pick<Listed, "grants">> & Pick<Props, "change">) {
-  return (
-    <>
-      <p class="dim small">Allowed on cards, in conversations that are open:</p>
-      <ul class="settings-rules" aria-label="Allowed in conversations">
-        {grants.map(({ session, title, scope, text }) => (
-          <Removable
-            key={`${session} ${scope} ${text}`}
-            text={line(text, 400)}
-            note={`${scope === "turn" ? "this turn of" : "in"} ${line(title, 80)}`}
-            word="Revoke"
-            label={`Revoke ${line(text, 200)} in ${line(title, 80)}`}
-            onRemove={() => change("rules", { action: "revoke", session, text }, "Revoked.")}
-          />
-        ))}
-      </ul>
-    </>
   );
 }
 
