@@ -85,7 +85,13 @@ async function minified(path) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
-  const entryPoints = [here("src/widget.ts"), here("src/history.ts"), here("src/agents.ts"), here("src/settings.ts")];
+  const entryPoints = [
+    here("src/widget.ts"),
+    here("src/history.ts"),
+    here("src/agents.ts"),
+    here("src/freedom.ts"),
+    here("src/settings.ts"),
+  ];
   const widget = await build({ ...options, entryPoints, outdir, logLevel: "warning" });
   const others = await build({
     ...options,

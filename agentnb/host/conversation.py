@@ -42,7 +42,7 @@ from agentnb.state import SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -74,6 +74,9 @@ if TYPE_CHECKING:
         ToolCallState,
     )
 
+LOOKS = frozenset({"variables", "inspect"})
+"""The kernel tools that show values of the kernel."""
+FIRST_LOOK = "{} looks at this kernel's variables. To close the kernel to it: Freedom → Custom… → Kernel."
 TITLE_CHARACTERS = 48
 NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
 
@@ -145,6 +148,7 @@ class Conversation:
         self.tab_id = tab_id
         self.closing: asyncio.TimerHandle | None = None
         self._has_title = title is not None
+        self._has_looked = False
         ceiling = host.policy.ceiling(self.cwd)
         wanted, mode = mode, capped(mode, ceiling)
         access: KernelAccess | None = "run" if configuration.kernel else None
@@ -442,7 +446,7 @@ class Conversation:
         events = ToolEvents(
             authorize=self._authorize_tool,
             interrupted=self._interrupt,
-            finished=self.permissions.finished,
+            finished=self._tool_finished,
             access=lambda: self.channels.kernel_access,
             progressed=self.permissions.kernel_calls.progressed,
             takes_pictures=takes_pictures,
@@ -471,6 +475,14 @@ class Conversation:
     async def _authorize_tool(self, request: PolicyRequest) -> PolicyRequest:
         self.inactivity.record_activity()
         return await self.permissions.authorize(request)
+
+    def _tool_finished(self, call: tuple[str, str], failure: str | None, names: Collection[str] | None) -> None:
+        """A kernel tool has ended; the first that looked at the kernel is said once."""
+        self.permissions.finished(call, failure, names)
+        turn = self.chat.state.active_turn
+        if not self._has_looked and turn is not None and call[0] in LOOKS:
+            self._has_looked = True
+            self.channels.say(turn.id, FIRST_LOOK.format(self.spec.title))
 
     def _interrupt(self) -> None:
         if (active := self.chat.state.active_turn) is not None:
