@@ -150,7 +150,7 @@ class Settings(Table, Rows[SettingValue]):
 
         Example:
             >>> agentnb.settings().what_if("rm -rf /")  # doctest: +SKIP
-            'You would be asked. …'
+            "You'd be asked: …"
         """
         now = self._read()
         folder = Path.cwd() if self._environment is None else self._environment.default_workspace()

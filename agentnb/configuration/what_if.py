@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agentnb.policy.situation import Verdict
     from agentnb.policy.store import PolicyFiles
 
-_WORDS = {"allow": "It would be allowed", "ask": "You would be asked", "deny": "It would be denied"}
+_WORDS = {"allow": "It would be allowed", "ask": "You'd be asked", "deny": "It would be denied"}
 _SAID = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 """The word that a reason begins with, which the sentence has said already."""
 
@@ -56,5 +56,13 @@ def in_words(verdict: Verdict) -> str:
     said, reason = _SAID[verdict.outcome], verdict.reason
     why = reason.removeprefix(said) if reason.startswith((f"{said}: ", f"{said} by ")) else f": {reason}"
     if reason in ("", "the user decides"):
-        why = ""
+        why = f": {_as_clause(verdict.risk)}" if verdict.risk else ""
+        return f"{_WORDS[verdict.outcome]}{why or '.'}"
     return " ".join(filter(None, [f"{_WORDS[verdict.outcome]}{why}.", verdict.risk]))
+
+
+def _as_clause(sentences: str) -> str:
+    """*sentences* on what a command does, to go on behind a colon."""
+    first = sentences.partition(" ")[0]
+    lower = f"{sentences[0].lower()}{sentences[1:]}"
+    return f"it {lower}" if first.endswith("s") and first.isalpha() else lower

@@ -21,8 +21,8 @@ const OPEN_LINES = 40;
 const NAMES: Record<string, string> = table({ "+": "added", "-": "removed", "\\": "note" });
 const SIGNS: Record<string, string> = table({ "+": "+", "-": "−", "\\": "\\" });
 const WAYS: Record<string, string> = table({
-  namespaces: "in namespaces of its own",
-  Landlock: "closed in by Landlock: what it wanted to write was refused",
+  namespaces: "in a sandbox without network",
+  Landlock: "in a sandbox: what it wanted to write was refused",
 });
 
 /** Shows it in `into`; the result takes it away again. */

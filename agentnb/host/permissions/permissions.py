@@ -318,7 +318,9 @@ class Permissions:
         found = similar_rule(request, verdict, self._channels.agent)
         options = ready.options or ()
         shown, offered = cards.with_wider(options, self._policy.offers(found))
-        ready = replace(ready, options=shown, risk=cards.risk_of(verdict, found))
+        ready = replace(
+            ready, options=shown, risk=cards.risk_of(verdict, found, shows_effects=self.rehearsals.can(request))
+        )
         return PendingPermission(ready.turn_id, ready.tool_call_id, request, verdict, options, offered, ready)
 
     async def _settle(self, question: PendingPermission) -> ChosenOption | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -174,6 +175,10 @@ class Rehearsals:
             if busy or self._environment.code_runner() is None or _resident_bytes() > LARGEST_FOR_AUTO:
                 return
         self._begin(question, subject, AUTO_SECONDS, AUTO_PATIENCE)
+
+    def can(self, request: PolicyRequest) -> bool:
+        """True if *request* can be previewed, as far as is known without trying."""
+        return self._setting != "off" and sys.platform == "linux" and subject_of(request) is not None
 
     async def harmless(self, question: PendingPermission) -> bool:
         """Preview *question* by itself, and say whether that saw nothing that cannot be undone."""

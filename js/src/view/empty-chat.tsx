@@ -56,7 +56,7 @@ function Confinement() {
   if (!process.confined && !process.unconfined) return null;
   return (
     <li>
-      {process.confined ? `Confined ${line(process.confined, 400)}.` : `Not confined. ${line(process.unconfined, 400)}`}{" "}
+      {process.confined ? `It ${line(process.confined, 400)}.` : `Not confined. ${line(process.unconfined, 400)}`}{" "}
       <TextButton onClick={() => showPanel(root, "settings")}>Settings</TextButton>
     </li>
   );

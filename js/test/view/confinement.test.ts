@@ -27,8 +27,8 @@ test("an agent that is not confined has a line with what that means, and the set
 });
 
 test("an agent that is confined has a line with what to", () => {
-  const page = show({ state: "running", confined: "by Landlock: it writes only in /work" });
-  expect(abilities(page).at(-1)).toBe("Confined by Landlock: it writes only in /work. Settings");
+  const page = show({ state: "running", confined: "can write only to /work; no network" });
+  expect(abilities(page).at(-1)).toBe("It can write only to /work; no network. Settings");
 });
 
 test.each([[undefined], [{ state: "starting" }], [{ state: "running" }], [{ state: "stopped", unconfined: HOW }]])(

@@ -265,7 +265,7 @@ def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capf
     assert "secret-1" not in out
     assert cli.main(["settings", "--reset", "kernel_tools"]) == 0
     assert cli.main(["settings", "--what-if", "rm -rf /"]) == 0
-    assert "You would be asked. Deletes a whole home" in capfd.readouterr().out
+    assert "You'd be asked: it deletes a whole home" in capfd.readouterr().out
     assert cli.main(["settings", "permissions", "deny"]) == 0
     assert cli.main(["settings", "--what-if", "git push"]) == 0
     assert capfd.readouterr().out.splitlines()[1:] == [

@@ -269,7 +269,7 @@ def test_confined_eliza_answers_like_one_that_is_not(folder: Path) -> None:
     (free, not_said), (closed_in, said) = run(answer(None)), run(answer(Confine()))
     assert free == closed_in
     assert not_said == ""
-    assert said == f"by Landlock: it writes only in ~/{folder.name}"
+    assert said == f"can write only to ~/{folder.name}"
 
 
 def test_agent_that_cannot_be_confined_does_not_start(folder: Path) -> None:
