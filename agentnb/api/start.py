@@ -169,10 +169,17 @@ def warm(
     Example:
         >>> agentnb.warm("claude")  # doctest: +SKIP
     """
-    asked = configured(
-        agent, command, env, cwd, mcp_servers=mcp_servers, directories=directories, components=components
-    )
     host = current_host()
+    asked = configured(
+        agent,
+        command,
+        env,
+        cwd,
+        mcp_servers=mcp_servers,
+        directories=directories,
+        components=components,
+        kernel_tools=host.environment.default_kernel_access(),
+    )
     host.loop.post(host.agents.begin, configuration_of(asked))
 
 

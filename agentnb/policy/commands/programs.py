@@ -48,9 +48,8 @@ def _rated_alone(program: str, options: Options) -> Risk | None:
         return files.RATERS[program](options)
     if is_read(program):
         return files.prefixed(program)
-    return rate_unknown(program, options) or Risk(
-        "low", f"Runs {_SCRIPTS.get(program, program)}; its effects aren't known."
-    )
+    what = _SCRIPTS.get(program, program)
+    return rate_unknown(program, options) or Risk("low", f"Runs {what}; its effects aren't known.")
 
 
 def rate_statements(client: str, text: str | None) -> list[Risk]:

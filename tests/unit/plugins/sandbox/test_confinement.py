@@ -235,7 +235,7 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
     named = "permissions, times and attributes of your other files; your other terminals"
     never = "that your other files change (inotify); your other programs' command lines"
     summary, doctor = done.stdout.splitlines() or ("", done.stderr)
-    assert summary.endswith(f"it writes only in ~/{folder.name} (not checked on this system: {named})")
+    assert summary.endswith(f"can write only to ~/{folder.name} (not checked on this system: {named})")
     assert doctor.endswith(f"Not checked on this system: {named}. Not checked on any: {never}.")
 
 
