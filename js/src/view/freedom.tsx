@@ -6,7 +6,7 @@ import type { SessionState } from "../state/types.gen";
 import { useMemory, usePlace, useView, type View } from "./context";
 import { onEscape } from "./controls";
 import type { FreedomContext } from "./freedom/panel";
-import { IconButton, Spacer } from "./icons";
+import { Icon, IconButton, Spacer } from "./icons";
 import { Menu, type MenuItem } from "./menu";
 import { OnDemand } from "./on-demand";
 import { line, plain } from "./plain";
@@ -78,6 +78,7 @@ export function Freedom({ session, disabled }: { session: SessionState | undefin
         placement="above"
       >
         {name}
+        <Icon name="chevron" className="menu-mark" />
       </Menu>
       {isOpen && session && (
         <Custom root={root} onClose={close}>
