@@ -82,7 +82,7 @@ class Flows:
         self.run(0, 1, 2)
         self.side.open()
         self.side.expect_chat()
-        expect(self.side.chat.locator(".start-access")).to_be_visible()
+        expect(self.side.freedom).to_be_visible()
         self.take("01-start")
         self.side.start()
         expect(self.side.chat.get_by_role("group", name="Examples")).to_be_visible()

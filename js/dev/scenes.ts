@@ -150,7 +150,7 @@ const ASK_WIDER = tool({
     { id: "agentnb:turn", label: "Allow cell edits this turn", kind: "approve", group: 1, optionKind: "allow_turn" },
     {
       id: "agentnb:session",
-      label: "Allow cell edits this session",
+      label: "Allow cell edits in this conversation",
       kind: "approve",
       group: 1,
       optionKind: "allow_session",

@@ -53,10 +53,13 @@ export function Grants({ channel = "", request, settingsChanged, announce }: Pro
         {listed.map((grant) => (
           <li key={grant.id} class="row grant">
             <span>
-              <span class="grant-text">{line(plain(grant.text), 400)}</span>
+              <span class="grant-text">{coded(line(plain(grant.text), 400))}</span>
               <span class="dim small">{where(grant, channel)}</span>
             </span>
-            <TextButton aria-label={`Revoke: ${line(plain(grant.text), 200)}`} onClick={() => void revoke(grant)}>
+            <TextButton
+              aria-label={`Revoke: ${line(plain(grant.text), 200).replaceAll("`", "")}`}
+              onClick={() => void revoke(grant)}
+            >
               Revoke
             </TextButton>
           </li>
@@ -68,6 +71,11 @@ export function Grants({ channel = "", request, settingsChanged, announce }: Pro
       <Trouble text={trouble} />
     </div>
   );
+}
+
+/** What stands between backticks is code. */
+function coded(text: string) {
+  return text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
 }
 
 function where({ scope, session, title }: Grant, channel: string): string {
