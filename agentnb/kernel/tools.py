@@ -258,7 +258,7 @@ def demand_access(name: str, access: str) -> None:
         return
     what = "The user has set the kernel access of this conversation to"
     if access == "look":
-        hint = "Use variables, inspect, cells and look_up_code, or ask the user to choose Run below the message box."
+        hint = "Use variables, inspect, cells and look_up_code, or ask the user to choose another access (Freedom → Custom… → Kernel)."
         raise PermissionDenied(f"{what} Look: {name} is not allowed.", hint=hint)
     raise PermissionDenied(f"{what} Off.", hint="Go on without the kernel, or ask the user to choose another access.")
 

@@ -34,7 +34,7 @@ def enter(button: Locator) -> None:
 
 
 def change_access(lab: Lab, side: Side, press: Press) -> None:
-    """Let the agent look, run, then neither; the kernel shows what it could do each time, and the first look is said."""
+    """Let the agent look, run, then neither; the kernel shows what it could do, and the first look is said."""
     side.expect_chat()
     press(side.chat.get_by_role("button", name="ELIZA").first)
     expect(side.freedom).to_have_text("Ask")
