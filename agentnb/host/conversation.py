@@ -477,10 +477,11 @@ class Conversation:
         return await self.permissions.authorize(request)
 
     def _tool_finished(self, call: tuple[str, str], failure: str | None, names: Collection[str] | None) -> None:
-        """A kernel tool has ended; the first that looked at the kernel is said once."""
+        """A kernel tool has ended; the first that looked at the kernel is said once, where a chat shows it."""
         self.permissions.finished(call, failure, names)
         turn = self.chat.state.active_turn
-        if not self._has_looked and turn is not None and call[0] in LOOKS:
+        is_seen = self.host.environment.attached()
+        if is_seen and not self._has_looked and turn is not None and call[0] in LOOKS:
             self._has_looked = True
             self.channels.say(turn.id, FIRST_LOOK.format(self.spec.title))
 
