@@ -11,7 +11,7 @@ import { bundledPackages, FILE, licences } from "./licences.mjs";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** In bytes, minified and gzipped. */
 const LIMITS = {
-  "widget.js": { minified: 300 * 1024, gzipped: 101 * 1024 },
+  "widget.js": { minified: 304 * 1024, gzipped: 105 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
   // Fetched when they are needed; the history and the agents have their own copies of Preact.
   "highlighting.js": { minified: 96 * 1024, gzipped: 32 * 1024 },
@@ -25,6 +25,7 @@ const LIMITS = {
   "walkthrough.js": { minified: 4 * 1024, gzipped: 2 * 1024 },
   "preview.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
   "agents.js": { minified: 40 * 1024, gzipped: 16 * 1024 },
+  "freedom.js": { minified: 32 * 1024, gzipped: 13 * 1024 },
   "settings.js": { minified: 48 * 1024, gzipped: 18 * 1024 },
 };
 
@@ -85,7 +86,13 @@ async function minified(path) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
-  const entryPoints = [here("src/widget.ts"), here("src/history.ts"), here("src/agents.ts"), here("src/settings.ts")];
+  const entryPoints = [
+    here("src/widget.ts"),
+    here("src/history.ts"),
+    here("src/agents.ts"),
+    here("src/freedom.ts"),
+    here("src/settings.ts"),
+  ];
   const widget = await build({ ...options, entryPoints, outdir, logLevel: "warning" });
   const others = await build({
     ...options,

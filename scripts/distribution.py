@@ -25,6 +25,7 @@ BUILT = (
             "agents",
             "attention",
             "cell-changes",
+            "freedom",
             "history",
             "pairing",
             "rewind",

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
+from agentnb.policy.freedom import FREEDOMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-    from agentnb.policy.situation import Mode
+    from agentnb.policy.freedom import Freedom, Mode
 
 MODES: tuple[Mode, ...] = ("ask", "allow", "deny")
 
@@ -44,6 +45,25 @@ def check_permissions(permissions: object) -> Mode:
             return mode
     message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}, and no function."
     raise UsageError(message, hint='Use permissions="ask" if in doubt.')
+
+
+def check_freedom(freedom: object) -> Freedom:
+    """*freedom*, if it is one of the three."""
+    for each in FREEDOMS:
+        if freedom == each:
+            return each
+    message = f"freedom={freedom!r} is none of {', '.join(map(repr, FREEDOMS))}."
+    raise UsageError(message, hint='Use freedom="ask" if in doubt.')
+
+
+def mode_of(permissions: object, freedom: object) -> Mode:
+    """The mode that the arguments *permissions* and *freedom* stand for."""
+    mode = check_permissions(permissions)
+    if freedom is None:
+        return mode
+    if mode != "ask":
+        raise UsageError(f"permissions={mode!r} leaves no room for freedom={freedom!r}.", hint="Give one of them.")
+    return check_freedom(freedom)
 
 
 def check_text(name: str, value: object, *, example: str) -> None:

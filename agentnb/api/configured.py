@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentnb.agent.confinement import Network
     from agentnb.host import Host
     from agentnb.host.session_options import Configuration
-    from agentnb.policy.situation import Mode
+    from agentnb.policy.freedom import Mode
 
 DEFAULT_AGENT = TOUR
 """The agent of a script that names none: the same on every machine."""

@@ -11,9 +11,9 @@ from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import (
     check_environment,
-    check_permissions,
     check_text,
     check_which,
+    mode_of,
 )
 from agentnb.api.columns import Rows, Table, moment
 from agentnb.api.configured import check_kernel, folders_of
@@ -29,6 +29,7 @@ from agentnb.host.history.restore import (
     ELSEWHERE,
     LOG_OFF,
     had_kernel_tools,
+    had_mode,
     named,
     named_in,
     read_back,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from agentnb.api.this_log import ThisLog
     from agentnb.log.record import SessionRecord
     from agentnb.log.store import LogStore
+    from agentnb.policy.freedom import Freedom
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
 FORGET_SECONDS = 60.0
@@ -230,8 +232,9 @@ def resume(
     session: str | SessionRow,
     *,
     command: Sequence[str] | None = None,
-    permissions: Permissions = "ask",
+    permissions: Permissions | None = None,
     permission_timeout: float = CALLBACK_SECONDS,
+    freedom: Freedom | None = None,
     env: Mapping[str, str] | None = None,
     mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
@@ -246,8 +249,10 @@ def resume(
     Args:
         session: A row of :func:`sessions`, its id, or the beginning of the id.
         command: The agent's command, where the catalogue does not know the agent.
-        permissions: As for :func:`agentnb.start`.
+        permissions: As for :func:`agentnb.start`; where None, and *freedom* too, as the session had them. What had
+            ``"allow"`` asks.
         permission_timeout: As for :func:`agentnb.start`.
+        freedom: As for :func:`agentnb.start`.
         env: As for :func:`agentnb.start`; the log keeps none of these three, they hold secrets.
         mcp_servers: As for :func:`agentnb.start`; where None, those of ``%config Agentnb.mcp_servers``.
         directories: As for :func:`agentnb.start`.
@@ -265,7 +270,7 @@ def resume(
     Example:
         >>> session = agentnb.resume("1f0c83a2")  # doctest: +SKIP
     """
-    mode, given = check_permissions(permissions), check_environment(env)
+    mode, given = mode_of("ask" if permissions is None else permissions, freedom), check_environment(env)
     host = current_host()
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
@@ -277,6 +282,8 @@ def resume(
     stored = read_back(recorder_of(host), wanted)
     if kernel_tools is None:
         kernel_access = kernel_access or had_kernel_tools(stored)
+    if permissions is None and freedom is None:
+        mode = had_mode(stored, "ask")
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     confinement = host.environment.default_confinement(spec, Path(stored.record.cwd))
     options = SessionOptions(
@@ -292,7 +299,7 @@ def resume(
         network=confinement.network,
         is_unasked=confinement.is_unasked,
     )
-    return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)
+    return session_of(host.loop.call(restore, host, stored, options), permissions or "ask", permission_timeout)
 
 
 def update_session(

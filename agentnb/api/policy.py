@@ -37,6 +37,7 @@ class Policy(NamedTuple):
     log_file: Path
     cell_review: str = "first"
     confine: Mapping[str, Any] = {}
+    freedom_at_most: str | None = None
 
 
 def policy(session: Session | None = None, last: int = 10) -> Policy:
@@ -109,6 +110,7 @@ def _policy(host: Host, session: Session | None, last: int) -> Policy:
         sensitive=(*user.sensitive, *project.sensitive),
         headless=held.headless or user.headless,
         cell_review=held.review(folder, host.environment.cell_review()),
+        freedom_at_most=held.ceiling(folder),
         folder=folder,
         trusted=held.files.trusts(folder),
         trusted_folders=user.trusted,

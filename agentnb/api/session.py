@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
-from agentnb.api.arguments import check_permissions, check_text, each_of
+from agentnb.api.arguments import check_freedom, check_permissions, check_text, each_of
 from agentnb.api.attachments import attachment_of
 from agentnb.api.changes import go_back
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from agentnb.api.changes import ChangeTable, Choice
     from agentnb.api.questions import PermissionCallback
     from agentnb.host.conversation import Conversation
+    from agentnb.policy.freedom import Freedom
     from agentnb.state import MessageAttachment
 
 QUEUED = PendingMessageKind.QUEUED
@@ -126,22 +127,45 @@ class Session(SessionAgent):
 
     @property
     def permissions(self) -> Permissions:
-        """What answers the agent's permission requests; set it to change that. What is asked already stays open.
+        """What answers the agent's permission requests; set it to change that, in a running turn too.
 
-        ``"ask"``, ``"allow"``, ``"deny"`` or a function, as for :func:`agentnb.start`.
+        ``"ask"``, ``"allow"``, ``"deny"`` or a function, as for :func:`agentnb.start`; ``"ask"`` with every
+        :attr:`freedom` of the three.
 
         Raises:
             UsageError: If it is set to anything else.
             SessionClosed: If it is set and the session was closed.
         """
         callback = self._conversation.permissions.callback
-        return callback.function if isinstance(callback, CallbackPermissions) else self._conversation.mode
+        mode = self._conversation.mode
+        if mode in ("allow", "deny"):
+            return mode
+        return callback.function if isinstance(callback, CallbackPermissions) else "ask"
 
     @permissions.setter
     def permissions(self, permissions: Permissions) -> None:
         mode = check_permissions(permissions)
         self._do(lambda: SessionConfigChanged(config={"permissions": mode}))
         _answer_with(self._conversation, permissions, CALLBACK_SECONDS)
+
+    @property
+    def freedom(self) -> str:
+        """How freely the agent works: ``"ask"``, ``"edit"``, ``"auto"``; set it to one of them to change that.
+
+        It counts from the agent's next request on, in a running turn too; an open request that it covers is answered.
+        ``"custom"`` where the conversation's settings are none of the three.
+
+        Raises:
+            UsageError: If it is set to anything else.
+            PolicyError: If it is set to more than a policy file leaves.
+            SessionClosed: If it is set and the session was closed.
+        """
+        return self._conversation.channels.freedom
+
+    @freedom.setter
+    def freedom(self, freedom: Freedom) -> None:
+        chosen = check_freedom(freedom)
+        self._do(lambda: SessionConfigChanged(config={"freedom": chosen}))
 
     @property
     def waiting(self) -> tuple[Turn, ...]:

@@ -161,7 +161,7 @@ class Settings(Table, Rows[SettingValue]):
             path=path,
             tool=tool,
             agent=agent or now["agent"].value,
-            mode=now["permissions"].value,
+            mode=now.mode,
         )
         return in_words(verdict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentnb.api.arguments import check_permissions, check_text
+from agentnb.api.arguments import check_text, mode_of
 from agentnb.api.configured import DEFAULT_AGENT, check_kernel, configuration_of, configured
 from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.listing import AgentSession
     from agentnb.api.session import Permissions
+    from agentnb.policy.freedom import Freedom
 
 __all__ = ["DEFAULT_AGENT", "chat", "start", "warm"]
 
@@ -30,11 +31,12 @@ def start(
     cwd: str | os.PathLike[str] | None = None,
     permissions: Permissions = "ask",
     permission_timeout: float = CALLBACK_SECONDS,
+    freedom: Freedom | None = None,
     title: str | None = None,
     mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
     components: Sequence[Any] | None = None,
-    kernel_tools: bool = False,
+    kernel_tools: bool | None = None,
     confine: bool | None = None,
     network: Literal["all", "none"] | Sequence[str] = "all",
     session: str | AgentSession | None = None,
@@ -56,6 +58,11 @@ def start(
             commands, sensitive files, what is outside the workspace, and where a rule asks: there the user is asked,
             and where no front end is attached it is denied.
         permission_timeout: Seconds that such a function may take.
+        freedom: How freely the agent works, where *permissions* is ``"ask"`` or a function: ``"ask"`` (edits and
+            commands are asked for), ``"edit"`` (edits of files and cells are made at once, and can be reviewed and
+            undone afterwards) or ``"auto"`` (commands and code run at once, too, where the agent is confined or a
+            preview was harmless). Critical commands, sensitive files and what is outside the workspace always ask. A
+            policy file can leave less. :attr:`Session.freedom` changes it.
         title: The tab's title, one line of at most 200 characters; the first prompt's words by default.
         mcp_servers: MCP servers that the agent may use: mappings with ``name`` and ``command`` (``args``, ``env``) or
             ``url`` (``headers``; ``type="sse"``), or the mapping of names to servers that other tools keep in
@@ -67,7 +74,8 @@ def start(
             and classes of :class:`agentnb.plugins.chain.components.Component`; where None, those of
             ``%config Agentnb.components``. Those of the agent's own description come behind them.
         kernel_tools: Whether the agent gets tools for this kernel: look at variables, run code, read and change the
-            notebook's cells. What runs or changes something is asked for like everything else.
+            notebook's cells. What runs or changes something is asked for like everything else. Where None, as the
+            setting ``kernel_tools`` says, if IPython runs here.
         confine: Whether the agent and all that it starts, the commands that it runs through agentnb included, can read
             and change only what they need: the system, its install, the workspace, *directories*, its own settings, and
             a temporary folder. Where None, as your policy file, the setting ``confine`` or the agent's description
@@ -93,7 +101,7 @@ def start(
         >>> session = agentnb.start("eliza")  # doctest: +SKIP
         >>> session = agentnb.start(command=["opencode", "acp"], permissions="deny")  # doctest: +SKIP
     """
-    mode = check_permissions(permissions)
+    mode = mode_of(permissions, freedom)
     if title is not None:
         check_text("title", title, example='title="Residuals"')
         title = checked_title(title)
@@ -101,6 +109,8 @@ def start(
     host = current_host()
     if kernel_tools:
         check_kernel(host)
+    elif kernel_tools is None:
+        kernel_tools = host.environment.default_kernel_access()
     kept: str | None = None
     said: str | None = None
     if session is not None:
@@ -159,10 +169,17 @@ def warm(
     Example:
         >>> agentnb.warm("claude")  # doctest: +SKIP
     """
-    configuration = configured(
-        agent, command, env, cwd, mcp_servers=mcp_servers, directories=directories, components=components
-    )
     host = current_host()
+    configuration = configured(
+        agent,
+        command,
+        env,
+        cwd,
+        mcp_servers=mcp_servers,
+        directories=directories,
+        components=components,
+        kernel_tools=host.environment.default_kernel_access(),
+    )
     host.loop.post(host.agents.begin, configuration_of(configuration))
 
 

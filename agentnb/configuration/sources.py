@@ -21,6 +21,8 @@ from agentnb.toml_file import parsed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from agentnb.policy.freedom import Mode
+
 Source: TypeAlias = Literal["%config", "startup", "environment", "project", "user", "default"]
 
 USER = "settings.toml"
@@ -119,6 +121,13 @@ class Sources(msgspec.Struct, frozen=True):
 
     def __getitem__(self, name: str) -> SettingValue:
         return self.values[setting(name).name]
+
+    @property
+    def mode(self) -> Mode:
+        """The permissions of new conversations: what `permissions` says, which by itself leaves it to `freedom`."""
+        permissions: Mode = self["permissions"].value
+        freedom: Mode = self["freedom"].value
+        return freedom if permissions == "ask" else permissions
 
     def grouped(self) -> Iterator[tuple[str, list[SettingValue]]]:
         """Each group's title and its settings."""

@@ -156,13 +156,25 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
     ),
     "permissions": (
         Setting(
+            name="freedom",
+            title="Freedom",
+            kind="choice",
+            default="ask",
+            about="How freely agents work in new conversations: 'ask' (edits and commands ask), 'edit' (edits of files "
+            "and cells are made at once, and can be undone) or 'auto' (commands and code run at once, too, where "
+            "they are confined or previewed as harmless). Change it in each conversation at any time.",
+            choices={"ask": "Ask", "edit": "Edit", "auto": "Auto"},
+            order=("ask", "edit", "auto"),
+            is_look=True,
+        ),
+        Setting(
             name="permissions",
             title="Permissions",
             kind="choice",
             default="ask",
-            about="For new conversations: what happens when an agent asks for permission. Ask: you decide, and where "
-            "no page is open the answer is no.",
-            choices={"ask": "Ask", "allow": "Allow", "deny": "Deny"},
+            about="For new conversations: what answers permission requests. Ask: as Freedom says, and where no page is "
+            "open the answer is no.",
+            choices={"ask": "As Freedom says", "allow": "Allow", "deny": "Deny"},
             order=("deny", "ask", "allow"),
         ),
         *(_policy_setting(key) for key in FILE_KEYS if key.title),
@@ -198,9 +210,9 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             name="kernel_tools",
             title="Kernel access",
             kind="switch",
-            default=False,
+            default=True,
             about="For new conversations: agents can look at this kernel's variables, run code in it, and read and "
-            "edit the notebook's cells. You are asked before they run or change anything.",
+            "edit the notebook's cells. Freedom says what they ask before.",
             order=(False, True),
         ),
         Setting(

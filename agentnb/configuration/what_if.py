@@ -14,7 +14,8 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation
 
 if TYPE_CHECKING:
-    from agentnb.policy.situation import Mode, Verdict
+    from agentnb.policy.freedom import Mode
+    from agentnb.policy.situation import Verdict
     from agentnb.policy.store import PolicyFiles
 
 _WORDS = {"allow": "It would be allowed", "ask": "You'd be asked", "deny": "It would be denied"}
@@ -56,7 +57,13 @@ def in_words(verdict: Verdict) -> str:
     said, reason = _SAID[verdict.outcome], verdict.reason
     why = reason.removeprefix(said) if reason.startswith((f"{said}: ", f"{said} by ")) else f": {reason}"
     if reason in ("", "the user decides"):
-        why = ""
-    if verdict.risk and not why:
-        return f"{_WORDS[verdict.outcome]}: it {verdict.risk[0].lower()}{verdict.risk[1:]}"
+        why = f": {_as_clause(verdict.risk)}" if verdict.risk else ""
+        return f"{_WORDS[verdict.outcome]}{why or '.'}"
     return " ".join(filter(None, [f"{_WORDS[verdict.outcome]}{why}.", verdict.risk]))
+
+
+def _as_clause(sentences: str) -> str:
+    """*sentences* on what a command does, to go on behind a colon."""
+    first = sentences.partition(" ")[0]
+    lower = f"{sentences[0].lower()}{sentences[1:]}"
+    return f"it {lower}" if first.endswith("s") and first.isalpha() else lower

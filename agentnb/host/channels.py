@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.log.channel_log import ChannelLog
-from agentnb.policy.settings import CellReview
-from agentnb.policy.situation import Mode
+from agentnb.policy.freedom import FREEDOMS, CellReview, Freedom, Mode, freedom_of
 from agentnb.safe_json import without_half_characters
 from agentnb.state import (
     Changeset,
@@ -44,8 +43,11 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 PERMISSIONS = "permissions"
+FREEDOM = "freedom"
 KERNEL = "kernel"
 CELL_REVIEW = "cellReview"
+SENSITIVE = "sensitive"
+MOST_PATTERNS, LONGEST_PATTERN = 100, 500
 ROOT = "ahp-root://"
 PAIRING, PAIRED = "pairing", "paired"
 """The host's settings of pairing: whether programs in a terminal may connect, and the sessions of those that have."""
@@ -60,6 +62,7 @@ CHANGES = "/changes"
 KernelAccess: TypeAlias = Literal["off", "look", "run"]
 """What an agent may do with the kernel tools: nothing, read, or run code and change cells as the policy decides."""
 CHOICES: dict[str, tuple[Any, ...]] = {
+    FREEDOM: FREEDOMS,
     PERMISSIONS: get_args(Mode),
     KERNEL: get_args(KernelAccess),
     CELL_REVIEW: get_args(CellReview),
@@ -151,6 +154,12 @@ class SessionChannels:
         late = not self.is_active(turn_id)
         self.dispatch(XLate(turn_id=turn_id, action=action, time=now_ms()) if late else action)
 
+    def configure(self, config: dict[str, Any], origin: ActionOrigin | None = None) -> None:
+        """Set settings of the session; its freedom follows from them."""
+        state = self.session.state.config
+        values = {**(state.values if state is not None else {}), **config}
+        self.dispatch(SessionConfigChanged(config={**config, FREEDOM: freedom_of(values)}, time=now_ms()), origin)
+
     def say(self, turn_id: str, words: str) -> None:
         """Put a notice for the user into turn *turn_id*, which runs or has ended."""
         part = SystemNotificationResponsePart(content=words)
@@ -188,6 +197,18 @@ class SessionChannels:
         """Returns what answers permission requests: ``"ask"``, ``"allow"`` or ``"deny"``."""
         mode: Mode = setting_value(self.session.state.config, PERMISSIONS) or "ask"
         return mode
+
+    @property
+    def freedom(self) -> str:
+        """Returns how freely the agent works: ``"ask"``, ``"edit"``, ``"auto"``, or ``"custom"``."""
+        config = self.session.state.config
+        return freedom_of(config.values if config is not None else {})
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The patterns of files that are sensitive in this conversation."""
+        config = self.session.state.config
+        return tuple(config.values.get(SENSITIVE, ())) if config is not None else ()
 
     @property
     def kernel_access(self) -> KernelAccess:
@@ -244,20 +265,41 @@ class SessionChannels:
 
 
 def session_config(
-    mode: Mode, *, has_kernel_tools: bool = False, access: KernelAccess = "run", review: CellReview = "first"
+    mode: Mode,
+    *,
+    has_kernel_tools: bool = False,
+    access: KernelAccess | None = "run",
+    review: CellReview = "first",
+    sensitive: Sequence[str] = (),
+    ceiling: Freedom | None = None,
 ) -> SessionConfigState:
     """A session's own settings, which a view shows and the user may change (AHP ``SessionConfigState``)."""
-    properties = {name: {"type": "string", "enum": list(choices)} for name, choices in CHOICES.items()}
+    properties: dict[str, Any] = {name: {"type": "string", "enum": [*choices]} for name, choices in CHOICES.items()}
+    if ceiling is not None:
+        properties[FREEDOM]["enum"] = [*FREEDOMS[: FREEDOMS.index(ceiling) + 1]]
+    properties[SENSITIVE] = {"type": "array", "items": {"type": "string"}}
     values: dict[str, Any] = {PERMISSIONS: mode}
+    if access is not None:
+        values[KERNEL] = access
     if has_kernel_tools:
-        values |= {KERNEL: access, CELL_REVIEW: review}
+        values[CELL_REVIEW] = review
+    if sensitive:
+        values[SENSITIVE] = [*sensitive]
+    values[FREEDOM] = freedom_of(values)
     return SessionConfigState(schema={"type": "object", "properties": properties}, values=values)
 
 
 def wanted_setting(action: SessionConfigChanged) -> tuple[str, Any]:
     """The setting that *action* sets, and its value; empty and None where it sets anything else."""
     name, value = next(iter(action.config.items())) if len(action.config) == 1 else ("", None)
-    return (name, value) if value in CHOICES.get(name, ()) else ("", None)
+    if name == SENSITIVE:
+        return (name, value) if _are_patterns(value) else ("", None)
+    return (name, value) if isinstance(value, str) and value in CHOICES.get(name, ()) else ("", None)
+
+
+def _are_patterns(value: Any) -> bool:
+    is_list = isinstance(value, (list, tuple)) and len(value) <= MOST_PATTERNS
+    return is_list and all(isinstance(each, str) and each.strip() and len(each) <= LONGEST_PATTERN for each in value)
 
 
 def setting_value(config: SessionConfigState | None, name: str) -> Any:

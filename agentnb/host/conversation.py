@@ -37,11 +37,12 @@ from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.tool_runner import ToolRunner
 from agentnb.kernel.tool_tab import ToolEvents
-from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged
+from agentnb.policy.freedom import TITLES, capped
+from agentnb.state import SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.agents.default_agent import DefaultAgent
     from agentnb.host.changes.workspace_store import WorkspaceStores
-    from agentnb.host.channels import Channel, Listener
+    from agentnb.host.channels import Channel, KernelAccess, Listener
     from agentnb.host.environment import Environment
     from agentnb.host.history.recorder import SessionRecorder
     from agentnb.host.loop import HostLoop
@@ -60,9 +61,8 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import Configuration
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.policy.freedom import CellReview, Mode
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.settings import CellReview
-    from agentnb.policy.situation import Mode
     from agentnb.state import (
         Action,
         ActionOrigin,
@@ -76,6 +76,9 @@ if TYPE_CHECKING:
         ToolCallState,
     )
 
+LOOKS = frozenset({"variables", "inspect"})
+"""The kernel tools that show values of the kernel."""
+FIRST_LOOK = "{} looks at this kernel's variables. To close the kernel to it: Freedom → Custom… → Kernel."
 TITLE_CHARACTERS = 48
 NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
 
@@ -151,6 +154,12 @@ class Conversation:
         self.tab_id = tab_id
         self.closing: asyncio.TimerHandle | None = None
         self._has_title = title is not None
+        self._has_looked = False
+        ceiling = host.policy.ceiling(self.cwd)
+        wanted, mode = mode, capped(mode, ceiling)
+        access: KernelAccess | None = "run" if configuration.kernel else None
+        if access is None and host.environment.shell is not None:
+            access = "off"
         environment, loop = host.environment, host.loop
         follows, stores_secrets = environment.default_changes()
         follows = follows and not is_hidden and not are_off(configuration.env)
@@ -158,7 +167,13 @@ class Conversation:
             tab_id,
             self.spec,
             self.cwd,
-            session_config(mode, has_kernel_tools=bool(configuration.kernel), review=self.review),
+            session_config(
+                mode,
+                has_kernel_tools=bool(configuration.kernel),
+                access=access,
+                review=host.policy.review(self.cwd, host.environment.cell_review(), mode),
+                ceiling=ceiling,
+            ),
             title=title,
             listeners=host.listeners,
             changed=partial(host.summarize, self),
@@ -225,6 +240,8 @@ class Conversation:
             opened=self.show_customizations,
             plugin_tools=None if tools is not None else self._plugin_tools,
         )
+        if wanted != mode:
+            self.lifecycle.note(f"A policy file leaves agents at most {TITLES[mode]} here.")
         self.turns: Turns = Turns(
             self.channels,
             self.lifecycle,
@@ -249,6 +266,7 @@ class Conversation:
             recording=TurnRecording(self.lifecycle, environment),
         )
         self.permissions.look = self.changes.look
+        self.policy.is_confined = lambda: self.agent is not None and bool(self.agent.confined)
         self.changesets = ChangesetChannels(self.channels, self.changes, host.listeners)
         self.undo = Undo(self.changes, self.policy.record_changes)
 
@@ -348,18 +366,18 @@ class Conversation:
         self.kernel = self._kernel_tools()
         self.customizations.configuration = self._tool_session.configuration = self.configuration
         self.lifecycle.reconfigure(self.configuration, self.kernel)
-        self.dispatch(SessionConfigChanged(config={CELL_REVIEW: self.review}, time=now_ms()))
+        self.channels.configure({CELL_REVIEW: self.review})
 
     @property
     def review(self) -> CellReview:
         """When a change of a cell is reviewed, as the settings and the policy files are now."""
-        return self.host.policy.review(self.cwd, self.host.environment.cell_review())
+        return self.host.policy.review(self.cwd, self.host.environment.cell_review(), self.mode)
 
     def show_review(self) -> None:
         """Have the views show when changes of cells are reviewed, where they do not show it as it is."""
         shown, review = self.channels.shown_review, self.review
         if shown is not None and shown != review:
-            self.dispatch(SessionConfigChanged(config={CELL_REVIEW: review}, time=now_ms()))
+            self.channels.configure({CELL_REVIEW: review})
 
     def show_customizations(self) -> None:
         """Look what the agent is given now, and tell clients where that has changed."""
@@ -439,7 +457,7 @@ class Conversation:
         events = ToolEvents(
             authorize=self._authorize_tool,
             interrupted=self._interrupt,
-            finished=self.permissions.finished,
+            finished=self._tool_finished,
             access=lambda: self.channels.kernel_access,
             progressed=self.permissions.kernel_calls.progressed,
             takes_pictures=takes_pictures,
@@ -468,6 +486,15 @@ class Conversation:
     async def _authorize_tool(self, request: PolicyRequest) -> PolicyRequest:
         self.inactivity.record_activity()
         return await self.permissions.authorize(request)
+
+    def _tool_finished(self, call: tuple[str, str], failure: str | None, names: Collection[str] | None) -> None:
+        """A kernel tool has ended; the first that looked at the kernel is said once, where a chat shows it."""
+        self.permissions.finished(call, failure, names)
+        turn = self.chat.state.active_turn
+        is_seen = self.host.environment.attached()
+        if is_seen and not self._has_looked and turn is not None and call[0] in LOOKS:
+            self._has_looked = True
+            self.channels.say(turn.id, FIRST_LOOK.format(self.spec.title))
 
     def _interrupt(self) -> None:
         if (active := self.chat.state.active_turn) is not None:

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from agentnb.configuration.sources import Sources
     from agentnb.host.session_options import SessionOptions
     from agentnb.kernel.code_runner import CodeRunner
-    from agentnb.policy.settings import CellReview
-    from agentnb.policy.situation import Mode
+    from agentnb.policy.freedom import CellReview, Mode
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
@@ -258,8 +257,7 @@ class Environment:
 
     def default_mode(self) -> Mode:
         """What answers the permission requests of a session that does not say; the user, where no settings are."""
-        mode: Mode = self._setting("permissions")
-        return mode
+        return "ask" if self.settings is None else self.settings.sources().mode
 
     def default_variables(self, agent: str) -> dict[str, str]:
         """The variables that *agent* gets in a session that does not give them: what is set in this kernel."""
@@ -302,8 +300,8 @@ class Environment:
         return confinement_choice(said, narrowed, unasked=is_confined_unasked(spec.confinement))
 
     def default_kernel_access(self) -> bool:
-        """True if agents have access to the kernel where a session does not say; no, where there are no settings."""
-        return bool(self._setting("kernel_tools"))
+        """True if agents have access to the kernel where a session does not say; no, where no IPython runs."""
+        return self.shell is not None and bool(self._setting("kernel_tools"))
 
 
 async def _nobody() -> bool:

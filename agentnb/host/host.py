@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from agentnb.configuration.sources import Sources
     from agentnb.host.channels import Listener
     from agentnb.host.session_options import Configuration
-    from agentnb.policy.situation import Mode
+    from agentnb.policy.freedom import Mode
     from agentnb.state import Action, ActionOrigin
 
 log = logger("agentnb.host")

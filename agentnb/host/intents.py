@@ -13,8 +13,9 @@ from agentnb.acp.agent import extension
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, PolicyError
 from agentnb.host.agents.login import log_in_with
-from agentnb.host.channels import CELL_REVIEW, KERNEL, PAIRING, PERMISSIONS, ROOT, wanted_setting
+from agentnb.host.channels import CELL_REVIEW, FREEDOM, KERNEL, PAIRING, PERMISSIONS, ROOT, SENSITIVE, wanted_setting
 from agentnb.host.turns.rewind import rewind
+from agentnb.policy.freedom import EDITS, TITLES, capped
 from agentnb.policy.places import PROJECT
 from agentnb.state import (
     ActionOrigin,
@@ -44,9 +45,8 @@ if TYPE_CHECKING:
 
     from agentnb.host.channels import KernelAccess
     from agentnb.host.conversation import Conversation, SessionOwner
+    from agentnb.policy.freedom import CellReview, Freedom, Mode
     from agentnb.policy.rules import Outcome
-    from agentnb.policy.settings import CellReview
-    from agentnb.policy.situation import Mode
     from agentnb.state import Action, Message
 
 PYTHON = "python"
@@ -218,8 +218,12 @@ def remote_name(client_id: str) -> str | None:
 def _permit(conversation: Conversation, action: SessionConfigChanged, origin: ActionOrigin) -> None:
     by = "python" if origin.client_id == PYTHON else "user"
     name, value = wanted_setting(action)
-    if name == PERMISSIONS:
-        _set_permissions(conversation, value, origin, by)
+    if name == FREEDOM:
+        set_freedom(conversation, value, origin, by)
+    elif name == SENSITIVE:
+        _set_sensitive(conversation, value, origin, by)
+    elif name == PERMISSIONS:
+        set_permissions(conversation, value, origin, by)
     elif name == KERNEL and conversation.kernel is not None:
         use_kernel(conversation, value, origin, by)
     elif name == KERNEL:
@@ -229,7 +233,7 @@ def _permit(conversation: Conversation, action: SessionConfigChanged, origin: Ac
     elif name == CELL_REVIEW:
         _set_cell_review(conversation, value, origin, by)
     else:
-        _reject("Only permissions (ask, allow or deny), kernel access and the review of cells can be set.")
+        _reject("Only freedom, permissions, kernel access, the review of cells and sensitive files can be set.")
 
 
 def _give_kernel_tools(conversation: Conversation, access: KernelAccess, origin: ActionOrigin, by: str) -> None:
@@ -244,18 +248,47 @@ def _give_kernel_tools(conversation: Conversation, access: KernelAccess, origin:
     use_kernel(conversation, access, origin, by)
 
 
-def _set(conversation: Conversation, name: str, value: str, origin: ActionOrigin | None) -> None:
-    conversation.dispatch(SessionConfigChanged(config={name: value}, time=now_ms()), origin)
+def set_freedom(conversation: Conversation, freedom: Freedom, origin: ActionOrigin | None, by: str) -> None:
+    """Let the agent work as freely as *freedom* says, from its next request on."""
+    _demand_freedom(conversation, freedom)
+    environment = conversation.host.environment
+    if freedom == "ask" and conversation.host.policy.review(conversation.cwd, environment.cell_review()) == "after":
+        environment.choose_cell_review("first")
+    if conversation.kernel is not None:
+        if conversation.channels.kernel_access != "run":
+            use_kernel(conversation, "run", origin, by)
+    elif environment.shell is not None and conversation.chat.state.active_turn is None and not conversation.barred:
+        conversation.give_kernel_tools()
+        use_kernel(conversation, "run", origin, by)
+    set_permissions(conversation, freedom, origin, by)
 
 
-def _set_permissions(conversation: Conversation, mode: Mode, origin: ActionOrigin, by: str) -> None:
-    """Let *mode* answer permission requests from now on; what is asked already stays open."""
+def _demand_freedom(conversation: Conversation, mode: Mode) -> None:
+    ceiling = conversation.host.policy.ceiling(conversation.cwd)
+    if capped(mode, ceiling) != mode:
+        message = f"A policy file leaves agents at most {TITLES[ceiling or '']} here."
+        raise PolicyError(message, hint="`%agents policy` says which file.")
+
+
+def set_permissions(conversation: Conversation, mode: Mode, origin: ActionOrigin | None, by: str) -> None:
+    """Let *mode* answer permission requests from now on, open ones that it covers too."""
+    _demand_freedom(conversation, mode)
     if mode != conversation.mode:
-        conversation.policy.record_setting("permissions", conversation.mode, mode, mode, by)
+        outcome: Outcome = "deny" if mode == "deny" else "allow" if mode == "allow" else "ask"
+        conversation.policy.record_setting("permissions", conversation.mode, mode, outcome, by)
     conversation.permissions.callback = None
-    _set(conversation, PERMISSIONS, mode, origin)
+    conversation.channels.configure({PERMISSIONS: mode}, origin)
+    conversation.show_review()
     conversation.asking.permissions_changed()
     conversation.host.loop.spawn(conversation.lifecycle.make_ask())
+    conversation.permissions.reconsider()
+
+
+def _set_sensitive(conversation: Conversation, patterns: list[str], origin: ActionOrigin, by: str) -> None:
+    """Set which files are sensitive in this conversation besides those that always are."""
+    before, after = ", ".join(conversation.channels.sensitive), ", ".join(patterns)
+    conversation.policy.record_setting("sensitive files", before or "none", after or "none", "ask", by)
+    conversation.channels.configure({SENSITIVE: [*patterns]}, origin)
 
 
 def use_kernel(conversation: Conversation, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
@@ -264,7 +297,7 @@ def use_kernel(conversation: Conversation, access: KernelAccess, origin: ActionO
     if access != before:
         outcome: Outcome = "deny" if access == "off" else "allow"
         conversation.policy.record_setting("kernel access", before, access, outcome, by)
-    _set(conversation, KERNEL, access, origin)
+    conversation.channels.configure({KERNEL: access}, origin)
     conversation.show_customizations_again()
 
 
@@ -274,8 +307,10 @@ def _set_cell_review(conversation: Conversation, review: CellReview, origin: Act
     if host.policy.review(conversation.cwd, review) != review:
         message = "This project's policy file says that changes of cells are reviewed first."
         raise PolicyError(message, hint=f'Remove cell_review = "first" from {PROJECT} to choose otherwise.')
+    if conversation.mode in EDITS:
+        _reject(f"{TITLES[conversation.mode]} makes edits of cells at once. Choose Ask first.")
     conversation.policy.record_setting("cell review", before, review, "allow" if review == "after" else "ask", by)
-    _set(conversation, CELL_REVIEW, review, origin)
+    conversation.channels.configure({CELL_REVIEW: review}, origin)
     host.environment.choose_cell_review(review)
 
 

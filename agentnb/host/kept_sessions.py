@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.host.host import Host
     from agentnb.host.session_options import Configuration
-    from agentnb.policy.situation import Mode
+    from agentnb.policy.freedom import Mode
 
 
 async def listed(host: Host, configuration: Configuration, cwd: str | None, cursor: str | None) -> Page:

@@ -12,7 +12,7 @@ from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.confinement import Confine, Network
 from agentnb.agent.mcp import McpServer, mcp_servers, together
 from agentnb.ids import new_id
-from agentnb.policy.situation import Mode
+from agentnb.policy.freedom import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agentnb.errors import UsageError
 
+FREEDOMS = ("ask", "edit", "auto")
 PERMISSIONS = ("ask", "allow", "deny")
 _MANUAL = "%agent? lists the options."
 
@@ -26,6 +27,7 @@ class Arguments:
     output: str | None = None
     timeout: float | None = None
     permissions: Literal["ask", "allow", "deny"] | None = None
+    freedom: Literal["ask", "edit", "auto"] | None = None
     kernel: bool = False
 
 
@@ -44,6 +46,7 @@ _SPELLINGS = {
     "--output": "output",
     "--timeout": "timeout",
     "--permissions": "permissions",
+    "--freedom": "freedom",
     "-k": "kernel",
     "--kernel": "kernel",
 }
@@ -138,6 +141,12 @@ def _mode(option: str, text: str) -> str:
     return text
 
 
+def _freedom(option: str, text: str) -> str:
+    if text not in FREEDOMS:
+        raise UsageError(f"{option} is one of {', '.join(FREEDOMS)}, but got {text!r}.", hint=_MANUAL)
+    return text
+
+
 def _names(option: str, text: str) -> tuple[str, ...]:
     return tuple(_name(option, name).removeprefix("@") for name in text.split(","))
 
@@ -149,4 +158,5 @@ _READERS: dict[str, Any] = {
     "output": _variable,
     "timeout": _seconds,
     "permissions": _mode,
+    "freedom": _freedom,
 }

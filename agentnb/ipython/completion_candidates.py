@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import SimpleCompletion
 
 from agentnb.agent.catalog import known
-from agentnb.ipython.arguments import OPTIONS, PERMISSIONS
+from agentnb.ipython.arguments import FREEDOMS, OPTIONS, PERMISSIONS
 from agentnb.ipython.cell_errors import errors_of
 from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
 from agentnb.ipython.manage import commands
@@ -70,6 +70,7 @@ _VALUES: dict[str, Callable[[Extension], Iterable[str]]] = {
     **dict.fromkeys(("-a", "--agent"), lambda _: [spec.name for spec in known()]),
     **dict.fromkeys(("-t", "--tab"), lambda extension: list(extension.tabs.all())),
     **dict.fromkeys(("-c", "--context"), lambda extension: visible(extension.shell.user_ns)),
+    "--freedom": lambda _: FREEDOMS,
     "--permissions": lambda _: PERMISSIONS,
 }
 

@@ -72,6 +72,7 @@ class AgentMagics(Magics):
         -c, --context NAMES     attach variables, files or cells: `-c df,model -c data/a.csv`
         -o, --output NAME       bind the turn to the variable NAME
         --timeout SECONDS       cancel the turn after that long
+        --freedom WORD          ask, edit or auto: how freely the agent works; it can be changed in an open tab
         --permissions MODE      ask, allow or deny: what answers the agent's requests in a tab that this opens
         -k, --kernel            give the agent of a new tab access to this kernel: variables, code, cells
         --                      end of options; what follows is prompt, even if it begins with a dash
@@ -174,6 +175,7 @@ class AgentMagics(Magics):
             %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last output on stderr
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that
+            %agents freedom [WORD [NAME]]
             %agents permissions [MODE [NAME]]
                                       what answers a tab's permission requests; with a MODE (ask, allow or deny) from
                                       now on that

@@ -81,6 +81,14 @@ def _record(tabs: Tabs, name: str) -> Remark:
     return Remark(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
 
 
+def _freedom(tabs: Tabs, words: str) -> Remark:
+    freedom, _, name = words.partition(" ")
+    session = tabs.find(name.strip() or None)
+    if freedom:
+        session.freedom = freedom  # type: ignore[assignment] # it says what there is
+    return Remark(f"The tab {tabs.name_of(session)!r} has freedom={session.freedom!r}.")
+
+
 def _permissions(tabs: Tabs, words: str) -> Remark:
     mode, _, name = words.partition(" ")
     session = tabs.find(name.strip() or None)
@@ -218,6 +226,7 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "redo": _redo,
     "health": lambda tabs, name: tabs.find(name or None).health(),
     "record": _record,
+    "freedom": _freedom,
     "permissions": _permissions,
     "policy": _policy,
     "pair": lambda *_: Remark(repr(pair())),

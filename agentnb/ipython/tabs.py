@@ -75,21 +75,29 @@ class Tabs:
         name: str | None = None,
         permissions: str | None = None,
         *,
+        freedom: str | None = None,
         kernel: bool = False,
     ) -> Session:
         """Open a new tab and make it the current one."""
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
-        mode, kernel_tools = permissions or self.settings.permissions, kernel or self.settings.kernel_tools
-        session = self._started(agent, title=name, permissions=mode, kernel_tools=kernel_tools)
+        options = {**self._own(), "kernel_tools": kernel or self.settings.kernel_tools}
+        if permissions or freedom:
+            options |= {"permissions": permissions or "ask", "freedom": freedom}
+        session = self._started(agent, title=name, **options)
         self._names[session.tab_id] = name or self._free_name(session.agent)
         self._current = session.tab_id
         return session
 
     def take_up(self, agent: str | None, session_id: str) -> Session:
         """Open one of an agent's own sessions in a tab, and make that the current one."""
-        own = {name: getattr(self.settings, name) for name in ("permissions", "kernel_tools")}
-        return self.adopt(self._started(agent, session=session_id, **own))
+        return self.adopt(self._started(agent, session=session_id, **self._own()))
+
+    def _own(self) -> dict[str, Any]:
+        """Returns what the settings say of a new tab."""
+        permissions = self.settings.permissions
+        freedom = self.settings.freedom if permissions == "ask" else None
+        return {"permissions": permissions, "freedom": freedom, "kernel_tools": self.settings.kernel_tools}
 
     def copy(self, name: str | None, copied: str | None = None) -> Session:
         """Copy a tab, and make the copy the current one."""
@@ -124,7 +132,8 @@ class Tabs:
         tabs = {} if arguments.new else self.all()
         name = arguments.tab or (self._latest(tabs, arguments.agent) if arguments.agent else self.current)
         if name is None or name not in tabs:
-            return self.open(arguments.agent, arguments.tab, arguments.permissions, kernel=arguments.kernel)
+            mode = {"permissions": arguments.permissions, "freedom": arguments.freedom}
+            return self.open(arguments.agent, arguments.tab, **mode, kernel=arguments.kernel)
         session = tabs[name]
         if arguments.agent not in (None, session.agent):
             raise UsageError(
@@ -136,6 +145,8 @@ class Tabs:
                 f"--permissions is for a tab that is opened, and the tab {name!r} is open already.",
                 hint="Add -n to open a new one, or change it with %agents permissions.",
             )
+        if arguments.freedom not in (None, session.freedom):
+            session.freedom = arguments.freedom
         if arguments.kernel and not session.kernel_tools:
             raise UsageError(
                 f"--kernel is for a tab that is opened, and the tab {name!r} is open already.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +178,13 @@ def begin_code(shell: Any, code: str, folder: str, *, seconds: float = SECONDS) 
     """Begin to rehearse code; see :meth:`agentnb.ports.Previewer.code`."""
     previewer: Previewer | None = plugins().first("previewers")
     return (lambda: _NO_PLUGIN) if previewer is None else previewer.code(shell, code, folder, seconds=seconds)
+
+
+@functools.cache
+def can_preview() -> bool:
+    """True if previews work here, as one of nothing shows."""
+    found = rehearse_command("true", ".")
+    return found.available and not found.reason
 
 
 _NO_PLUGIN = unavailable("No plug-in that rehearses is loaded (`agentnb plugins` says why).")

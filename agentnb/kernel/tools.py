@@ -258,7 +258,8 @@ def demand_access(name: str, access: str) -> None:
         return
     what = "The user has set the kernel access of this conversation to"
     if access == "look":
-        hint = "Use variables, inspect, cells and look_up_code, or ask the user to choose Run below the message box."
+        how = "ask the user to choose another access (Custom… → Kernel)"
+        hint = f"Use variables, inspect, cells and look_up_code, or {how}."
         raise PermissionDenied(f"{what} Look: {name} is not allowed.", hint=hint)
     raise PermissionDenied(f"{what} Off.", hint="Go on without the kernel, or ask the user to choose another access.")
 

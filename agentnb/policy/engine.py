@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentnb.policy.freedom import EDITS, TITLES
 from agentnb.policy.rules import STRICTNESS, InForce, Outcome, PolicySubject, matches
 from agentnb.policy.settings import loosening
 from agentnb.policy.severity import Severity, rank
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 NOBODY = "no front end is attached to ask"
 HEADLESS = f'{NOBODY}; to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
+WORST_AT_ONCE: Severity = "medium"
+"""The worst that Auto runs without a question: what is worse reaches beyond the workspace, or hides what it does."""
 _UNTRUSTED = "this folder is not trusted"
 _TO_TRUST = "to trust it, type `agentnb trust` in it, or agentnb.trust() (`%agents trust`)"
 
@@ -38,6 +41,7 @@ class _Said(msgspec.Struct, frozen=True):
 
 def judge(request: PolicyRequest, situation: Situation) -> Verdict:
     """Decide about *request*."""
+    situation = situation.here
     found = seen(request, situation)
     verdict = _judged(request, found, situation)
     if verdict.outcome == "allow" or _standing_counts(request, situation) or not _allows_some(situation.user):
@@ -79,7 +83,7 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
 def opens(path: str, tool: str, situation: Situation) -> bool:
     """True if a rule of the user's allows *path*, which is outside the workspace."""
     subject = PolicySubject(agent=situation.agent, tool=tool, path=path)
-    found = _last(subject, situation)
+    found = _last(subject, situation.here)
     return found is not None and found.rule.action != "deny" and bool(found.rule.path)
 
 
@@ -127,13 +131,13 @@ def _distrusted(verdict: Verdict, situation: Situation) -> Verdict:
 
 
 def _last(subject: PolicySubject, situation: Situation, *, standing: bool = True) -> InForce | None:
-    user = situation.user.rules
-    rules = (*(user if standing else (each for each in user if each.rule.action != "allow")), *situation.grants)
+    user = (each for each in situation.user.rules if standing or each.rule.action != "allow" or each.rule.folder)
+    rules = (*user, *situation.grants)
     return next((each for each in reversed(rules) if matches(each.rule, subject)), None)
 
 
 def _about(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> _Said:
-    said = _default(request, situation)
+    said = _default(subject, request, situation)
     found = _last(subject, situation, standing=_standing_counts(request, situation))
     if found is not None and not (situation.mode == "deny" and said.outcome == "deny"):
         said = _Said(found.rule.action, _by(found), found)
@@ -168,7 +172,7 @@ def _by(found: InForce) -> str:
     return f"{words} by a rule of the {found.source} ({found.rule.text}{where})"
 
 
-def _default(request: PolicyRequest, situation: Situation) -> _Said:
+def _default(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> _Said:
     if request.kind == "read":
         return _Said("allow", "reading inside the workspace is allowed", by="reading")
     if situation.mode == "deny":
@@ -177,11 +181,23 @@ def _default(request: PolicyRequest, situation: Situation) -> _Said:
         return _Said("allow", 'allowed: this session has permissions="allow"')
     if situation.agent in situation.user.bypass and _standing_counts(request, situation):
         return _Said("allow", f"allowed: your policy file has bypass for {situation.agent}", by="bypass")
+    if situation.mode in EDITS and _is_edit(request, situation):
+        return _Said("allow", f"allowed: {TITLES[situation.mode]} makes edits at once", by="freedom")
+    confined = situation.confined and situation.mode == "auto" and request.tool == "execute"
+    if confined and rank(subject.severity) <= rank(WORST_AT_ONCE):
+        return _Said("allow", "allowed: Auto runs commands of a confined agent at once", by="freedom")
     # Without a call: an agent can call anything a cell edit.
     if request.tool == "cell" and request.call is not None and situation.review == "after":
         reason = 'allowed: cell_review = "after", so you review cell edits afterwards'
         return _Said("allow", reason, by="review")
     return _Said("ask", "the user decides")
+
+
+def _is_edit(request: PolicyRequest, situation: Situation) -> bool:
+    """True if *request* is an edit that can be reviewed and undone afterwards."""
+    if request.tool == "cell":
+        return request.call is not None and situation.review == "after"
+    return request.tool == "edit" and bool(request.files)
 
 
 def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Situation) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from agentnb.policy.freedom import FREEDOMS, TITLES
 from agentnb.policy.severity import SEVERITIES
 
 TOOLS = (
@@ -67,6 +68,13 @@ FILE_KEYS = (
             "after": "Changes of cells are reviewed after they are made (cell_review).",
         },
     ),
+    Key(
+        name="freedom_at_most",
+        kind="choice",
+        choices=FREEDOMS,
+        about="The most freedom that a conversation can be given, whoever gives it.",
+        facts={each: f"Conversations have at most the freedom {TITLES[each]} (freedom_at_most)." for each in FREEDOMS},
+    ),
 )
 """The keys of a file that have one value each."""
 
@@ -107,6 +115,14 @@ RULE_KEYS = (
         default=False,
         values="`true`",
         about="whether an `allow` covers sensitive files",
+    ),
+    Key(
+        name="folder",
+        kind="texts",
+        default=(),
+        values="folders, absolute or with `~/`",
+        about="the workspace, or a folder that it is in; an `allow` that names one counts there without "
+        "[trust](#trust)",
     ),
     Key(name="note", kind="text", values="text", about=""),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,9 +11,10 @@ from agentnb.policy.glob import escaped
 from agentnb.policy.rules import AccessRule, Scope
 from agentnb.policy.severity import Severity, rank
 from agentnb.policy.shell.split import split_words
-from agentnb.policy.trust import shown
 
 if TYPE_CHECKING:
+    from pathlib import PurePath
+
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
 
@@ -56,7 +56,6 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope
     label: str
     rule: AccessRule
-    trusted: Path | None = None
 
 
 class SimilarRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,17 +88,16 @@ def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> Simila
     return SimilarRule(words=words, permits=permits, rule=rule, lasting=verdict.source != "project")
 
 
-def offers(found: SimilarRule | None, untrusted: Path | None = None) -> tuple[Offer, ...]:
-    """The wider answers for *found*, the shortest first."""
+def offers(found: SimilarRule | None, folder: PurePath) -> tuple[Offer, ...]:
+    """The wider answers for *found* in the workspace *folder*, the shortest first."""
     if found is None:
         return ()
     here = f"{found.permits} in the workspace" if found.rule.path == ("**",) else found.permits
     for_now = [Offer(scope=scope, label=f"{here}, {words}", rule=found.rule) for scope, words in _FOR_NOW]
     if not found.lasting:
         return tuple(for_now)
-    where = "in folders I trust" if untrusted is None else f"in {shown(untrusted)} and other folders I trust"
-    always = f"{found.permits} {where}, until I revoke it"
-    return (*for_now, Offer(scope="always", label=always, rule=found.rule, trusted=untrusted))
+    rule = msgspec.structs.replace(found.rule, folder=(str(folder),))
+    return (*for_now, Offer(scope="always", label=f"{found.permits} in this folder, until I revoke it", rule=rule))
 
 
 def _exactly(request: PolicyRequest, agent: str) -> SimilarRule | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import shlex
+from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -16,7 +17,7 @@ from agentnb.policy.shell.split import split_words
 
 Outcome: TypeAlias = Literal["allow", "ask", "deny"]
 Scope: TypeAlias = Literal["once", "turn", "session", "always"]
-Source: TypeAlias = Literal["default", "user", "project", "session", "turn"]
+Source: TypeAlias = Literal["default", "site", "user", "project", "session", "turn"]
 
 STRICTNESS: dict[Outcome, int] = {"allow": 0, "ask": 1, "deny": 2}
 
@@ -31,6 +32,7 @@ class AccessRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     command: tuple[str, ...] = ()
     severity: Severity = "high"
     sensitive: bool = False
+    folder: tuple[str, ...] = ()
     note: str | None = None
 
     @property
@@ -41,7 +43,13 @@ class AccessRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         extra = "even if sensitive" if self.sensitive else ""
         up_to = f"up to {self.severity}" if self.action == "allow" and self.severity != "high" else ""
         tools = " or ".join(self.tool) or ("" if what else "everything")
-        return " ".join(filter(None, (self.action, tools, what, who, up_to, extra)))
+        where = f"in {' or '.join(self.folder)}" if self.folder else ""
+        return " ".join(filter(None, (self.action, tools, what, who, up_to, extra, where)))
+
+    def holds_in(self, root: PurePath) -> bool:
+        """True if it counts in the workspace *root*."""
+        folders = map(PurePath, self.folder)
+        return not self.folder or any(root == each or each in root.parents for each in folders)
 
 
 class InForce(msgspec.Struct, frozen=True):

@@ -122,13 +122,15 @@ def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
 
 def rate_file(path: str, patterns: Patterns, about: str) -> Risk:
     """Returns how bad a change of *path* can be; *about* says what it is, where it is nothing worse."""
+    why = "A file that may hold secrets."
     if any_path_matches((*_SECRETS, "**/authorized_keys"), spelled(path)):
         severity: Severity = "critical"
     elif any_path_matches((*_STARTUP, *_RUNS_LATER), spelled(path)):
-        severity = "high"
+        severity, why = "high", "A file that decides what runs later."
     else:
         severity = "medium"
     pattern = sensitive_pattern(path, patterns)
     if pattern is not None:
-        return Risk("high" if severity == "medium" else severity, f"A sensitive file: it matches {pattern}.")
+        why = f"A sensitive file, as {pattern} says." if severity == "medium" else why
+        return Risk("high" if severity == "medium" else severity, why)
     return Risk(severity, about)

@@ -9,22 +9,22 @@ import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from agentnb.agent.confinement_choice import Confining, checked_confining
 from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import home
+from agentnb.policy.freedom import CellReview, Freedom, lowest
 from agentnb.policy.keys import FILE_KEYS, RULE_KEYS, TABLES, Key
 from agentnb.policy.rules import AccessRule, InForce
 from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
-    from agentnb.policy.rules import Source
+    from collections.abc import Iterable
 
-CellReview: TypeAlias = Literal["first", "after"]
-"""When the user reviews a change of a notebook's cell: before it is made, or afterwards."""
+    from agentnb.policy.rules import Source
 
 
 class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +36,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
     sensitive: tuple[tuple[str, bool], ...] = ()
     headless: Literal["allow", "deny"] = "deny"
     cell_review: CellReview | None = None
+    freedom_at_most: Freedom | None = None
     trusted: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     problem: str | None = None
@@ -53,7 +54,7 @@ def load(path: Path, source: Source) -> PolicySettings:
         settings = parse(text, str(path), source)
     except PolicyError as error:
         return PolicySettings(problem=f"{error} Until then everything asks.")
-    return tightened(settings, str(path)) if source == "project" else settings
+    return tightened(settings, str(path)) if source in {"project", "site"} else settings
 
 
 def parse(text: str, name: str, source: Source = "user") -> PolicySettings:
@@ -94,6 +95,20 @@ def tightened(settings: PolicySettings, name: str) -> PolicySettings:
     return PolicySettings(rules=rules, confine=confine, sensitive=sensitive, warnings=warnings, **kept)
 
 
+def joined(site: PolicySettings, project: PolicySettings) -> PolicySettings:
+    """The site's settings and the project's as one: each of them may only tighten."""
+    reviews = {site.cell_review, project.cell_review}
+    return PolicySettings(
+        rules=(*site.rules, *project.rules),
+        confine={**project.confine, **site.confine},
+        sensitive=(*project.sensitive, *site.sensitive),
+        cell_review="first" if "first" in reviews else None,
+        freedom_at_most=lowest((site.freedom_at_most, project.freedom_at_most)),
+        warnings=(*site.warnings, *project.warnings),
+        problem=site.problem or project.problem,
+    )
+
+
 def loosening(settings: PolicySettings) -> list[str]:
     """The keys of a file whose values loosen the policy."""
     return [key.name for key in FILE_KEYS if key.loosest and getattr(settings, key.name) == key.loosest]
@@ -125,6 +140,7 @@ class _Reader:
         self.known(data, tuple(key.name for key in RULE_KEYS), table)
         fields = {key.name: self.value(key, data, table) for key in RULE_KEYS}
         fields["path"] = tuple(_home(each) for each in fields["path"])
+        fields["folder"] = tuple(self.folders("folder", table, fields["folder"]))
         return InForce(AccessRule(**fields), self._source, f"{self._name} {table}")
 
     def value(self, key: Key, data: dict[str, Any], table: str = "") -> Any:
@@ -190,10 +206,15 @@ class _Reader:
         folders = data.get("folders", [])
         if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
             self._fail("folders", "trust", "'folders' is not a list of texts", 'Write folders = ["~/work"].')
-        found = [str(home()) if each == "~" else _home(each) for each in folders]
-        for each, said in zip(found, folders, strict=True):
-            if not Path(each).is_absolute() or "\0" in each:
-                self._fail("folders", "trust", f"{said!r} is not an absolute path", "Begin it with / or ~/.")
+        return self.folders("folders", "trust", folders)
+
+    def folders(self, key: str, table: str, folders: Iterable[str]) -> list[str]:
+        """The *folders* of *key*, absolute."""
+        found = []
+        for said in folders:
+            found.append(str(home()) if said == "~" else _home(said))
+            if not Path(found[-1]).is_absolute() or "\0" in said:
+                self._fail(key, table, f"{said!r} is not an absolute path", "Begin it with / or ~/.")
         return found
 
     def choice(self, value: Any, among: tuple[str, ...], key: str, table: str = "") -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import PolicyError, UsageError
 from agentnb.policy.keys import RULE_KEYS
-from agentnb.policy.places import PROJECT, user_policy
-from agentnb.policy.settings import PolicySettings, load, parse
+from agentnb.policy.places import PROJECT, site_policies, user_policy
+from agentnb.policy.settings import PolicySettings, joined, load, parse
 from agentnb.policy.trust import trusting, with_folder, without_folder
 from agentnb.toml_file import (
     ChangedMeanwhile,
@@ -23,18 +24,21 @@ from agentnb.toml_file import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.policy.rules import AccessRule, Source
 
+_BYPASS = re.compile(r"\bbypass[\"']?\s*=\s*(true)\b")
+_NOTHING = PolicySettings()
 _HEAD = "# What agents may do; see docs/reference/policy.md of agentnb. The last rule that matches wins.\n"
 
 
 class PolicyFiles:
-    """The user's policy file, and the project's of each workspace."""
+    """The user's policy file, the project's of each workspace, and the site's."""
 
-    def __init__(self, user: Path | None = None) -> None:
+    def __init__(self, user: Path | None = None, site: Sequence[Path] | None = None) -> None:
         self._user = user
+        self._site = site_policies() if site is None else tuple(site)
         self._read: dict[tuple[Path, str], tuple[tuple[int, ...] | None, PolicySettings]] = {}
 
     @property
@@ -47,21 +51,20 @@ class PolicyFiles:
         return self._load(self.user_path, "user")
 
     def project(self, workspace: Path) -> PolicySettings:
-        """Returns what the file of the project in *workspace* says now."""
-        return self._load(workspace / PROJECT, "project")
+        """Returns what the file of the project in *workspace* and the site's files say now: they only tighten."""
+        settings = self._load(workspace / PROJECT, "project")
+        for path in self._site:
+            site = self._load(path, "site")
+            settings = joined(site, settings) if site != _NOTHING else settings
+        return settings
 
     def trusts(self, workspace: Path) -> bool:
         """True if the user trusts the folder *workspace*, or one that it is in."""
         return trusting(self.user.trusted, workspace) is not None
 
-    def remember(self, rule: AccessRule, *, trusted: Path | None = None) -> Path:
+    def remember(self, rule: AccessRule) -> Path:
         """Add *rule* to the end of the user's file, whole or not at all."""
-
-        def added(before: str) -> str:
-            with_trust = before if trusted is None else _trusting(before, trusted)
-            return f"{with_trust.rstrip()}\n\n{_toml(rule)}"
-
-        return self._change(added, "Add the rule by hand.")
+        return self._change(lambda before: f"{before.rstrip()}\n\n{_toml(rule)}", "Add the rule by hand.")
 
     def trust(self, folder: Path) -> Path:
         """Let what the user's file allows hold in *folder* and below it."""
@@ -98,13 +101,29 @@ class PolicyFiles:
 
         return self._change(without, "Remove the rule by hand.")
 
-    def take_back(self, rule: AccessRule, *, trusted: Path | None = None) -> None:
-        """Remove what :meth:`remember` added: the last rule that reads like *rule*, and the trust in that folder."""
-        numbers = (number for number, each in enumerate(self.user.rules, 1) if each.rule.text == rule.text)
-        if (last := max(numbers, default=None)) is not None:
-            self.forget(last, rule.text)
-        if trusted is not None:
-            self.untrust(trusted)
+    def revoke(self, text: str) -> Path:
+        """Remove every rule from the user's file that reads *text*; no effect where there is none."""
+
+        def without(before: str) -> str:
+            rules = parse(before, str(self.user_path)).rules
+            for number in range(len(rules), 0, -1):
+                before = without_entry(before, "rule", number) if rules[number - 1].rule.text == text else before
+            return before
+
+        return self._change(without, "Remove the rule by hand.")
+
+    def revoke_bypass(self, agent: str) -> Path:
+        """Let *agent* ask again; the rest of the file stays as it is."""
+
+        def without(before: str) -> str:
+            left = parse(before, "policy.toml").bypass - {agent}
+            cuts = (f"{before[: each.start(1)]}false{before[each.end(1) :]}" for each in _BYPASS.finditer(before))
+            for text in cuts:
+                if parse(text, "policy.toml").bypass == left:
+                    return text
+            raise PolicyError(f"The bypass of {agent} could not be taken out.", hint="Change it by hand.")
+
+        return self._change(without, f"Change [agents.{agent}] by hand.")
 
     def set_key(self, key: str, value: Any, check: Callable[[Mapping[str, Any]], None] | None = None) -> Path:
         """Set a key of the user's file, such as ``headless``; None removes it."""

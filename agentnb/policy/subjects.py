@@ -97,11 +97,7 @@ def _file(path: str, tool: str, situation: Situation, about: str = _FILE) -> tup
     pattern = sensitive_pattern(named, patterns)
     if tool in READING:
         sensitive = secret_pattern(named, patterns) is not None
-        finding = (
-            Risk("high", f"Reads a sensitive file: it matches {pattern}.")
-            if sensitive
-            else Risk("low", "Reads a file.")
-        )
+        finding = Risk("high", "Reads a file that may hold secrets.") if sensitive else Risk("low", "Reads a file.")
     else:
         sensitive, finding = pattern is not None, rate_file(named, patterns, about)
         if finding.severity == "critical":  # files can be brought back; critical is for what cannot

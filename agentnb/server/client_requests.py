@@ -30,6 +30,7 @@ MODULES = {
         "agents",
         "attention",
         "cell-changes",
+        "freedom",
         "highlighting",
         "history",
         "math",

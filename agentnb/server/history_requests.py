@@ -13,7 +13,16 @@ import msgspec
 
 from agentnb.errors import SessionError
 from agentnb.host.history.arrangement import arrange, delete, duplicate
-from agentnb.host.history.restore import LOG_OFF, had_kernel_tools, kept, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.restore import (
+    LOG_OFF,
+    had_kernel_tools,
+    had_mode,
+    kept,
+    read_back,
+    recorder_of,
+    restore,
+    spec_of,
+)
 from agentnb.log.location import VARIABLE
 from agentnb.log.record import SessionRecord
 from agentnb.log.search_index import SearchHit
@@ -119,8 +128,8 @@ async def resume_session(asker: Asker[Host], *, channel: str) -> TabChannels:
     host = asker.host
     stored = await asyncio.to_thread(lambda: read_back(recorder_of(host), channel))
     options = host.environment.default_options(spec_of(stored.record), Path(stored.record.cwd))
-    if had_kernel_tools(stored):
-        options = msgspec.structs.replace(options, kernel_tools=True)
+    mode = had_mode(stored, host.environment.default_mode())
+    options = msgspec.structs.replace(options, mode=mode, kernel_tools=had_kernel_tools(stored) or options.kernel_tools)
     return channels_of(restore(host, stored, options))
 
 

@@ -7,6 +7,7 @@ from agentnb.server import (  # noqa: F401 - each registers its requests
     client_notifications,
     client_requests,
     file_requests,
+    grant_requests,
     history_requests,
     policy_requests,
     session_requests,

@@ -1,4 +1,4 @@
-"""The requests about policy rules, trusted folders and answers that still hold."""
+"""The requests about policy rules and trusted folders."""
 
 from __future__ import annotations
 
@@ -28,45 +28,14 @@ class PolicyRule(Wire, frozen=True, kw_only=True):
     text: str
 
 
-class ConversationGrant(Wire, frozen=True, kw_only=True):
-    """What the user allowed on a card for the rest of a turn or a conversation.
-
-    Attributes:
-        session: The channel of the conversation.
-        title: The conversation's title.
-        scope: How long it holds.
-        text: The rule on one line.
-    """
-
-    session: str
-    title: str
-    scope: Literal["turn", "session"]
-    text: str
-
-
-def grants_of(host: Host) -> tuple[ConversationGrant, ...]:
-    """Returns what was answered on cards and still holds in open conversations."""
-    return tuple(
-        ConversationGrant(
-            session=uri,
-            title=conversation.channels.title,
-            scope="turn" if each.source == "turn" else "session",
-            text=each.rule.text,
-        )
-        for uri, conversation in host.conversations.items()
-        for each in conversation.permissions.grants
-    )
-
-
 @request("changePolicy")
 def change_policy(
     asker: Asker[Host],
     *,
-    action: Literal["add", "remove", "trust", "untrust", "revoke"],
+    action: Literal["add", "remove", "trust", "untrust"],
     rule: AccessRule | None = None,
     number: int | None = None,
     text: str = "",
-    session: str = "",
     folder: str = "",
     confirmed: str = "",
 ) -> ChangedResult:
@@ -75,12 +44,10 @@ def change_policy(
     What would let agents do more is answered with a sentence to confirm, and changed when that comes back.
 
     Args:
-        action: What to do: ``add`` or ``remove`` a rule, ``trust`` or ``untrust`` a folder, ``revoke`` an answer that
-            holds in a conversation.
+        action: What to do: ``add`` or ``remove`` a rule, ``trust`` or ``untrust`` a folder.
         rule: The rule to add, with the keys of a policy file.
         number: The number of the rule to remove, 1 for the first.
-        text: That rule, or the answer's, on one line as it was listed.
-        session: The channel of the conversation whose answer it is.
+        text: That rule on one line as it was listed.
         folder: The folder, absolute or with ``~/``.
         confirmed: The sentence that the user confirmed.
     """
@@ -96,8 +63,6 @@ def change_policy(
             if not text.startswith("allow") and confirmed != question:
                 return ChangedResult(confirm=question)
             files.forget(number, text)
-        case "revoke" if (conversation := asker.host.conversations.get(session)) is not None:
-            conversation.permissions.revoke(text)
         case "trust" | "untrust" if folder.strip():
             path = Path(folder).expanduser()
             if not path.is_absolute():
@@ -111,20 +76,6 @@ def change_policy(
         case _:
             raise UsageError(f"{action} needs a rule, a number or a folder.")
     return ChangedResult()
-
-
-@request("takeBackAnswer")
-def take_back_answer(asker: Asker[Host], *, channel: str, tool_call_id: str) -> None:
-    """The user takes back what was allowed for good on a card: the rule goes, and the folder's trust that came with it.
-
-    Args:
-        channel: The channel of the conversation.
-        tool_call_id: The tool call that the card was about.
-    """
-    conversation = asker.host.conversations.get(channel)
-    if conversation is None:
-        raise UsageError("That conversation is closed.", hint="Remove the rule in the settings.")
-    conversation.permissions.take_back(tool_call_id)
 
 
 class TestPolicyResult(Wire, frozen=True, kw_only=True):
@@ -160,6 +111,6 @@ def try_policy(
         path=path,
         tool=tool,
         agent=agent or sources["agent"].value,
-        mode=sources["permissions"].value,
+        mode=environment.default_mode(),
     )
     return TestPolicyResult(outcome=verdict.outcome, message=in_words(verdict))

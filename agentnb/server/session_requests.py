@@ -57,6 +57,7 @@ def create_session(
     tab_id: str | None = None,
     kernel: Literal["off", "look", "run"] | None = None,
     folder: Annotated[str, msgspec.Meta(max_length=4096)] = "",
+    freedom: Literal["ask", "edit", "auto"] | None = None,
     reuse: bool = False,
 ) -> TabChannels:
     """Open a new tab, whose id the page makes.
@@ -67,6 +68,7 @@ def create_session(
         kernel: What the agent may do with the kernel: ``off``, ``look`` (read) or ``run``; as the settings say where
             absent.
         folder: The folder that the agent works in, absolute or from the notebook's; that of the settings where empty.
+        freedom: How freely the agent works: ``ask``, ``edit`` or ``auto``; as the settings say where absent.
         reuse: Whether a tab that is open and was never used serves, too, where it has the same options.
     """
     host, environment = asker.host, asker.host.environment
@@ -77,7 +79,7 @@ def create_session(
     cwd = _folder(folder) if folder else environment.default_workspace()
     startable(spec, cwd, os.environ.get("PATH"))
     options = environment.default_options(spec, cwd)
-    options = msgspec.structs.replace(options, mode=environment.default_mode())
+    options = msgspec.structs.replace(options, mode=freedom or environment.default_mode())
     if kernel is not None:
         options = msgspec.structs.replace(options, kernel_tools=kernel != "off")
     if (reuse or tab_id is None) and (empty := _empty(asker, options, kernel)) is not None:

@@ -25,7 +25,7 @@ from agentnb.host.history.storage import limits_of, outdated
 from agentnb.policy.places import PROJECT
 from agentnb.server.agent_requests import AgentLaunch, OfferedModel, agent_commands, offered_models
 from agentnb.server.notices import SettingsNotices
-from agentnb.server.policy_requests import ConversationGrant, PolicyRule, grants_of
+from agentnb.server.policy_requests import PolicyRule
 from agentnb.server.request_table import Asker, ChangedResult, request
 from agentnb.state.wire import Wire
 
@@ -131,8 +131,6 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
         project_rules: Those of the project's, on one line each.
         first: The names of the settings on the first screen, in order; `grants` is the list of rules and grants.
             Absent from a kernel of an older version.
-        grants: What was answered on cards and still holds in open conversations. Absent from a kernel of an older
-            version.
         trusted: The trusted folders.
         folder: The kernel's current folder.
         policy_file: The user's policy file.
@@ -151,7 +149,6 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
     project_file: str
     agents: tuple[AgentLaunch, ...] | None = None
     models: tuple[OfferedModel, ...] | None = None
-    grants: tuple[ConversationGrant, ...] | None = None
     first: tuple[str, ...] | None = None
 
 
@@ -178,7 +175,6 @@ def list_settings(asker: Asker[Host]) -> ListSettingsResult:
         problems=tuple(dict.fromkeys(problems)),
         rules=tuple(PolicyRule(number=at, text=each.rule.text) for at, each in enumerate(user.rules, 1)),
         project_rules=tuple(each.rule.text for each in project.rules),
-        grants=grants_of(host),
         trusted=tuple(user.trusted),
         folder=str(folder),
         policy_file=str(files.user_path),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,23 @@ class Side:
         button = card.or_(cell.get_by_role("button", name="Accept", exact=True)).first
         expect(button).not_to_have_attribute("aria-disabled", "true", timeout=PATIENCE_MS)
         button.click()
+
+    def choose_freedom(self, word: str) -> None:
+        """Choose how freely the agent works: Ask, Edit or Auto, or Custom… for what is behind it."""
+        self.freedom.click()
+        self.chat.get_by_role("menuitem", name=re.compile(f"^{word}")).click()
+
+    @property
+    def freedom(self) -> Locator:
+        """The control that says how freely the agent works."""
+        return self.chat.locator(".freedom-button")
+
+    def custom(self) -> Locator:
+        """Open what is behind the freedom, and see it."""
+        self.choose_freedom("Custom…")
+        panel = self.chat.get_by_role("dialog", name="Custom freedom")
+        expect(panel.get_by_role("group", name="Allowed without asking")).to_be_visible(timeout=PATIENCE_MS)
+        return panel
 
     def button(self, name: str) -> Locator:
         """A button of the chat or the notice, by its name."""

@@ -56,7 +56,7 @@ def test_a_session_that_loads_plots_fixes_edits_and_explains_works_in_notebook_7
     lab.expect_in_kernel("share", 0.0)
     expect(answer).to_contain_text("divided by 0")
 
-    side.chat.get_by_role("combobox", name="Cell edits").select_option("after")
+    side.choose_freedom("Edit")
     side.say("Tidy the cells")
     expect(bars).to_have_count(2)
     lab.picture("assistant-notebook7")
@@ -71,7 +71,8 @@ def test_a_session_that_loads_plots_fixes_edits_and_explains_works_in_notebook_7
     assert sources(lab)[0] == "north, south = 12, 30"
     assert sources(lab)[3] == f"# thousands\n{LOAD}"
 
-    side.chat.get_by_role("combobox", name="Kernel").select_option("look")
+    side.custom().get_by_role("combobox", name="Kernel").select_option("look")
     expect(side.chat.get_by_role("combobox", name="Cell edits")).to_have_count(0)
+    lab.page.keyboard.press("Escape")
     side.say("Explain @cell:1")
     expect(answer.locator("math")).to_be_visible()

@@ -70,14 +70,14 @@ def test_proposed_changes_are_accepted_in_their_cells_by_keyboard_and_by_mouse_a
 def test_changes_that_are_applied_at_once_are_kept_by_keyboard_and_undone_by_mouse_in_jupyterlab(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """*Apply, review after*: the cells have them, with the difference, until they are kept or undone."""
+    """*Edit*: the cells have them, with the difference, until they are kept or undone."""
     lab.open("reviewed-after.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
     kept = ["a = 1\nprint(a)", "b = 2"]
     side = Side(lab.page)
     side.open()
     side.expect_chat()
-    side.chat.get_by_role("combobox", name="Cell edits").select_option("after")
+    side.choose_freedom("Edit")
     side.say(json.dumps(STEPS))
     bars = lab.panel.locator(".agentnb-cell-bar")
     expect(bars).to_have_count(2, timeout=PATIENCE_MS)
@@ -142,9 +142,8 @@ def test_a_decision_of_one_page_is_in_the_cells_of_the_other_whose_chat_is_close
         side.open()
         side.expect_chat()
     bars = [one.panel.locator(".agentnb-cell-bar") for one in (lab, other)]
-    review = sides[0].chat.get_by_role("combobox", name="Cell edits")
-    for mode, button in (("first", "Reject"), ("first", "Accept"), ("after", "Keep")):
-        review.select_option(mode)
+    for mode, button in (("Ask", "Reject"), ("Edit", "Keep")):
+        sides[0].choose_freedom(mode)
         sides[0].say(json.dumps(changed("replace_cell", cell="2", source=f"a = 1\nprint(a, {mode!r})")))
         for one in bars:
             expect(one).to_have_count(1, timeout=PATIENCE_MS)

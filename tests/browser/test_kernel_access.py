@@ -21,7 +21,6 @@ IS_PAIRED = "__import__('agentnb.host.host', fromlist=['host']).current_host().p
 CONNECTED = "Paired: Claude Code (terminal)"
 
 Press = Callable[[Locator], None]
-Choose = Callable[[Locator, str], None]
 
 
 def click(button: Locator) -> None:
@@ -34,35 +33,33 @@ def enter(button: Locator) -> None:
     button.press("Enter")
 
 
-def pick(switch: Locator, value: str) -> None:
-    """As the mouse does."""
-    switch.select_option(value)
-
-
-def type_value(switch: Locator, value: str) -> None:
-    """As the keyboard does: its first letter."""
-    switch.press(value[0].upper())
-
-
-def change_access(lab: Lab, side: Side, press: Press, choose: Choose) -> None:
-    """Begin without access, let the agent look, then run; the kernel shows what it could do each time."""
+def change_access(lab: Lab, side: Side, press: Press) -> None:
+    """Let the agent look, run, then neither; the kernel shows what it could do, and the first look is said."""
     side.expect_chat()
-    side.start()
-    switch = side.chat.get_by_role("combobox", name="Kernel")
-    choose(switch, "look")
-    expect(switch).to_have_value("look")
+    press(side.chat.get_by_role("button", name="ELIZA").first)
+    expect(side.freedom).to_have_text("Ask")
     side.say("/kernel variables limits")
     side.expect_text("limits: dict, length 1")
+    side.expect_text("ELIZA looks at this kernel's variables.")
+    choose(lab, side, "look")
     side.say(f"/kernel run {CHANGE.format(6)}")
     side.expect_text("kernel access of this conversation to Look: run_code is not allowed")
-    choose(switch, "run")
+    choose(lab, side, "run")
     side.say(f"/kernel run {CHANGE.format(6)}")
     press_answer(side, press)
     lab.expect_in_kernel(VALUE, 6)
-    choose(switch, "off")
+    choose(lab, side, "off")
     side.say(f"/kernel run {CHANGE.format(7)}")
     side.expect_text("kernel access of this conversation to Off")
     lab.expect_in_kernel(VALUE, 6)
+
+
+def choose(lab: Lab, side: Side, access: str) -> None:
+    """Choose in *Custom…* what the agent may do with the kernel."""
+    switch = side.custom().get_by_role("combobox", name="Kernel")
+    switch.select_option(access)
+    expect(switch).to_have_value(access)
+    lab.page.keyboard.press("Escape")
 
 
 def press_answer(side: Side, press: Press) -> None:
@@ -105,7 +102,7 @@ def test_kernel_access_and_a_terminal_agent_are_switched_by_mouse_in_jupyterlab(
     lab.run_cells(1)
     side = Side(lab.page)
     side.open()
-    change_access(lab, side, click, pick)
+    change_access(lab, side, click)
     pair(lab, side, click)
 
 
@@ -115,6 +112,6 @@ def test_kernel_access_and_a_terminal_agent_are_switched_by_keyboard_in_notebook
     classic.open("access7.ipynb", CELL)
     lab.run_cells(1)
     lab.page.keyboard.press("Control+Shift+O")
-    change_access(lab, classic.side, enter, type_value)
+    change_access(lab, classic.side, enter)
     pair(lab, classic.side, enter)
     lab.picture("pairing-notebook7")

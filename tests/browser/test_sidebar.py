@@ -127,19 +127,18 @@ def test_the_chat_is_there_again_after_a_reload(lab: Lab, side: Side) -> None:
 
 
 def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side) -> None:
-    """With the conversation that was shown, its access to the kernel and what was typed; ``%agent`` works, too."""
+    """With the conversation that was shown, its freedom and what was typed; ``%agent`` works, too."""
     lab.open("side-restart.ipynb", notebook("%agent /say what is this?", kernel=KERNEL))
     side.open()
     side.start()
-    access = side.chat.get_by_role("combobox", name="Kernel")
-    access.select_option("look")
+    side.choose_freedom("Edit")
     side.say("/say before")
     side.expect_answer("before")
     side.box.fill("half a thought")
     lab.restart()
     side.expect_answer("before")
     expect(side.box).to_have_value("half a thought")
-    expect(access).to_have_value("look")
+    expect(side.freedom).to_have_text("Edit")
     side.say("/say after")
     side.expect_answer("after")
     lab.picture("sidebar-restarted")
@@ -150,17 +149,16 @@ def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side)
 
 
 def test_an_empty_conversation_is_there_after_a_restart_of_the_kernel(lab: Lab, side: Side) -> None:
-    """The log has nothing of it: it begins again with its agent, its access and what was typed."""
+    """The log has nothing of it: it begins again with its agent, its freedom and what was typed."""
     lab.open("side-restart-empty.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.start()
-    access = side.chat.get_by_role("combobox", name="Kernel")
-    access.select_option("run")
+    side.choose_freedom("Auto")
     expect(side.chat.get_by_role("tab")).to_have_count(1)
     side.box.fill("a first thought")
     lab.restart()
     expect(side.box).to_have_value("a first thought")
-    expect(access).to_have_value("run")
+    expect(side.freedom).to_have_text("Auto")
     expect(side.chat.get_by_role("tab")).to_have_count(1)
     expect(side.chat.get_by_text("a first thought")).to_have_count(0)  # nor is it offered beside
     lab.picture("sidebar-restarted-empty")

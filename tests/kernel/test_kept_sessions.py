@@ -35,4 +35,4 @@ def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKerne
 
 def test_mcp_servers_in_the_configuration_are_given_to_tabs(kernel: RunningKernel) -> None:
     kernel.run('%config Agentnb.mcp_servers = {"files": {"command": "cat"}}')
-    assert "These came with the session: `files`." in kernel.run("%agent -n /mcp").displayed()[0]
+    assert "These came with the session: `files`, `kernel`." in kernel.run("%agent -n /mcp").displayed()[0]

@@ -106,6 +106,7 @@ def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> Non
     decided = kernel.run(log).stdout
     assert "('kernel', 'deny', 'xs.append(2)')" in decided
     assert "('read', 'allow', \"List the kernel's variables\")" in decided
+    kernel.run("%config Agentnb.kernel_tools = False")
     assert "can't access the kernel" in kernel.run("%agent -n /kernel variables").displayed()[0]
     assert kernel.run("%agent -k Hello").error.startswith("UsageError: --kernel is for a tab that is opened")
 

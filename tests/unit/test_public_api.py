@@ -126,7 +126,7 @@ Remote
     sessions
     state
 research(question, package, version=None, *, agent=None)
-resume(session, *, command=None, permissions='ask', permission_timeout=60.0, env=None, mcp_servers=None, directories=(), kernel_tools=None)
+resume(session, *, command=None, permissions=None, permission_timeout=60.0, freedom=None, env=None, mcp_servers=None, directories=(), kernel_tools=None)
 serve(host='127.0.0.1', port=0, token=None, *, name='client', rights=('watch', 'drive', 'approve'), certificate=None, key=None, insecure=False, hosts=(), origins=())
 Server
     add_client(name, *, rights=('watch',), sessions=None, expires=None)
@@ -151,6 +151,7 @@ Session
     extension(method, params=None, *, notify=False, timeout=60.0)
     files
     fork(title=None, timeout=120.0)
+    freedom
     gap
     health()
     keep(*items)
@@ -182,7 +183,7 @@ sessions(search='', *, here=False, cwd=None, limit=50)
 settings()
 sidebar(session=None)
 skills()
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, title=None, mcp_servers=None, directories=(), components=None, kernel_tools=False, confine=None, network='all', session=None)
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, freedom=None, title=None, mcp_servers=None, directories=(), components=None, kernel_tools=None, confine=None, network='all', session=None)
 storage()
 ToolCall
     content

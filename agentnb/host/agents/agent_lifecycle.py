@@ -283,7 +283,7 @@ class AgentLifecycle:
         if self.outcome == "new" and (self._was_ready or taken_up) and not self.has_gone_back:
             self.note(f"{self._configuration.spec.title} restarted and does not remember the conversation so far.")
         if agent.confined and not self._was_ready and not self._configuration.is_unasked:
-            self.note(f"{self._configuration.spec.title} is confined {agent.confined}.")
+            self.note(f"{self._configuration.spec.title} {agent.confined}.")
         if (problem := self._asking.problem) is not None:
             self.note(f"{problem} {what_holds(agent.confined)}")
         for broken in plugins().new_problems():
@@ -450,7 +450,7 @@ class AgentLifecycle:
 def what_holds(confined: str) -> str:
     """Returns what limits an agent that does not ask."""
     undo = "changes of files can be undone after the turn."
-    return f"It is confined {confined}, and {undo}" if confined else f"It is not confined; {undo}"
+    return f"It {confined}, and {undo}" if confined else f"It is not confined; {undo}"
 
 
 def _add_refusals(error: AgentnbError, agent: Agent) -> None:

@@ -8,6 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
+from msgspec.structs import replace
+
 from agentnb.acp.agent import Agent
 from agentnb.acp.peer import PATIENCE
 from agentnb.agent.process import SpawnedAgent
@@ -78,6 +80,7 @@ class AgentPool:
         self._launches: dict[bytes, asyncio.Task[Agent]] = {}
         self._stops: set[asyncio.Task[None]] = set()
         self._users: dict[bytes, set[str]] = {}
+        self._early: dict[bytes, Configuration] = {}
         self._backoffs: dict[bytes, Backoff] = {}
         self._closed = False
         self._alive: set[Agent] = set()
@@ -86,10 +89,23 @@ class AgentPool:
 
     async def acquire(self, configuration: Configuration, tab_id: str) -> Agent:
         """The agent of *configuration* for the tab *tab_id*, launched if it does not run."""
+        if configuration.key not in self._launches:
+            self._take_early(configuration)
         users = self._users.setdefault(configuration.key, set())
         users.discard(WARM)
         users.add(tab_id)
         return await asyncio.shield(self._launched(configuration))
+
+    def _take_early(self, configuration: Configuration) -> None:
+        """Let *configuration* have a process that was started early for the same, but for other kernel tools."""
+        wanted = replace(configuration, kernel="").key
+        for key, early in [*self._early.items()]:
+            is_free = self._users.get(key) == {WARM} and key in self._launches
+            if is_free and replace(early, kernel="").key == wanted and early.confine == configuration.confine:
+                self._users.pop(key)
+                self._early.pop(key)
+                self._launches[configuration.key] = self._launches.pop(key)
+                return
 
     async def release(self, configuration: Configuration, tab_id: str) -> None:
         """Say that the tab *tab_id* needs its agent no more; the last one stops the process."""
@@ -120,6 +136,7 @@ class AgentPool:
         first = not users
         if first:
             users.add(WARM)
+            self._early[key] = configuration
         try:
             return await asyncio.shield(self._launched(configuration))
         finally:
@@ -213,6 +230,7 @@ class AgentPool:
         if user not in users:
             return
         users.discard(user)
+        self._early.pop(key, None)
         if not users:
             self._users.pop(key, None)
             stop = self._loop.spawn(_stop(self._launches.pop(key, None)))

@@ -16,7 +16,7 @@ from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSession
 from agentnb.events.kinds import SESSION_RESTORED
 from agentnb.host import pairing
-from agentnb.host.channels import KERNEL, session_config, setting_value
+from agentnb.host.channels import KERNEL, PERMISSIONS, SENSITIVE, session_config, setting_value
 from agentnb.host.conversation import Conversation
 from agentnb.host.files import client_files
 from agentnb.host.turns.rewind import finish
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import SessionOptions
     from agentnb.log.record import SessionRecord, StoredSession
     from agentnb.log.store import LogStore
-    from agentnb.policy.settings import CellReview
+    from agentnb.policy.freedom import Mode
     from agentnb.state import SessionState
 
 KERNEL_ENDED = "The kernel ended while this turn ran."
@@ -113,7 +113,7 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
     configured = replace(options, cwd=cwd).configuration(host.environment.cassette.apart())
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=options.mode, title=record.title)
     offered = conversation.session.state.changesets
-    session = replace(_open_again(stored.session, options, conversation.review), changesets=offered)
+    session = replace(_open_again(stored.session, options, conversation), changesets=offered)
     conversation.session.restore(session, stored.session_index)
     chat = replace(stored.chat, prompt_suggestions=None)  # the agent that made them is not running
     conversation.chat.restore(chat, stored.chat_index, stored.gap)
@@ -127,7 +127,13 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
 
 def had_kernel_tools(stored: StoredSession) -> bool:
     """True if its agent had the kernel tools when its kernel ended."""
-    return setting_value(stored.session.config, KERNEL) is not None
+    return setting_value(stored.session.config, KERNEL) not in (None, "off")
+
+
+def had_mode(stored: StoredSession, default: Mode) -> Mode:
+    """The permissions that it had when its kernel ended; *default* in place of full trust, which ends with a kernel."""
+    mode = setting_value(stored.session.config, PERMISSIONS)
+    return default if mode in (None, "allow") else mode
 
 
 def keep_open(conversation: Conversation) -> None:
@@ -139,11 +145,19 @@ def keep_open(conversation: Conversation) -> None:
         conversation.dispatch(SessionIsArchivedChanged(is_archived=False, time=now_ms()))
 
 
-def _open_again(session: SessionState, options: SessionOptions, review: CellReview) -> SessionState:
+def _open_again(session: SessionState, options: SessionOptions, conversation: Conversation) -> SessionState:
     """The session with today's settings, and shown: closing its tab had archived it."""
     status = with_flag(session.status, SessionStatus.IS_ARCHIVED, on=False)
     access = setting_value(session.config, KERNEL) or options.kernel_access or "off"
-    config = session_config(options.mode, has_kernel_tools=options.kernel_tools, access=access, review=review)
+    now = conversation.session.state.config
+    config = session_config(
+        conversation.mode,
+        has_kernel_tools=options.kernel_tools,
+        access=access if setting_value(now, KERNEL) is not None else None,
+        review=conversation.review,
+        sensitive=() if session.config is None else session.config.values.get(SENSITIVE, ()),
+        ceiling=conversation.host.policy.ceiling(conversation.cwd),
+    )
     return replace(session, status=status, config=config)
 
 

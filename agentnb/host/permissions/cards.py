@@ -50,6 +50,7 @@ OWN = "agentnb-"
 
 ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kind="allow_once")
 REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")
+UNKNOWN = "its effects aren't known."
 _WIDER = 1  # the group that our wider answers stand in
 _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
@@ -92,11 +93,14 @@ def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Un
     return replace(verdict, risk=" ".join([verdict.risk, *said]).strip()) if open_in else verdict
 
 
-def risk_of(verdict: Verdict, found: SimilarRule | None) -> ToolCallRisk:
-    """Returns what the card says of the danger."""
+def risk_of(verdict: Verdict, found: SimilarRule | None, *, shows_effects: bool = False) -> ToolCallRisk:
+    """Returns what the card says of the danger; *shows_effects*: a preview can be made."""
+    reason = verdict.risk or ("" if verdict.decided_by == "user" else verdict.reason)
+    if shows_effects:
+        reason = reason.replace(UNKNOWN, f"{UNKNOWN.removesuffix('.')} — Preview shows them.")
     return ToolCallRisk(
         severity=verdict.severity,
-        reason=verdict.risk or verdict.reason,
+        reason=reason,
         like=None if found is None else found.words,
     )
 

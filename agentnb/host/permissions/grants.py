@@ -10,7 +10,7 @@ import msgspec
 
 from agentnb.policy.rules import InForce
 from agentnb.policy.severity import rank
-from agentnb.state import ConfirmationOption
+from agentnb.state import ChatToolCallReady, ConfirmationOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +46,7 @@ class PendingPermission:
     verdict: Verdict
     options: tuple[ConfirmationOption, ...]
     offered: dict[str, Offer]
+    ready: ChatToolCallReady
     answer: asyncio.Future[ChosenOption | None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -59,6 +60,7 @@ class SessionGrants:
         self._calls: dict[str, tuple[PendingPermission, bool]] = {}
         self._kernel_calls: dict[str, PolicyRequest] = {}
         self._wider: list[tuple[Scope, AccessRule]] = []
+        self._given: dict[str, AccessRule] = {}
 
     @property
     def in_force(self) -> tuple[InForce, ...]:
@@ -67,13 +69,19 @@ class SessionGrants:
         session = (InForce(rule, "session") for scope, rule in held if scope != "turn")
         return (*session, *(InForce(rule, "turn") for scope, rule in held if scope == "turn"))
 
-    def take(self, rule: AccessRule, scope: Scope) -> None:
-        """Let a wider answer hold: for the turn, the session, or for always."""
+    def take(self, rule: AccessRule, scope: Scope, call_id: str) -> None:
+        """Let a wider answer, given on the tool call *call_id*, hold: for the turn, the session, or for always."""
         self._wider.append((scope, rule))
+        self._given[call_id] = rule
+
+    def given_on(self, call_id: str) -> AccessRule | None:
+        """The rule of the wider answer that was given on the tool call *call_id*."""
+        return self._given.get(call_id)
 
     def revoke(self, text: str) -> None:
         """End the answers whose rule reads *text*."""
         self._wider = [(scope, rule) for scope, rule in self._wider if rule.text != text]
+        self._given = {call_id: rule for call_id, rule in self._given.items() if rule.text != text}
 
     def approve(self, question: PendingPermission, *, by_user: bool) -> None:
         """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and said so."""

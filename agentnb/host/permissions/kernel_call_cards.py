@@ -76,6 +76,8 @@ class KernelCallCards:
             return
         found = next((each for each, own in self._own.items() if cards.belongs(own.request, call)), None)
         card = None if found is None else self._channels.tool_call(found)
+        if isinstance(card, ToolCallStreamingState):  # it is previewed, and may never be asked
+            return
         if found is None or card is None or (keep_open and isinstance(card, ToolCallPendingConfirmationState)):
             return
         question = self._own.pop(found)

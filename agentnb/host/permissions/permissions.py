@@ -17,9 +17,13 @@ from agentnb.host.permissions.kernel_call_cards import KernelCallCards
 from agentnb.host.permissions.permission_request import asked_request, joined_request
 from agentnb.kernel.cell_plans import proposed_cell
 from agentnb.policy.commands.rating import rate_command
-from agentnb.policy.engine import judge, opens
+from agentnb.policy.engine import WORST_AT_ONCE, judge, opens
+from agentnb.policy.freedom import EDITS
 from agentnb.policy.offers import similar_rule
+from agentnb.policy.rules import matches
+from agentnb.policy.severity import rank
 from agentnb.policy.situation import Verdict
+from agentnb.policy.subjects import seen
 from agentnb.safe_json import read_json
 from agentnb.state import (
     ChatResponsePart,
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.rules import InForce, Scope
+    from agentnb.policy.rules import AccessRule, InForce, Scope
     from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell, ToolCallState
 
 
@@ -90,7 +94,6 @@ class Permissions:
         self.limit: Limit | None = None
         self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
         self._grants = SessionGrants(policy.keeps)
-        self._lasting: dict[str, Offer] = {}
         self._warned: set[str] = set()
         self.kernel_calls = KernelCallCards(channels, self._waiting, cwd)
         self.rehearsals = rehearsals
@@ -104,13 +107,27 @@ class Permissions:
         """End what was answered on cards with the rule *text*."""
         self._grants.revoke(text)
 
-    def take_back(self, call_id: str) -> None:
-        """End the answer for good that was given on the tool call *call_id*."""
-        offer = self._lasting.pop(call_id, None)
-        if offer is None:
-            raise SessionError("That answer does not hold any more.")
-        self._policy.files.take_back(offer.rule, trusted=offer.trusted)
-        self._grants.revoke(offer.rule.text)
+    def given_on(self, call_id: str) -> AccessRule | None:
+        """The rule of the wider answer that was given on the tool call *call_id*; None where none holds."""
+        return self._grants.given_on(call_id)
+
+    def runs_under(self, rule: AccessRule) -> bool:
+        """True if something runs now that *rule* allows."""
+        turn = self._channels.chat.state.active_turn
+        running = Parts.of(turn.response_parts).begun_calls() if turn is not None else ()
+        kernel, situation = self._has_kernel_tools(), self._policy.situation()
+        requests = [asked_request(each, each.display_name, self._cwd, kernel=kernel) for each in running]
+        return any(matches(rule, each) for request in requests for each in seen(request, situation).subjects)
+
+    def reconsider(self) -> None:
+        """Answer the open questions that are no longer asked, as the policy and the freedom are now."""
+        for call_id, question in [*self._waiting.items()]:
+            verdict = self._judge(question.request)
+            if verdict.outcome == "allow":
+                del self._waiting[call_id]
+                question.answer.set_result(self._decided(question, verdict))
+            elif self._channels.mode == "auto":
+                self._spawn(self._answer_at_once(question))
 
     async def request(self, question: AcpPermissionRequest) -> str | None:
         """Answer the agent's request with the id of one of its options; None: the turn is over."""
@@ -239,7 +256,9 @@ class Permissions:
             return
         request = asked_request(call, call.display_name, self._cwd)
         verdict = self._judge(request)
-        if self._channels.mode == "ask" and request.command and rate_command(request.command).severity == "none":
+        if self._channels.mode in EDITS and verdict.outcome == "allow":
+            return
+        if self._channels.mode != "deny" and request.command and rate_command(request.command).severity == "none":
             return  # an agent that asks may run by itself what only looks
         marked = ToolCallDetails(ran_without_asking=True)
         self._channels.dispatch(cards.show_details(turn.id, call_id, marked))
@@ -294,16 +313,21 @@ class Permissions:
         return verdict if self.limit is None else self.limit.verdict(request, verdict)
 
     def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> PendingPermission:
-        """Show the question, with the danger and our wider answers."""
+        """Returns the question, with the danger and our wider answers."""
         verdict = cards.warned(verdict, request, self._environment.unsaved)
         found = similar_rule(request, verdict, self._channels.agent)
         options = ready.options or ()
         shown, offered = cards.with_wider(options, self._policy.offers(found))
-        self._channels.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
-        return PendingPermission(ready.turn_id, ready.tool_call_id, request, verdict, options, offered)
+        ready = replace(
+            ready, options=shown, risk=cards.risk_of(verdict, found, shows_effects=self.rehearsals.can(request))
+        )
+        return PendingPermission(ready.turn_id, ready.tool_call_id, request, verdict, options, offered, ready)
 
     async def _settle(self, question: PendingPermission) -> ChosenOption | None:
         """Bring *question* to its answer: the policy's, or the user's."""
+        await self._try_at_once(question)
+        if self._channels.is_active(question.turn_id):
+            self._channels.dispatch(replace(question.ready, tool_call_id=question.call_id))
         verdict = question.verdict
         if verdict.outcome == "ask" and self.callback is None and not await self._environment.attended():
             verdict = self._judge(question.request, attached=False)
@@ -330,6 +354,29 @@ class Permissions:
         if answer is not None and answer.approved and question.request.kind == "permission":
             self._grants.approve(question, by_user=answer.by_user)
         return answer
+
+    async def _try_at_once(self, question: PendingPermission) -> bool:
+        """Allow *question* where Auto may do that: its preview saw nothing that cannot be undone."""
+        if not self._may_be_at_once(question.verdict, question.request):
+            return False
+        is_harmless = await self.rehearsals.harmless(question)
+        if not is_harmless or not self._may_be_at_once(self._judge(question.request), question.request):
+            return False
+        reason = "allowed: its preview showed nothing that can't be undone"
+        question.verdict = replace(question.verdict, outcome="allow", reason=reason, decided_by="preview")
+        return True
+
+    def _may_be_at_once(self, verdict: Verdict, request: PolicyRequest) -> bool:
+        """True if Auto may run *request* without a question, should its preview be harmless."""
+        is_open = verdict.outcome == "ask" and verdict.rule is None and verdict.floor is None and self.limit is None
+        is_mild = rank(verdict.severity) <= rank(WORST_AT_ONCE)
+        is_auto = self._channels.mode == "auto" and self._policy.situation().here.mode == "auto"
+        return is_open and is_mild and is_auto and request.tool in {"execute", "kernel"}
+
+    async def _answer_at_once(self, question: PendingPermission) -> None:
+        if await self._try_at_once(question) and self._waiting.get(question.call_id) is question:
+            del self._waiting[question.call_id]
+            question.answer.set_result(self._decided(question, question.verdict))
 
     async def _look_before(self, question: PendingPermission, edited: str | None) -> None:
         """Look at the files that *question* names, or that its preview showed to change: it was allowed."""
@@ -385,22 +432,17 @@ class Permissions:
 
     # --- the answer ---
 
-    def _grant(self, offer: Offer, asked: str) -> None:
-        """Let the wider answer to the tool call *asked* hold, and answer with it what else is open and like it."""
+    def _grant(self, offer: Offer, call_id: str) -> None:
+        """Let the wider answer hold, and answer with it what else is open and like it."""
         scope = offer.scope
         if scope == "always":
             try:
-                self._policy.files.remember(offer.rule, trusted=offer.trusted)
-                self._lasting[asked] = offer
+                self._policy.files.remember(offer.rule)
             except PolicyError as error:
                 self._notify(f"{error} Until then the answer holds for this session.")
                 scope = "session"
-        self._grants.take(offer.rule, scope)
-        for call_id, question in [*self._waiting.items()]:
-            verdict = self._judge(question.request)
-            if verdict.outcome == "allow":
-                del self._waiting[call_id]
-                question.answer.set_result(self._decided(question, verdict))
+        self._grants.take(offer.rule, scope, call_id)
+        self.reconsider()
 
     def _edited(self, request: PolicyRequest, command: str) -> PolicyRequest:
         """The request with the user's own command; a rule that denies that one still does."""
@@ -446,6 +488,6 @@ class Permissions:
 
 def _by(verdict: Verdict) -> str:
     """Returns who decided what nobody was asked about."""
-    if verdict.decided_by in {"nobody", "mode", "reading", "bypass", "review", "headless"}:
+    if verdict.decided_by in {"nobody", "mode", "freedom", "preview", "reading", "bypass", "review", "headless"}:
         return verdict.decided_by
     return "rule" if verdict.rule is not None else "mode"

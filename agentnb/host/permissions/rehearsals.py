@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,7 @@ from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentnbError, SessionError
 from agentnb.events.kinds import REHEARSAL_ENDED
+from agentnb.host.permissions.at_once import is_harmless
 from agentnb.host.permissions.outcome import Ended, differences, look, named_files
 from agentnb.kernel.content import picture_block
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, rehearse_command, unavailable
@@ -160,7 +162,13 @@ class Rehearsals:
     def begin_by_itself(self, question: PendingPermission, *, others: bool) -> None:
         """Begin the preview of a new question where the settings want that, it is quick, and nothing else waits."""
         subject = subject_of(question.request)
-        if subject is None or others or self._one.locked() or self._setting != "auto":
+        if (
+            id(question) in self._previewed
+            or subject is None
+            or others
+            or self._one.locked()
+            or self._setting != "auto"
+        ):
             return
         if subject.kind == "command" and rank(question.verdict.severity) >= rank("high"):
             return
@@ -170,6 +178,20 @@ class Rehearsals:
             if busy or self._environment.code_runner() is None or _resident_bytes() > LARGEST_FOR_AUTO:
                 return
         self._begin(question, subject, AUTO_SECONDS, AUTO_PATIENCE)
+
+    def can(self, request: PolicyRequest) -> bool:
+        """True if *request* can be previewed, as far as is known without trying."""
+        return self._setting != "off" and sys.platform == "linux" and subject_of(request) is not None
+
+    async def harmless(self, question: PendingPermission) -> bool:
+        """Preview *question* by itself, and say whether that saw nothing that cannot be undone."""
+        subject = subject_of(question.request)
+        if subject is None or self._setting == "off":
+            return False
+        if subject.kind == "code" and (self._environment.code_runner() is None or _resident_bytes() > LARGEST_FOR_AUTO):
+            return False
+        found = await asyncio.shield(self._begin(question, subject, AUTO_SECONDS, AUTO_PATIENCE))
+        return is_harmless(found, _folder(subject, self._cwd), self._policy.situation())
 
     @property
     def _setting(self) -> str:

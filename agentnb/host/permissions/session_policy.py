@@ -14,15 +14,15 @@ from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from agentnb.host.channels import SessionChannels
     from agentnb.host.session_options import Configuration
+    from agentnb.policy.freedom import CellReview, Freedom, Mode
     from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import AccessRule, InForce, Outcome, Scope
-    from agentnb.policy.settings import CellReview
     from agentnb.policy.situation import Verdict
 
 HEADLESS = "AGENTNB_HEADLESS"
@@ -45,10 +45,14 @@ class HostPolicy:
         self.audit = audit or AuditLog()
         self.environment = environment
 
-    def review(self, workspace: Path, chosen: CellReview | None) -> CellReview:
+    def review(self, workspace: Path, chosen: CellReview | None, mode: Mode = "ask") -> CellReview:
         """When a change of a cell is reviewed in *workspace*, where the user has *chosen* that in this kernel."""
         user, project, trusted = self.files.user, self.files.project(workspace), self.files.trusts(workspace)
-        return Situation(agent="", user=user, project=project, trusted=trusted, cell_review=chosen).review
+        return Situation(agent="", mode=mode, user=user, project=project, trusted=trusted, cell_review=chosen).review
+
+    def ceiling(self, workspace: Path) -> Freedom | None:
+        """The most freedom that the policy files leave in *workspace*; None where they leave all."""
+        return Situation(agent="", user=self.files.user, project=self.files.project(workspace)).ceiling
 
     @property
     def headless(self) -> Literal["allow", "deny"] | None:
@@ -68,6 +72,7 @@ class SessionPolicy:
         self._host = host_policy
         self._channels = channels
         self._configuration = configuration
+        self.is_confined: Callable[[], bool] = lambda: False
 
     def situation(self, grants: tuple[InForce, ...] = (), *, attached: bool = True) -> Situation:
         """Returns what holds now."""
@@ -83,17 +88,18 @@ class SessionPolicy:
             grants=grants,
             headless=self._host.headless,
             trusted=self.files.trusts(cwd),
+            confined=self.is_confined(),
+            sensitive=tuple((pattern, True) for pattern in self._channels.sensitive),
         )
 
     def keeps(self, rule: AccessRule) -> bool:
-        """True if the user's file still has *rule*, and the folder is trusted."""
+        """True if the user's file still has *rule*, and it holds in this folder."""
         is_there = any(each.rule == rule for each in self.files.user.rules)
-        return is_there and self.files.trusts(self._configuration.cwd)
+        return is_there and (bool(rule.folder) or self.files.trusts(self._configuration.cwd))
 
     def offers(self, found: SimilarRule | None) -> tuple[Offer, ...]:
         """The wider answers that the user can give to a question that is like *found*."""
-        cwd = self._configuration.cwd
-        return offers(found, None if self.files.trusts(cwd) else cwd)
+        return offers(found, self._configuration.cwd)
 
     def warnings(self) -> tuple[str, ...]:
         """Returns what the user should know about the policy files."""

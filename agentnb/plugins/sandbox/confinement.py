@@ -73,7 +73,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
         hosts = "" if isinstance(self.network, str) else f"; of the network only {', '.join(self.network)}"
         network = "; no network" if self.network == "none" else hosts
         unchecked = f" (not checked on this system: {self.unchecked})" if self.unchecked else ""
-        return f"by {self.way}: it writes only in {', '.join(self.shown)}{network}{unchecked}"
+        return f"can write only to {', '.join(self.shown)}{network}{unchecked}"
 
     def command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* confined."""

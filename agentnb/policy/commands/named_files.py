@@ -6,7 +6,7 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from agentnb.policy.commands.names import interprets
-from agentnb.policy.commands.paths import named, only_reads, places, secret, writes_files
+from agentnb.policy.commands.paths import named, only_reads, places, secret, without_bytes, writes_files
 from agentnb.policy.commands.streams import DOWNLOADS
 from agentnb.policy.commands.table import programs_of
 from agentnb.policy.sensitive import sensitive_pattern
@@ -62,16 +62,15 @@ class NamedFiles:
             return
         changes = writes_files(program) and not only_reads(program, arguments)
         for word in arguments:
-            for path in named(word.text):
+            for path in named(without_bytes(word.text) if interprets(program) else word.text):
                 if secret(path) or (changes and sensitive_pattern(path, self.patterns)):
                     self.name(path)
 
     def name(self, path: str) -> None:
         """A sensitive file is named: a finding, and the first one is kept for the card."""
-        pattern = sensitive_pattern(path, self.patterns)
         self.sensitive = self.sensitive or path
-        matched = f" matches {pattern}" if pattern is not None else " may be one"
-        self._findings.append(Risk("high", f"Names a sensitive file: {path}{matched}."))
+        what = "named like a secret" if secret(path) else "that decides what runs later"
+        self._findings.append(Risk("high", f"May touch a file {what}: {path}."))
 
     def download(self, program: str, words: Sequence[Field]) -> None:
         """Remember files that a download writes, and find commands that run one of them."""

@@ -150,6 +150,7 @@ def _plain(path: str) -> bool:
 
 _EXAMPLES = (".env", ".netrc", ".npmrc", ".pypirc", ".ssh", ".aws", ".git-credentials", ".bash_history", "id_rsa")
 _MENTIONS_OF_SED = re.compile(r"(?:^|[;{}/\d$])\s*[wWrR]\s+(\S+)")
+_BYTES = re.compile(r"""(?<!\w)(?:[bB][rR]?|[rR][bB])(?:'[\w \-]*'|"[\w \-]*")""")
 _QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
 
 
@@ -178,4 +179,9 @@ def secret(path: str) -> bool:
 
 def quoted(code: str) -> list[str]:
     """Returns what stands between quotes in *code*, in whatever language."""
-    return _QUOTED.findall(code)
+    return _QUOTED.findall(without_bytes(code))
+
+
+def without_bytes(code: str) -> str:
+    """*code* without the bytes literals of Python in it that can be no path: they are data."""
+    return _BYTES.sub("b''", code)

@@ -23,6 +23,16 @@ _SHOWS = re.compile(
 )
 
 
+_SCRIPTS = {
+    **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3"), "a Python script"),
+    **dict.fromkeys(("node", "nodejs", "bun", "deno"), "a JavaScript program"),
+    "rscript": "an R script",
+    "Rscript": "an R script",
+    "julia": "a Julia script",
+}
+"""What programs run, for people."""
+
+
 def rate_program(program: str, options: Options) -> Risk | None:
     """The worst that the table or the code says of *program* with *options*; None where it only looks."""
     return worst(filter(None, (rate_by_table(program, options), _rated_alone(program, options))))
@@ -38,7 +48,8 @@ def _rated_alone(program: str, options: Options) -> Risk | None:
         return files.RATERS[program](options)
     if is_read(program):
         return files.prefixed(program)
-    return rate_unknown(program, options) or Risk("low", f"Runs {program}, which agentnb does not know.")
+    what = _SCRIPTS.get(program, program)
+    return rate_unknown(program, options) or Risk("low", f"Runs {what}; its effects aren't known.")
 
 
 def rate_statements(client: str, text: str | None) -> list[Risk]:

@@ -46,7 +46,6 @@ export function createClient(wire: Wire): Client {
 }
 
 class PageClient implements Client {
-  kernelAccess = "off";
   readonly sessionsChanged = signal<unknown>(undefined);
   readonly settingsChanged = signal<unknown>(undefined);
   readonly drafts = signal<Readonly<Record<string, string>>>({});
@@ -252,7 +251,6 @@ class PageClient implements Client {
     this.#presence.answered();
     this.refusal.value = undefined;
     if (result.time !== undefined) this.ahead.value = result.time - Date.now();
-    this.kernelAccess = result.kernel ?? "off";
     if (result.drafts) this.drafts.value = result.drafts;
     this.#handshake.notice();
     this.#presence.stand();

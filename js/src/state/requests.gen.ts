@@ -14,6 +14,7 @@ export interface AccessRule {
   readonly command?: readonly string[];
   readonly severity?: "critical" | "high" | "low" | "medium" | "none";
   readonly sensitive?: boolean;
+  readonly folder?: readonly string[];
   readonly note?: string;
 }
 
@@ -81,11 +82,10 @@ export interface ChangeOwnAgentParams {
 
 /** The user changes a rule or a trusted folder of the own policy file in the page. */
 export interface ChangePolicyParams {
-  readonly action: "add" | "remove" | "revoke" | "trust" | "untrust";
+  readonly action: "add" | "remove" | "trust" | "untrust";
   readonly rule?: AccessRule;
   readonly number?: number;
   readonly text?: string;
-  readonly session?: string;
   readonly folder?: string;
   readonly confirmed?: string;
 }
@@ -170,26 +170,29 @@ export interface CompleteResult {
   readonly items: readonly Suggestion[];
 }
 
-/** What the user allowed on a card for the rest of a turn or a conversation. */
-export interface ConversationGrant {
-  readonly session: string;
-  readonly title: string;
-  readonly scope: "session" | "turn";
-  readonly text: string;
-}
-
 /** Open a new tab, whose id the page makes. */
 export interface CreateSessionParams {
   readonly agent?: string;
   readonly tabId?: string;
   readonly kernel?: "look" | "off" | "run";
   readonly folder?: string;
+  readonly freedom?: "ask" | "auto" | "edit";
   readonly reuse?: boolean;
 }
 
 /** Delete a session from the log for good, with what its turns changed. */
 export interface DeleteSessionParams {
   readonly channel: string;
+}
+
+/** Say what the freedom Auto runs at once in a conversation: that depends on what can confine or preview it here. */
+export interface DescribeFreedomParams {
+  readonly channel?: string;
+}
+
+/** What Auto comes to. */
+export interface DescribeFreedomResult {
+  readonly auto: string;
 }
 
 /** Close a tab and free the agent's session. */
@@ -282,6 +285,16 @@ export interface ForkSessionParams {
   readonly channel: string;
 }
 
+/** What an agent may do without asking because the user said so. */
+export interface Grant {
+  readonly id: string;
+  readonly scope: "conversation" | "folder" | "turn" | "user";
+  readonly text: string;
+  readonly rule?: string;
+  readonly session?: string;
+  readonly title?: string;
+}
+
 /** `initialize`: a page is ready, and follows these channels (AHP `initialize`). */
 export interface InitializeParams {
   readonly protocolVersions: readonly number[];
@@ -370,6 +383,15 @@ export interface ListFoldersResult {
   readonly parent?: string;
 }
 
+/** List what agents may do without asking because the user said so: in conversations, folders, and everywhere. */
+export interface ListGrantsParams {
+}
+
+/** The grants. */
+export interface ListGrantsResult {
+  readonly grants: readonly Grant[];
+}
+
 /** `listSessions`: the sessions that the log has kept, the latest first. */
 export interface ListSessionsParams {
   readonly search?: string;
@@ -409,7 +431,6 @@ export interface ListSettingsResult {
   readonly projectFile: string;
   readonly agents?: readonly AgentLaunch[];
   readonly models?: readonly OfferedModel[];
-  readonly grants?: readonly ConversationGrant[];
   readonly first?: readonly string[];
 }
 
@@ -573,6 +594,18 @@ export interface ResumeSessionParams {
   readonly channel: string;
 }
 
+/** Take a grant back: the agent asks again from its next request on, in every open conversation. */
+export interface RevokeGrantParams {
+  readonly id?: string;
+  readonly channel?: string;
+  readonly toolCallId?: string;
+}
+
+/** The grant holds no more. */
+export interface RevokeGrantResult {
+  readonly message: string;
+}
+
 /** Go back to before a message: the transcript is cut there, and the history has a copy of it. */
 export interface RewindSessionParams {
   readonly channel: string;
@@ -695,12 +728,6 @@ export interface TabChannels {
   readonly chat: string;
 }
 
-/** The user takes back what was allowed for good on a card: the rule goes, and the folder's trust that came with it. */
-export interface TakeBackAnswerParams {
-  readonly channel: string;
-  readonly toolCallId: string;
-}
-
 /** Say what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
 export interface TestPolicyParams {
   readonly command?: string;
@@ -763,6 +790,7 @@ export interface Requests {
   readonly complete: { readonly params: CompleteParams; readonly result: CompleteResult };
   readonly createSession: { readonly params: CreateSessionParams; readonly result: TabChannels };
   readonly deleteSession: { readonly params: DeleteSessionParams; readonly result: EmptyResult };
+  readonly describeFreedom: { readonly params: DescribeFreedomParams; readonly result: DescribeFreedomResult };
   readonly disposeSession: { readonly params: DisposeSessionParams; readonly result: EmptyResult };
   readonly duplicateSession: { readonly params: DuplicateSessionParams; readonly result: DuplicateSessionResult };
   readonly exportSession: { readonly params: ExportSessionParams; readonly result: ExportSessionResult };
@@ -776,6 +804,7 @@ export interface Requests {
   readonly listAgentSessions: { readonly params: ListAgentSessionsParams; readonly result: ListAgentSessionsResult };
   readonly listFiles: { readonly params: ListFilesParams; readonly result: ListFilesResult };
   readonly listFolders: { readonly params: ListFoldersParams; readonly result: ListFoldersResult };
+  readonly listGrants: { readonly params: ListGrantsParams; readonly result: ListGrantsResult };
   readonly listSessions: { readonly params: ListSessionsParams; readonly result: ListSessionsResult };
   readonly listSettings: { readonly params: ListSettingsParams; readonly result: ListSettingsResult };
   readonly measureStorage: { readonly params: MeasureStorageParams; readonly result: MeasureStorageResult };
@@ -790,12 +819,12 @@ export interface Requests {
   readonly rehearseToolCall: { readonly params: RehearseToolCallParams; readonly result: EmptyResult };
   readonly restartAgent: { readonly params: RestartAgentParams; readonly result: EmptyResult };
   readonly resumeSession: { readonly params: ResumeSessionParams; readonly result: TabChannels };
+  readonly revokeGrant: { readonly params: RevokeGrantParams; readonly result: RevokeGrantResult };
   readonly rewindSession: { readonly params: RewindSessionParams; readonly result: InvokeChangesetOperationResult };
   readonly stopInstall: { readonly params: StopInstallParams; readonly result: EmptyResult };
   readonly stopToolCall: { readonly params: StopToolCallParams; readonly result: EmptyResult };
   readonly subscribe: { readonly params: SubscribeParams; readonly result: SubscribeResult };
   readonly suggestPrompts: { readonly params: SuggestPromptsParams; readonly result: SuggestPromptsResult };
-  readonly takeBackAnswer: { readonly params: TakeBackAnswerParams; readonly result: EmptyResult };
   readonly testPolicy: { readonly params: TestPolicyParams; readonly result: TestPolicyResult };
   readonly unsubscribe: { readonly params: UnsubscribeParams; readonly result: EmptyResult };
   readonly updateSession: { readonly params: UpdateSessionParams; readonly result: EmptyResult };
@@ -828,6 +857,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   complete: "CompleteResult",
   createSession: "TabChannels",
   deleteSession: "EmptyResult",
+  describeFreedom: "DescribeFreedomResult",
   disposeSession: "EmptyResult",
   duplicateSession: "DuplicateSessionResult",
   exportSession: "ExportSessionResult",
@@ -841,6 +871,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   listAgentSessions: "ListAgentSessionsResult",
   listFiles: "ListFilesResult",
   listFolders: "ListFoldersResult",
+  listGrants: "ListGrantsResult",
   listSessions: "ListSessionsResult",
   listSettings: "ListSettingsResult",
   measureStorage: "MeasureStorageResult",
@@ -855,12 +886,12 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   rehearseToolCall: "EmptyResult",
   restartAgent: "EmptyResult",
   resumeSession: "TabChannels",
+  revokeGrant: "RevokeGrantResult",
   rewindSession: "InvokeChangesetOperationResult",
   stopInstall: "EmptyResult",
   stopToolCall: "EmptyResult",
   subscribe: "SubscribeResult",
   suggestPrompts: "SuggestPromptsResult",
-  takeBackAnswer: "EmptyResult",
   testPolicy: "TestPolicyResult",
   unsubscribe: "EmptyResult",
   updateSession: "EmptyResult",
@@ -908,7 +939,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     models: "string[]?",
   },
   CompleteResult: { items: "Suggestion[]" },
-  ConversationGrant: { session: "string", title: "string", scope: "=session|turn", text: "string" },
+  DescribeFreedomResult: { auto: "string" },
   DraftParams: { channel: "string", text: "string" },
   DuplicateSessionResult: { channel: "string", open: "boolean" },
   EmptyResult: {},
@@ -917,6 +948,14 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   FetchModuleResult: { size: "count" },
   FetchTurnsResult: { turns: "Turn[]", hasMore: "boolean", earlier: "count", index: "count" },
   FileEntry: { name: "string", kind: "=file|folder|link|other", modified: "integer", size: "count?" },
+  Grant: {
+    id: "string",
+    scope: "=conversation|folder|turn|user",
+    text: "string",
+    rule: "string?",
+    session: "string?",
+    title: "string?",
+  },
   InitializeResult: {
     protocolVersion: "integer",
     hostId: "string",
@@ -932,6 +971,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   ListAgentSessionsResult: { sessions: "AgentKeptSession[]", cursor: "string?" },
   ListFilesResult: { path: "string", entries: "FileEntry[]", more: "count" },
   ListFoldersResult: { path: "string", folders: "string[]", isCut: "boolean", parent: "string?" },
+  ListGrantsResult: { grants: "Grant[]" },
   ListSessionsResult: {
     sessions: "SessionRecord[]",
     elsewhere: "string[]?",
@@ -950,7 +990,6 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     projectFile: "string",
     agents: "AgentLaunch[]?",
     models: "OfferedModel[]?",
-    grants: "ConversationGrant[]?",
     first: "string[]?",
   },
   MeasureStorageResult: { path: "string", rows: "KeptStorage[]" },
@@ -972,6 +1011,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   ReadChangeResult: { size: "count", cut: "boolean", binary: "boolean" },
   ReadFileResult: { path: "string", offset: "count", size: "count", modified: "integer" },
   RefreshAgentsResult: { installed: "string[]" },
+  RevokeGrantResult: { message: "string" },
   SearchHit: {
     number: "count",
     turnId: "string",

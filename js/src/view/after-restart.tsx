@@ -1,9 +1,10 @@
 /** A restart of the kernel ends its conversations: those that were open open again, the one that was shown first. */
 
-import type { KernelAccess } from "../state/answers";
+import type { KernelAccess, Params } from "../state/answers";
 import type { RootState, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { keptHere } from "./earlier-conversations";
+import { isFreedom } from "./freedom";
 import { useHostEvent } from "./host-events";
 import { chatChannel, isInTerminal, isRemote } from "./identity";
 import { reason } from "./plain";
@@ -13,7 +14,7 @@ const LOOKED_AT = 100;
 interface Shown {
   resource: string;
   agent: string;
-  kernel: KernelAccess;
+  settings: Pick<Params<"createSession">, "kernel" | "freedom">;
   /** Whether something was said in it: the log can have it. */
   hasBegun: boolean;
 }
@@ -40,17 +41,21 @@ export function useAfterRestart(
   useHostEvent<Leaving>("agentnb-leaving", ({ detail }) => {
     if (!summary || isRemote(root) || isInTerminal(summary.provider)) return;
     const { resource, provider } = summary;
-    const kernel = store.session(resource).peek()?.config?.values.kernel;
+    const { kernel, freedom } = store.session(resource).peek()?.config?.values ?? {};
     const chat = store.chat(chatChannel(resource)).peek();
     const hasBegun = Boolean(chat?.turns.length || chat?.activeTurn);
-    const shown = { resource, agent: provider, kernel: (kernel ?? "off") as KernelAccess, hasBegun };
+    const settings = {
+      ...(typeof kernel === "string" && { kernel: kernel as KernelAccess }),
+      ...(isFreedom(freedom) && { freedom }),
+    };
+    const shown = { resource, agent: provider, settings, hasBegun };
     const open: Open = { shown, others: sessions.map((one) => one.resource).filter((one) => one !== resource) };
     detail.open = JSON.stringify(open);
   });
-  const create = ({ resource, agent, kernel }: Shown) =>
+  const create = ({ resource, agent, settings }: Shown) =>
     store.request("createSession", {
       agent,
-      kernel,
+      ...settings,
       tabId: resource.slice(resource.indexOf(":/") + 2),
     });
   const reopen = async ({ shown, others }: Open) => {

@@ -2,6 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { Message } from "../state/types.gen";
 import { useView } from "./context";
+import { nextFreedom } from "./freedom";
 import { uuid } from "./identity";
 import { reason } from "./plain";
 
@@ -22,7 +23,8 @@ export interface Beginning {
 
 /** `before` is called when one is being begun, `then` when it has. */
 export function useBeginning(before: () => void, then: (channel: string) => void): Beginning {
-  const { store, drafts } = useView();
+  const view = useView();
+  const { store, drafts } = view;
   const [starts, setStarts] = useState("");
   const [failed, setFailed] = useState<Beginning["failed"]>();
   const waiting = useRef<Message | undefined>(undefined);
@@ -40,6 +42,7 @@ export function useBeginning(before: () => void, then: (channel: string) => void
         agent,
         tabId: uuid(),
         reuse: true,
+        freedom: nextFreedom(view),
         ...(folder && { folder }),
       });
       const message = first ?? waiting.current;

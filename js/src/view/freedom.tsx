@@ -1,66 +1,166 @@
-/** How freely the agent works: what answers permission requests, and what it may do with the kernel. */
+/** How freely an agent works: Ask, Edit or Auto, changed in place at any time; *Custom…* has the settings behind it. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isObject } from "../state/guard";
 import type { SessionState } from "../state/types.gen";
-import { usePlace, useView } from "./context";
-import { line } from "./plain";
-import { type Choice, Select } from "./select";
+import { useMemory, usePlace, useView, type View } from "./context";
+import { onEscape } from "./controls";
+import type { FreedomContext } from "./freedom/panel";
+import { Icon, IconButton, Spacer } from "./icons";
+import { Menu, type MenuItem } from "./menu";
+import { OnDemand } from "./on-demand";
+import { line, plain } from "./plain";
 
-const PERMISSION_MODES: readonly Choice[] = [
-  { value: "ask", name: "Ask", description: "Ask unless a rule decides." },
-  {
-    value: "allow",
-    name: "Allow",
-    description: "Ask only for critical commands, sensitive files, and anything outside the workspace.",
-  },
-  { value: "deny", name: "Deny", description: "Deny everything your rules don't allow." },
-];
+const FREEDOMS = ["ask", "edit", "auto"] as const;
+export type FreedomName = (typeof FREEDOMS)[number];
+const NAMES: Record<FreedomName, string> = { ask: "Ask", edit: "Edit", auto: "Auto" };
+const ABOUT: Record<FreedomName, string> = {
+  ask: "Reads files, cells and variables. Asks before it edits or runs anything.",
+  edit: "Edits files and cells at once; you review and undo. Asks before it runs anything.",
+  auto: "Edits at once. Runs at once what is confined or previewed as harmless.",
+};
 
-/** When the user reviews a change of a cell: the kernel's own setting (`Agentnb.cell_review`). */
-const REVIEWS: readonly Choice[] = [
-  { value: "first", name: "Review first", description: "A cell shows a change until you accept or reject it." },
-  {
-    value: "after",
-    name: "Apply, review after",
-    description: "A change is made at once. The cell shows what changed, with Keep and Undo.",
-  },
-];
+export const isFreedom = (value: unknown): value is FreedomName => FREEDOMS.includes(value as FreedomName);
 
-const ACCESS: Choice[] = [
-  { value: "off", name: "Off", description: "The agent can't use the kernel." },
-  { value: "look", name: "Look", description: "The agent sees variables and cells, and changes nothing." },
-  {
-    value: "run",
-    name: "Run with approval",
-    description: "The agent also runs code and changes cells, as Permissions say.",
-  },
-];
+const NEXT = "freedom";
+
+/** What the next conversation starts with: what was chosen in this view, else as the settings say. */
+export function nextFreedom({ store, memory }: View): FreedomName {
+  const chosen = memory.get(NEXT);
+  const look = store.root.value?.config?.values.look;
+  return isFreedom(chosen) ? chosen : isObject(look) && isFreedom(look.freedom) ? look.freedom : "ask";
+}
 
 export function Freedom({ session, disabled }: { session: SessionState | undefined; disabled: boolean }) {
-  const { store } = useView();
-  const { session: uri } = usePlace();
-  const values = session?.config?.values ?? {};
-  const { permissions, kernel, cellReview } = values;
-  if (typeof permissions !== "string") return null;
-  const access = permissions === "ask" ? ACCESS : ACCESS.with(2, { ...(ACCESS[2] as Choice), name: "Run" });
-  const select = (
-    field: "permissions" | "kernel" | "cellReview",
-    name: string,
-    choices: readonly Choice[],
-    className = "",
-  ) => (
-    <Select
-      name={name}
-      className={className}
-      value={typeof values[field] === "string" ? values[field] : "off"}
-      groups={[{ name: "", choices }]}
-      disabled={disabled}
-      onChoose={(chosen) => store.dispatch(uri, { type: "session/configChanged", config: { [field]: chosen } })}
-    />
-  );
+  const view = useView();
+  const { store, announce, root } = view;
+  const place = usePlace();
+  const [next, setNext] = useMemory<FreedomName>(NEXT, nextFreedom(view));
+  const [isOpen, setOpen] = useState(false);
+  const holder = useRef<HTMLDivElement>(null);
+  const values: Record<string, unknown> = session?.config?.values ?? {};
+  const [isNear, come] = useState(false); // what Auto comes to is asked once somebody is about to read it
+  const auto = useAuto(isNear, session && place.session, session?.agentProcess);
+  const chosen = session ? values.freedom : next;
+  if (session && typeof values.permissions !== "string") return null;
+  const name = values.permissions === "allow" ? "Full trust" : isFreedom(chosen) ? NAMES[chosen] : "Custom";
+  const about = (freedom: FreedomName) => (freedom === "auto" && auto) || ABOUT[freedom];
+  const offered = offeredIn(session);
+  const choose = (freedom: FreedomName) => {
+    if (!session) return setNext(freedom);
+    store.dispatch(place.session, { type: "session/configChanged", config: { freedom } });
+    announce(`${NAMES[freedom]}. ${about(freedom)}`);
+  };
+  const close = () => {
+    setOpen(false);
+    holder.current?.querySelector("button")?.focus();
+  };
+  const items: MenuItem[] = FREEDOMS.map((freedom) => ({
+    name: NAMES[freedom],
+    detail: offered.includes(freedom) ? about(freedom) : "A policy here leaves agents less.",
+    faint: !offered.includes(freedom),
+    isCurrent: freedom === chosen,
+    onSelect: () => choose(freedom),
+  }));
+  if (session)
+    items.push({
+      name: "Custom…",
+      detail: "Kernel, cell edits, sensitive files, grants",
+      onSelect: () => setOpen(true),
+    });
   return (
-    <div class="row wraps selectors">
-      {select("permissions", "Permissions", PERMISSION_MODES, `is-${line(permissions, 9)}`)}
-      {select("kernel", "Kernel", access)}
-      {kernel === "run" && typeof cellReview === "string" && select("cellReview", "Cell edits", REVIEWS)}
+    <div class="freedom" ref={holder} onPointerEnter={() => come(true)} onFocusIn={() => come(true)}>
+      <Menu
+        label={`Freedom: ${name}`}
+        title={`${name}: ${isFreedom(chosen) ? about(chosen) : describe(name)}`}
+        items={items}
+        disabled={disabled}
+        className={`selector freedom-button is-${name === "Full trust" ? "full" : "plain"}`}
+        placement="above"
+      >
+        {name}
+        <Icon name="chevron" className="menu-mark" />
+      </Menu>
+      {isOpen && session && (
+        <Custom root={root} onClose={close}>
+          <OnDemand name="freedom" what="these settings" context={contextOf(view, place.session)} />
+        </Custom>
+      )}
     </div>
   );
+}
+
+/** What the panel needs of the view that it stands in. */
+function contextOf({ store, announce, memory }: View, channel: string): FreedomContext {
+  return {
+    session: store.session(channel),
+    channel,
+    settingsChanged: store.settingsChanged,
+    request: (method, params) => store.request(method, params),
+    set: (config) => store.dispatch(channel, { type: "session/configChanged", config }),
+    announce,
+    kept: memory,
+  };
+}
+
+function describe(name: string): string {
+  return name === "Full trust"
+    ? "It does everything without asking, except what always asks."
+    : "Set by hand: see Custom… in the menu.";
+}
+
+/** The panel above the foot; a click beside it closes it, as Escape does. */
+function Custom({ root, onClose, children }: { root: ShadowRoot; onClose: () => void; children: ComponentChildren }) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    box.current?.focus();
+    const onClick = (event: Event) => {
+      if (!event.composedPath().includes(box.current as EventTarget)) onClose();
+    };
+    const view = root.ownerDocument.defaultView;
+    view?.addEventListener("click", onClick, true);
+    return () => view?.removeEventListener("click", onClick, true);
+  }, []);
+  return (
+    <section
+      ref={box}
+      class="freedom-panel"
+      role="dialog"
+      aria-label="Custom freedom"
+      tabIndex={-1}
+      onKeyDown={onEscape(onClose)}
+    >
+      <div class="row">
+        <h3>Custom</h3>
+        <Spacer />
+        <IconButton name="Close (Escape)" icon="cross" onClick={onClose} />
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** The freedoms that the policy leaves. */
+function offeredIn(session: SessionState | undefined): readonly unknown[] {
+  const properties = session?.config?.schema.properties;
+  const freedom = isObject(properties) ? properties.freedom : undefined;
+  return isObject(freedom) && Array.isArray(freedom.enum) ? freedom.enum : FREEDOMS;
+}
+
+/** What Auto comes to, as the kernel says: that depends on what can confine or preview here. */
+function useAuto(isNear: boolean, channel: string | undefined, agent: SessionState["agentProcess"]): string {
+  const { store } = useView();
+  const [auto, setAuto] = useState("");
+  useEffect(() => {
+    if (!isNear) return;
+    let isGone = false;
+    store.request("describeFreedom", channel ? { channel } : {}).then(
+      (said) => isGone || setAuto(line(plain(said.auto), 300)),
+      () => undefined, // of an older kernel, or away: the general words stay
+    );
+    return () => {
+      isGone = true;
+    };
+  }, [store, isNear, channel, agent?.state, agent?.confined]);
+  return auto;
 }

@@ -21,6 +21,8 @@ export interface MenuItem {
 interface Props {
   /** What the button is called. */
   label: string;
+  /** What the pointer reads on it; its label by default. */
+  title?: string;
   items: readonly MenuItem[];
   disabled?: boolean;
   /** The button's class; an icon's by default. */
@@ -42,6 +44,7 @@ interface Props {
 
 export function Menu({
   label,
+  title = label,
   items,
   disabled = false,
   className = "icon-button",
@@ -101,7 +104,7 @@ export function Menu({
         class={className}
         tabIndex={tabIndex}
         aria-label={label}
-        title={label}
+        title={title}
         aria-haspopup="menu"
         aria-expanded={open}
         disabled={disabled}

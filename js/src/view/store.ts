@@ -267,8 +267,6 @@ export interface Store {
   /** Another value each time that settings have changed, once `watchSettings` was asked. */
   readonly settingsChanged?: ReadonlySignal<unknown>;
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
-  /** The kernel access of a new conversation for which nobody chooses one. */
-  readonly kernelAccess?: string;
   view(viewId: string, element?: Element): ViewLink;
   /** Absent where there is no notebook to edit. */
   readonly notebook?: NotebookActions | undefined;

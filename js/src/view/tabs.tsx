@@ -146,7 +146,7 @@ function Tab({ id, session, agent, active, isFirst, onSelect, onRename, onClose 
 /** Whether the agent is confined, once it runs. */
 function confinement(process: AgentProcess | undefined): string {
   if (process?.state !== "running") return "";
-  return process.confined ? `\nConfined ${line(process.confined, 400)}` : "\nNot confined";
+  return process.confined ? `\nIt ${line(process.confined, 400)}` : "\nNot confined";
 }
 
 function TabMark({ state }: { state: TabState }) {

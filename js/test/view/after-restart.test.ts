@@ -48,7 +48,7 @@ async function before({ kernel = "look", hasBegun = true } = {}): Promise<string
   addSession(store, MINE);
   store.root.value = { agents: store.root.value?.agents ?? [], sessions: [summary(SESSION), summary(MINE)] };
   const session = store.session(MINE);
-  const config = { schema: {}, values: { permissions: "ask", ...(kernel !== "off" && { kernel }) } };
+  const config = { schema: {}, values: { permissions: "ask", freedom: "edit", kernel } };
   session.value = { ...(session.peek() as NonNullable<ReturnType<typeof session.peek>>), config };
   if (hasBegun) startTurn(store, "t1", "Hello", `${MINE}/chat`);
   const page = open(store, { kind: "chat" });
@@ -75,7 +75,7 @@ test.each(["off", "look", "run"])(
   async (kernel) => {
     const { store, page } = await next(await before({ kernel, hasBegun: false }));
     await page.until(() =>
-      expect(requested(store)).toEqual([["createSession", { agent: "eliza", kernel, tabId: TAB }]]),
+      expect(requested(store)).toEqual([["createSession", { agent: "eliza", kernel, freedom: "edit", tabId: TAB }]]),
     );
   },
 );
@@ -84,7 +84,10 @@ test("a conversation that the log does not have begins anew, and the chat says w
   const { store, page } = await next(await before(), { resumeSession: new Error("The session log is off.") });
   await page.until(() => expect(page.text()).toContain("The session log is off."));
   expect(page.text()).toContain("couldn't be reopened");
-  expect(requested(store)[1]).toEqual(["createSession", { agent: "eliza", kernel: "look", tabId: TAB }]);
+  expect(requested(store)[1]).toEqual([
+    "createSession",
+    { agent: "eliza", kernel: "look", freedom: "edit", tabId: TAB },
+  ]);
 });
 
 test("a chat without conversations has nothing to open again", async () => {

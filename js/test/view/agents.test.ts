@@ -5,7 +5,7 @@ import { AGENT, MemoryStore, readyStore, SESSION } from "./memory-store";
 import { fetchModule } from "./modules";
 import { open, type Page, press } from "./page";
 
-const NEW_TAB = { tabId: expect.any(String), reuse: true };
+const NEW_TAB = { tabId: expect.any(String), reuse: true, freedom: "ask" };
 
 const INSTALL = "npm install -g codex";
 

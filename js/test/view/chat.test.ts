@@ -14,7 +14,7 @@ import {
 import { fetchModule } from "./modules";
 import { open, press, type } from "./page";
 
-const NEW_TAB = { tabId: expect.any(String), reuse: true };
+const NEW_TAB = { tabId: expect.any(String), reuse: true, freedom: "ask" };
 
 const OTHER = "claude:/two";
 

@@ -480,24 +480,6 @@ describe("selectors", () => {
     ]);
   });
 
-  test("permissions are one of them; what lets the agent do all is marked, and it is the kernel that says", async () => {
-    const store = readyStore();
-    const state = store.session(SESSION).peek() as SessionState;
-    store.session(SESSION).value = { ...state, config: { schema: {}, values: { permissions: "ask" } } };
-    const page = open(store, { kind: "chat" });
-    const field = page.find<HTMLSelectElement>("[aria-label=Permissions]");
-    expect([...field.options].map(({ value, text }) => [value, text])).toEqual([
-      ["ask", "Ask"],
-      ["allow", "Allow"],
-      ["deny", "Deny"],
-    ]);
-    expect(page.all(".is-allow")).toEqual([]);
-    field.value = "allow";
-    field.dispatchEvent(new Event("change", { bubbles: true }));
-    expect(sent(store)).toEqual([{ type: "session/configChanged", config: { permissions: "allow" } }]);
-    await page.until(() => expect(page.find(".is-allow").title).toContain("critical commands"));
-  });
-
   test("modes are one of them", async () => {
     const store = readyStore();
     const modes = {

@@ -293,7 +293,7 @@ describe("the policy on a permission card", () => {
     await page.until(() => page.button("Undo"));
     page.button("Undo").click();
     expect(store.requested.at(-1)).toEqual({
-      method: "takeBackAnswer",
+      method: "revokeGrant",
       params: { channel: SESSION, toolCallId: "a" },
     });
     await page.until(() => expect(page.find(".decision").textContent).toContain("Taken back: it asks again."));

@@ -67,7 +67,6 @@ const LISTED = {
   problems: ["settings.toml, line 2: <img src=x onerror=alert(1)>"],
   rules: [{ number: 1, text: "deny execute git push *" }],
   projectRules: [],
-  grants: [{ session: "eliza:/s1", title: "Fit", scope: "session", text: "allow edit for eliza" }],
   trusted: ["/home/ada/fit"],
   folder: "/home/ada",
   policyFile: "/home/ada/policy.toml",
@@ -91,6 +90,9 @@ const LISTED = {
   ],
 };
 
+const GRANT = { id: "g1", scope: "conversation", text: "ELIZA may edit files without asking", rule: "" };
+const GRANTS = { grants: [{ ...GRANT, session: "eliza:/s1", title: "Fit" }] };
+
 afterEach(() => document.body.replaceChildren());
 
 function shown(answers: Record<string, unknown> = {}) {
@@ -98,7 +100,7 @@ function shown(answers: Record<string, unknown> = {}) {
   const asked: { method: string; params: Record<string, unknown> }[] = [];
   const request = async <T>(method: string, params: object): Promise<T> => {
     asked.push({ method, params: params as Record<string, unknown> });
-    const answer = answers[method] ?? (method === "listSettings" ? LISTED : {});
+    const answer = answers[method] ?? (method === "listSettings" ? LISTED : method === "listGrants" ? GRANTS : {});
     return (typeof answer === "function" ? answer(params) : answer) as T;
   };
   const said: string[] = [];
@@ -306,7 +308,8 @@ test("a change that lets agents do more is sent again only when its sentence was
 });
 
 test("a refused change says why at its setting, and a policy can be tried", async () => {
-  const { into, button, changes } = shown({
+  const { into, button, asked, said } = shown({
+    revokeGrant: { message: "Revoked. What runs now goes on; the next request asks." },
     changePolicy: () => {
       throw new Error("Rule 1 is not that any more.");
     },
@@ -315,8 +318,9 @@ test("a refused change says why at its setting, and a policy can be tried", asyn
   await ready(into);
   into.querySelector<HTMLElement>("[aria-label='Remove rule 1']")?.click();
   await until(() => expect(into.textContent).toContain("Rule 1 is not that any more."));
-  into.querySelector<HTMLElement>("[aria-label='Revoke allow edit for eliza in Fit']")?.click();
-  expect(changes().at(-1)).toEqual({ action: "revoke", session: "eliza:/s1", text: "allow edit for eliza" });
+  into.querySelector<HTMLElement>("[aria-label='Revoke: ELIZA may edit files without asking']")?.click();
+  await until(() => expect(said.at(-1)).toContain("What runs now goes on"));
+  expect(asked.find(({ method }) => method === "revokeGrant")?.params).toEqual({ id: "g1" });
   button("Test").click();
   await until(() => expect(into.textContent).toContain("You would be asked."));
 });

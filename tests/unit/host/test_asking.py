@@ -11,7 +11,7 @@ from agentnb.agent.asks import Asks
 from agentnb.agent.catalog import AgentSpec, catalogue
 from agentnb.api.session import Session
 from agentnb.host import Host
-from agentnb.policy.situation import Mode
+from agentnb.policy.freedom import Mode
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import AGENTS
 from tests.unit.host.test_permissions import Talk, environment, host, work

@@ -186,3 +186,15 @@ def test_a_tool_that_the_access_does_not_cover_runs_nothing_and_asks_nobody() ->
     assert "Look: run_code is not allowed" in tools.text("run_code", code="x = 1")
     assert ("x" in tools.shell.user_ns, tools.requests) == (False, [])
     assert not tools.call("variables")["isError"]
+
+
+def test_the_first_look_at_the_kernel_is_said_once_where_a_chat_shows_it(page: Page, shell: None) -> None:
+    """A later one is not; nor is running code."""
+    del shell
+    page.host.environment.connect(attached=lambda: True)
+    conversation = begun(page, kernel="run")
+    session = Session(conversation)
+    turns = [session.prompt("/kernel variables").wait(PATIENCE) for _ in range(2)]
+    words = "looks at this kernel's variables"
+    assert [str(turn.snapshot).count(words) for turn in turns] == [1, 0]
+    session.close()

@@ -14,12 +14,12 @@ import pytest
 from agentnb.acp.sessions import deliver
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session, Turn
-from agentnb.errors import SessionError, UsageError
+from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out
 from agentnb.host.permissions.session_policy import HEADLESS, HostPolicy
 from agentnb.policy.audit import AuditLog, Record
-from agentnb.policy.situation import Mode
+from agentnb.policy.freedom import Mode
 from agentnb.policy.store import PolicyFiles
 from agentnb.server.comm.lab import Lab
 from agentnb.server.comm.open_notebooks import OpenNotebooks
@@ -259,16 +259,15 @@ def test_the_user_changes_what_answers_while_the_session_is_open(host: Host, wor
     """From a page and from Python; the state says what holds, and the log who changed it."""
     talk = Talk(host, work)
     values = lambda: (talk.session.permissions, talk.session.state.config and talk.session.state.config.values)  # noqa: E731
-    assert values() == ("ask", {"permissions": "ask"})
+    assert values() == ("ask", {"permissions": "ask", "freedom": "ask"})
     turn = talk.prompt(write(work / "a"))
-    (asked,) = talk.questions()
+    assert len(talk.questions()) == 1
     set_ = SessionConfigChanged(config={"permissions": "allow"})
     origin = ActionOrigin(client_id="page", client_seq=1)
     host.loop.call(carry_out, host, talk.conversation.session.uri, set_, origin)
-    assert values() == ("allow", {"permissions": "allow"})
-    assert talk.open == [asked]
-    talk.answer(asked, ids(asked)[0])
+    assert values() == ("allow", {"permissions": "allow", "freedom": "custom"})
     talk.done(turn)
+    assert answerers(turn) == [Answerer(kind="mode")]
     talk.done(talk.prompt(write(work / "b")))
     talk.session.permissions = "deny"
     talk.done(talk.prompt(write(work / "c")))
@@ -279,13 +278,22 @@ def test_the_user_changes_what_answers_while_the_session_is_open(host: Host, wor
 
 
 @pytest.mark.parametrize(
-    "config", [{}, {"permissions": "maybe"}, {"permissions": None}, {"other": 1}, {"permissions": "allow", "other": 1}]
+    "config",
+    [
+        {},
+        {"permissions": "maybe"},
+        {"freedom": "custom"},
+        {"permissions": None},
+        {"sensitive": [""]},
+        {"other": 1},
+        {"permissions": "allow", "other": 1},
+    ],
 )
 def test_a_page_sets_nothing_but_the_permissions(host: Host, work: Path, config: dict[str, Any]) -> None:
     """And those to what there is."""
     talk = Talk(host, work)
     origin = ActionOrigin(client_id="page", client_seq=1)
-    with pytest.raises(Rejected, match="ask, allow or deny"):
+    with pytest.raises(Rejected, match="Only freedom, permissions"):
         host.loop.call(
             carry_out, host, talk.conversation.session.uri, SessionConfigChanged(config=config, replace=True), origin
         )
@@ -326,11 +334,11 @@ def test_always_is_kept_for_other_sessions_in_the_users_file(host: Host, work: P
     assert other.done(turn)[0]["code"] == -32001
 
 
-@pytest.mark.parametrize("ended", ["rule", "trust", "answer"])
+@pytest.mark.parametrize("ended", ["rule", "answer"])
 def test_an_answer_when_it_is_revoked_holds_no_more_in_the_conversation_that_runs(
     host: Host, work: Path, ended: str
 ) -> None:
-    """The rule is removed from the file, the folder is trusted no more, or the answer itself is taken back."""
+    """The rule is removed from the file, or the answer itself is taken back."""
     talk, files = Talk(host, work), host.policy.files
     turn = talk.prompt(write(work / "a"))
     talk.answer(talk.questions()[0], "agentnb:session" if ended == "answer" else "agentnb:always")
@@ -339,8 +347,6 @@ def test_an_answer_when_it_is_revoked_holds_no_more_in_the_conversation_that_run
     (grant,) = talk.conversation.permissions.grants
     if ended == "rule":
         host.loop.call(files.forget, 1, grant.rule.text)
-    elif ended == "trust":
-        host.loop.call(files.untrust, work)
     else:
         host.loop.call(talk.conversation.permissions.revoke, grant.rule.text)
     assert talk.conversation.permissions.grants == ()
@@ -349,48 +355,23 @@ def test_an_answer_when_it_is_revoked_holds_no_more_in_the_conversation_that_run
     assert talk.done(turn)[0]["code"] == -32001
 
 
-def test_always_in_a_folder_that_is_not_trusted_trusts_it_and_says_so(host: Host, work: Path, tmp_path: Path) -> None:
-    """There and below, not beside it: elsewhere the kept rule asks, and the card says why."""
+def test_always_holds_in_the_folder_where_it_was_said_and_trusts_none(host: Host, work: Path, tmp_path: Path) -> None:
+    """There and below, not beside it."""
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"))
     (call,) = talk.questions()
-    label = [option.label for option in call.options or ()][-1]
-    assert label.startswith("Any edit of files in ")
-    assert label.endswith(" and other folders I trust, until I revoke it")
+    assert [option.label for option in call.options or ()][-1] == "Any edit of files in this folder, until I revoke it"
     talk.answer(call, "agentnb:always")
     talk.done(turn)
-    assert host.policy.files.user.trusted == (str(work),)
+    assert host.policy.files.user.trusted == ()
     (work / "below").mkdir()
     assert Talk(host, work / "below").prompt(write(work / "below/b")).wait(PATIENCE).text == "{}\n"
     (tmp_path / "beside").mkdir()
     beside = Talk(host, tmp_path / "beside")
     turn = beside.prompt(write(tmp_path / "beside/c"))
     (call,) = beside.questions()
-    assert call.risk is not None
-    assert "Your policy file allows it, but this folder is not trusted: " in call.risk.reason
     beside.answer(call, "reject")
     assert beside.done(turn)[0]["code"] == -32001
-    there = Talk(host, work)
-    turn = there.prompt(permission("c1", title="Look", kind="fetch"))
-    (call,) = there.questions()
-    assert [option.label for option in call.options or ()][-1] == "Any fetch in folders I trust, until I revoke it"
-    there.answer(call, "no")
-    there.done(turn)
-
-
-def test_an_answer_for_good_that_is_taken_back_asks_again_and_trusts_no_more(host: Host, work: Path) -> None:
-    talk = Talk(host, work)
-    turn = talk.prompt(write(work / "a"))
-    (call,) = talk.questions()
-    talk.answer(call, "agentnb:always")
-    talk.done(turn)
-    host.loop.call(talk.conversation.permissions.take_back, call.tool_call_id)
-    assert (host.policy.files.user.rules, host.policy.files.user.trusted) == ((), ())
-    with pytest.raises(SessionError, match="does not hold any more"):
-        host.loop.call(talk.conversation.permissions.take_back, call.tool_call_id)
-    turn = talk.prompt(write(work / "b"))
-    talk.answer(talk.questions()[0], "reject")
-    assert talk.done(turn)[0]["code"] == -32001
 
 
 @pytest.mark.parametrize(
@@ -444,7 +425,7 @@ def test_the_agents_own_options_come_first_and_it_is_told_one_of_them(host: Host
     (call,) = talk.questions()
     assert ids(call) == ["yes", "ever", "no", "agentnb:turn", "agentnb:session", "agentnb:always"]
     assert call.risk is not None
-    assert call.risk.like == "`git status`"
+    assert call.risk.like == "`git status …`"
     talk.answer(call, "agentnb:session")
     assert talk.done(turn) == [{"outcome": {"outcome": "selected", "optionId": "yes"}}]
 

@@ -105,7 +105,7 @@ def test_what_was_allowed_in_an_earlier_kernel_asks_again(kernel: Callable[[], H
     first.close()
     again = take_up(kernel(), session.tab_id)
     assert again.state.config is not None
-    assert (again.permissions, again.state.config.values) == ("ask", {"permissions": "ask"})
+    assert (again.permissions, again.state.config.values) == ("ask", {"permissions": "ask", "freedom": "ask"})
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
 from agentnb.clock import now_ms
 from agentnb.host import Host
-from agentnb.policy.situation import Mode
+from agentnb.policy.freedom import Mode
 from agentnb.state.change import milliseconds
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import SOON

@@ -13,6 +13,7 @@ from agentnb.policy.situation import Situation, Verdict, choose_option
 from agentnb.server.comm.notebook import Notebook
 from agentnb.server.comm.open_notebooks import UnsavedNotebook
 from agentnb.state import (
+    ChatToolCallReady,
     ConfirmationOption,
     ToolCallDetails,
     ToolCallLocation,
@@ -20,6 +21,8 @@ from agentnb.state import (
     ToolCallState,
     ToolDiffContent,
 )
+
+READY = ChatToolCallReady(turn_id="t", tool_call_id="c", invocation_message="run_code")
 
 WRITE = PolicyRequest(kind="write", title="Write a.txt", path="/w/a.txt")
 
@@ -110,7 +113,7 @@ async def test_what_an_agent_asked_for_itself_covers_code_once() -> None:
     """The same code again adds up, and asks again."""
     grants, held = SessionGrants(lambda _rule: False), Situation(agent="a")
     asked = asked_request(call(raw_input={"code": "x += 1"}), "run_code", "/w", kernel=True)
-    grants.approve(PendingPermission("t", "c", asked, judge(asked, held), (), {}), by_user=True)
+    grants.approve(PendingPermission("t", "c", asked, judge(asked, held), (), {}, READY), by_user=True)
     request = PolicyRequest(kind="kernel", title="Run code", command="x += 1")
     assert [grants.cover(request, judge(request, held)) for _ in range(2)] == [True, False]
 

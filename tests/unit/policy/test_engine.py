@@ -241,8 +241,9 @@ def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
 @pytest.mark.parametrize(
     ("asked", "words", "text"),
     [
-        (run("git status -s"), "`git status`", "allow execute git status * for claude up to low"),
-        (run("ls; pwd"), "`ls, pwd`", "allow execute ls * or pwd * for claude up to low"),
+        (run("git status -s"), "`git status …`", "allow execute git status * for claude up to low"),
+        (run("ls; pwd"), "`ls …` and `pwd …`", "allow execute ls * or pwd * for claude up to low"),
+        (run("python fit.py"), "any Python code", "allow execute python * for claude up to low"),
         (run("ls > x"), "`ls > x`", "allow execute ls > x for claude up to medium"),
         (run("sudo ls"), "`sudo ls`", "allow execute sudo ls or ls for claude"),
         (write(), "edits", "allow edit ** for claude"),
@@ -266,7 +267,7 @@ def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(asked: PolicyRe
 )
 def test_what_must_be_asked_each_time_has_no_wider_answer(asked: PolicyRequest) -> None:
     """Critical, secret, unreadable, or nobody knows what."""
-    assert offers(similar_rule(asked, judge(asked, situation()), "claude")) == ()
+    assert offers(similar_rule(asked, judge(asked, situation()), "claude"), ROOT) == ()
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def test_what_must_be_asked_each_time_has_no_wider_answer(asked: PolicyRequest) 
 )
 def test_a_wider_answer_answers_its_own_question(asked: PolicyRequest) -> None:
     """Otherwise the user would be asked again at once."""
-    offered = offers(similar_rule(asked, judge(asked, situation()), "claude"))
+    offered = offers(similar_rule(asked, judge(asked, situation()), "claude"), ROOT)
     held = situation(grants=(InForce(offered[0].rule, "turn"),))
     assert judge(asked, held).outcome == "allow"
     assert judge(asked, Situation(agent="codex", root=ROOT, grants=held.grants)).outcome == "ask"
@@ -284,13 +285,13 @@ def test_a_wider_answer_answers_its_own_question(asked: PolicyRequest) -> None:
 def test_always_is_not_offered_for_sensitive_files_nor_where_the_project_asks() -> None:
     """It would not hold."""
     assert [
-        each.scope for each in offers(similar_rule(write("/w/.env"), judge(write("/w/.env"), situation()), "a"))
+        each.scope for each in offers(similar_rule(write("/w/.env"), judge(write("/w/.env"), situation()), "a"), ROOT)
     ] == [
         "turn",
         "session",
     ]
     raised = judge(write(), situation(rule("allow"), project=(rule("ask", "project"),)))
-    assert [each.scope for each in offers(similar_rule(write(), raised, "a"))] == ["turn", "session"]
+    assert [each.scope for each in offers(similar_rule(write(), raised, "a"), ROOT)] == ["turn", "session"]
 
 
 RULES = st.builds(

@@ -191,7 +191,7 @@ def test_cell_review_in_a_projects_file_can_only_be_first(tmp_path: Path) -> Non
 def test_every_key_of_the_table_can_be_written_and_read(tmp_path: Path) -> None:
     """A rule that has them all comes back as it was, and what a file leaves out is as the table says."""
     values: dict[str, Any] = {"choice": "ask", "texts": ("read",), "switch": True, "text": "why"}
-    full = AccessRule(**{key.name: values[key.kind] for key in RULE_KEYS} | {"severity": "low"})
+    full = AccessRule(**{key.name: values[key.kind] for key in RULE_KEYS} | {"severity": "low", "folder": ("/w",)})
     files = PolicyFiles(tmp_path / "policy.toml")
     files.remember(full)
     assert [each.rule for each in files.user.rules] == [full]

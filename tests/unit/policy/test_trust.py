@@ -126,17 +126,19 @@ def test_a_sensitive_file_that_a_rule_names_is_free_where_there_is_trust(trusted
     )
 
 
-def test_an_answer_for_always_says_that_it_trusts_the_folder_too() -> None:
-    """Or it would not hold there; the shorter ones need not."""
+def test_an_answer_for_always_is_for_its_folder_alone() -> None:
+    """It holds there and below without trust, and nowhere else."""
     found = similar_rule(ACTING[0], judge(ACTING[0], situation({})), "claude")
-    said = [each.label for each in offers(found, Path("/w/a\n`b"))]
-    assert said == [
+    offered = offers(found, Path("/w"))
+    assert [each.label for each in offered] == [
         "Any edit of files in the workspace, this turn",
         "Any edit of files in the workspace, this conversation",
-        "Any edit of files in /w/a?'b and other folders I trust, until I revoke it",
+        "Any edit of files in this folder, until I revoke it",
     ]
-    assert [each.trusted for each in offers(found, Path("/w"))] == [None, None, Path("/w")]
-    assert [each.label for each in offers(found)][-1] == ("Any edit of files in folders I trust, until I revoke it")
+    kept = PolicySettings(rules=(InForce(offered[-1].rule, "user"),))
+    for root, outcome in [("/w", "allow"), ("/w/below", "allow"), ("/wide", "ask"), ("/", "ask")]:
+        asked = PolicyRequest(kind="write", title="x", path=f"{root}/a.py")
+        assert judge(asked, Situation(agent="claude", root=PurePosixPath(root), user=kept)).outcome == outcome
 
 
 @pytest.mark.parametrize(

@@ -328,8 +328,10 @@ def test_answers_on_cards_when_a_conversation_is_open_are_listed_and_revoked(
     turn = talk.prompt(write(tmp_path / "work/a.txt"))
     talk.answer(talk.questions()[0], "agentnb:session")
     talk.done(turn)
-    (grant,) = page.ask("listSettings", {})["result"]["grants"]
-    assert (grant["session"], grant["scope"]) == (talk.conversation.session.uri, "session")
-    page.ask("changePolicy", {"action": "revoke", "session": grant["session"], "text": grant["text"]})
-    assert page.ask("listSettings", {})["result"]["grants"] == []
-    assert "error" in page.ask("changePolicy", {"action": "revoke", "session": "gone", "text": grant["text"]})
+    (grant,) = page.ask("listGrants", {})["result"]["grants"]
+    assert (grant["session"], grant["scope"]) == (talk.conversation.session.uri, "conversation")
+    assert grant["text"] == "asker may edit files without asking"
+    assert page.ask("revokeGrant", {"id": grant["id"]})["result"] == {"message": "Revoked."}
+    assert page.ask("listGrants", {})["result"]["grants"] == []
+    assert page.ask("revokeGrant", {"id": grant["id"]})["result"] == {"message": "Already revoked."}
+    assert "error" in page.ask("revokeGrant", {})

@@ -188,7 +188,7 @@ function TakeBack({ id, call }: { id: string; call: ToolCallState }) {
   useAfter(left > 0 ? left : undefined, () => end(true), [since]);
   const undo = () =>
     void run(async () => {
-      await store.request("takeBackAnswer", { channel: session, toolCallId: call.toolCallId });
+      await store.request("revokeGrant", { channel: session, toolCallId: call.toolCallId });
       lastingAnswers(store).delete(id);
       say("Taken back: it asks again.");
     });

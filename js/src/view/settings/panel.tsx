@@ -8,12 +8,14 @@ import type { RootState } from "../../state/types.gen";
 import { type View, ViewContext } from "../context";
 import { Button, Choice, longInput, TextField, Trouble, tooLong, useFocused } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
+import { Grants } from "../freedom/grants";
+import GRANTS from "../freedom/grants.css";
 import { Waiting } from "../icons";
 import { line, plain, reason } from "../plain";
 import { FoldRow, several } from "./fields";
 import { type Listed, type Setting, typed } from "./list";
 import { OwnAgents, ownOnes } from "./own-agents";
-import { decided, Rules, Trusted, WhatIf } from "./policy";
+import { Rules, Trusted, WhatIf } from "./policy";
 import { BLOCKED, Row } from "./row";
 import CSS from "./settings.css";
 import { useChanges } from "./use-changes";
@@ -36,7 +38,7 @@ export interface SettingsContext {
 export function mountSettings(into: HTMLElement, context: SettingsContext): () => void {
   const settings = h(Settings, { context }); // of a view it has only the memory
   const panel = h(ViewContext.Provider, { value: { memory: context.kept ?? new Map() } as View, children: settings });
-  return mountPanel(into, CSS, "column settings", panel);
+  return mountPanel(into, CSS + GRANTS, "column settings", panel);
 }
 
 /** A row of the settings. */
@@ -167,7 +169,20 @@ function Settings({ context }: { context: SettingsContext }) {
     }
     if (at !== "permissions") return [];
     return [
-      row("grants", "Rules and approvals", decided(listed), "policy allow deny grants", <Rules {...policy} />),
+      row(
+        "grants",
+        "Rules and approvals",
+        several(listed.rules.length, "rule"),
+        "policy allow deny grants",
+        <>
+          <Grants
+            request={request}
+            settingsChanged={context.settingsChanged}
+            announce={(sentence) => context.announce(sentence)}
+          />
+          <Rules {...policy} />
+        </>,
+      ),
       row("trust", "Trusted folders", several(listed.trusted.length, "folder"), "policy", <Trusted {...policy} />),
       row("what if", "Test a command or file", "", "policy what would happen", <WhatIf request={request} />),
     ];

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import { Button, Choice, Form, TextField } from "../controls";
 import { line, plain, reason } from "../plain";
-import { Removable, several } from "./fields";
+import { Removable } from "./fields";
 import { FolderChooser } from "./folder";
 import type { Listed } from "./list";
 import { useTyped } from "./program-form";
@@ -22,12 +22,11 @@ const TOOLS = [
 ];
 const WANTS = [["command", "run"] as const, ...["read", "edit", "delete"].map(asNamed)];
 
-/** The user's rules and what was allowed on cards: all that is decided without asking. */
+/** The user's rules, and those of the project. */
 export function Rules({ listed, change }: Props) {
-  const { rules, projectRules, grants = [], policyFile } = listed;
+  const { rules, projectRules, policyFile } = listed;
   return (
     <>
-      {grants.length > 0 && <ConversationGrants grants={grants} change={change} />}
       <p class="dim small">
         Rules in <span title={line(policyFile, 400)}>policy.toml</span>; the last one that matches wins.
       </p>
@@ -49,35 +48,6 @@ export function Rules({ listed, change }: Props) {
         </p>
       )}
       <NewRule onAdd={(rule) => change("grants", { action: "add", rule }, "Rule added.")} />
-    </>
-  );
-}
-
-/** How many rules and grants there are. */
-export function decided({ rules, grants = [] }: Listed): string {
-  const parts = [
-    rules.length > 0 && several(rules.length, "rule"),
-    grants.length > 0 && several(grants.length, "approval"),
-  ];
-  return parts.filter(Boolean).join(", ") || "None";
-}
-
-function ConversationGrants({ grants, change }: Required<Pick<Listed, "grants">> & Pick<Props, "change">) {
-  return (
-    <>
-      <p class="dim small">Approvals in open conversations:</p>
-      <ul class="settings-rules" aria-label="Approvals in open conversations">
-        {grants.map(({ session, title, scope, text }) => (
-          <Removable
-            key={`${session} ${scope} ${text}`}
-            text={line(text, 400)}
-            note={`${scope === "turn" ? "this turn of" : "in"} ${line(title, 80)}`}
-            word="Revoke"
-            label={`Revoke ${line(text, 200)} in ${line(title, 80)}`}
-            onRemove={() => change("grants", { action: "revoke", session, text }, "Revoked.")}
-          />
-        ))}
-      </ul>
     </>
   );
 }

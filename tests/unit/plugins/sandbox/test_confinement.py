@@ -235,7 +235,7 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
     named = "permissions, times and attributes of your other files; your other terminals"
     never = "that your other files change (inotify); your other programs' command lines"
     summary, doctor = done.stdout.splitlines() or ("", done.stderr)
-    assert summary.endswith(f"it writes only in ~/{folder.name} (not checked on this system: {named})")
+    assert summary.endswith(f"can write only to ~/{folder.name} (not checked on this system: {named})")
     assert doctor.endswith(f"Not checked on this system: {named}. Not checked on any: {never}.")
 
 
@@ -269,7 +269,7 @@ def test_confined_eliza_answers_like_one_that_is_not(folder: Path) -> None:
     (free, not_said), (closed_in, said) = run(answer(None)), run(answer(Confine()))
     assert free == closed_in
     assert not_said == ""
-    assert said == f"by Landlock: it writes only in ~/{folder.name}"
+    assert said == f"can write only to ~/{folder.name}"
 
 
 def test_agent_that_cannot_be_confined_does_not_start(folder: Path) -> None:

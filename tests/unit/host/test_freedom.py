@@ -1,0 +1,321 @@
+"""The freedom of a conversation: changed while a turn runs, held below a ceiling, kept; and its grants, revoked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session
+from agentnb.errors import PolicyError, UsageError
+from agentnb.host import Host
+from agentnb.host.history.restore import read_back, recorder_of
+from agentnb.host.intents import carry_out
+from agentnb.host.permissions.at_once import is_harmless
+from agentnb.host.permissions.session_policy import HostPolicy
+from agentnb.kernel.rehearsal_result import Rehearsal, can_preview, unavailable
+from agentnb.policy.audit import AuditLog
+from agentnb.policy.situation import Situation
+from agentnb.policy.store import PolicyFiles
+from agentnb.server.grant_requests import grants_of
+from agentnb.state import ActionOrigin, Answerer, RehearsalFile, SessionConfigChanged, ToolCallRunningState
+from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.test_permissions import Talk, answerers, run, write
+from tests.unit.server.test_service import Page
+
+ORIGIN = ActionOrigin(client_id="page", client_seq=1)
+HostOf = Callable[..., Host]
+
+
+@pytest.fixture
+def host_of(tmp_path: Path) -> Iterator[HostOf]:
+    """Makes hosts with policy files of their own, and with somebody there to be asked."""
+    hosts: list[Host] = []
+
+    def make(site: str = "") -> Host:
+        (tmp_path / "site.toml").write_text(site)
+        files = PolicyFiles(tmp_path / "config/policy.toml", site=(tmp_path / "site.toml",))
+        hosts.append(Host(policy=HostPolicy(files, AuditLog(tmp_path / "data/audit.jsonl"), {})))
+        hosts[-1].environment.connect(attached=lambda: True)
+        return hosts[-1]
+
+    yield make
+    for host in hosts:
+        host.close()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """The workspace."""
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+def choose(talk: Talk, **config: Any) -> None:
+    action = SessionConfigChanged(config=config)
+    talk.host.loop.call(lambda: carry_out(talk.host, talk.conversation.session.uri, action, ORIGIN))
+
+
+def values(talk: Talk) -> dict[str, Any]:
+    config = talk.conversation.session.state.config
+    assert config is not None
+    return config.values
+
+
+def test_a_freedom_that_is_chosen_in_mid_turn_answers_what_it_covers_and_counts_at_once(
+    host_of: HostOf, work: Path
+) -> None:
+    """The edit that waits is made, the command that waits still asks; no new conversation, no new agent."""
+    talk = Talk(host_of(), work)
+    turn = talk.prompt(write(work / "a"), run("true"))
+    assert len(talk.questions(2)) == 2
+    agent = talk.conversation.agent
+    choose(talk, freedom="edit")
+    (command,) = talk.questions(1)
+    assert command.tool_name == "execute"
+    assert (talk.session.freedom, talk.session.permissions) == ("edit", "ask")
+    talk.answer(command, "reject")
+    talk.done(turn)
+    assert Answerer(kind="freedom") in answerers(turn)
+    talk.done(talk.prompt(write(work / "b")))
+    talk.session.freedom = "ask"
+    turn = talk.prompt(write(work / "c"))
+    talk.answer(talk.questions()[0], "reject")
+    talk.done(turn)
+    assert ([(work / name).exists() for name in "abc"], talk.conversation.agent) == ([True, True, False], agent)
+
+
+def test_a_freedom_that_does_not_exist_is_refused(host_of: HostOf, work: Path) -> None:
+    talk = Talk(host_of(), work)
+    with pytest.raises(UsageError, match="freedom='most' is none of 'ask', 'edit', 'auto'"):
+        talk.session.freedom = "most"  # type: ignore[assignment]
+    assert talk.session.freedom == "ask"
+
+
+def test_what_is_previewed_as_harmless_runs_at_once_in_auto_and_the_rest_asks(host_of: HostOf, work: Path) -> None:
+    """A file is made in the workspace without a question; what reaches for the network, or deletes, asks."""
+    if not can_preview():
+        pytest.skip("no preview can be made here")
+    (work / "old").write_text("x")
+    talk = Talk(host_of(), work, mode="auto")
+    turn = talk.prompt(run("echo hi > made.txt"))
+    talk.done(turn)
+    assert (answerers(turn), talk.open) == ([Answerer(kind="preview")], [])
+    net = f"{sys.executable} -c \"__import__('so' + 'cket').create_connection(('192.0.2.1', 80))\""
+    for command in ("rm old", net, "false"):
+        turn = talk.prompt(run(command))
+        (call,) = talk.questions()
+        talk.answer(call, "reject")
+        talk.done(turn)
+        assert [each.kind for each in answerers(turn) if each] == ["client"], command
+    assert (work / "old").exists()
+
+
+def test_auto_chosen_in_mid_turn_previews_what_waits(host_of: HostOf, work: Path) -> None:
+    if not can_preview():
+        pytest.skip("no preview can be made here")
+    talk = Talk(host_of(), work)
+    turn = talk.prompt(run("echo hi > made.txt"))
+    talk.questions()
+    choose(talk, freedom="auto")
+    talk.done(turn)
+    assert answerers(turn) == [Answerer(kind="preview")]
+
+
+def test_without_previews_and_confinement_auto_asks_and_says_so(
+    host_of: HostOf, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control's own line says that running still asks."""
+    host = host_of()
+    monkeypatch.chdir(work)
+    (work / ".agentnb").mkdir()
+    (work / ".agentnb/settings.toml").write_text('rehearse = "off"\n')
+    talk = Talk(host, work, mode="auto")
+    turn = talk.prompt(run("echo hi > made.txt"))
+    (call,) = talk.questions()
+    page = Page(host)
+    page.ready()
+    said = page.ask("describeFreedom", {"channel": talk.conversation.session.uri})["result"]["auto"]
+    assert said == "Edits at once. Running still asks: nothing here can confine or preview it."
+    talk.answer(call, "reject")
+    talk.done(turn)
+
+
+SAFE = Rehearsal(files=(RehearsalFile(path="a", status="created"), RehearsalFile(path="/w/b", status="changed")))
+
+
+@pytest.mark.parametrize(
+    ("found", "harmless"),
+    [
+        (Rehearsal(), True),
+        (SAFE, True),
+        (Rehearsal(exit_code=0), True),
+        (Rehearsal(exit_code=1), False),
+        (Rehearsal(error="ZeroDivisionError"), False),
+        (Rehearsal(reason="With Landlock alone not all is seen."), False),
+        (Rehearsal(connections=("x:80",)), False),
+        (Rehearsal(refused=("/etc/hosts",)), False),
+        (Rehearsal(more_files=1), False),
+        (Rehearsal(files=(RehearsalFile(path="a", status="deleted"),)), False),
+        (Rehearsal(files=(RehearsalFile(path=".env", status="changed"),)), False),
+        (Rehearsal(files=(RehearsalFile(path="../a", status="created"),)), False),
+        (Rehearsal(files=(RehearsalFile(path="/etc/a", status="created"),)), False),
+        (unavailable("This is not Linux."), False),
+    ],
+)
+def test_a_preview_is_harmless_if_it_saw_all_and_nothing_that_cannot_be_undone(
+    found: Rehearsal, harmless: bool
+) -> None:
+    assert is_harmless(found, "/w", Situation(agent="a", root=Path("/w"))) is harmless
+
+
+# --- the site's ceiling ---
+
+
+def test_a_site_that_leaves_edit_at_most_caps_what_is_begun_and_refuses_more(host_of: HostOf, work: Path) -> None:
+    """Auto becomes Edit; to ask for Auto, or for full trust, says whose word that is."""
+    talk = Talk(host_of('freedom_at_most = "edit"\n'), work, mode="auto")
+    assert (talk.session.freedom, values(talk)["permissions"]) == ("edit", "edit")
+    config = talk.conversation.session.state.config
+    assert config is not None
+    assert config.schema["properties"]["freedom"]["enum"] == ["ask", "edit"]
+    for wanted in ({"freedom": "auto"}, {"permissions": "allow"}):
+        with pytest.raises(PolicyError, match="A policy file leaves agents at most Edit here"):
+            choose(talk, **wanted)
+    choose(talk, freedom="ask")
+    choose(talk, permissions="deny")
+    assert talk.session.freedom == "custom"
+
+
+def test_a_ceiling_that_is_set_while_a_conversation_is_open_counts_at_once(
+    host_of: HostOf, work: Path, tmp_path: Path
+) -> None:
+    talk = Talk(host_of(), work, mode="edit")
+    talk.done(talk.prompt(write(work / "a")))
+    (tmp_path / "site.toml").write_text('freedom_at_most = "ask"\n')
+    turn = talk.prompt(write(work / "b"))
+    talk.answer(talk.questions()[0], "reject")
+    talk.done(turn)
+    assert [(work / name).exists() for name in "ab"] == [True, False]
+
+
+# --- kept ---
+
+
+@pytest.mark.parametrize(("mode", "kept"), [("edit", "edit"), ("auto", "auto"), ("deny", "deny"), ("allow", "ask")])
+def test_a_restart_of_the_kernel_keeps_the_freedom_but_no_full_trust(
+    tmp_path: Path, work: Path, mode: Any, kept: str
+) -> None:
+    """And the sensitive files of the conversation."""
+    log = tmp_path / "log.db"
+    first = Host(log=log)
+    spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
+    conversation = first.loop.call(lambda: first.open(spec, cwd=work, mode=mode))
+    session = Session(conversation)
+    action = SessionConfigChanged(config={"sensitive": ["data/**"]})
+    first.loop.call(lambda: carry_out(first, conversation.session.uri, action, ORIGIN))
+    session.prompt("Hello").wait(PATIENCE)
+    first.close()
+    second = Host(log=log)
+    try:
+        stored = read_back(recorder_of(second), conversation.tab_id)
+        page = Page(second)
+        page.ready()
+        assert "result" in page.ask("resumeSession", {"channel": conversation.session.uri})
+        again = second.find(conversation.session.uri)
+        assert (again.mode, again.channels.sensitive) == (kept, ("data/**",))
+        assert stored.record.uri == conversation.session.uri
+    finally:
+        second.close()
+
+
+# --- sensitive files of a conversation ---
+
+
+def test_sensitive_files_of_a_conversation_ask_in_it_alone(host_of: HostOf, work: Path) -> None:
+    """From the next request on, whatever the freedom; and no more once they are taken out."""
+    host = host_of()
+    talk, other = Talk(host, work, mode="edit"), Talk(host, work, mode="edit", name="other")
+    choose(talk, sensitive=["data/**"])
+    turn = talk.prompt(write(work / "data/a"))
+    (call,) = talk.questions()
+    assert call.risk is not None
+    assert "A sensitive file, as data/** says." in call.risk.reason
+    talk.answer(call, "reject")
+    talk.done(turn)
+    (work / "data").mkdir()
+    assert other.done(other.prompt(write(work / "data/a"))) == [{}]
+    choose(talk, sensitive=[])
+    turn = talk.prompt(write(work / "data/b"))
+    assert talk.done(turn) == [{}]
+
+
+# --- grants ---
+
+
+def revoke(host: Host, **which: str) -> str:
+    page = Page(host)
+    page.ready()
+    said: str = page.ask("revokeGrant", which)["result"]["message"]
+    return said
+
+
+def test_a_grant_that_is_revoked_while_its_command_runs_lets_it_run_and_asks_next(host_of: HostOf, work: Path) -> None:
+    """It is found by the card that gave it, and the answer says what goes on; a second time says that it is gone."""
+    host = host_of()
+    os.mkfifo(work / "pipe")
+    talk = Talk(host, work, script="runs_until")
+    turn = talk.session.prompt(str(work))
+    (call,) = talk.questions()
+    talk.answer(call, "agentnb:always")
+    running = talk.until(
+        lambda: isinstance(talk.conversation.tool_call(call.tool_call_id), ToolCallRunningState) or None
+    )
+    assert running
+    (grant,) = grants_of(host)
+    assert (grant.scope, grant.text) == ("folder", f"asker may run `cat …` in {work} without asking")
+    where = {"channel": talk.conversation.chat.uri, "toolCallId": call.tool_call_id}
+    assert revoke(host, **where) == "Revoked. What runs now goes on; the next request asks."
+    assert grants_of(host) == ()
+    (work / "pipe").write_bytes(b"")
+    (second,) = talk.questions()
+    talk.answer(second, "no")
+    assert turn.wait(PATIENCE).text == "ended, then refused"
+    assert revoke(host, **where) == "Already revoked."
+    assert revoke(host, id=grant.id) == "Already revoked."
+
+
+def test_every_grant_is_listed_in_plain_words_and_revoked_by_its_id(
+    host_of: HostOf, work: Path, tmp_path: Path
+) -> None:
+    """Of a conversation, of a folder, of the user; full trust and the file's bypass are grants, too."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/policy.toml").write_text(
+        '# mine\n[[rule]]\naction = "allow"\ncommand = "git status *"\n\n[[rule]]\naction = "deny"\ncommand = "x"\n'
+        f'\n[[rule]]\naction = "allow"\ntool = "edit"\nfolder = "{work}"\n'
+        "\n[agents.eliza]\nbypass = true\nconfine = true\n"
+    )
+    host = host_of()
+    talk = Talk(host, work)
+    turn = talk.prompt(run("ls"))
+    talk.answer(talk.questions()[0], "agentnb:session")
+    talk.done(turn)
+    choose(talk, permissions="allow")
+    listed = grants_of(host)
+    assert [(each.scope, each.text) for each in listed] == [
+        ("conversation", "asker may do everything without asking, except what always asks"),
+        ("conversation", "asker may run `ls …` without asking"),
+        ("user", "Any agent may run `git status …` without asking"),
+        ("folder", f"Any agent may edit files in {work} without asking"),
+        ("user", "ELIZA may do everything without asking, except what always asks"),
+    ]
+    for grant in listed:
+        assert revoke(host, id=grant.id) == "Revoked."
+    assert (grants_of(host), talk.session.freedom) == ((), "ask")
+    text = (tmp_path / "config/policy.toml").read_text()
+    assert ("# mine" in text, "bypass = false\nconfine = true" in text, text.count("[[rule]]")) == (True, True, 1)
