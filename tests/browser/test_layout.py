@@ -230,7 +230,7 @@ def test_the_list_of_a_card_when_it_opens_is_not_under_the_pointer(show: Show, w
         "More options",
         None,
     )
-    assert off_screen(page, ".permission-options button") == []
+    assert off_screen(page, ".permission-options .button") == []
 
 
 def test_the_list_of_a_card_below_a_cell_is_seen_whole(show: Show) -> None:

@@ -29,7 +29,7 @@ interface Props {
   className?: string;
   /**
    * Where the list is, by default over what is below the button. `in-flow`: it takes its room below, where a floating one
-   * would be cut off. `above`: over what is above the row of buttons, which all stay in place and free; the last
+   * would be cut off. `above` (below where there is no room): over what is above the row of buttons, which all stay in place and free; the last
    * entry, which is the nearest to them, has the focus first.
    */
   placement?: "in-flow" | "above";
@@ -56,24 +56,25 @@ export function Menu({
 }: Props) {
   const [open, setOpen] = useState(false);
   const [openings, setOpenings] = useState(0);
+  const [isBelow, setBelow] = useState(false);
   const isSettled = useArmed(String(openings));
   const inert = inertNow || (settles && !isSettled);
   const holder = useRef<HTMLDivElement>(null);
   const entries = () => [...(holder.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
   useLayoutEffect(() => {
     if (!open) return;
-    const list = holder.current?.querySelector<HTMLElement>(".above > .menu");
+    const list = holder.current?.querySelector(".above > .menu");
     const top = holder.current?.closest(".transcript, .root")?.getBoundingClientRect().top ?? 0;
-    if (list) list.style.maxHeight = `min(40vh, ${list.getBoundingClientRect().bottom - Math.max(0, top)}px)`;
+    if (list && !isBelow) setBelow(list.getBoundingClientRect().top < Math.max(0, top));
     const all = entries();
-    (all.find((one) => one.ariaCurrent === "true") ?? all.at(placement === "above" ? -1 : 0))?.focus();
+    (all.find((one) => one.ariaCurrent === "true") ?? all.at(placement === "above" && !isBelow ? -1 : 0))?.focus();
     // Not when the focus leaves: what is pressed would move before the button is released, and the click be lost.
     const onClick = (event: Event) => {
       if (!event.composedPath().includes(holder.current as EventTarget)) setOpen(false);
     };
     window.addEventListener("click", onClick, true);
     return () => window.removeEventListener("click", onClick, true);
-  }, [open]);
+  }, [open, isBelow]);
 
   const close = () => {
     setOpen(false);
@@ -109,6 +110,7 @@ export function Menu({
         aria-expanded={open}
         disabled={disabled}
         onClick={() => {
+          setBelow(false);
           setOpen(!open);
           setOpenings(openings + 1);
         }}
@@ -116,8 +118,8 @@ export function Menu({
         {children}
       </button>
       {open && (
-        <div class="menu" role="menu" aria-label={label}>
-          {items.map((item) => (
+        <div class={`menu${isBelow ? " below" : ""}`} role="menu" aria-label={label}>
+          {(isBelow ? items.toReversed() : items).map((item) => (
             <button
               type="button"
               role="menuitem"
