@@ -47,9 +47,10 @@ class Answerer(Wire, frozen=True, kw_only=True):
     Args:
         kind: ``"client"`` (the user, in a view), ``"python"`` (code in the kernel), ``"answer"`` (an earlier answer for
             the turn or the session), ``"rule"`` (of the user or the project), ``"mode"`` (the session's permissions),
-            ``"reading"`` (inside the workspace it needs no permission), ``"bypass"``, ``"review"`` (``cell_review``)
-            and ``"headless"`` (settings of the user), ``"nobody"`` (no front end was there to ask) or ``"cancelled"``
-            (the turn ended before an answer).
+            ``"freedom"`` (Edit or Auto), ``"preview"`` (Auto, as the preview was harmless), ``"reading"``
+            (inside the workspace it needs no permission), ``"bypass"``, ``"review"`` (``cell_review``) and
+            ``"headless"`` (settings of the user), ``"nobody"`` (no front end was there to ask) or ``"cancelled"`` (the
+            turn ended before an answer).
         client_id: Which client, when ``kind`` is ``"client"``.
         name: Its name, when it is connected from elsewhere.
     """

@@ -96,9 +96,7 @@ NOT_CONFINED = CHAT.replace("start()", "start(confine=False)")
     ("code", "line"),
     [
         (NOT_CONFINED, "Not confined. It can read and change what you can"),
-        pytest.param(
-            CHAT, f"Confined by {WAY}: it writes only in", marks=pytest.mark.skipif(WAY not in TRIED, reason=WHY)
-        ),
+        pytest.param(CHAT, "It can write only to", marks=pytest.mark.skipif(WAY not in TRIED, reason=WHY)),
     ],
 )
 def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernel_name: str, code: str, line: str) -> None:

@@ -8,6 +8,8 @@ const BY: Readonly<Record<string, string>> = table({
   answer: "by an earlier answer",
   rule: "by a rule",
   mode: "by the permissions setting",
+  freedom: "by this conversation's freedom",
+  preview: "at once: its preview was harmless",
   bypass: "by your policy file: this agent doesn't need to ask",
   headless: "by a setting: no one could be asked",
 });

@@ -101,6 +101,7 @@ describe("who answered", () => {
     [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answered: the turn ended first"],
     [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allowed by an earlier answer"],
     [{ approved: true, answeredBy: { kind: "mode" } }, "Allowed by the permissions setting"],
+    [{ approved: true, answeredBy: { kind: "preview" } }, "Allowed at once: its preview was harmless"],
     [{ approved: true, answeredBy: { kind: "review" } }, "Allowed: you review cell edits afterwards"],
     [{ approved: true, answeredBy: { kind: "bypass" } }, "Allowed by your policy file: this agent doesn't need to ask"],
     [{ approved: true, answeredBy: { kind: "headless" } }, "Allowed by a setting: no one could be asked"],
