@@ -231,7 +231,15 @@ class Previewer(Protocol):
 
     name: str
 
-    def command(self, command: str, folder: str, *, env: Mapping[str, str] | None, seconds: float) -> Rehearsal:
+    def command(
+        self,
+        command: str,
+        folder: str,
+        *,
+        env: Mapping[str, str] | None,
+        seconds: float,
+        descriptors: Sequence[int] = (),
+    ) -> Rehearsal:
         """Returns what *command* would do, run by the shell in *folder*.
 
         Args:
@@ -239,6 +247,7 @@ class Previewer(Protocol):
             folder: The folder that it runs in.
             env: Its environment; this process's where None.
             seconds: How long it may take.
+            descriptors: Open files and pipes that it gets under the same numbers, to read its task and to report.
         """
         ...
 
