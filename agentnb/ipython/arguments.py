@@ -27,6 +27,7 @@ class Arguments:
     timeout: float | None = None
     permissions: Literal["ask", "allow", "deny"] | None = None
     kernel: bool = False
+    verify: bool = False
 
 
 _SPELLINGS = {
@@ -46,9 +47,10 @@ _SPELLINGS = {
     "--permissions": "permissions",
     "-k": "kernel",
     "--kernel": "kernel",
+    "--verify": "verify",
 }
 OPTIONS = tuple(sorted(_SPELLINGS))
-_FLAGS = frozenset({"new", "background", "kernel"})
+_FLAGS = frozenset({"new", "background", "kernel", "verify"})
 _OPTION = re.compile(r"(?P<name>--?[A-Za-z][\w-]*)(?P<equals>=)?")
 _VALUE = re.compile(r"\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<word>[^\s\"']\S*))(?=\s|$)")
 

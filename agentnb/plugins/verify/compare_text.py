@@ -10,7 +10,7 @@ import re
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-TOLERANCE = 1e-6
+TOLERANCE = 1e-9
 """How much numbers may differ, relative to the larger one."""
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _DROPPED = re.compile(
@@ -62,19 +62,20 @@ def compare_texts(shown: str, now: str, *, tolerance: float = TOLERANCE) -> Diff
         return None
     before, after = _tokens(shown), _tokens(now)
     if len(before) != len(after):
-        return Difference("text", *_first_lines(shown, now))
-    found: Difference | None = None
+        lines = shown.split("\n"), now.split("\n")
+        return Difference("text", *(_first_lines(*lines) if max(map(len, lines)) > 1 else (shown[:300], now[:300])))
+    mild: Difference | None = None
     for old, new in zip(before, after, strict=True):
         kind = _differ(old, new, tolerance)
         if not kind:
             continue
-        lines = _line_at(shown, old.start()), _line_at(now, new.start())
-        is_mild = kind == "duration" or (kind == "moment" and not _is_alone(new, lines[1]))
-        difference = Difference(kind, *lines, is_mild=is_mild)
+        place = _line_at(shown, old.start()), _line_at(now, new.start())
+        is_mild = kind == "duration" or (kind == "moment" and not _is_alone(new, place[1]))
+        difference = Difference(kind, *place, is_mild=is_mild)
         if not is_mild:
             return difference
-        found = found or difference
-    return found
+        mild = mild or difference
+    return mild
 
 
 def _cleaned(text: str) -> str:
@@ -167,8 +168,8 @@ def _line_at(text: str, place: int) -> str:
     return text[begin : end if end >= 0 else len(text)].strip()[:300]
 
 
-def _first_lines(shown: str, now: str) -> tuple[str, str]:
-    before, after = shown.split("\n"), now.split("\n")
+def _first_lines(before: list[str], after: list[str]) -> tuple[str, str]:
+    """The first lines that differ."""
     for old, new in zip(before, after, strict=False):
         if compare_texts(old, new) is not None:
             return old.strip()[:300], new.strip()[:300]

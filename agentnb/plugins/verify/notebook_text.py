@@ -16,6 +16,8 @@ LARGEST_FILE = 256 * 1024 * 1024
 MOST_CELLS = 20_000
 SKIPPED_TAGS = frozenset({"skip-execution", "agentnb-skip"})
 FAILING_TAGS = frozenset({"raises-exception", "nbval-raises-exception"})
+UNSAVED_TAG = "agentnb-unsaved-results"
+"""Ours, never in a file: the cell was run since the notebook was saved, and its results are in the page only."""
 UNCOMPARED_TAGS = frozenset({"nbval-ignore-output", "nbval-skip", "agentnb-ignore-output"})
 
 

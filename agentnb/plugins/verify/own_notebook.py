@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.errors import AgentnbError
 from agentnb.host.environment import current_environment
-from agentnb.plugins.verify.notebook_text import read_file
+from agentnb.plugins.verify.notebook_text import UNSAVED_TAG, read_file
 from agentnb.plugins.verify.static_check import LiveKernel
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentnb.kernel.code_runner import CodeRunner
 
 
@@ -28,12 +32,33 @@ def own_notebook(wanted: Path | None = None) -> OwnNotebook | None:
     if runner is None:
         return None
     try:
-        path = runner.notebook(outputs=False).path
+        notebook = runner.notebook(outputs=False)
     except AgentnbError:
         return None
+    path = notebook.path
     if path is None or (wanted is not None and Path(path) != wanted):
         return None
-    return OwnNotebook(Path(path), current_text(Path(path)), live_kernel(runner))
+    text = current_text(Path(path))
+    if notebook.live:
+        text = _with_counts(text, {each.id: each.count for each in notebook.cells})
+    return OwnNotebook(Path(path), text, live_kernel(runner))
+
+
+def _with_counts(text: str, counts: Mapping[str, int | None]) -> str:
+    """*text* with the counts of the page; the results of cells that were run since it was saved are marked unknown."""
+    try:
+        content = read_json(text, repair=False)
+    except ValueError:
+        return text
+    cells = content.get("cells") if isinstance(content, dict) else None
+    changed = False
+    for cell in cells if isinstance(cells, list) else ():
+        count = counts.get(str(cell.get("id")), cell.get("execution_count")) if isinstance(cell, dict) else None
+        if isinstance(cell, dict) and cell.get("cell_type") == "code" and count != cell.get("execution_count"):
+            tags = (cell.get("metadata") or {}).get("tags") or []
+            cell.update(execution_count=count, outputs=[], metadata={"tags": [*tags, UNSAVED_TAG]})
+            changed = True
+    return json.dumps(content) if changed else text
 
 
 def current_text(path: Path) -> str:

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write_json
+from agentnb.plugins.verify.agent_tools import TOOLS
 from agentnb.plugins.verify.requests import REQUESTS
 from agentnb.ports import Magic, Plugin
 
 if TYPE_CHECKING:
     import argparse
+
+    from agentnb.ports import ToolSession, TurnCheck
 
 
 def _verify(arguments: argparse.Namespace) -> int:
@@ -58,6 +61,18 @@ def _magic(rest: str) -> Any:
     return verify(names[0] if names else None, run=not options)
 
 
+class _Checker:
+    """Loads the checker at its first use."""
+
+    name = "verify"
+
+    async def check(self, session: ToolSession, since: float) -> TurnCheck:
+        """See :meth:`agentnb.ports.TurnChecker.check`."""
+        from agentnb.plugins.verify.turn_checker import NotebookChecker
+
+        return await NotebookChecker().check(session, since)
+
+
 COMMANDS = (
     Command(
         "verify",
@@ -81,4 +96,6 @@ PLUGIN = Plugin(
     commands=COMMANDS,
     magics=(Magic("verify", _magic),),
     requests=REQUESTS,
+    tools=TOOLS,
+    checkers=(_Checker(),),
 )

@@ -11,9 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.plugins.verify.own_notebook import current_text
-from agentnb.plugins.verify.result import Finding, Verification
-from agentnb.plugins.verify.verifying import SECONDS, check_notebook, digest_of
+from agentnb.plugins.verify.result import SECONDS, Finding, Verification
 from agentnb.ports import Request
 
 LONGEST_WAIT = 25.0
@@ -89,6 +87,9 @@ class _Job:
     def begin(self, params: BeginParams) -> None:
         if self._thread is not None and self._thread.is_alive():
             return
+        from agentnb.plugins.verify.own_notebook import current_text
+        from agentnb.plugins.verify.verifying import digest_of
+
         text = current_text(self.path)
         self.digest = digest_of(text)
         self._set(status="running", done=0, all=0, time=0, ok=False, findings=(), summary="", not_checked=(), error="")
@@ -96,6 +97,8 @@ class _Job:
         self._thread.start()
 
     def _run(self, params: BeginParams, text: str) -> None:
+        from agentnb.plugins.verify.verifying import check_notebook
+
         try:
             result = check_notebook(
                 text,
@@ -157,6 +160,9 @@ async def begin(params: BeginParams) -> VerificationState:
 
 async def state(params: StateParams) -> VerificationState:
     """How a verification stands."""
+    from agentnb.plugins.verify.own_notebook import current_text
+    from agentnb.plugins.verify.verifying import digest_of
+
     path = await asyncio.to_thread(_path, params.path)
     job = _jobs.get(path)
     if job is None:

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+SECONDS = 120.0
+"""How long the cells of a notebook may take in all where nobody says."""
 Kind: TypeAlias = Literal[
     "undefined-name",
     "deleted-cell",

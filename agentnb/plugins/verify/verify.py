@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import UsageError
 from agentnb.plugins.verify.notebook_text import read_file
 from agentnb.plugins.verify.own_notebook import own_notebook
-from agentnb.plugins.verify.verifying import SECONDS, check_notebook
+from agentnb.plugins.verify.result import SECONDS
+from agentnb.plugins.verify.verifying import check_notebook
 
 if TYPE_CHECKING:
     import os

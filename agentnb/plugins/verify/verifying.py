@@ -11,8 +11,15 @@ from agentnb.errors import UsageError
 from agentnb.plugins.verify.cell_facts import NotebookFacts
 from agentnb.plugins.verify.differences import Changed, DifferenceCauses, changed_cells
 from agentnb.plugins.verify.failures import Failure, explained, failure_of, missing_command
-from agentnb.plugins.verify.notebook_text import SKIPPED_TAGS, UNCOMPARED_TAGS, Cell, Notebook, read_notebook
-from agentnb.plugins.verify.result import Finding, Verification
+from agentnb.plugins.verify.notebook_text import (
+    SKIPPED_TAGS,
+    UNCOMPARED_TAGS,
+    UNSAVED_TAG,
+    Cell,
+    Notebook,
+    read_notebook,
+)
+from agentnb.plugins.verify.result import SECONDS, Finding, Verification
 from agentnb.plugins.verify.run import NotebookRunner, Run, kernel_command
 from agentnb.plugins.verify.run_end import run_end
 from agentnb.plugins.verify.static_check import LiveKernel, NameFinder, check_names, is_agent_cell
@@ -22,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-SECONDS = 120.0
 NO_WALLS = (
     "It was not closed in ({}): it ran on a copy of the folder, without network, and could read and write elsewhere."
 )
@@ -229,9 +235,16 @@ class _Verifying:
                 f"{len(uncompared)} cells whose tags say that their results vary were not compared."
             )
 
+        unsaved = sum(UNSAVED_TAG in each.tags for each in cells)
+        if unsaved:
+            self.not_checked.append(
+                f"{unsaved} cells were run since the notebook was saved: their results were not compared."
+            )
+        tags = UNCOMPARED_TAGS | {UNSAVED_TAG}
+
         def skip(cell: Cell) -> bool:
             is_agents = is_agent_cell(cell.source)
-            return cell.index in known or not cell.has_run or bool(cell.tags & UNCOMPARED_TAGS) or is_agents
+            return cell.index in known or not cell.has_run or bool(cell.tags & tags) or is_agents
 
         cut = [each.index for each in run.cells.values() if each.is_cut]
         if cut:
