@@ -367,6 +367,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             about="When the notebook is run from the top in a copy and compared: 'on demand', 'each turn' (at the end "
             "of an agent's turn), 'until verified' (the agent gets what was found, three times at most).",
             choices={"on demand": "On demand", "each turn": "After each turn", "until verified": "Until verified"},
+            variable="AGENTNB_VERIFY",
             trait=False,
             counts="at once",
         ),

@@ -26,8 +26,8 @@ LARGEST_REPORT = 16 * 1024 * 1024
 async def verify_notebook(session: ToolSession, arguments: dict[str, Any]) -> dict[str, Any]:
     """Verify the kernel's notebook, or a notebook's file."""
     from agentnb.kernel.content import text_result
-    from agentnb.plugins.verify.verify import check_seconds, verify
     from agentnb.plugins.verify.result import SECONDS
+    from agentnb.plugins.verify.verify import check_seconds, verify
     from agentnb.policy.request import PolicyRequest
 
     path = await asyncio.to_thread(_notebook, session, arguments.get("path"))

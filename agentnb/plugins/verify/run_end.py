@@ -48,7 +48,7 @@ def run_end(run: Run, cell: Cell | None, seconds: float) -> Finding | None:
         kind="kernel-died",
         cell=place,
         cause=f"{name} ended the kernel{_how(run)}.",
-        evidence=run.detail[-600:],
+        evidence="\n".join(filter(None, (cell.source.splitlines()[0][:200] if cell else "", run.detail[-600:]))),
         advice="Run the cell alone, and see what ends it: exit(), a crash in a library, or too little memory.",
     )
 
