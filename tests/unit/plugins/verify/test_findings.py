@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 from pathlib import Path
@@ -97,7 +96,6 @@ def test_verify_compares_written_files_and_changes_none(tmp_path: Path) -> None:
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
 
 
-@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed: optional")
 def test_verify_compares_figures_by_their_pixels(tmp_path: Path) -> None:
     """The same figure is the same; another one is not."""
     source = (
