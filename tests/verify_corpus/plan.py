@@ -116,6 +116,8 @@ def _run(client: Any, source: str) -> tuple[list[dict[str, Any]], int]:
         kind, content = message["header"]["msg_type"], message["content"]
         if kind == "stream" and outputs and outputs[-1].get("name") == content["name"]:
             outputs[-1]["text"] += content["text"]
+        elif kind == "clear_output":
+            outputs.clear()  # at once, which is the same once the next output has come
         elif kind == "update_display_data":
             for each in outputs:
                 if each.get("transient") == content["transient"]:

@@ -52,7 +52,10 @@ _MUTATORS = frozenset(
         ),
     }
 )
-_ORDERLESS = frozenset({"set", "frozenset", "os.listdir", "os.scandir", "glob.glob", "threading.Thread"})
+_ORDERLESS = re.compile(
+    r"set|frozenset|os\.listdir|os\.scandir|os\.walk|glob\.i?glob|.*\.(?:iterdir|r?glob|as_completed)|threading\.Thread"
+)
+_DURATIONS = re.compile(r"\(\)\s*-\s*\w|perf_counter|monotonic|process_time|timeit|default_timer")
 
 
 class CellFacts(NamedTuple):
@@ -65,6 +68,7 @@ class CellFacts(NamedTuple):
     changes: frozenset[str] = frozenset()
     repeats_differ: bool = False
     is_timed: bool = False
+    takes_time: bool = False
     names_version: bool = False
     texts: frozenset[str] = frozenset()
     stored_keys: frozenset[str] = frozenset()
@@ -113,7 +117,7 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
     tree = parsed(source)[0]
     is_timed = any(name in _TIMING for _, name, _ in magics_of(source))
     if tree is None:
-        return CellFacts(is_timed=is_timed)
+        return CellFacts(is_timed=is_timed, takes_time=is_timed)
     clock: list[str] = []
     random: list[str] = []
     identity: list[str] = []
@@ -127,7 +131,7 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
             name = dotted(node.func, aliases)
             _sort_call(node, name, clock, random)
             identity += [name] * (name in _IDENTITIES)
-            orderless += [name] * (name in _ORDERLESS)
+            orderless += [name] * bool(_ORDERLESS.fullmatch(name))
             changes.update(_changed_by_call(node))
         elif isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete, ast.AnnAssign)):
             targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
@@ -148,6 +152,7 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
         changes=frozenset(changes),
         repeats_differ=_repeats_differ(source, changes),
         is_timed=is_timed,
+        takes_time=is_timed or bool(clock and _DURATIONS.search(source)),
         names_version=names_version or "version" in source.lower(),
         texts=frozenset(texts),
         stored_keys=frozenset(stored),

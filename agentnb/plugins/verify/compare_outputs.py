@@ -19,6 +19,15 @@ _NAMELESS = ("<IPython.", "<Figure", "<pandas.io.formats.style", "alt.", "<Axes"
 Output = dict[str, Any]
 
 
+def has_same_words(shown: Sequence[Output], now: Sequence[Output]) -> bool:
+    """True if the texts of two outputs have the same words, in whatever order."""
+    texts = [
+        "\n".join([_printed(each), *(text_of(one.get("text/plain", "")) for one in _displays(each))])
+        for each in (shown, now)
+    ]
+    return same_words(*texts)
+
+
 def compare_outputs(shown: Sequence[Output], now: Sequence[Output]) -> Difference | None:
     """The first difference that counts; None where there is none. What goes to stderr is not compared."""
     mild = compare_texts(_printed(shown), _printed(now))

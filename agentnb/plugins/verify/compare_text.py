@@ -14,8 +14,11 @@ TOLERANCE = 1e-9
 """How much numbers may differ, relative to the larger one."""
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _DROPPED = re.compile(
-    r"^(?:CPU times:|Wall time:|.*\bper loop\b|.*\d+(?:\.\d+)?(?:it/s|s/it)|\s*\d+%\|).*$", re.MULTILINE
+    r"^(?:CPU times:|Wall time:|.*\bper loop\b|The slowest run took|.*\d+(?:\.\d+)?(?:it/s|s/it)|\s*\d+%\|"
+    r"|total \d+$|(?:Over)?[Ww]riting \S+$).*$",
+    re.MULTILINE,
 )
+"""Lines that say how long something took, how full a disk is, or whether a file was there before."""
 _TOKEN = re.compile(
     r"(?P<address>\b0x[0-9a-fA-F]{5,}\b)"
     r"|(?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
@@ -29,8 +32,9 @@ _TOKEN = re.compile(
     r"|(?P<sign>.)",
     re.DOTALL,
 )
+_WORD = re.compile(r"[^\s'\",()\[\]{}]+")
 _SET = re.compile(r"\{[^{}:]*\}")
-_RANDOM_ID = re.compile(r"\b(?:T_[0-9a-f]{5,}(?=_|\b)|ipykernel_\d+)")
+_RANDOM_ID = re.compile(r"\b(?:T_[0-9a-f]{5,}(?=_|\b)|ipykernel_\d+|[a-z][0-9a-f]{10}\b)")
 NEAR = timedelta(hours=36)
 
 
@@ -51,8 +55,8 @@ class Difference(NamedTuple):
 
 
 def same_words(shown: str, now: str) -> bool:
-    """True if two texts have the same words: a terminal shows a list in columns, a pipe in lines."""
-    return sorted(_cleaned(shown).split()) == sorted(_cleaned(now).split())
+    """True if two texts have the same words in any order."""
+    return sorted(_WORD.findall(_cleaned(shown))) == sorted(_WORD.findall(_cleaned(now)))
 
 
 def compare_texts(shown: str, now: str, *, tolerance: float = TOLERANCE) -> Difference | None:
@@ -105,6 +109,8 @@ def _differ(old: re.Match[str], new: re.Match[str], tolerance: float) -> str:
         if kind == "number":
             return "" if same_number(old[0], new[0], tolerance) else "number"
         if kind == "duration":
+            return "duration"
+        if kind == "clock" and old[0].startswith("0:") and new[0].startswith("0:"):
             return "duration"
         if kind in {"moment", "clock"} and is_present(new[0]):
             return "moment"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.plugins.verify.compare_outputs import compare_outputs
+from agentnb.plugins.verify.compare_outputs import compare_outputs, has_same_words
 from agentnb.plugins.verify.result import Finding, Kind, Place
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ MOST_TRIALS = 4
 """How many runs in another order may look for a cause."""
 LONGEST_TRIAL = 30.0
 """Seconds that a run may have taken for such a run to be worth it."""
+_DOWNLOAD = re.compile(r"https?://|ftp://|\bcurl\b|\bwget\b|git clone")
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
 
 
@@ -88,20 +89,37 @@ class DifferenceCauses:
         cell = changed.cell
         near = [cell, *self._facts.upstream(cell)]
         facts = {each.index: self._facts.of(each.source) for each in near}
-        if changed.difference.is_mild:
+        clock = next((each for each in near if facts[each.index].clock), None)
+        difference = changed.difference
+        if difference.kind == "moment" and clock is not None:
+            return self._clock(changed, clock, facts)
+        if difference.is_mild or (difference.kind == "number" and any(one.identity for one in facts.values())):
+            return None  # durations; ids of objects and processes
+        if any(one.orderless for one in facts.values()) and self._has_same_words(cell):
             return None
         if not self._is_stable(cell):
-            return self._unstable(changed, near, facts)
-        clock = next((each for each in near if facts[each.index].clock), None)
-        if clock is not None and (clock is cell or changed.difference.kind == "moment"):
+            takes_time = facts[cell.index].takes_time and not any(one.random for one in facts.values())
+            return None if takes_time else self._unstable(changed, near, facts)
+        if clock is not None and clock is cell:
             return self._clock(changed, clock, facts)
-        for explain in (self._by_version, self._by_file, self._by_count, self._by_trial, self._by_reading):
+        for explain in (
+            self._by_network,
+            self._by_version,
+            self._by_file,
+            self._by_count,
+            self._by_trial,
+            self._by_reading,
+        ):
             finding = explain(changed, near)
             if finding is not None:
                 return finding
         if clock is not None:
             return self._clock(changed, clock, facts)
         return self._by_text(changed, near)
+
+    def _has_same_words(self, cell: Cell) -> bool:
+        result = self._run.cells.get(cell.index)
+        return result is not None and has_same_words(cell.outputs, result.outputs)
 
     # --- at each run something else ---
 
@@ -112,8 +130,6 @@ class DifferenceCauses:
         return first is None or second is None or compare_outputs(first.outputs, second.outputs) is None
 
     def _unstable(self, changed: Changed, near: Sequence[Cell], facts: dict[int, CellFacts]) -> Finding | None:
-        if next((True for each in near if facts[each.index].identity), False) and changed.difference.kind == "number":
-            return None  # ids of objects and processes
         own = facts[changed.cell.index]
         random = next((each for each in near if facts[each.index].random), None)
         clock = next((each for each in near if facts[each.index].clock), None)
@@ -160,6 +176,20 @@ class DifferenceCauses:
 
     # --- the same at each run ---
 
+    def _by_network(self, changed: Changed, _near: Sequence[Cell]) -> Finding | None:
+        """A command above wanted an address, and the run had no network."""
+        above = [each for each in self._cells if each.index <= changed.cell.index and _DOWNLOAD.search(each.source)]
+        if not self._run.connections or not above:
+            return None
+        return Finding(
+            kind="network",
+            cell=above[-1].place,
+            cause=f"{above[-1].place} needs the network, which a verification does not have.",
+            evidence=f"{self._run.connections[0]}\n{changed.evidence}",
+            advice="Keep what it downloads in a file beside the notebook.",
+            related=_others(above[-1], changed.cell),
+        )
+
     def _by_version(self, changed: Changed, _near: Sequence[Cell]) -> Finding | None:
         shown, now = changed.difference.shown, changed.difference.now
         facts = self._facts.of(changed.cell.source)
@@ -201,9 +231,19 @@ class DifferenceCauses:
         """A cell that reads a file shows something else, or everything between it and this cell is as it was."""
         for each in near:
             paths = self._read_by(each)
-            if paths and not self._has_new_words(changed):
+            if paths and not self._has_new_words(changed) and not self._shows_the_same(each):
                 return self._file(changed, each, paths[0], "has perhaps been changed since the notebook was run")
         return None
+
+    def _shows_the_same(self, reader: Cell) -> bool:
+        """True if the cell, or one that uses what it read, shows the same as before: the file is likely unchanged."""
+        for each in self._cells:
+            result = self._run.cells.get(each.index)
+            if result is None or not each.outputs or not (each is reader or reader in self._facts.upstream(each)):
+                continue
+            if compare_outputs(each.outputs, result.outputs) is None:
+                return True
+        return False
 
     def _has_new_words(self, changed: Changed) -> bool:
         """True if the cell itself was likely changed: its own words are in the result, and not in what is shown."""
@@ -298,7 +338,8 @@ class DifferenceCauses:
         counted = sorted((each for each in self._cells if each.count is not None), key=lambda each: each.count or 0)
         if counted != [each for each in self._cells if each.count is not None]:
             self._trials.append(("order", None, self._rerun(counted)))
-        repeated = [each for each in near if self._facts.of(each.source).repeats_differ][:MOST_TRIALS]
+        facts = [(each, self._facts.of(each.source)) for each in near]
+        repeated = [each for each, one in facts if one.repeats_differ or one.random][:MOST_TRIALS]
         for each in repeated:
             for times in (2, 3):
                 cells = [one for other in self._cells for one in ([other] * times if other is each else [other])]

@@ -31,6 +31,9 @@ _NETWORK_WORDS = re.compile(
     r"name resolution|unreachable|Name or service not known|Max retries exceeded|getaddrinfo|nodename nor servname"
     r"|Failed to resolve"
 )
+_NO_HOST = re.compile(
+    r".*(?:[Cc]ould not resolve host|unable to resolve host|failure in name resolution|Network is unreachable).*"
+)
 _MEMORY = re.compile(r"MemoryError|_ArrayMemoryError|OutOfMemory\w*")
 _DEVICE = re.compile(
     r"CUDA|NVIDIA|\bGPU\b|cuda|no display|\$DISPLAY|cannot connect to X|Could not connect to display", re.IGNORECASE
@@ -110,6 +113,12 @@ def _module(failure: Failure) -> Finding | None:
         return failure.finding(
             "magic-missing", f"the extension {name!r} is not installed.", f"Install it: `pip install {name}`."
         )
+    top = name.partition(".")[0]
+    if top != name and _installed_version(top):
+        why = f"{top} {_installed_version(top)} is installed, and has no {name!r}: the code is for another version."
+        return failure.finding(
+            "package-version", why, f"Pin the version of {top} that it was written for, or adapt it."
+        )
     why = f"the package {name!r} is not installed here."
     return failure.finding(
         "package-missing", why, f"Install it (`pip install {name}`), or write down what the notebook needs."
@@ -144,6 +153,14 @@ def _version(failure: Failure) -> Finding | None:
         f"{name} is installed, and the code is written for another version.",
         f"Pin the version of {module} that it was written for, or adapt the code.",
     )
+
+
+def _style(failure: Failure) -> Finding | None:
+    if "is not a valid package style" not in failure.text:
+        return None
+    name = f"matplotlib {_installed_version('matplotlib')}"
+    why = f"{name} has no such style: the code is for another version."
+    return failure.finding("package-version", why, "Use a style that `plt.style.available` lists.")
 
 
 def _called_library(failure: Failure) -> str:
@@ -279,8 +296,38 @@ def missing_command(cell: Cell, result: CellResult) -> Finding | None:
     )
 
 
+def missing_network(cell: Cell, result: CellResult) -> Finding | None:
+    """The finding for a command of the shell that needs the network; a cell does not fail by that."""
+    printed = "\n".join(str(each.get("text", "")) for each in result.outputs if each.get("output_type") == "stream")
+    match = _NO_HOST.search(printed)
+    shown = "\n".join(str(each.get("text", "")) for each in cell.outputs)
+    if match is None or _NO_HOST.search(shown):
+        return None
+    return Finding(
+        kind="network",
+        cell=cell.place,
+        cause=f"{cell.place} would fail: it needs the network, which a verification does not have.",
+        evidence=match[0][:300],
+        advice="Keep what it downloads in a file beside the notebook.",
+    )
+
+
 _EXPLANATIONS: tuple[Callable[[Failure], Finding | None], ...] = (
-    *(_input, _module, _magic, _command, _memory, _processes, _disk, _device, _file, _network, _version, _syntax),
+    *(
+        _input,
+        _module,
+        _style,
+        _magic,
+        _command,
+        _memory,
+        _processes,
+        _disk,
+        _device,
+        _file,
+        _network,
+        _version,
+        _syntax,
+    ),
 )
 
 

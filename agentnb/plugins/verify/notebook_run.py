@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import select
 import sys
 import time
@@ -24,6 +25,8 @@ from agentnb.processes import descendants
 LARGEST_OUTPUT = 8 * 1024 * 1024
 """Characters of one cell's outputs that are kept."""
 LOOK_SECONDS = 0.2
+MOST_WITHOUT_MEMORY = 15
+"""How many looks long a kernel may have no address space left."""
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _TRACE = Path(__file__).with_name("kernel_trace.txt")
 _TAKE = {"agentnb": "__import__('sys')._agentnb_taken()"}
@@ -87,6 +90,7 @@ class NotebookRun:
         self._until = time.monotonic() + asked["seconds"]
         self._looked_at = 0.0
         self._all: dict[int, CellOutputs] = {}
+        self._without_memory = 0
         self.memory = 0
 
     def run(self) -> None:
@@ -204,6 +208,12 @@ class NotebookRun:
         below = [self._kernel.process.pid, *(pid for pid, _ in descendants(self._kernel.process.pid))]
         if len(below) > self._asked["processes"]:
             raise Cut("processes", f"{len(below) - 1} processes ran at once")
+        if _is_address_space_used_up(self._kernel.process.pid):
+            self._without_memory += 1
+            if self._without_memory > MOST_WITHOUT_MEMORY:  # it cannot even say so
+                raise Cut("memory", "no memory was left to it")
+        else:
+            self._without_memory = 0
         resident = sum(map(_resident, below))
         self.memory = max(self.memory, resident)
         if resident > self._asked["memory"]:
@@ -236,6 +246,16 @@ def _trace_of(reply: dict[str, Any]) -> dict[str, Any]:
         trace = json.loads(ast.literal_eval(text))
         return trace if isinstance(trace, dict) else {}
     return {}
+
+
+def _is_address_space_used_up(pid: int) -> bool:
+    try:
+        limit = resource.prlimit(pid, resource.RLIMIT_AS)[0]
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of the user's
+            used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return False
+    return limit != resource.RLIM_INFINITY and used > 0.9 * limit
 
 
 def _resident(pid: int) -> int:

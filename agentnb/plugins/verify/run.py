@@ -33,6 +33,8 @@ MARGIN_SECONDS = 20.0
 DISK_BYTES = 512 * 1024 * 1024
 MOST_PROCESSES = 90
 SHARE_OF_MEMORY = 0.5
+_NO_HISTORY = "--HistoryManager.enabled=False"
+"""Kernels that start at the same time quarrel about the file of the history, and print that."""
 
 
 class CellResult(msgspec.Struct, kw_only=True):
@@ -81,14 +83,15 @@ class KernelCommand(msgspec.Struct, kw_only=True):
 
 def kernel_command(notebook: Notebook) -> KernelCommand:
     """Find the kernel that the notebook names."""
-    own = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    own = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", _NO_HISTORY]
     has_own = importlib.util.find_spec("ipykernel_launcher") is not None
     if notebook.kernel in {"", "python3"} and notebook.language.startswith(("python", "ipython")) and has_own:
         return KernelCommand(command=own)
     spec = _kernel_spec(notebook.kernel)
     if spec is not None:
         language = str(spec.language or "python").lower()
-        return KernelCommand(command=[*spec.argv], environment={**spec.env}, language=language)
+        quiet = [_NO_HISTORY] if any("ipykernel" in each for each in spec.argv) else []
+        return KernelCommand(command=[*spec.argv, *quiet], environment={**spec.env}, language=language)
     if not notebook.language.startswith(("python", "ipython")):
         return KernelCommand(language=notebook.language)
     if not has_own:

@@ -7,6 +7,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentnb.plugins.verify.agent_cells import agent_output, is_agent_cell, without_agents
 from agentnb.plugins.verify.cell_names import BIND, CALL, DELETE, UNKNOWN, USE, CellNames, Event, cell_names
 from agentnb.plugins.verify.result import Finding, Kind, Place
 
@@ -25,7 +26,6 @@ _OWN_NAMES = frozenset(
 )
 """Names that IPython and Python define."""
 _NUMBERED = re.compile(r"_i?\d+")
-_AGENT = re.compile(r"\s*%%?agents?\b")
 SIMILAR = 0.6
 
 
@@ -46,11 +46,6 @@ class StaticAnswer(NamedTuple):
 
     findings: list[Finding]
     unknown: list[str]
-
-
-def is_agent_cell(source: str) -> bool:
-    """True if a cell asks an agent."""
-    return _AGENT.match(source) is not None
 
 
 def check_names(notebook: Notebook, live: LiveKernel | None = None) -> StaticAnswer:
@@ -167,7 +162,7 @@ class _Check(NameFinder):
 
     def __init__(self, notebook: Notebook, live: LiveKernel | None) -> None:
         super().__init__(notebook, live)
-        self._notebook = notebook
+        self._agents_change_variables = without_agents(self.cells).changes_kernel
         self._defined: set[str] = set()
         self._functions: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
         self._any: list[str] = []
@@ -179,7 +174,9 @@ class _Check(NameFinder):
     def answer(self) -> StaticAnswer:
         for cell in self.cells:
             if is_agent_cell(cell.source):
-                self._any.append(f"the agent in {_lower(cell)} may define any name")
+                self._defined.add(agent_output(cell.source))
+                if self._agents_change_variables:
+                    self._any.append(f"the agent in {_lower(cell)} may define any name")
                 continue
             names = self.names[cell.index]
             if names.error is not None:

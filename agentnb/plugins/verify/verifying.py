@@ -7,10 +7,13 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from agentnb.errors import UsageError
+from agentnb.plugins.verify.agent_cells import LeftOut, is_agent_cell, without_agents
 from agentnb.plugins.verify.cell_facts import NotebookFacts
 from agentnb.plugins.verify.differences import Changed, DifferenceCauses, changed_cells
-from agentnb.plugins.verify.failures import Failure, explained, failure_of, missing_command
+from agentnb.plugins.verify.failures import Failure, explained, failure_of, missing_command, missing_network
 from agentnb.plugins.verify.notebook_text import (
     SKIPPED_TAGS,
     UNCOMPARED_TAGS,
@@ -22,7 +25,7 @@ from agentnb.plugins.verify.notebook_text import (
 from agentnb.plugins.verify.result import SECONDS, Finding, Verification
 from agentnb.plugins.verify.run import NotebookRunner, Run, kernel_command
 from agentnb.plugins.verify.run_end import run_end
-from agentnb.plugins.verify.static_check import LiveKernel, NameFinder, check_names, is_agent_cell
+from agentnb.plugins.verify.static_check import LiveKernel, NameFinder, check_names
 from agentnb.plugins.verify.written_files import written_files
 
 if TYPE_CHECKING:
@@ -31,6 +34,10 @@ if TYPE_CHECKING:
 
 NO_WALLS = (
     "It was not closed in ({}): it ran on a copy of the folder, without network, and could read and write elsewhere."
+)
+_INSTALLS = (
+    *("%pip install", "!pip install", "!pip3 install", "%conda install", "!conda install", "!python -m pip"),
+    *("%uv pip", "!uv pip", "!apt", "!sudo apt"),
 )
 CASSETTE = ".cassette.jsonl"
 
@@ -104,6 +111,7 @@ class _Verifying:
         self._live = live
         self._progress = progress
         self._done = 0
+        self._left_out = LeftOut()
         self.not_checked: list[str] = []
         self.ran = self.runs = 0
         self.way = ""
@@ -126,7 +134,9 @@ class _Verifying:
         if not cells:
             return []
         cassette = self._cassette()
-        environment = {} if cassette is None else {"AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": "replay"}
+        environment = {"AGENTNB_CASSETTE_MODE": "builtin"}  # no real agent is asked
+        if cassette is not None:
+            environment = {"AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": "replay"}
         runner = NotebookRunner(
             self._folder, kernel, seconds=self._seconds, environment=environment, progress=self._take
         )
@@ -156,25 +166,29 @@ class _Verifying:
 
     def _cells_to_run(self) -> list[Cell]:
         cells = []
-        has_cassette = self._cassette() is not None
-        skipped = {"agent": 0, "tag": 0, "pip": 0}
+        if self._cassette() is None:
+            self._left_out = without_agents(self._notebook.code)
+        skipped = {"agent": 0, "needing": 0, "tag": 0, "pip": 0}
         for each in self._notebook.code:
-            if is_agent_cell(each.source) and not has_cassette:
+            if each in self._left_out.agents:
                 skipped["agent"] += 1
+            elif each in self._left_out.needing:
+                skipped["needing"] += 1
             elif each.tags & SKIPPED_TAGS:
                 skipped["tag"] += 1
             elif installs_packages(each.source):
                 skipped["pip"] += 1
             else:
-                cells.append(each)
+                cells.append(without_installs(each))
         reasons = {
-            "agent": "{} that ask agents were skipped: there is no cassette beside the notebook.",
-            "tag": "{} with the tag skip-execution were skipped.",
-            "pip": "{} that only install packages were skipped.",
+            "agent": "Cells that ask agents, skipped because no cassette is beside the notebook: {}.",
+            "needing": "Cells that use what an agent answered, skipped, too: {}.",
+            "tag": "Cells with the tag skip-execution, skipped: {}.",
+            "pip": "Cells that only install packages, skipped: {}.",
         }
         for name, count in skipped.items():
             if count:
-                self.not_checked.append(reasons[name].format("1 cell" if count == 1 else f"{count} cells"))
+                self.not_checked.append(reasons[name].format(count))
         return cells
 
     def _cassette(self) -> Path | None:
@@ -198,7 +212,8 @@ class _Verifying:
         if ended is not None:
             findings.append(ended)
         elif run.why == "failed" and last is not None and failed is not None:
-            findings.append(self._failed(failure_of(last, failed, run), causes, facts))
+            finding = self._failed(failure_of(last, failed, run), causes, facts)
+            findings += [] if self._is_for_lack_of_agents(last, finding) else [finding]
         elif "processes" in run.error:
             findings.append(run_end(Run(why="processes", detail=run.error), last, self._seconds) or static.findings[0])
         if run.why != "done" and last is not None:
@@ -206,9 +221,18 @@ class _Verifying:
             self.not_checked += [f"The cells below {last.place.label} were not run ({behind})."] if behind else []
         failed_at = {each.cell.index for each in findings if each.cell}
         findings += self._of_shell([each for each in cells if each.index not in failed_at], run)
-        findings += self._compared(cells, run, causes, {each.cell.index for each in findings if each.cell})
+        known = {each.cell.index for each in findings if each.cell}
+        known |= {last.index} if last is not None and run.why != "done" else set()
+        findings += self._compared(cells, run, causes, known)
         findings += written_files(run, by_index)
         return _merged(findings, self._static(static.findings, last if run.why != "done" else None))
+
+    def _is_for_lack_of_agents(self, cell: Cell, finding: Finding) -> bool:
+        """True if a cell perhaps fails because no agent was asked."""
+        if not self._left_out.is_below(cell) or finding.kind in {"package-missing", "file-missing", "syntax", "input"}:
+            return False
+        self.not_checked.append(f"{cell.place} failed, perhaps because no agent was asked: {finding.evidence}")
+        return True
 
     def _saved(self) -> float | None:
         path = self._notebook.path
@@ -222,7 +246,8 @@ class _Verifying:
 
     @staticmethod
     def _of_shell(cells: Sequence[Cell], run: Run) -> list[Finding]:
-        missing = [missing_command(each, run.cells[each.index]) for each in cells if each.index in run.cells]
+        ran = [(each, run.cells[each.index]) for each in cells if each.index in run.cells]
+        missing = [missing_command(*each) or missing_network(*each) for each in ran]
         return [each for each in missing if each is not None]
 
     def _compared(self, cells: Sequence[Cell], run: Run, causes: DifferenceCauses, known: set[int]) -> list[Finding]:
@@ -250,6 +275,11 @@ class _Verifying:
         if cut:
             self.not_checked.append(f"{len(cut)} cells print more than is kept: that part was not compared.")
         changed = [each for each in changed_cells(cells, run.cells, skip) if each.cell.index not in cut]
+        below = [each for each in changed if self._left_out.is_below(each.cell)]
+        if below:
+            places = ", ".join(each.cell.place.label for each in below[:5])
+            self.not_checked.append(f"What differs below cells that ask agents, who may change variables ({places}).")
+        changed = [each for each in changed if each not in below]
         self._note_mild(changed)
         return causes.findings(changed)
 
@@ -287,5 +317,13 @@ def _merged(findings: Sequence[Finding], static: Sequence[Finding]) -> list[Find
 def installs_packages(source: str) -> bool:
     """True if a cell does nothing but install packages."""
     lines = [each.strip() for each in source.splitlines() if each.strip() and not each.strip().startswith("#")]
-    begins = ("%pip install", "!pip install", "!pip3 install", "%conda install", "!conda install", "!python -m pip")
-    return bool(lines) and all(each.startswith((*begins, "%uv pip", "!uv pip")) for each in lines)
+    return bool(lines) and all(each.startswith(_INSTALLS) for each in lines)
+
+
+def without_installs(cell: Cell) -> Cell:
+    """The cell without the lines that install packages: there is no network, and what they print varies."""
+    lines = cell.source.splitlines()
+    if not any(each.startswith(_INSTALLS) for each in lines):
+        return cell
+    source = "\n".join("#" if each.startswith(_INSTALLS) else each for each in lines)
+    return replace(cell, source=source, tags=cell.tags | UNCOMPARED_TAGS)

@@ -25,7 +25,24 @@ SHOWN: dict[str, tuple[list[Json], str, str]] = {
     "renamed": ([*ran("total_price = 1"), cell("print(total_prise)", 2, "1\n")], "changed-cell", "c1"),
     "not run since": ([*ran("x = 5"), cell("print(x)", 2, "2\n")], "not-run", "c1"),
     "never run": ([*ran("x = 5"), cell("print(x)")], "not-run", "c1"),
-    "set order": ([cell("print([*{'a', 'b', 'c', 'd', 'e', 'f', 'g'}])", 1, "['x']\n")], "unstable", "c0"),
+    "unstable": ([cell("import os\nprint(os.times().elapsed)", 1, "7.5\n")], "unstable", "c0"),
+    "clock beside words": (
+        [cell("import datetime\nprint('now', datetime.datetime.now())", 1, "now 2020-01-01 10:00:00\n")],
+        "clock",
+        "c0",
+    ),
+    "seeded, run twice": (
+        [
+            cell("import random\nrandom.seed(1)", 1),
+            cell(
+                "random.randint(1, 10**9)", 3, [{"output_type": "execute_result", "data": {"text/plain": "611178003"}}]
+            ),
+        ],
+        "run-twice",
+        "c1",
+    ),
+    "module of another version": ([cell("import json.gone", 1)], "package-missing", "c0"),
+    "curl": ([cell("!curl -sS http://example.com", 1)], "network", "c0"),
     "version": ([cell("import msgspec\nprint(msgspec.__version__)", 1, "0.1.2\n")], "package-version", "c0"),
     "no such attribute": ([cell("import json\njson.dumpss(1)", 1)], "error", "c0"),
     "package": ([cell("import no_such_package_q", 1)], "package-missing", "c0"),
@@ -115,7 +132,7 @@ def test_verify_of_cells_that_ask_agents_skips_them_and_says_so(tmp_path: Path) 
     cells = [cell("%load_ext agentnb", 1), cell("%agent Hello", 2, "Hi\n"), cell("print(1)", 3, "1\n")]
     result = agentnb.verify(saved(tmp_path, notebook(*cells)))
     assert result.ok, result
-    assert any("1 cell that ask agents were skipped" in each for each in result.not_checked)
+    assert any("Cells that ask agents, skipped" in each for each in result.not_checked)
 
 
 def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
