@@ -139,9 +139,6 @@ class _Reader:
         self.functions: dict[str, FunctionNames] = {}
         self._is_sure = True
         self._local: list[set[str]] = []  # of comprehensions and class bodies around
-        self._handlers: dict[type[ast.AST], Callable[[ast.AST], None]] = {
-            kind: getattr(self, f"_{name}") for name, kinds in _KINDS.items() for kind in kinds
-        }
 
     def statements(self, body: Sequence[ast.AST], *, is_sure: bool | None = None) -> None:
         before = self._is_sure
@@ -151,9 +148,9 @@ class _Reader:
         self._is_sure = before
 
     def node(self, node: ast.AST) -> None:
-        handler = self._handlers.get(type(node))
+        handler = _HANDLERS.get(type(node))
         if handler is not None:
-            handler(node)
+            handler(self, node)
             return
         for name in node._fields:
             value = getattr(node, name, None)
@@ -370,24 +367,28 @@ def _types(*names: str) -> tuple[type[ast.AST], ...]:
     return tuple(getattr(ast, each) for each in names if hasattr(ast, each))
 
 
-_KINDS = {
-    "name": (ast.Name,),
-    "constant": (ast.Constant,),
-    "call": (ast.Call,),
-    "imported": (ast.Import, ast.ImportFrom),
-    "assign": (ast.Assign,),
-    "annotated": (ast.AnnAssign,),
-    "augmented": (ast.AugAssign,),
-    "walrus": (ast.NamedExpr,),
-    "loop": (ast.For, ast.AsyncFor),
-    "comprehension": (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
-    "branch": (ast.If, ast.IfExp, ast.While),
-    "both": (ast.BoolOp,),
-    "attempt": _types("Try", "TryStar"),
-    "match": (ast.Match,),
-    "function": (ast.FunctionDef, ast.AsyncFunctionDef),
-    "lambda": (ast.Lambda,),
-    "class": (ast.ClassDef,),
-    "later": _types("TypeAlias"),
+_HANDLERS: dict[type[ast.AST], Callable[[_Reader, ast.AST], None]] = {
+    kind: vars(_Reader)[f"_{name}"]
+    for name, kinds in {
+        "name": (ast.Name,),
+        "constant": (ast.Constant,),
+        "call": (ast.Call,),
+        "imported": (ast.Import, ast.ImportFrom),
+        "assign": (ast.Assign,),
+        "annotated": (ast.AnnAssign,),
+        "augmented": (ast.AugAssign,),
+        "walrus": (ast.NamedExpr,),
+        "loop": (ast.For, ast.AsyncFor),
+        "comprehension": (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+        "branch": (ast.If, ast.IfExp, ast.While),
+        "both": (ast.BoolOp,),
+        "attempt": _types("Try", "TryStar"),
+        "match": (ast.Match,),
+        "function": (ast.FunctionDef, ast.AsyncFunctionDef),
+        "lambda": (ast.Lambda,),
+        "class": (ast.ClassDef,),
+        "later": _types("TypeAlias"),
+    }.items()
+    for kind in kinds
 }
-"""The methods of :class:`_Reader`, and the nodes that each is for."""
+"""The methods of :class:`_Reader`, by the nodes that they are for."""

@@ -91,7 +91,7 @@ def test_check_names_with_the_kernel_says_which_cell_was_deleted_or_changed() ->
 
 
 def test_verify_without_running_of_200_cells_takes_less_than_100_ms(tmp_path: Path) -> None:
-    """The fastest of five: others may use the processor."""
+    """Of the processor: others may use it meanwhile; the fastest of five."""
     sources = [
         f"def f{i}(a, b=2):\n    c = a + b\n    for q in range(c):\n        c += q\n    return c\n"
         f"d{i} = [f{i}(k) for k in range(10) if k % 2]\nprint({{'a': d{i}, 'b': sum(d{i})}}, len(d{i}))"
@@ -102,9 +102,9 @@ def test_verify_without_running_of_200_cells_takes_less_than_100_ms(tmp_path: Pa
     for _ in range(5):
         cell_names.cache_clear()
         parsed.cache_clear()
-        begun = time.perf_counter()
+        begun = time.thread_time()
         result = agentnb.verify(content, run=False, cwd=tmp_path)
-        taken.append(time.perf_counter() - begun)
+        taken.append(time.thread_time() - begun)
         assert result.ok
         assert result.runs == 0
     assert min(taken) < 0.1
