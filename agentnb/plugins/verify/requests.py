@@ -6,13 +6,16 @@ import asyncio
 import threading
 import time
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.plugins.verify.result import SECONDS, Finding, Verification
 from agentnb.ports import Request
+
+if TYPE_CHECKING:
+    from agentnb.plugins.verify.static_check import LiveKernel
 
 LONGEST_WAIT = 25.0
 Status: TypeAlias = Literal["none", "running", "ended"]
@@ -22,7 +25,7 @@ class BeginParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Begin to verify a notebook; where it is being verified, that goes on.
 
     Attributes:
-        path: The notebook's file, absolute; the kernel's own notebook where empty.
+        path: The notebook's file, absolute, or its path on the Jupyter server; the kernel's own notebook where empty.
         fast: Whether only the names in the cells are looked at, and nothing is run.
         seconds: How long the cells may take in all.
     """
@@ -87,16 +90,15 @@ class _Job:
     def begin(self, params: BeginParams) -> None:
         if self._thread is not None and self._thread.is_alive():
             return
-        from agentnb.plugins.verify.own_notebook import current_text
         from agentnb.plugins.verify.verifying import digest_of
 
-        text = current_text(self.path)
+        text, live = _text(self.path)
         self.digest = digest_of(text)
         self._set(status="running", done=0, all=0, time=0, ok=False, findings=(), summary="", not_checked=(), error="")
-        self._thread = threading.Thread(target=self._run, args=(params, text), name="agentnb verify", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(params, text, live), name="agentnb verify", daemon=True)
         self._thread.start()
 
-    def _run(self, params: BeginParams, text: str) -> None:
+    def _run(self, params: BeginParams, text: str, live: LiveKernel | None) -> None:
         from agentnb.plugins.verify.verifying import check_notebook
 
         try:
@@ -106,6 +108,7 @@ class _Job:
                 path=self.path,
                 run=not params.fast,
                 seconds=params.seconds,
+                live=live,
                 progress=lambda done, count: self._set(done=done, all=count),
             )
         except AgentnbError as error:
@@ -138,13 +141,20 @@ def _fields(result: Verification) -> dict[str, object]:
 _jobs: dict[Path, _Job] = {}
 
 
+def _text(path: Path) -> tuple[str, LiveKernel | None]:
+    from agentnb.plugins.verify.own_notebook import current_text, own_notebook
+
+    own = own_notebook(path)
+    return (current_text(path), None) if own is None else (own.text, own.live)
+
+
 def _path(named: str) -> Path:
     from agentnb.host.environment import current_environment
 
-    if named:
+    if Path(named).is_absolute():
         return Path(named).resolve()
     runner = current_environment().code_runner()
-    path = None if runner is None else runner.notebook(outputs=False).path
+    path = None if runner is None else runner.notebook(outputs=False, named=named or None).path
     if path is None:
         raise UsageError("It is not known which notebook this is.", hint="Save it under a name first.")
     return Path(path)
@@ -160,7 +170,6 @@ async def begin(params: BeginParams) -> VerificationState:
 
 async def state(params: StateParams) -> VerificationState:
     """How a verification stands."""
-    from agentnb.plugins.verify.own_notebook import current_text
     from agentnb.plugins.verify.verifying import digest_of
 
     path = await asyncio.to_thread(_path, params.path)
@@ -169,7 +178,7 @@ async def state(params: StateParams) -> VerificationState:
         return VerificationState()
     if params.revision >= 0:
         await asyncio.to_thread(job.wait, params.revision)
-    stale = job.state.status == "ended" and digest_of(current_text(path)) != job.digest
+    stale = job.state.status == "ended" and digest_of(_text(path)[0]) != job.digest
     return msgspec.structs.replace(job.state, is_stale=stale)
 
 

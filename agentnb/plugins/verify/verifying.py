@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from agentnb.credentials import Credentials
 from agentnb.errors import UsageError
 from agentnb.plugins.verify.agent_cells import LeftOut, is_agent_cell, without_agents
 from agentnb.plugins.verify.cell_facts import NotebookFacts
@@ -73,11 +75,12 @@ def check_notebook(
         return Verification(ok=False, findings=(finding,), notebook=name, digest=digest)
     verifying = _Verifying(parsed, folder, seconds=seconds, live=live, progress=progress)
     findings = verifying.by_running() if run else verifying.without_running()
+    hidden = Credentials(dict(os.environ)).hidden if findings or verifying.not_checked else str
     return Verification(
         ok=not findings,
-        findings=tuple(findings),
+        findings=tuple(replace(each, cause=hidden(each.cause), evidence=hidden(each.evidence)) for each in findings),
         seconds=time.monotonic() - begun,
-        not_checked=tuple(verifying.not_checked),
+        not_checked=tuple(map(hidden, verifying.not_checked)),
         notebook=name,
         cells=len(parsed.code),
         ran=verifying.ran,
@@ -151,6 +154,8 @@ class _Verifying:
         return sorted(findings, key=lambda each: each.cell.index if each.cell else 1 << 30)
 
     def _take(self, event: dict[str, Any]) -> None:
+        if event["event"] == "started" and not self._done:
+            self._progress(0, self._count)
         if event["event"] == "cell":
             self._done = min(self._done + 1, self._count)
             self._progress(self._done, self._count)
