@@ -32,8 +32,8 @@ def test_verify_in_the_notebooks_own_kernel_names_the_deleted_cell_and_changes_n
     whole = kernel.run("print(agentnb.verify())").stdout
     assert "`gone` is defined only in a deleted cell (run as [3])" in whole
     assert "NameError" in whole
-    shown = kernel.run("%agents verify --fast").values
-    assert any("deleted cell" in each for each in shown)
+    stored = kernel.run("%agents verify --fast").values
+    assert any("deleted cell" in each for each in stored)
     after = json.loads(kernel.run(FACTS).stdout)
     assert [{*after[0]} - {*before[0]} - {each for each in after[0] if each.startswith("_")}, after[1]] == [
         set(),

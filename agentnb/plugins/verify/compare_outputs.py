@@ -19,23 +19,23 @@ _NAMELESS = ("<IPython.", "<Figure", "<pandas.io.formats.style", "alt.", "<Axes"
 Output = dict[str, Any]
 
 
-def has_same_words(shown: Sequence[Output], now: Sequence[Output]) -> bool:
+def has_same_words(stored: Sequence[Output], now: Sequence[Output]) -> bool:
     """True if the texts of two outputs have the same words, in whatever order."""
     texts = [
         "\n".join([_printed(each), *(text_of(one.get("text/plain", "")) for one in _displays(each))])
-        for each in (shown, now)
+        for each in (stored, now)
     ]
     return same_words(*texts)
 
 
-def compare_outputs(shown: Sequence[Output], now: Sequence[Output]) -> Difference | None:
+def compare_outputs(stored: Sequence[Output], now: Sequence[Output]) -> Difference | None:
     """The first difference that counts; None where there is none. What goes to stderr is not compared."""
-    mild = compare_texts(_printed(shown), _printed(now))
-    if mild is not None and same_words(_printed(shown), _printed(now)):
-        mild = None if _is_listing(_printed(shown), _printed(now)) else mild
+    mild = compare_texts(_printed(stored), _printed(now))
+    if mild is not None and same_words(_printed(stored), _printed(now)):
+        mild = None if _is_listing(_printed(stored), _printed(now)) else mild
     if mild is not None and not mild.is_mild:
         return mild
-    before, after = _displays(shown), _displays(now)
+    before, after = _displays(stored), _displays(now)
     for old, new in zip(before, after, strict=False):
         difference = _compare_bundles(old, new)
         if difference is not None and not difference.is_mild:
@@ -43,7 +43,7 @@ def compare_outputs(shown: Sequence[Output], now: Sequence[Output]) -> Differenc
         mild = mild or difference
     if len(before) != len(after):
         return Difference("text", _names(before[len(after) :]), _names(after[len(before) :]))
-    old_error, new_error = _error(shown), _error(now)
+    old_error, new_error = _error(stored), _error(now)
     if old_error and new_error and old_error != new_error:
         return Difference("text", old_error, new_error)
     if old_error and not new_error:
@@ -51,9 +51,9 @@ def compare_outputs(shown: Sequence[Output], now: Sequence[Output]) -> Differenc
     return mild
 
 
-def _is_listing(shown: str, now: str) -> bool:
+def _is_listing(stored: str, now: str) -> bool:
     """True if a terminal's columns became lines."""
-    return len(shown.split("\n")) != len(now.split("\n"))
+    return len(stored.split("\n")) != len(now.split("\n"))
 
 
 def _printed(outputs: Sequence[Output]) -> str:
@@ -71,22 +71,22 @@ def _is_script(bundle: dict[str, Any]) -> bool:
     return any(kind in bundle for kind in _UNREADABLE)
 
 
-def _compare_bundles(shown: dict[str, Any], now: dict[str, Any]) -> Difference | None:
-    if "image/png" in shown and "image/png" in now:
-        why = compare_pictures(text_of(shown["image/png"]), text_of(now["image/png"]))
+def _compare_bundles(stored: dict[str, Any], now: dict[str, Any]) -> Difference | None:
+    if "image/png" in stored and "image/png" in now:
+        why = compare_pictures(text_of(stored["image/png"]), text_of(now["image/png"]))
         return Difference("text", "a picture", why) if why else None
-    plain = [text_of(each.get("text/plain", "")) for each in (shown, now)]
-    readable = "text/plain" in shown and "text/plain" in now and not plain[0].lstrip().startswith(_NAMELESS)
+    plain = [text_of(each.get("text/plain", "")) for each in (stored, now)]
+    readable = "text/plain" in stored and "text/plain" in now and not plain[0].lstrip().startswith(_NAMELESS)
     if readable:
         return compare_texts(*plain)
-    for kind in sorted(shown.keys() & now.keys()):
+    for kind in sorted(stored.keys() & now.keys()):
         if kind.startswith(_LARGE) or kind == "text/plain":
             continue
-        difference = compare_texts(text_of(shown[kind]), text_of(now[kind]))
+        difference = compare_texts(text_of(stored[kind]), text_of(now[kind]))
         if difference is not None:
             return difference
-    if shown.keys().isdisjoint(now.keys()):
-        return Difference("text", ", ".join(shown), ", ".join(now))
+    if stored.keys().isdisjoint(now.keys()):
+        return Difference("text", ", ".join(stored), ", ".join(now))
     return None
 
 

@@ -26,12 +26,12 @@ class Pixels(NamedTuple):
     rows: bytes
 
 
-def compare_pictures(shown: str, now: str) -> str:
+def compare_pictures(stored: str, now: str) -> str:
     """How two PNGs in base64 differ; empty where they look the same."""
-    if shown.strip() == now.strip():
+    if stored.strip() == now.strip():
         return ""
     try:
-        before, after = (_decoded(base64.b64decode(each)) for each in (shown, now))
+        before, after = (_decoded(base64.b64decode(each)) for each in (stored, now))
     except (ValueError, zlib.error, binascii.Error, struct.error):
         return "the pictures' data differ"
     if (before.width, before.height) != (after.width, after.height):

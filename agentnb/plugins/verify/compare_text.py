@@ -49,31 +49,31 @@ class Difference(NamedTuple):
     """
 
     kind: str
-    shown: str
+    stored: str
     now: str
     is_mild: bool = False
 
 
-def same_words(shown: str, now: str) -> bool:
+def same_words(stored: str, now: str) -> bool:
     """True if two texts have the same words in any order."""
-    return sorted(_WORD.findall(_cleaned(shown))) == sorted(_WORD.findall(_cleaned(now)))
+    return sorted(_WORD.findall(_cleaned(stored))) == sorted(_WORD.findall(_cleaned(now)))
 
 
-def compare_texts(shown: str, now: str, *, tolerance: float = TOLERANCE) -> Difference | None:
+def compare_texts(stored: str, now: str, *, tolerance: float = TOLERANCE) -> Difference | None:
     """The first difference that counts; None where there is none."""
-    shown, now = _cleaned(shown), _cleaned(now)
-    if shown == now:
+    stored, now = _cleaned(stored), _cleaned(now)
+    if stored == now:
         return None
-    before, after = _tokens(shown), _tokens(now)
+    before, after = _tokens(stored), _tokens(now)
     if len(before) != len(after):
-        lines = shown.split("\n"), now.split("\n")
-        return Difference("text", *(_first_lines(*lines) if max(map(len, lines)) > 1 else (shown[:300], now[:300])))
+        lines = stored.split("\n"), now.split("\n")
+        return Difference("text", *(_first_lines(*lines) if max(map(len, lines)) > 1 else (stored[:300], now[:300])))
     mild: Difference | None = None
     for old, new in zip(before, after, strict=True):
         kind = _differ(old, new, tolerance)
         if not kind:
             continue
-        place = _line_at(shown, old.start()), _line_at(now, new.start())
+        place = _line_at(stored, old.start()), _line_at(now, new.start())
         is_mild = kind == "duration" or (kind == "moment" and not _is_alone(new, place[1]))
         difference = Difference(kind, *place, is_mild=is_mild)
         if not is_mild:

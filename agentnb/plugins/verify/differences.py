@@ -36,8 +36,8 @@ class Changed(NamedTuple):
     @property
     def evidence(self) -> str:
         """What is shown, and what comes now."""
-        shown, now = (each or "nothing" for each in (self.difference.shown, self.difference.now))
-        return f"shown: {shown}\nnow:   {now}"
+        stored, now = (each or "nothing" for each in (self.difference.stored, self.difference.now))
+        return f"shown: {stored}\nnow:   {now}"
 
 
 class DifferenceCauses:
@@ -191,9 +191,9 @@ class DifferenceCauses:
         )
 
     def _by_version(self, changed: Changed, _near: Sequence[Cell]) -> Finding | None:
-        shown, now = changed.difference.shown, changed.difference.now
+        stored, now = changed.difference.stored, changed.difference.now
         facts = self._facts.of(changed.cell.source)
-        if not facts.names_version or not (_VERSION.search(shown) and _VERSION.search(now)):
+        if not facts.names_version or not (_VERSION.search(stored) and _VERSION.search(now)):
             return None
         return Finding(
             kind="package-version",
@@ -249,7 +249,7 @@ class DifferenceCauses:
         """True if the cell itself was likely changed: its own words are in the result, and not in what is shown."""
         for text in self._facts.of(changed.cell.source).texts:
             words = [each for each in re.split(r"[{}\n]", text) if len(each.strip()) > 2]  # noqa: PLR2004 - words
-            if any(each in changed.difference.now and each not in changed.difference.shown for each in words):
+            if any(each in changed.difference.now and each not in changed.difference.stored for each in words):
                 return True
         return False
 
@@ -257,7 +257,7 @@ class DifferenceCauses:
         result = self._run.cells.get(cell.index)
         written = {each for one in self._run.cells.values() for each in one.trace.get("written", ())}
         names = [] if result is None else [each for each in result.trace.get("read", ()) if each not in written]
-        found = []
+        matching = []
         for name in names:
             path = Path(name)
             if self._run.way == "copy":  # the run's folder is gone
@@ -271,8 +271,8 @@ class DifferenceCauses:
                 and ".cache" not in path.parts
             )
             if is_data and path.is_file() and os.path.commonpath([path, self._folder]) == str(self._folder):
-                found.append(path)
-        return found
+                matching.append(path)
+        return matching
 
     def _file(self, changed: Changed, reader: Cell, path: Path, why: str) -> Finding:
         name = path.relative_to(self._folder)

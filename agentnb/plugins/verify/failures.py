@@ -300,8 +300,8 @@ def missing_network(cell: Cell, result: CellResult) -> Finding | None:
     """The finding for a command of the shell that needs the network; a cell does not fail by that."""
     printed = "\n".join(str(each.get("text", "")) for each in result.outputs if each.get("output_type") == "stream")
     match = _NO_HOST.search(printed)
-    shown = "\n".join(str(each.get("text", "")) for each in cell.outputs)
-    if match is None or _NO_HOST.search(shown):
+    stored = "\n".join(str(each.get("text", "")) for each in cell.outputs)
+    if match is None or _NO_HOST.search(stored):
         return None
     return Finding(
         kind="network",

@@ -83,11 +83,11 @@ class CellOutputs:
 class NotebookRun:
     """One run, from the start of a kernel to its end."""
 
-    def __init__(self, asked: dict[str, Any], report: int) -> None:
-        self._asked = asked
+    def __init__(self, task: dict[str, Any], report: int) -> None:
+        self._task = task
         self._report = report
         self._kernel: Kernel | None = None
-        self._until = time.monotonic() + asked["seconds"]
+        self._until = time.monotonic() + task["seconds"]
         self._looked_at = 0.0
         self._all: dict[int, CellOutputs] = {}
         self._without_memory = 0
@@ -100,7 +100,7 @@ class NotebookRun:
         try:
             self._start()
             self._tell(event="started", seconds=time.monotonic() - begun)
-            for cell in self._asked["cells"]:
+            for cell in self._task["cells"]:
                 self._cell(cell)
         except Cut as cut:
             ended.update(why=cut.why, detail=cut.detail)
@@ -116,14 +116,14 @@ class NotebookRun:
             self._tell(**ended)
 
     def _start(self) -> None:
-        asked = self._asked
-        environment = {**os.environ, **asked["environment"]}
+        task = self._task
+        environment = {**os.environ, **task["environment"]}
         for name in ("MPLBACKEND", "JPY_SESSION_NAME", "JPY_API_TOKEN"):
-            if name not in asked["environment"]:
+            if name not in task["environment"]:
                 environment.pop(name, None)
-        self._kernel = Kernel(asked["command"], asked["folder"], environment, asked["limits"])
+        self._kernel = Kernel(task["command"], task["folder"], environment, task["limits"])
         self._kernel.wait_until_ready()
-        trace = _TRACE.read_text("utf-8").replace("BLOCK_NETWORK", str(bool(asked["block_network"])))
+        trace = _TRACE.read_text("utf-8").replace("BLOCK_NETWORK", str(bool(task["block_network"])))
         self._execute(f"exec(compile({trace!r}, '<agentnb>', 'exec'), {{}})", CellOutputs(), is_silent=True)
 
     def _tell(self, **event: Any) -> None:
@@ -135,12 +135,12 @@ class NotebookRun:
         index = cell["index"]
         self._tell(event="begin", index=index)
         begun = time.monotonic()
-        shown = self._all[index] = CellOutputs()
+        stored = self._all[index] = CellOutputs()
         cut: Cut | None = None
         trace: dict[str, Any] = {}
         status = "cut"
         try:
-            status, trace = self._execute(cell["source"], shown)
+            status, trace = self._execute(cell["source"], stored)
             if status == "error":
                 _, trace = self._execute("", CellOutputs(), is_silent=True)
         except Cut as error:
@@ -150,8 +150,8 @@ class NotebookRun:
             index=index,
             status=status,
             seconds=time.monotonic() - begun,
-            outputs=shown.outputs,
-            is_cut=shown.is_cut,
+            outputs=stored.outputs,
+            is_cut=stored.is_cut,
             trace=trace,
         )
         if cut is not None:
@@ -159,7 +159,7 @@ class NotebookRun:
         if status == "error" and not cell["may_fail"]:
             raise Cut("failed")
 
-    def _execute(self, code: str, shown: CellOutputs, *, is_silent: bool = False) -> tuple[str, dict[str, Any]]:
+    def _execute(self, code: str, stored: CellOutputs, *, is_silent: bool = False) -> tuple[str, dict[str, Any]]:
         assert self._kernel is not None  # noqa: S101 - started before
         content = {
             "code": code,
@@ -184,10 +184,10 @@ class NotebookRun:
                     elif message.kind == "status":
                         is_idle = is_idle or message.content["execution_state"] == "idle"
                     else:
-                        shown.take(message)
+                        stored.take(message)
             self._look()
-        if reply["status"] == "error" and not any(each["output_type"] == "error" for each in shown.outputs):
-            shown.outputs.append({"output_type": "error", **_short(reply)})  # a magic that was misused only prints
+        if reply["status"] == "error" and not any(each["output_type"] == "error" for each in stored.outputs):
+            stored.outputs.append({"output_type": "error", **_short(reply)})  # a magic that was misused only prints
         return reply["status"], _trace_of(reply)
 
     def _look(self) -> None:
@@ -206,7 +206,7 @@ class NotebookRun:
         if not select.select([], [self._report], [], 0)[1]:
             return
         below = [self._kernel.process.pid, *(pid for pid, _ in descendants(self._kernel.process.pid))]
-        if len(below) > self._asked["processes"]:
+        if len(below) > self._task["processes"]:
             raise Cut("processes", f"{len(below) - 1} processes ran at once")
         if _is_address_space_used_up(self._kernel.process.pid):
             self._without_memory += 1
@@ -216,7 +216,7 @@ class NotebookRun:
             self._without_memory = 0
         resident = sum(map(_resident, below))
         self.memory = max(self.memory, resident)
-        if resident > self._asked["memory"]:
+        if resident > self._task["memory"]:
             raise Cut("memory", f"{resident / 1e9:.1f} GB were in use")
 
     def _interrupt(self) -> None:
@@ -271,9 +271,9 @@ def main(reading: int, report: int) -> None:
     for each in (reading, report):
         os.set_inheritable(each, False)
     with open(reading, encoding="utf-8") as file:
-        asked = json.load(file)
+        task = json.load(file)
     with suppress(BrokenPipeError):  # who asked is gone
-        NotebookRun(asked, report).run()
+        NotebookRun(task, report).run()
 
 
 if __name__ == "__main__":

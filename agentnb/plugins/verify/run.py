@@ -149,7 +149,7 @@ class NotebookRunner:
     def _has_no_sockets(run: Run) -> bool:
         return not run.way or (run.way != "namespaces" and run.why in {"no-kernel", ""})
 
-    def _asked(self, cells: Sequence[Cell], folder: str, *, is_copy: bool) -> dict[str, Any]:
+    def _task(self, cells: Sequence[Cell], folder: str, *, is_copy: bool) -> dict[str, Any]:
         memory = int(_available_memory() * SHARE_OF_MEMORY)
         return {
             "cells": [{"index": each.index, "source": each.source, "may_fail": may_fail(each)} for each in cells],
@@ -168,7 +168,7 @@ class NotebookRunner:
     def _within_walls(self, cells: Sequence[Cell]) -> Run:
         folder = str(self._folder)
         run = Run()
-        task = _Task(self._asked(cells, folder, is_copy=False), run, self._progress)
+        task = _Task(self._task(cells, folder, is_copy=False), run, self._progress)
         with task:
             rehearsal = rehearse_command(
                 f"exec {shlex.join(task.command)}",
@@ -187,7 +187,7 @@ class NotebookRunner:
         with tempfile.TemporaryDirectory(prefix="agentnb-verify-", ignore_cleanup_errors=True) as temporary:
             folder = Path(temporary, self._folder.name or "folder")
             folder_copy.copy(self._folder, folder)
-            task = _Task(self._asked(cells, str(folder), is_copy=True), run, self._progress)
+            task = _Task(self._task(cells, str(folder), is_copy=True), run, self._progress)
             with task:
                 process = subprocess.Popen(
                     task.command,
@@ -213,9 +213,9 @@ class NotebookRunner:
 class _Task:
     """The descriptors of one run: what to do, and what is reported while it runs."""
 
-    def __init__(self, asked: dict[str, Any], run: Run, progress: Callable[[dict[str, Any]], object]) -> None:
+    def __init__(self, task: dict[str, Any], run: Run, progress: Callable[[dict[str, Any]], object]) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
-        self._file.write(json.dumps(asked).encode("utf-8", "surrogatepass"))
+        self._file.write(json.dumps(task).encode("utf-8", "surrogatepass"))
         self._file.seek(0)
         self._reading, self._reporting = os.pipe()
         self._run = run

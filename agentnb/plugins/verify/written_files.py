@@ -46,7 +46,7 @@ def written_files(run: Run, cells: Mapping[int, Cell]) -> list[Finding]:
                 kind="file-differs",
                 cell=cell.place,
                 cause=f"{cell.place} writes {path}, and what it writes is not what is there.",
-                evidence=f"there: {difference.shown}\nnow:   {difference.now}",
+                evidence=f"there: {difference.stored}\nnow:   {difference.now}",
                 advice=f"Run the notebook again, or find who else changes {path}.",
             )
         )

@@ -15,17 +15,17 @@ from agentnb.ports import ToolSession
 from tests.unit.plugins.verify.notebooks import cell, notebook, saved
 
 pytestmark = pytest.mark.slow
-asked: list[str] = []
+requests: list[str] = []
 
 
 def session(folder: Path, *, allows: bool = True) -> ToolSession:
     async def authorize(title: str, command: str) -> None:
-        asked.append(f"{title}: {command}")
+        requests.append(f"{title}: {command}")
         if not allows:
             raise PermissionDenied("No.")
 
     async def ask(request: PolicyRequest) -> PolicyRequest:
-        asked.append(request.title)
+        requests.append(request.title)
         return request
 
     return ToolSession(
@@ -39,14 +39,14 @@ def text(result: dict[str, Any]) -> str:
 
 async def test_verify_notebook_asks_first_and_says_what_was_found(tmp_path: Path) -> None:
     """Running it is asked for as running code is; looking at its names as reading is."""
-    asked.clear()
+    requests.clear()
     saved(tmp_path, notebook(cell("print(z)", 1)))
-    found = text(await verify_notebook(session(tmp_path), {"path": "nb.ipynb"}))
-    assert "Cell [1] would fail: `z`" in found
+    matching = text(await verify_notebook(session(tmp_path), {"path": "nb.ipynb"}))
+    assert "Cell [1] would fail: `z`" in matching
     fast = text(await verify_notebook(session(tmp_path), {"path": "nb.ipynb", "fast": True}))
     assert "No cell was run." in fast
-    assert asked[0].startswith("Run nb.ipynb from the top, in a copy: agentnb verify ")
-    assert asked[1] == "Look at the names in nb.ipynb"
+    assert requests[0].startswith("Run nb.ipynb from the top, in a copy: agentnb verify ")
+    assert requests[1] == "Look at the names in nb.ipynb"
     with pytest.raises(PermissionDenied):
         await verify_notebook(session(tmp_path, allows=False), {"path": "nb.ipynb"})
 

@@ -46,28 +46,28 @@ OTHER = {
 }
 
 
-@pytest.mark.parametrize(("shown", "now"), SAME.values(), ids=SAME)
-def test_compare_texts_that_differ_in_what_differs_at_each_run_finds_no_difference(shown: str, now: str) -> None:
+@pytest.mark.parametrize(("stored", "now"), SAME.values(), ids=SAME)
+def test_compare_texts_that_differ_in_what_differs_at_each_run_finds_no_difference(stored: str, now: str) -> None:
     """Addresses and the like say nothing about the result."""
-    assert compare_texts(shown, now) is None
-    assert compare_texts(now, shown) is None
+    assert compare_texts(stored, now) is None
+    assert compare_texts(now, stored) is None
 
 
-@pytest.mark.parametrize(("shown", "now"), MILD.values(), ids=MILD)
-def test_compare_texts_that_differ_in_times_finds_a_mild_difference(shown: str, now: str) -> None:
+@pytest.mark.parametrize(("stored", "now"), MILD.values(), ids=MILD)
+def test_compare_texts_that_differ_in_times_finds_a_mild_difference(stored: str, now: str) -> None:
     """It is noted, and no fault."""
-    difference = compare_texts(shown, now)
+    difference = compare_texts(stored, now)
     assert difference is not None
     assert difference.is_mild
 
 
-@pytest.mark.parametrize(("shown", "now"), OTHER.values(), ids=OTHER)
-def test_compare_texts_that_differ_finds_the_lines(shown: str, now: str) -> None:
+@pytest.mark.parametrize(("stored", "now"), OTHER.values(), ids=OTHER)
+def test_compare_texts_that_differ_finds_the_lines(stored: str, now: str) -> None:
     """The first lines that differ are its evidence."""
-    difference = compare_texts(shown, now)
+    difference = compare_texts(stored, now)
     assert difference is not None
     assert not difference.is_mild
-    assert (difference.shown, difference.now) != ("", "")
+    assert (difference.stored, difference.now) != ("", "")
 
 
 @given(st.text(), st.text())
@@ -120,11 +120,11 @@ def test_compare_pictures_of_other_pixels_or_size_says_how() -> None:
 
 def test_compare_outputs_compares_tables_by_their_text_and_widgets_not_at_all() -> None:
     """HTML of a frame has no numbers of its own; a widget's model has another id at each run."""
-    shown = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='x'>"}), _widget("one")]
+    stored = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='x'>"}), _widget("one")]
     now = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='y'>"}), _widget("two")]
-    assert compare_outputs(shown, now) is None
-    assert compare_outputs(shown, [_result({"text/plain": "   a\n0  2"})]) is not None
-    assert compare_outputs(shown, []) is not None
+    assert compare_outputs(stored, now) is None
+    assert compare_outputs(stored, [_result({"text/plain": "   a\n0  2"})]) is not None
+    assert compare_outputs(stored, []) is not None
     assert compare_outputs([], [{"output_type": "stream", "name": "stderr", "text": "warning"}]) is None
 
 

@@ -97,10 +97,10 @@ def test_verification_that_is_displayed_is_a_table_and_runs_nothing_that_stands_
     result = Verification(ok=False, findings=(finding,), not_checked=(HOSTILE,), notebook=HOSTILE, cells=1, runs=1)
     formatter = InteractiveShell.instance().display_formatter
     assert formatter is not None
-    shown = formatter.format(result)[0]
-    assert HOSTILE not in shown["text/html"]
-    assert "<table>" in shown["text/html"]
-    assert HOSTILE in shown["text/plain"]
+    stored = formatter.format(result)[0]
+    assert HOSTILE not in stored["text/html"]
+    assert "<table>" in stored["text/html"]
+    assert HOSTILE in stored["text/plain"]
 
 
 def test_verify_without_a_notebook_and_without_a_kernel_asks_for_its_path(tmp_path: Path) -> None:

@@ -68,8 +68,8 @@ def test_verify_of_a_notebook_with_a_fault_names_kind_and_cell(
 ) -> None:
     """One finding, with what shows it and what to do."""
     result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=30)
-    found = [(each.kind, each.cell.id if each.cell else "") for each in result.findings]
-    assert found == [(kind, where)], result
+    matching = [(each.kind, each.cell.id if each.cell else "") for each in result.findings]
+    assert matching == [(kind, where)], result
     assert result.findings[0].advice
     assert result.findings[0].evidence
     assert not result.ok
@@ -120,9 +120,9 @@ def test_verify_compares_figures_by_their_pixels(tmp_path: Path) -> None:
     )
     first = agentnb.verify(saved(tmp_path, notebook(cell(source.format(2)))))
     assert first.ok, first
-    shown = _run(tmp_path, source.format(2))
-    assert agentnb.verify(saved(tmp_path, notebook(cell(source.format(2), 1, shown)))).ok
-    (finding,) = agentnb.verify(saved(tmp_path, notebook(cell(source.format(9), 1, shown)))).findings
+    stored = _run(tmp_path, source.format(2))
+    assert agentnb.verify(saved(tmp_path, notebook(cell(source.format(2), 1, stored)))).ok
+    (finding,) = agentnb.verify(saved(tmp_path, notebook(cell(source.format(9), 1, stored)))).findings
     assert finding.kind == "not-run"
     assert "of the pixels differ" in finding.evidence
 

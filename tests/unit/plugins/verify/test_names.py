@@ -62,8 +62,8 @@ FAULTS: dict[str, tuple[list[Json], str, str]] = {
 @pytest.mark.parametrize(("cells", "kind", "where"), FAULTS.values(), ids=FAULTS)
 def test_check_names_of_a_fault_names_its_kind_and_cell(cells: list[Json], kind: str, where: str) -> None:
     """Each with the cell that fails."""
-    found = check(*cells).findings
-    assert [(each.kind, each.cell and each.cell.id) for each in found] == [(kind, where)]
+    matching = check(*cells).findings
+    assert [(each.kind, each.cell and each.cell.id) for each in matching] == [(kind, where)]
 
 
 @pytest.mark.parametrize(

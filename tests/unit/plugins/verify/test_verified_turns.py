@@ -45,9 +45,9 @@ def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(
     """Then it is the user's turn, with what was found."""
     turn = start(command=[*SCRIPT, "never"], verify=True).prompt("Sum them").wait(PATIENCE * 8)
     assert turn.text == "Written." * 4
-    said = notices(turn)
-    assert len(said) == 4
-    assert said[-1].endswith("The agent tried 3 times to mend it; it is your turn.")
+    noted = notices(turn)
+    assert len(noted) == 4
+    assert noted[-1].endswith("The agent tried 3 times to mend it; it is your turn.")
 
 
 def test_prompt_that_is_to_be_verified_checks_that_turn_alone(start: Callable[..., Session]) -> None:
