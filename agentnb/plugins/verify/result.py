@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Literal, TypeAlias
 
@@ -145,5 +146,10 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         )
         head = "<tr><th>cell</th><th>kind</th><th>cause</th><th>what to do</th></tr>"
         table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
-        notes = "".join(f"<li>{escape(each)}</li>" for each in self.not_checked)
+        notes = "".join(f"<li>{_words(each)}</li>" for each in self.not_checked)
         return f"<p>{escape(self.summary)}</p>{table}{f'<p>Not checked:</p><ul>{notes}</ul>' if notes else ''}"
+
+
+def _words(text: str) -> str:
+    """A sentence as HTML: what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))

@@ -92,13 +92,18 @@ def test_magic_verify_takes_a_path_and_refuses_other_options(tmp_path: Path) -> 
 def test_verification_that_is_displayed_is_a_table_and_runs_nothing_that_stands_in_it() -> None:
     """What a notebook prints is escaped."""
     finding = Finding(
-        kind="error", cause=HOSTILE, evidence=HOSTILE, advice=HOSTILE, cell=Place(index=0, id="a", label=HOSTILE)
+        kind="error",
+        cause=f"`z` is gone {HOSTILE}",
+        evidence=HOSTILE,
+        advice=HOSTILE,
+        cell=Place(index=0, id="a", label=HOSTILE),
     )
     result = Verification(ok=False, findings=(finding,), not_checked=(HOSTILE,), notebook=HOSTILE, cells=1, runs=1)
     formatter = InteractiveShell.instance().display_formatter
     assert formatter is not None
     stored = formatter.format(result)[0]
     assert HOSTILE not in stored["text/html"]
+    assert "<code>z</code> is gone" in stored["text/html"]
     assert "<table>" in stored["text/html"]
     assert HOSTILE in stored["text/plain"]
 
