@@ -139,9 +139,9 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{escape(each.cell.label if each.cell else '')}</td><td>{escape(each.kind)}</td>"
-            f'<td style="text-align: left">{escape(each.cause)}'
+            f'<td style="text-align: left">{_words(each.cause)}'
             f"{f'<pre>{escape(each.evidence)}</pre>' if each.evidence else ''}</td>"
-            f'<td style="text-align: left">{escape(each.advice)}</td></tr>'
+            f'<td style="text-align: left">{_words(each.advice)}</td></tr>'
             for each in self.findings
         )
         head = "<tr><th>cell</th><th>kind</th><th>cause</th><th>what to do</th></tr>"
