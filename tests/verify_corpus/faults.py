@@ -121,7 +121,7 @@ def _never_run(rng: random.Random, plan: Plan) -> Plan:
 def _random(rng: random.Random, plan: Plan) -> Plan:
     """Random numbers without a seed."""
     sources = [
-        "import random as rnd\nprint([rnd.random() for _ in range(3)])",
+        f"import random as rnd\nprint([{_drawer(plan)}.random() for _ in range(3)])",
         "import secrets\nprint(secrets.randbelow(10**9))",
         "import uuid\nprint('key', uuid.uuid4().int % 1000003)",
         "import random as rnd\ndeck = list(range(52))\nrnd.SystemRandom().shuffle(deck)\ndeck[:6]",
@@ -138,7 +138,7 @@ def _random(rng: random.Random, plan: Plan) -> Plan:
 def _random_below(rng: random.Random, plan: Plan) -> Plan:
     """Random numbers without a seed, which a cell below shows."""
     word, at = rng.choice(WORDS), _place(rng, plan)
-    key = plan.add(f"import random as rnd\n{word}_noise = [rnd.gauss(0, 1) for _ in range(5)]", at=at)
+    key = plan.add(f"import random as rnd\n{word}_noise = [{_drawer(plan)}.gauss(0, 1) for _ in range(5)]", at=at)
     plan.add(f"print(sum({word}_noise))", at=at + 1)
     return plan.is_faulty("unseeded randomness, below", {"randomness"}, key)
 
@@ -303,6 +303,11 @@ def _column(rng: random.Random, plan: Plan) -> Plan:
     use = plan.add(f"print({word}_row['extra'] + {word}_row['a'])", at=at + 2)
     plan.cells = [each for each in plan.cells if each.key != made]
     return plan.is_faulty("key of a deleted cell", {"deleted-cell"}, use)
+
+
+def _drawer(plan: Plan) -> str:
+    """What draws without a seed: the module, unless a cell of the notebook seeds it."""
+    return "rnd.Random()" if any("random.seed(" in each.source for each in plan.cells) else "rnd"
 
 
 def _list(rng: random.Random) -> list[int]:
