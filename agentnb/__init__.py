@@ -111,6 +111,9 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.comparison import Comparison as Comparison
     from agentnb.plugins.map.start import compare as compare
     from agentnb.plugins.map.start import map as map  # noqa: A004 - the public name
+    from agentnb.plugins.verify.result import Finding as Finding
+    from agentnb.plugins.verify.result import Verification as Verification
+    from agentnb.plugins.verify.verify import verify as verify
 
 __version__ = "0.2.0"
 
@@ -142,6 +145,8 @@ _NAMES = {
     "plugins.map.batch": ("Batch", "BatchResult"),
     "plugins.map.comparison": ("Comparison",),
     "plugins.map.start": ("compare", "map"),
+    "plugins.verify.result": ("Finding", "Verification"),
+    "plugins.verify.verify": ("verify",),
     "errors": (
         "AgentDied", "AgentError", "AgentNotFound", "AgentRefused", "AgentStartFailed", "AgentnbError",
         "AuthenticationRequired", "BatchFailed", "CassetteBroken", "CassetteError", "CassetteMismatch", "ChangesError",

@@ -231,7 +231,15 @@ class Previewer(Protocol):
 
     name: str
 
-    def command(self, command: str, folder: str, *, env: Mapping[str, str] | None, seconds: float) -> Rehearsal:
+    def command(
+        self,
+        command: str,
+        folder: str,
+        *,
+        env: Mapping[str, str] | None,
+        seconds: float,
+        descriptors: Sequence[int] = (),
+    ) -> Rehearsal:
         """Returns what *command* would do, run by the shell in *folder*.
 
         Args:
@@ -239,6 +247,7 @@ class Previewer(Protocol):
             folder: The folder that it runs in.
             env: Its environment; this process's where None.
             seconds: How long it may take.
+            descriptors: Open files and pipes that it gets under the same numbers, to read its task and to report.
         """
         ...
 
@@ -319,6 +328,39 @@ class Customizer(Protocol):
         ...
 
 
+class TurnCheck(NamedTuple):
+    """The outcome of checking a turn.
+
+    Attributes:
+        passed: Whether nothing is left to do.
+        summary: The outcome for the user, a sentence or some lines; empty where there is nothing to say.
+        task: What is left to do, for the agent; empty where nothing is.
+    """
+
+    passed: bool
+    summary: str = ""
+    task: str = ""
+
+
+class TurnChecker(Protocol):
+    """Checks what an agent did, before its turn is done. The first that a plug-in offers does it.
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    async def check(self, session: ToolSession, since: float) -> TurnCheck:
+        """Check the turn that has run since *since* (seconds since 1970).
+
+        Args:
+            session: The session.
+            since: When the turn began.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Plugin:
     """What one plug-in offers.
@@ -337,6 +379,7 @@ class Plugin:
         previewers: Ways to see what a command or code would do.
         launchers: Ways to start an agent behind components.
         customizers: Say what agents are given besides.
+        checkers: Check what an agent did, before its turn is done.
 
     Example:
         >>> Plugin(name="weather", summary="Adds the weather.").offers
@@ -356,6 +399,7 @@ class Plugin:
     previewers: tuple[Previewer, ...] = ()
     launchers: tuple[Launcher, ...] = ()
     customizers: tuple[Customizer, ...] = ()
+    checkers: tuple[TurnChecker, ...] = ()
 
     @property
     def offers(self) -> dict[str, list[str]]:
@@ -366,6 +410,6 @@ class Plugin:
 
 PORTS = (
     *("commands", "magics", "prompt_words", "tools", "requests", "exporters"),
-    *("confiners", "previewers", "launchers", "customizers"),
+    *("confiners", "previewers", "launchers", "customizers", "checkers"),
 )
 """The names of the ports."""

@@ -51,6 +51,7 @@ def configured(
     title: str | None = None,
     confine: bool | None = None,
     network: Literal["all", "none"] | Sequence[str] = "all",
+    verify: bool = False,
 ) -> SessionOptions:
     """Returns what the arguments of :func:`agentnb.start` mean, checked.
 
@@ -69,6 +70,8 @@ def configured(
     check_components(chain, are_installed=False)  # a slip is told now, not when the agent is started
     path = {**os.environ, **spec.env, **variables}.get("PATH")
     startable(environment.cassette.standing_in(spec), folder, path)
+    if not isinstance(verify, bool):
+        raise UsageError(f"verify is True or False, not {verify!r}.", hint="True: each turn ends with a verification.")
     confinement = _confinement(confine, network, spec, folder)
     return SessionOptions(
         spec=spec,
@@ -82,6 +85,7 @@ def configured(
         title=title,
         network=confinement.network,
         is_unasked=confinement.is_unasked,
+        verify=verify,
     )
 
 

@@ -98,7 +98,14 @@ class Session(SessionAgent):
         ids = [turn.id for turn in chat.turns] + ([chat.active_turn.id] if chat.active_turn else [])
         return tuple(self._turn(turn_id) for turn_id in ids)
 
-    def prompt(self, text: str, context: Iterable[Any] = (), *, attachments: Iterable[MessageAttachment] = ()) -> Turn:
+    def prompt(
+        self,
+        text: str,
+        context: Iterable[Any] = (),
+        *,
+        attachments: Iterable[MessageAttachment] = (),
+        verify: bool = False,
+    ) -> Turn:
         """Send *text* to the agent; returns at once. While a turn runs the prompt waits in the queue.
 
         Args:
@@ -106,6 +113,8 @@ class Session(SessionAgent):
             context: A list of objects that the agent is shown with it: figures and images (of matplotlib, PIL, IPython,
                 or bytes) as pictures, a `Path` as a file, others as text (type, shape, columns, head; capped in size).
             attachments: Attachments that are ready-made.
+            verify: Whether this turn is done only when the notebooks that it is about are verified, as with
+                ``agentnb.start(verify=True)``.
 
         Returns:
             The turn, running or waiting.
@@ -121,7 +130,7 @@ class Session(SessionAgent):
         message_ = Message(text=text, origin=user, attachments=attached or None)
         turn = Turn(self, self._conversation, new_id())
         self._known[turn.id] = turn
-        self._conversation.host.loop.call(self._begin, turn, message_)
+        self._conversation.host.loop.call(self._begin, turn, message_, verify)
         follow(turn, self.agent)
         return turn
 
@@ -354,7 +363,9 @@ class Session(SessionAgent):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _begin(self, turn: Turn, message: Message) -> None:
+    def _begin(self, turn: Turn, message: Message, verify: bool) -> None:
+        if verify:
+            self._conversation.turns.checks.only.add(turn.id)
         intents.prompt(self._conversation, turn.id, message, FROM_PYTHON)
         turn._attach()  # noqa: SLF001 - the two are one
 

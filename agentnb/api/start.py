@@ -39,6 +39,7 @@ def start(
     kernel_tools: bool | None = None,
     confine: bool | None = None,
     network: Literal["all", "none"] | Sequence[str] = "all",
+    verify: bool = False,
     session: str | AgentSession | None = None,
 ) -> Session:
     """Start a session with an agent; returns at once, the agent's process starts in the background.
@@ -82,6 +83,9 @@ def start(
             says, the first of them that says something. It fails where nothing can confine it.
         network: What a confined agent gets of the network: ``"all"``, ``"none"``, or a list of the only hosts, such as
             ``["pypi.org", "*.example.org", "localhost:11434"]``, which it then reaches through a proxy of agentnb's.
+        verify: Whether a turn is done only when the notebooks that it is about are verified (:func:`agentnb.verify`):
+            the kernel's own, and those in the workspace that the turn changed. What is found goes back to the agent,
+            three times at most; then it is your turn.
         session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is
             loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
             takes as long as the agent needs to start (its ``initialize_timeout`` at most).
@@ -128,6 +132,7 @@ def start(
         title=title or said,
         confine=confine,
         network=network,
+        verify=verify,
     )
     if kept is not None:
         work = opened(host, configuration_of(configuration), kept, mode=mode, title=configuration.title)

@@ -284,6 +284,18 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             "--timeout or the turn time limit is set. 0: no limit.",
             counts="at once",
         ),
+        Setting(
+            name="verify",
+            title="Verify notebooks",
+            kind="choice",
+            default="on demand",
+            about="When the notebook is run from the top in a copy and compared: 'on demand', 'each turn' (at the end "
+            "of an agent's turn), 'until verified' (the agent gets what was found, three times at most).",
+            choices={"on demand": "On demand", "each turn": "After each turn", "until verified": "Until verified"},
+            variable="AGENTNB_VERIFY",
+            trait=False,
+            counts="at once",
+        ),
     ),
     "local": (
         Setting(

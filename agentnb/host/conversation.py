@@ -32,6 +32,7 @@ from agentnb.host.permissions.session_policy import SessionPolicy
 from agentnb.host.turns.inactivity import Inactivity
 from agentnb.host.turns.input_requests import InputRequests
 from agentnb.host.turns.mention_resolution import MentionResolution
+from agentnb.host.turns.turn_checks import TurnChecks
 from agentnb.host.turns.turns import Turns
 from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
@@ -250,6 +251,12 @@ class Conversation:
             login,
             permissions=self.permissions,
             cancel_questions=self._cancel_questions,
+        )
+        self.turns.checks = TurnChecks(
+            self.channels,
+            self._tool_session,
+            each=configuration.verify,
+            setting=lambda: str(environment.sources()["verify"].value),
         )
         self.turns.mentions = MentionResolution(
             self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.pump

@@ -31,6 +31,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     network: Network | None = None
     apart: str = ""
     is_unasked: bool = False
+    verify: bool = False
 
     @property
     def key(self) -> bytes:
@@ -79,6 +80,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     network: Network | None = None
     is_unasked: bool = False
+    verify: bool = False
 
     def configuration(self, cassette: Mapping[str, str]) -> Configuration:
         """Returns what the agent is started with."""
@@ -92,4 +94,5 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
             chain=(*self.chain, *self.spec.components),
             network=self.network,
             is_unasked=self.is_unasked,
+            verify=self.verify,
         )

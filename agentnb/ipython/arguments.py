@@ -29,6 +29,7 @@ class Arguments:
     permissions: Literal["ask", "allow", "deny"] | None = None
     freedom: Literal["ask", "edit", "auto"] | None = None
     kernel: bool = False
+    verify: bool = False
 
 
 _SPELLINGS = {
@@ -49,9 +50,10 @@ _SPELLINGS = {
     "--freedom": "freedom",
     "-k": "kernel",
     "--kernel": "kernel",
+    "--verify": "verify",
 }
 OPTIONS = tuple(sorted(_SPELLINGS))
-_FLAGS = frozenset({"new", "background", "kernel"})
+_FLAGS = frozenset({"new", "background", "kernel", "verify"})
 _OPTION = re.compile(r"(?P<name>--?[A-Za-z][\w-]*)(?P<equals>=)?")
 _VALUE = re.compile(r"\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<word>[^\s\"']\S*))(?=\s|$)")
 

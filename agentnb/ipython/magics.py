@@ -74,6 +74,7 @@ class AgentMagics(Magics):
         --timeout SECONDS       cancel the turn after that long
         --freedom WORD          ask, edit or auto: how freely the agent works; it can be changed in an open tab
         --permissions MODE      ask, allow or deny: what answers the agent's requests in a tab that this opens
+        --verify                verify the notebook before the turn is done; the agent mends what is found
         -k, --kernel            give the agent of a new tab access to this kernel: variables, code, cells
         --                      end of options; what follows is prompt, even if it begins with a dash
 

@@ -110,7 +110,7 @@ class PromptCommand:
         prompt = expanded(arguments.prompt, self.shell, edits=session.kernel_tools)
         scope = scope_of(self.shell, workspace(session), self._represented)
         attached = attachments(prompt, arguments.context, scope)
-        turn = session.prompt(prompt, attachments=attached)
+        turn = session.prompt(prompt, attachments=attached, verify=arguments.verify)
         if arguments.output:
             self.shell.user_ns[arguments.output] = turn
         self._shown.add(turn.id)

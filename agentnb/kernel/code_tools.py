@@ -1,4 +1,4 @@
-"""The kernel tools that read variables and run code: ``variables``, ``inspect``, ``run_code`` and ``run_cell``."""
+"""The kernel tools that read variables and run code: ``variables``, ``inspect``, ``run_code``, ``run_cell(s)``."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ PROGRESS_SHARE = 0.1
 """How much of the time that code has run goes by between two times: long code is followed less often."""
 LONGEST_PROGRESS = 4_000
 """Characters of the end of what a cell has printed that are shown while it runs."""
+_ENDS = ("first", "last")
 CHANGED_NAMES = "agentnb/names"
 """Where a result says what became of variables; :class:`ToolRunner` takes it out."""
 
@@ -51,6 +52,7 @@ class CodeTools:
             "inspect": self._inspect,
             "run_code": self._run_code,
             "run_cell": self._run_cell,
+            "run_cells": self._run_cells,
         }
 
     def stop(self, call: Call) -> bool:
@@ -114,6 +116,39 @@ class CodeTools:
         title = f"Run {cell_title(cell)}{f' of {notebook.name}' if 'notebook' in arguments else ''}"
         await self._tab.authorize(PolicyRequest(kind="kernel", title=title, command=cell.source, call=call))
         return await self._ran(edit, cell, call)
+
+    async def _run_cells(self, arguments: dict[str, Any]) -> Result:
+        """Run code cells in the notebook's order; the first that fails is the last."""
+        notebook = await self._tab.notebook(arguments)
+        cells = [each for each in notebook.cells if each.kind == "code" and each.source.strip()]
+        first, last = (named_cell(arguments[each], notebook) if each in arguments else None for each in _ENDS)
+        begin = 0 if first is None else notebook.cells.index(first)
+        end = len(notebook.cells) if last is None else notebook.cells.index(last) + 1
+        cells = [each for each in cells if begin <= notebook.cells.index(each) < end]
+        prompts = [each for each in cells if each.source.lstrip().startswith(("%agent", "%%agent"))]
+        cells = [each for each in cells if each not in prompts]
+        if not cells or any(each.cut for each in cells):
+            why = "A cell is too long to be shown whole." if cells else "There is no code cell to run."
+            raise UsageError(why, hint="`cells` shows what there is; run_cell runs one.")
+        edits = [Edit(action="run", cell_id=each.id, source=each.source, notebook=notebook.name) for each in cells]
+        if not notebook.live:
+            await self._tab.runner.edit(edits[0])  # raises the error that says what to do
+        call = call_words("run_cells", arguments)
+        title = f"Run {len(cells)} cells, from {cell_title(cells[0])} to {cell_title(cells[-1])}"
+        command = "\n\n".join(each.source for each in cells)
+        await self._tab.authorize(PolicyRequest(kind="kernel", title=title, command=command, call=call))
+        skipped = f" {len(prompts)} that ask agents were left out." if prompts else ""
+        names: set[str] = set()
+        for number, (edit, cell) in enumerate(zip(edits, cells, strict=True), 1):
+            result = await self._ran(edit, cell, call)
+            names.update(result.pop(CHANGED_NAMES, None) or ())
+            if result["isError"]:
+                text = f"Cell {number} of {len(cells)} failed; those below it were not run.{skipped}"
+                return result | {
+                    "content": [content.text_block(text), *result["content"]],
+                    CHANGED_NAMES: sorted(names),
+                }
+        return content.text_result(f"Ran {len(cells)} cells; none failed.{skipped}") | {CHANGED_NAMES: sorted(names)}
 
     async def _ran(self, edit: Edit, cell: NotebookCell, call: Call) -> Result:
         namespace, late = self._tab.runner.namespace, self._tab.job_queue.has_waiter

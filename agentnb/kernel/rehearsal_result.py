@@ -167,11 +167,19 @@ def unavailable(reason: str) -> Rehearsal:
 
 
 def rehearse_command(
-    command: str, folder: str, *, env: Mapping[str, str] | None = None, seconds: float = SECONDS
+    command: str,
+    folder: str,
+    *,
+    env: Mapping[str, str] | None = None,
+    seconds: float = SECONDS,
+    descriptors: Sequence[int] = (),
 ) -> Rehearsal:
     """Rehearse a command of the shell; see :meth:`agentnb.ports.Previewer.command`."""
     previewer: Previewer | None = plugins().first("previewers")
-    return _NO_PLUGIN if previewer is None else previewer.command(command, folder, env=env, seconds=seconds)
+    if previewer is None:
+        return _NO_PLUGIN
+    more: dict[str, Any] = {"descriptors": descriptors} if descriptors else {}
+    return previewer.command(command, folder, env=env, seconds=seconds, **more)
 
 
 def begin_code(shell: Any, code: str, folder: str, *, seconds: float = SECONDS) -> Callable[[], Rehearsal]:

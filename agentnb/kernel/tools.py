@@ -210,12 +210,33 @@ TOOLS: dict[str, dict[str, Any]] = {
             {"cell": CELL},
             "cell",
         ),
+        tool(
+            "run_cells",
+            "Run several cells",
+            "Runs the code cells of the notebook that the user has open in their order, all or from one to another, "
+            "and stops at the first that fails. Variables of before are still there; verify_notebook runs in a fresh "
+            "kernel. Cells that ask agents are left out.",
+            {
+                "first": {**CELL, "description": "The first cell: its id, or the n of its In [n]; the top if absent."},
+                "last": {**CELL, "description": "The last cell: its id, or the n of its In [n]; the end if absent."},
+            },
+        ),
     )
 }
 """agentnb's own tools by their names."""
 
 OF_CELLS = (
-    *("cells", "insert_cell", "replace_cell", "run_cell", "move_cell", "delete_cell", "split_cell", "merge_cells"),
+    *(
+        "cells",
+        "insert_cell",
+        "replace_cell",
+        "run_cell",
+        "run_cells",
+        "move_cell",
+        "delete_cell",
+        "split_cell",
+        "merge_cells",
+    ),
     *("set_cell_type", "set_cell_tags"),
 )
 """The tools that work on the cells of a notebook, which they can be told."""

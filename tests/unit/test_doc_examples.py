@@ -17,6 +17,7 @@ from agentnb.configuration.table import SETTINGS
 from agentnb.ipython.arguments import OPTIONS
 from agentnb.ipython.manage import COMMANDS as MANAGED
 from agentnb.plugins.local.settings import read_settings
+from agentnb.plugins.verify.plugin import PLUGIN as VERIFY
 from agentnb.policy.settings import parse
 
 if sys.version_info >= (3, 11):
@@ -45,6 +46,7 @@ class Block(NamedTuple):
 BLOCKS = [Block(page.name, *found) for page in PAGES for found in FENCE.findall(page.read_text(encoding="utf-8"))]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 PROSE = {page.name: page.read_text(encoding="utf-8") for page in (*PAGES, *(ROOT / "docs/reference").glob("*.md"))}
+OF_PLUGINS = {each.name for each in VERIFY.magics}
 COMMANDS = set(re.findall(r"^## `agentnb ([a-z]+)", PROSE["cli.md"], re.MULTILINE))
 CELL = ("%", "import agentnb", "agentnb.", "session = agentnb.start", "turn.")
 
@@ -76,7 +78,7 @@ def test_a_prompt_is_only_what_is_meant(block: Block) -> None:
 def test_commands_and_options_that_are_named_exist() -> None:
     """`%agents WORD`, `%agent -x`, `agentnb WORD`."""
     text = "\n".join(PROSE.values())
-    assert set(re.findall(r"`%agents ([a-z]+)", text)) - set(MANAGED) == set()
+    assert set(re.findall(r"`%agents ([a-z]+)", text)) - {*MANAGED, *OF_PLUGINS} == set()
     assert set(re.findall(r"%agent (--?[a-z]+)", text)) - set(OPTIONS) == set()
     blocks = "\n".join(block.text for block in BLOCKS if not block.language)
     assert set(re.findall(r"^agentnb ([a-z]+)", blocks, re.MULTILINE)) - COMMANDS == set()

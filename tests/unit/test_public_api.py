@@ -51,6 +51,7 @@ connect(url, token=None, *, certificate=None, insecure=False)
 delete_session(session, agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
 doctor(*names)
 duplicate_session(session)
+Finding(*, kind, cause, cell=None, evidence='', advice='', related=())
 forget(session)
 InputQuestion
     answer(values=None, *, response='accept')
@@ -114,6 +115,7 @@ Rehearsal
     seconds
     stdout
     summary
+    summary_with(concern)
     traceback
     variables
     way
@@ -160,7 +162,7 @@ Session
     on_extension(method, handler)
     open(timeout=120.0)
     permissions
-    prompt(text, context=(), *, attachments=())
+    prompt(text, context=(), *, attachments=(), verify=False)
     questions
     queue
     read_only
@@ -183,7 +185,7 @@ sessions(search='', *, here=False, cwd=None, limit=50)
 settings()
 sidebar(session=None)
 skills()
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, freedom=None, title=None, mcp_servers=None, directories=(), components=None, kernel_tools=None, confine=None, network='all', session=None)
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, freedom=None, title=None, mcp_servers=None, directories=(), components=None, kernel_tools=None, confine=None, network='all', verify=False, session=None)
 storage()
 ToolCall
     content
@@ -231,6 +233,8 @@ unpair()
 untrust(folder='.')
 update_session(session, *, title=None, pinned=None, archived=None)
 usage(by='day', *, session=None, folder=None, agent=None, since=None, until=None, limit=100)
+Verification(*, ok, findings=(), seconds=0.0, not_checked=(), notebook='', cells=0, ran=0, runs=0, way='', digest='')
+verify(notebook=None, *, run=True, seconds=120.0, cwd=None)
 warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=None, directories=(), components=None)
 """  # noqa: E501 - as they are
 TYPES = {

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from agentnb.host.permissions.permissions import Permissions
     from agentnb.host.turns.inactivity import Inactivity
     from agentnb.host.turns.mention_resolution import MentionResolution
+    from agentnb.host.turns.turn_checks import TurnChecks
     from agentnb.state import ActionOrigin, Message, UsageInfo
 
 CANCEL_GRACE = 10.0  # seconds an agent gets to answer after session/cancel
@@ -56,6 +57,7 @@ class Turns:
 
     mentions: MentionResolution
     changes: ChangeTracker
+    checks: TurnChecks
 
     def __init__(
         self,
@@ -329,15 +331,20 @@ class Turns:
             return
         self._lifecycle.worked()
         self._count(turn_id, usage)
-        if self._permissions.rehearsals.is_comparing:
-            self._loop.spawn(self._complete_when_compared(turn_id, stop_reason))
+        is_checked = stop_reason == "end_turn" and self._channels.is_active(turn_id) and self.checks.wanted(turn_id)
+        if is_checked or self._permissions.rehearsals.is_comparing:
+            self._loop.spawn(self._complete_later(turn_id, stop_reason, is_checked=is_checked))
         else:
             self._complete(turn_id, stop_reason)
 
-    async def _complete_when_compared(self, turn_id: str, stop_reason: str | None) -> None:
-        """The turn says what came out otherwise than its preview showed, so it ends after that."""
+    async def _complete_later(self, turn_id: str, stop_reason: str | None, *, is_checked: bool) -> None:
+        """The turn says what came out otherwise than its preview showed, and whether it is verified, before it ends."""
         await self._permissions.rehearsals.compared()
-        self._complete(turn_id, stop_reason)
+        task = await self.checks.task(turn_id) if is_checked else None
+        if task is None or not self._channels.is_active(turn_id):
+            self._complete(turn_id, stop_reason)
+        else:
+            await self._run(turn_id, task, again=True)
 
     def _complete(self, turn_id: str, stop_reason: str | None) -> None:
         if self._channels.is_active(turn_id):

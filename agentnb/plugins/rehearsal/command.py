@@ -25,6 +25,7 @@ def rehearse_command(
     env: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
     ways: Sequence[str] | None = None,
+    descriptors: Sequence[int] = (),
 ) -> Rehearsal:
     """Returns what a command of the shell would do."""
     if not limits.is_linux():
@@ -40,7 +41,7 @@ def rehearse_command(
             stdout=printing,
             stderr=subprocess.STDOUT,
             env=environ,
-            pass_fds=(reporting,),
+            pass_fds=(reporting, *descriptors),
             start_new_session=True,
         )
         started.returncode = 0  # it is waited for by its id

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.ports import Plugin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.kernel.rehearsal_result import Rehearsal
 
@@ -17,11 +17,19 @@ class Rehearser:
 
     name = "rehearsal"
 
-    def command(self, command: str, folder: str, *, env: Mapping[str, str] | None, seconds: float) -> Rehearsal:
+    def command(
+        self,
+        command: str,
+        folder: str,
+        *,
+        env: Mapping[str, str] | None,
+        seconds: float,
+        descriptors: Sequence[int] = (),
+    ) -> Rehearsal:
         """See :meth:`agentnb.ports.Previewer.command`."""
         from agentnb.plugins.rehearsal.command import rehearse_command
 
-        return rehearse_command(command, folder, env=env, seconds=seconds)
+        return rehearse_command(command, folder, env=env, seconds=seconds, descriptors=descriptors)
 
     def code(self, shell: Any, code: str, folder: str, *, seconds: float) -> Callable[[], Rehearsal]:
         """See :meth:`agentnb.ports.Previewer.code`."""

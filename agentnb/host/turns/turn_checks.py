@@ -1,0 +1,79 @@
+"""Verified turns: what an agent did is checked before its turn is done, and it mends what was found."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from agentnb.errors import AgentnbError
+from agentnb.plugin_registry import plugins
+from agentnb.state import Message, MessageOrigin
+from agentnb.state.change import milliseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.host.channels import SessionChannels
+    from agentnb.ports import ToolSession, TurnCheck, TurnChecker
+
+MOST_ROUNDS = 3
+"""How often an agent is asked to mend what was found."""
+MOST_SECONDS = 900.0
+"""How long after its beginning a turn may still get another round."""
+MOST_TOKENS = 500_000
+"""How many tokens a turn may have used to get another round."""
+
+
+class TurnChecks:
+    """Which turns of a session are checked, and how often each was."""
+
+    def __init__(
+        self, channels: SessionChannels, session: ToolSession, *, each: bool, setting: Callable[[], str]
+    ) -> None:
+        self.each = each
+        self.only: set[str] = set()
+        self._channels = channels
+        self._session = session
+        self._setting = setting
+        self._rounds: dict[str, int] = {}
+
+    def wanted(self, turn_id: str) -> bool:
+        """True if the turn is to be checked before it is done."""
+        return self.each or turn_id in self.only or self._setting() != "on demand"
+
+    async def task(self, turn_id: str) -> Message | None:
+        """Check the turn; what the agent is asked to do, None where the turn is done."""
+        checker: TurnChecker | None = plugins().first("checkers")
+        if checker is None:
+            self._channels.say(turn_id, "Not verified: no plug-in that verifies is loaded (`agentnb plugins`).")
+            return None
+        active = self._channels.chat.state.active_turn
+        since = milliseconds(active.started_at) / 1000 if active is not None and active.started_at else time.time()
+        try:
+            check = await checker.check(self._session, since)
+        except AgentnbError as error:
+            self._channels.say(turn_id, f"Not verified: {error}")
+            return None
+        return self._next(turn_id, check, since)
+
+    def _next(self, turn_id: str, check: TurnCheck, since: float) -> Message | None:
+        rounds = self._rounds.pop(turn_id, 0)
+        mends = check.task and (self.each or turn_id in self.only or self._setting() == "until verified")
+        limit = self._limit(rounds, since) if mends else ""
+        if check.summary:
+            self._channels.say(turn_id, f"{check.summary}{f' {limit}' if limit else ''}")
+        if not mends or limit or not self._channels.is_active(turn_id):
+            return None
+        self._rounds[turn_id] = rounds + 1
+        return Message(text=check.task, origin=MessageOrigin(kind="system"))
+
+    def _limit(self, rounds: int, since: float) -> str:
+        """Why the agent is not asked again; empty where it is."""
+        active = self._channels.chat.state.active_turn
+        usage = active.usage if active is not None else None
+        tokens = ((usage.input_tokens or 0) + (usage.output_tokens or 0)) if usage is not None else 0
+        if rounds >= MOST_ROUNDS:
+            return f"The agent tried {rounds} times to mend it; it is your turn."
+        if time.time() - since > MOST_SECONDS:
+            return "The turn has taken too long to go on; it is yours."
+        return "The turn has used too many tokens to go on; it is yours." if tokens > MOST_TOKENS else ""

@@ -1,0 +1,394 @@
+"""The names that a cell uses and defines, in the order in which it does so; read from its text, nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.plugins.knowledge.code.magics import CODE_CELL_MAGICS, python_of
+from agentnb.plugins.verify.function_names import FunctionNames, function_names, pattern_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+USE, CALL, BIND, DELETE, UNKNOWN = "use", "call", "bind", "delete", "unknown"
+_MAGIC = re.compile(r"^[ \t]*(?P<sign>%%|%|!)(?P<name>[\w!]*)[ \t]*(?P<rest>.*)$", re.MULTILINE)
+_DEFINING_MAGICS = frozenset(
+    {"run", "pylab", "load", "loadpy", "store", "macro", "rerun", "recall", "R", "sql", "load_ext"}
+)
+_HARMLESS_EXTENSIONS = frozenset({"autoreload", "agentnb", "storemagic", "line_profiler", "memory_profiler"})
+_DEFINING_CALLS = frozenset({"exec", "globals", "locals", "vars", "get_ipython"})
+_CAPTURE = re.compile(r"%%capture[ \t]+(?:--\S+[ \t]+)*(?P<name>[^\W\d]\w*)")
+_OUT_OF_SHELL = re.compile(r"--(?:out|err|proc)[ \t]+(?P<name>[^\W\d]\w*)")
+
+
+class Event(NamedTuple):
+    """One thing that a cell does with a name.
+
+    Attributes:
+        what: ``use``, ``call``, ``bind``, ``delete``; ``unknown`` where it may define any name, which *name* explains.
+        name: The name.
+        line: The line in the cell, from 1.
+        is_sure: Whether it happens whenever the cell runs.
+    """
+
+    what: str
+    name: str
+    line: int = 1
+    is_sure: bool = True
+
+
+class CellNames(NamedTuple):
+    """What a cell does with names.
+
+    Attributes:
+        events: In the order in which they happen.
+        functions: What the functions and classes that it defines use once they are called.
+        error: Why it cannot be read as Python; None where it can.
+        error_line: The line of the error.
+    """
+
+    events: tuple[Event, ...] = ()
+    functions: dict[str, FunctionNames] = {}  # noqa: RUF012 - a default that nobody changes
+    error: str | None = None
+    error_line: int = 1
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """The names that it defines or deletes."""
+        return frozenset(each.name for each in self.events if each.what in {BIND, DELETE})
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The names that it uses and has not defined before; those of its functions count, too."""
+        bound: set[str] = set()
+        used: set[str] = set()
+        for each in self.events:
+            if each.what == BIND:
+                bound.add(each.name)
+            elif each.what in {USE, CALL} and each.name not in bound:
+                used.add(each.name)
+        return frozenset(used.union(*(each.used for each in self.functions.values())) - (bound - used))
+
+
+@functools.lru_cache(maxsize=8192)
+def cell_names(source: str) -> CellNames:
+    """Read the names of a cell."""
+    tree, error, line = parsed(source)
+    if tree is None:
+        return CellNames(error=error, error_line=line)
+    reader = _Reader()
+    reader.events.extend(_magic_events(source))
+    reader.statements(tree.body)
+    return CellNames(tuple(reader.events), reader.functions)
+
+
+@functools.lru_cache(maxsize=512)
+def parsed(source: str) -> tuple[ast.Module | None, str | None, int]:
+    """The syntax tree of a cell's Python; else None, why not, and the line."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            tree = compile(python_of(source), "cell", "exec", flags, dont_inherit=True)
+    except SyntaxError as error:
+        return None, error.msg, error.lineno or 1
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        return None, str(error) or type(error).__name__, 1
+    assert isinstance(tree, ast.Module)  # noqa: S101 - what `exec` gives
+    return tree, None, 1
+
+
+def magics_of(source: str) -> list[tuple[str, str, str]]:
+    """The magics and commands of a cell: the sign, the name, and the rest of the line."""
+    if "%" not in source and "!" not in source:
+        return []
+    pieces = []
+    for match in _MAGIC.finditer(source):
+        name, rest = match["name"], match["rest"]
+        pieces.append(
+            (match["sign"], "", f"{name}{' ' if rest else ''}{rest}")
+            if match["sign"] == "!"
+            else (match["sign"], name, rest)
+        )
+        if match["sign"] == "%%" and name not in CODE_CELL_MAGICS:
+            break  # its body is another language
+    return pieces
+
+
+def _magic_events(source: str) -> Iterable[Event]:
+    for sign, name, rest in magics_of(source):
+        if name == "load_ext" and rest.strip().partition(".")[0] in _HARMLESS_EXTENSIONS:
+            continue
+        if sign != "!" and name in _DEFINING_MAGICS:
+            yield Event(UNKNOWN, f"{sign}{name} may define any name")
+        if sign == "%%" and (match := _OUT_OF_SHELL.search(rest)) is not None:
+            yield Event(BIND, match["name"])
+    if (match := _CAPTURE.match(source.lstrip())) is not None:
+        yield Event(BIND, match["name"])
+
+
+class _Reader:
+    """Walks through the statements of a cell."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.functions: dict[str, FunctionNames] = {}
+        self._is_sure = True
+        self._local: list[set[str]] = []  # of comprehensions and class bodies around
+
+    def statements(self, body: Sequence[ast.AST], *, is_sure: bool | None = None) -> None:
+        before = self._is_sure
+        self._is_sure = before if is_sure is None else before and is_sure
+        for each in body:
+            self.node(each)
+        self._is_sure = before
+
+    def node(self, node: ast.AST) -> None:
+        handler = _HANDLERS.get(type(node))
+        if handler is not None:
+            handler(self, node)
+            return
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                self.node(value)
+            elif isinstance(value, list):
+                for each in value:
+                    if isinstance(each, ast.AST):
+                        self.node(each)
+
+    def _unsure(self, nodes: Iterable[ast.AST | None]) -> None:
+        self.statements([each for each in nodes if each is not None], is_sure=False)
+
+    def _add(self, what: str, name: str, node: ast.AST) -> None:
+        if self._local and any(name in each for each in self._local):
+            return
+        self.events.append(Event(what, name, getattr(node, "lineno", 1), self._is_sure))
+
+    def _bind(self, name: str, node: ast.AST) -> None:
+        if self._local and self._in_class:
+            self._local[-1].add(name)
+        else:
+            self.events.append(Event(BIND, name, getattr(node, "lineno", 1), self._is_sure))
+
+    @property
+    def _in_class(self) -> bool:
+        return isinstance(self._local[-1], _ClassNames)
+
+    # --- names ---
+
+    def _name(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.Name)  # noqa: S101 - by the table
+        if isinstance(node.ctx, ast.Load):
+            self._add(USE, node.id, node)
+        elif isinstance(node.ctx, ast.Store):
+            self._bind(node.id, node)
+        else:
+            self._add(DELETE, node.id, node)
+
+    def _constant(self, node: ast.AST) -> None:
+        """Nothing: most leaves are constants."""
+
+    def _call(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.Call)  # noqa: S101 - by the table
+        for each in node.args:
+            self.node(each)
+        for keyword in node.keywords:
+            self.node(keyword.value)
+        if not isinstance(node.func, ast.Name):
+            self.node(node.func)
+            return
+        name = node.func.id
+        self._add(CALL, name, node)
+        if name in _DEFINING_CALLS:
+            self.events.append(Event(UNKNOWN, f"{name}() may define any name", node.lineno, is_sure=False))
+
+    def _imported(self, node: ast.AST) -> None:
+        assert isinstance(node, (ast.Import, ast.ImportFrom))  # noqa: S101 - by the table
+        for each in node.names:
+            if each.name == "*":
+                module = getattr(node, "module", None) or "."
+                self.events.append(Event(UNKNOWN, f"from {module} import * may define any name", node.lineno))
+            else:
+                self._bind(each.asname or each.name.partition(".")[0], node)
+
+    # --- statements that bind ---
+
+    def _assign(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.Assign)  # noqa: S101 - by the table
+        self.node(node.value)
+        for each in node.targets:
+            self.node(each)
+
+    def _annotated(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.AnnAssign)  # noqa: S101 - by the table
+        self._unsure([node.annotation])
+        if node.value is not None:
+            self.node(node.value)
+            self.node(node.target)
+
+    def _augmented(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.AugAssign)  # noqa: S101 - by the table
+        if isinstance(node.target, ast.Name):
+            self._add(USE, node.target.id, node)
+        self.node(node.value)
+        self.node(node.target)
+
+    def _walrus(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.NamedExpr)  # noqa: S101 - by the table
+        self.node(node.value)
+        self.events.append(Event(BIND, node.target.id, node.lineno, self._is_sure))
+
+    def _loop(self, node: ast.AST) -> None:
+        assert isinstance(node, (ast.For, ast.AsyncFor))  # noqa: S101 - by the table
+        self.node(node.iter)
+        self.node(node.target)
+        self.statements([*node.body, *node.orelse])
+
+    def _comprehension(self, node: ast.AST) -> None:
+        assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))  # noqa: S101 - by the table
+        self.node(node.generators[0].iter)
+        targets = {each.id for part in node.generators for each in ast.walk(part.target) if isinstance(each, ast.Name)}
+        self._local.append(targets)
+        for at, part in enumerate(node.generators):
+            if at:
+                self.node(part.iter)
+            for each in part.ifs:
+                self.node(each)
+        results = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
+        for each in results:
+            self.node(each)
+        self._local.pop()
+
+    # --- branches ---
+
+    def _branch(self, node: ast.AST) -> None:
+        assert isinstance(node, (ast.If, ast.IfExp, ast.While))  # noqa: S101 - by the table
+        self.node(node.test)
+        for part in (node.body, node.orelse):
+            self.statements(part if isinstance(part, list) else [part], is_sure=False)
+
+    def _both(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.BoolOp)  # noqa: S101 - by the table
+        self.node(node.values[0])
+        self._unsure(node.values[1:])
+
+    def _attempt(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.Try) or type(node).__name__ == "TryStar"  # noqa: S101 - by the table
+        attempt: ast.Try = node  # type: ignore[assignment]
+        catches = any(_catches_names(each.type) for each in attempt.handlers)
+        self.statements(attempt.body, is_sure=not catches)
+        for each in attempt.handlers:
+            self._unsure([each.type])
+            if each.name:
+                self.events.append(Event(BIND, each.name, each.lineno, is_sure=False))
+            self.statements(each.body, is_sure=False)
+        self.statements(attempt.orelse, is_sure=not catches)
+        self.statements(attempt.finalbody)
+
+    def _match(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.Match)  # noqa: S101 - by the table
+        self.node(node.subject)
+        for case in node.cases:
+            for name in pattern_names(case.pattern):
+                self.events.append(Event(BIND, name, case.pattern.lineno, is_sure=False))
+            self._unsure([case.guard, *case.body])
+
+    # --- what runs later ---
+
+    def _function(self, node: ast.AST) -> None:
+        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))  # noqa: S101 - by the table
+        for each in (*node.decorator_list, *node.args.defaults, *node.args.kw_defaults):
+            if each is not None:
+                self.node(each)
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        self._unsure([node.returns, *(each.annotation for each in arguments)])
+        if not self._local:
+            self.functions[node.name] = function_names(node)
+        else:  # a method
+            self._use_later(function_names(node), node)
+        self._bind(node.name, node)
+
+    def _lambda(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.Lambda)  # noqa: S101 - by the table
+        for each in (*node.args.defaults, *node.args.kw_defaults):
+            if each is not None:
+                self.node(each)
+        self._use_later(function_names(node), node)
+
+    def _use_later(self, names: FunctionNames, node: ast.AST) -> None:
+        before, self._is_sure = self._is_sure, False
+        for name in sorted(names.used):
+            self._add(USE, name, node)
+        self._is_sure = before
+
+    def _class(self, node: ast.AST) -> None:
+        assert isinstance(node, ast.ClassDef)  # noqa: S101 - by the table
+        for each in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
+            self.node(each)
+        begin = [
+            function_names(each)
+            for each in node.body
+            if isinstance(each, ast.FunctionDef) and each.name in {"__init__", "__new__", "__post_init__"}
+        ]
+        self._local.append(_ClassNames({node.name}))
+        self.statements(node.body)
+        self._local.pop()
+        if not self._local:
+            called = FunctionNames(
+                frozenset().union(*(each.used for each in begin)), frozenset().union(*(each.bound for each in begin))
+            )
+            self.functions[node.name] = called
+        self._bind(node.name, node)
+
+    def _later(self, node: ast.AST) -> None:
+        """``type X = …``: its value is read when it is asked for."""
+        name = getattr(node, "name", None)
+        if isinstance(name, ast.Name):
+            self._bind(name.id, node)
+
+
+class _ClassNames(set[str]):
+    """The names of a class's body."""
+
+
+def _catches_names(kind: ast.expr | None) -> bool:
+    if kind is None:
+        return True
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(isinstance(each, ast.Name) and each.id in {"NameError", "Exception", "BaseException"} for each in kinds)
+
+
+def _types(*names: str) -> tuple[type[ast.AST], ...]:
+    return tuple(getattr(ast, each) for each in names if hasattr(ast, each))
+
+
+_HANDLERS: dict[type[ast.AST], Callable[[_Reader, ast.AST], None]] = {
+    kind: vars(_Reader)[f"_{name}"]
+    for name, kinds in {
+        "name": (ast.Name,),
+        "constant": (ast.Constant,),
+        "call": (ast.Call,),
+        "imported": (ast.Import, ast.ImportFrom),
+        "assign": (ast.Assign,),
+        "annotated": (ast.AnnAssign,),
+        "augmented": (ast.AugAssign,),
+        "walrus": (ast.NamedExpr,),
+        "loop": (ast.For, ast.AsyncFor),
+        "comprehension": (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+        "branch": (ast.If, ast.IfExp, ast.While),
+        "both": (ast.BoolOp,),
+        "attempt": _types("Try", "TryStar"),
+        "match": (ast.Match,),
+        "function": (ast.FunctionDef, ast.AsyncFunctionDef),
+        "lambda": (ast.Lambda,),
+        "class": (ast.ClassDef,),
+        "later": _types("TypeAlias"),
+    }.items()
+    for kind in kinds
+}
+"""The methods of :class:`_Reader`, by the nodes that they are for."""

@@ -1,0 +1,183 @@
+"""Compares two texts as a reader does: what is another one at each run does not count.
+
+Tokens are compared one by one. Numbers may differ by the tolerance or by one unit of their last decimal; addresses,
+unique ids and temporary paths may differ; so may moments that are the present, in a line that says something else, too.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+TOLERANCE = 1e-9
+"""How much numbers may differ, relative to the larger one."""
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_DROPPED = re.compile(
+    r"^(?:CPU times:|Wall time:|.*\bper loop\b|The slowest run took|.*\d+(?:\.\d+)?(?:it/s|s/it)|\s*\d+%\|"
+    r"|total \d+$|(?:Over)?[Ww]riting \S+$).*$",
+    re.MULTILINE,
+)
+"""Lines that say how long something took, how full a disk is, or whether a file was there before."""
+_TOKEN = re.compile(
+    r"(?P<address>\b0x[0-9a-fA-F]{5,}\b)"
+    r"|(?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
+    r"|(?P<path>(?:/private)?/(?:tmp|var/folders|var/tmp)/[^\s'\"),:]+)"
+    r"|(?P<moment>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b)"
+    r"|(?P<clock>\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b)"
+    r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?[ ]?(?:ns|µs|μs|us|ms|s|sec|secs|seconds?|min|minutes?)\b)"
+    r"|(?P<number>(?<![\w.])[-+]?(?:\d[\d_,]*\d|\d)?\.?\d+(?:[eE][-+]?\d+)?|(?<![\w.])\d+\.)"
+    r"|(?P<space>\s+)"
+    r"|(?P<word>[^\W\d_]\w*|\w+)"
+    r"|(?P<sign>.)",
+    re.DOTALL,
+)
+_WORD = re.compile(r"[^\s'\",()\[\]{}]+")
+_SET = re.compile(r"\{[^{}:]*\}")
+_RANDOM_ID = re.compile(r"\b(?:T_[0-9a-f]{5,}(?=_|\b)|ipykernel_\d+|[a-z][0-9a-f]{10}\b)")
+NEAR = timedelta(hours=36)
+
+
+class Difference(NamedTuple):
+    """Where two texts differ first.
+
+    Attributes:
+        kind: ``text``, ``number``, ``moment`` or ``duration``.
+        shown: The line in the notebook.
+        now: The line of the run.
+        is_mild: Whether only durations or moments differ.
+    """
+
+    kind: str
+    stored: str
+    now: str
+    is_mild: bool = False
+
+
+def same_words(stored: str, now: str) -> bool:
+    """True if two texts have the same words in any order."""
+    return sorted(_WORD.findall(_cleaned(stored))) == sorted(_WORD.findall(_cleaned(now)))
+
+
+def compare_texts(stored: str, now: str, *, tolerance: float = TOLERANCE) -> Difference | None:
+    """The first difference that counts; None where there is none."""
+    stored, now = _cleaned(stored), _cleaned(now)
+    if stored == now:
+        return None
+    before, after = _tokens(stored), _tokens(now)
+    if len(before) != len(after):
+        lines = stored.split("\n"), now.split("\n")
+        return Difference("text", *(_first_lines(*lines) if max(map(len, lines)) > 1 else (stored[:300], now[:300])))
+    mild: Difference | None = None
+    for old, new in zip(before, after, strict=True):
+        kind = _differ(old, new, tolerance)
+        if not kind:
+            continue
+        place = _line_at(stored, old.start()), _line_at(now, new.start())
+        is_mild = kind == "duration" or (kind == "moment" and not _is_alone(new, place[1]))
+        difference = Difference(kind, *place, is_mild=is_mild)
+        if not is_mild:
+            return difference
+        mild = mild or difference
+    return mild
+
+
+def _cleaned(text: str) -> str:
+    text = _ANSI.sub("", text)
+    if "\r" in text:
+        lines = text.replace("\r\n", "\n").split("\n")
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
+    text = _DROPPED.sub("", text)
+    text = _SET.sub(lambda match: "{" + ", ".join(sorted(map(str.strip, match[0][1:-1].split(",")))) + "}", text)
+    text = _RANDOM_ID.sub("id", text)
+    return "\n".join(line.rstrip() for line in text.split("\n") if line.strip())
+
+
+def _tokens(text: str) -> list[re.Match[str]]:
+    return [each for each in _TOKEN.finditer(text) if each.lastgroup != "space" and each[0] not in "─-"]
+
+
+def _differ(old: re.Match[str], new: re.Match[str], tolerance: float) -> str:
+    """How two tokens differ; empty where that does not count."""
+    if old[0] == new[0]:
+        return ""
+    kinds = {old.lastgroup, new.lastgroup}
+    if len(kinds) == 1:
+        kind = str(old.lastgroup)
+        if kind in {"address", "uuid", "path"}:
+            return ""
+        if kind == "number":
+            return "" if same_number(old[0], new[0], tolerance) else "number"
+        if kind == "duration":
+            return "duration"
+        if kind == "clock" and old[0].startswith("0:") and new[0].startswith("0:"):
+            return "duration"
+        if kind in {"moment", "clock"} and is_present(new[0]):
+            return "moment"
+    return "number" if kinds <= {"number", "duration"} else "text"
+
+
+def same_number(old: str, new: str, tolerance: float = TOLERANCE) -> bool:
+    """True if two numbers are the same, as far as they are written out.
+
+    Example:
+        >>> same_number("0.333333", "0.333334"), same_number("3", "4")
+        (True, False)
+    """
+    plain = [each.replace(",", "").replace("_", "") for each in (old, new)]
+    try:
+        first, second = map(float, plain)
+    except ValueError:
+        return False
+    if first == second:
+        return True
+    if not any(sign in each for each in plain for sign in ".eE"):
+        return False
+    unit = max(_unit(each) for each in plain)
+    return abs(first - second) <= max(tolerance * max(abs(first), abs(second)), unit * 1.000001)
+
+
+def _unit(number: str) -> float:
+    """One unit of its last digit, where that is far enough behind the first."""
+    mantissa, _, exponent = number.lower().partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    digits = len(mantissa.lstrip("+-0.").replace(".", ""))
+    return float(f"1e{int(exponent or 0) - decimals}") if digits >= 5 else 0.0  # noqa: PLR2004 - as NumPy prints
+
+
+def is_present(text: str) -> bool:
+    """True if a date or time of day is about now, in any time zone."""
+    now = datetime.now()  # noqa: DTZ005 - as the notebook printed it
+    try:
+        if "-" not in text[:5]:
+            moment = datetime.strptime(text.replace(",", ".").partition(".")[0], "%H:%M:%S")  # noqa: DTZ007 - as above
+            minutes = abs((moment.minute * 60 + moment.second) - (now.minute * 60 + now.second))
+            return min(minutes, 3600 - minutes) < 900  # noqa: PLR2004 - a quarter of an hour
+        plain = text.replace(",", ".").replace("T", " ").rstrip("Z")
+        moment = datetime.fromisoformat(plain[:19])
+    except ValueError:
+        return False
+    return abs(moment.replace(tzinfo=None) - now) < NEAR
+
+
+def _is_alone(token: re.Match[str], line: str) -> bool:
+    """True if a line says nothing but a moment."""
+    rest = line.replace(token[0], "")
+    return not re.search(
+        r"[^\W\d_]{2}", _TOKEN.sub(lambda each: "" if each.lastgroup in {"moment", "clock"} else each[0], rest)
+    )
+
+
+def _line_at(text: str, place: int) -> str:
+    begin = text.rfind("\n", 0, place) + 1
+    end = text.find("\n", place)
+    return text[begin : end if end >= 0 else len(text)].strip()[:300]
+
+
+def _first_lines(before: list[str], after: list[str]) -> tuple[str, str]:
+    """The first lines that differ."""
+    for old, new in zip(before, after, strict=False):
+        if compare_texts(old, new) is not None:
+            return old.strip()[:300], new.strip()[:300]
+    shorter = min(len(before), len(after))
+    return "\n".join(before[shorter:][:3])[:300], "\n".join(after[shorter:][:3])[:300]

@@ -1,0 +1,391 @@
+"""Says why a cell gives something else than it shows: by what it does, a second run, and runs in another order."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.plugins.verify.compare_outputs import compare_outputs, has_same_words
+from agentnb.plugins.verify.result import Finding, Kind, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agentnb.plugins.verify.cell_facts import CellFacts, NotebookFacts
+    from agentnb.plugins.verify.compare_text import Difference
+    from agentnb.plugins.verify.failures import Failure
+    from agentnb.plugins.verify.notebook_text import Cell
+    from agentnb.plugins.verify.run import CellResult, Run
+
+MOST_TRIALS = 4
+"""How many runs in another order may look for a cause."""
+LONGEST_TRIAL = 30.0
+"""Seconds that a run may have taken for such a run to be worth it."""
+_DOWNLOAD = re.compile(r"https?://|ftp://|\bcurl\b|\bwget\b|git clone")
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
+
+
+class Changed(NamedTuple):
+    """A cell whose result differs, and how."""
+
+    cell: Cell
+    difference: Difference
+
+    @property
+    def evidence(self) -> str:
+        """What is shown, and what comes now."""
+        stored, now = (each or "nothing" for each in (self.difference.stored, self.difference.now))
+        return f"shown: {stored}\nnow:   {now}"
+
+
+class DifferenceCauses:
+    """Finds the causes in one notebook."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        facts: NotebookFacts,
+        run: Run,
+        rerun: Callable[[Sequence[Cell]], Run],
+        *,
+        folder: Path,
+        saved: float | None,
+    ) -> None:
+        self._cells = cells
+        self._facts = facts
+        self._run = run
+        self._rerun = rerun
+        self._folder = folder
+        self._saved = saved
+        self._second: Run | None = None
+        self._trials: list[tuple[str, Cell | None, Run]] | None = None
+
+    def findings(self, changed: Sequence[Changed]) -> list[Finding]:
+        """The findings for *changed*, one for each root."""
+        findings: dict[tuple[Kind, int], Finding] = {}
+        blamed: dict[int, tuple[Kind, int]] = {}  # cells whose results are explained, by the key of the finding
+        for each in changed:
+            above = [blamed[one.index] for one in self._facts.upstream(each.cell) if one.index in blamed]
+            finding = self._cause(each)
+            if finding is None:
+                continue
+            assert finding.cell is not None  # noqa: S101 - causes name a cell
+            key = finding.kind, finding.cell.index
+            same = [one for one in above if one[0] == finding.kind or finding.kind in {"not-run", "unstable"}]
+            key = same[0] if same else key
+            blamed[each.cell.index] = key
+            if key in findings:
+                before = findings[key]
+                if each.cell.place not in {before.cell, *before.related}:
+                    related = (*before.related, each.cell.place)
+                    findings[key] = _with(before, related)
+            else:
+                findings[key] = finding
+        return [*findings.values()]
+
+    def _cause(self, changed: Changed) -> Finding | None:
+        cell = changed.cell
+        near = [cell, *self._facts.upstream(cell)]
+        facts = {each.index: self._facts.of(each.source) for each in near}
+        clock = next((each for each in near if facts[each.index].clock), None)
+        difference = changed.difference
+        if difference.kind == "moment" and clock is not None:
+            return self._clock(changed, clock, facts)
+        if difference.is_mild or (difference.kind == "number" and any(one.identity for one in facts.values())):
+            return None  # durations; ids of objects and processes
+        if any(one.orderless for one in facts.values()) and self._has_same_words(cell):
+            return None
+        if not self._is_stable(cell):
+            takes_time = facts[cell.index].takes_time and not any(one.random for one in facts.values())
+            return None if takes_time else self._unstable(changed, near, facts)
+        if clock is not None and clock is cell:
+            return self._clock(changed, clock, facts)
+        for explain in (
+            self._by_network,
+            self._by_version,
+            self._by_file,
+            self._by_count,
+            self._by_trial,
+            self._by_reading,
+        ):
+            finding = explain(changed, near)
+            if finding is not None:
+                return finding
+        if clock is not None:
+            return self._clock(changed, clock, facts)
+        return self._by_text(changed, near)
+
+    def _has_same_words(self, cell: Cell) -> bool:
+        result = self._run.cells.get(cell.index)
+        return result is not None and has_same_words(cell.outputs, result.outputs)
+
+    # --- at each run something else ---
+
+    def _is_stable(self, cell: Cell) -> bool:
+        if self._second is None:
+            self._second = self._rerun(self._cells)
+        first, second = self._run.cells.get(cell.index), self._second.cells.get(cell.index)
+        return first is None or second is None or compare_outputs(first.outputs, second.outputs) is None
+
+    def _unstable(self, changed: Changed, near: Sequence[Cell], facts: dict[int, CellFacts]) -> Finding | None:
+        own = facts[changed.cell.index]
+        random = next((each for each in near if facts[each.index].random), None)
+        clock = next((each for each in near if facts[each.index].clock), None)
+        if clock is not None and (random is None or (own.clock and not own.random)):
+            return self._clock(changed, clock, facts)
+        if random is not None:
+            calls = ", ".join(dict.fromkeys(f"{each}()" for each in facts[random.index].random))
+            shows = "" if random is changed.cell else f", and {_lower(changed.cell)} shows it"
+            return Finding(
+                kind="randomness",
+                cell=random.place,
+                cause=f"{random.place} draws random numbers without a seed{shows}: two runs gave two results.",
+                evidence=f"{calls}\n{changed.evidence}",
+                advice="Set a seed, for example `rng = numpy.random.default_rng(0)` or `random_state=0`.",
+                related=_others(random, changed.cell),
+            )
+        orderless = next((each for each in near if facts[each.index].orderless), None)
+        why = "two runs gave two results"
+        if orderless is not None:
+            names = ", ".join(dict.fromkeys(facts[orderless.index].orderless))
+            why = f"it depends on an order that nobody sets ({names}): two runs gave two results"
+        advice = "Sort it before it is shown." if orderless is not None else "Find what differs from run to run."
+        place = (orderless or changed.cell).place
+        return Finding(
+            kind="unstable",
+            cell=place,
+            cause=f"{place} gives something else at each run: {why}.",
+            evidence=changed.evidence,
+            advice=advice,
+            related=_others(orderless or changed.cell, changed.cell),
+        )
+
+    @staticmethod
+    def _clock(changed: Changed, clock: Cell, facts: dict[int, CellFacts]) -> Finding:
+        calls = ", ".join(dict.fromkeys(f"{each}()" for each in facts[clock.index].clock))
+        return Finding(
+            kind="clock",
+            cell=clock.place,
+            cause=f"{clock.place} looks at the clock: what {_lower(changed.cell)} shows is another at each run.",
+            evidence=f"{calls}\n{changed.evidence}",
+            advice="Write the moment down as a constant, or do not show it.",
+            related=_others(clock, changed.cell),
+        )
+
+    # --- the same at each run ---
+
+    def _by_network(self, changed: Changed, _near: Sequence[Cell]) -> Finding | None:
+        """A command above wanted an address, and the run had no network."""
+        above = [each for each in self._cells if each.index <= changed.cell.index and _DOWNLOAD.search(each.source)]
+        if not self._run.connections or not above:
+            return None
+        return Finding(
+            kind="network",
+            cell=above[-1].place,
+            cause=f"{above[-1].place} needs the network, which a verification does not have.",
+            evidence=f"{self._run.connections[0]}\n{changed.evidence}",
+            advice="Keep what it downloads in a file beside the notebook.",
+            related=_others(above[-1], changed.cell),
+        )
+
+    def _by_version(self, changed: Changed, _near: Sequence[Cell]) -> Finding | None:
+        stored, now = changed.difference.stored, changed.difference.now
+        facts = self._facts.of(changed.cell.source)
+        if not facts.names_version or not (_VERSION.search(stored) and _VERSION.search(now)):
+            return None
+        return Finding(
+            kind="package-version",
+            cell=changed.cell.place,
+            cause=f"{changed.cell.place} shows another version than the one that is installed here.",
+            evidence=changed.evidence,
+            advice="Install the version that was used, or run the notebook again with this one.",
+        )
+
+    def _by_file(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
+        """A file that was read is newer than the notebook."""
+        for each in near:
+            for path in self._read_by(each):
+                if self._saved is not None and path.stat().st_mtime > self._saved + 1:
+                    return self._file(changed, each, path, "was changed after the notebook was saved")
+        return None
+
+    def by_input(self, failure: Failure) -> Finding | None:
+        """The finding for a cell that fails, and depends on a file: that has changed, as far as one can say."""
+        near = [failure.cell, *self._facts.upstream(failure.cell)]
+        reader = next((each for each in near if self._read_by(each)), None)
+        if reader is None:
+            return None
+        path = self._read_by(reader)[0].relative_to(self._folder)
+        return Finding(
+            kind="file-changed",
+            cell=reader.place,
+            cause=f"{failure.cell.place} would fail, and ran before: {path} ({_lower(reader)} reads it) has changed.",
+            evidence=failure.evidence,
+            advice=f"Put {path} back, or adapt the code.",
+            related=_others(reader, failure.cell),
+        )
+
+    def _by_reading(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
+        """A cell that reads a file shows something else, or everything between it and this cell is as it was."""
+        for each in near:
+            paths = self._read_by(each)
+            if paths and not self._has_new_words(changed) and not self._shows_the_same(each):
+                return self._file(changed, each, paths[0], "has perhaps been changed since the notebook was run")
+        return None
+
+    def _shows_the_same(self, reader: Cell) -> bool:
+        """True if the cell, or one that uses what it read, shows the same as before: the file is likely unchanged."""
+        for each in self._cells:
+            result = self._run.cells.get(each.index)
+            if result is None or not each.outputs or not (each is reader or reader in self._facts.upstream(each)):
+                continue
+            if compare_outputs(each.outputs, result.outputs) is None:
+                return True
+        return False
+
+    def _has_new_words(self, changed: Changed) -> bool:
+        """True if the cell itself was likely changed: its own words are in the result, and not in what is shown."""
+        for text in self._facts.of(changed.cell.source).texts:
+            words = [each for each in re.split(r"[{}\n]", text) if len(each.strip()) > 2]  # noqa: PLR2004 - words
+            if any(each in changed.difference.now and each not in changed.difference.stored for each in words):
+                return True
+        return False
+
+    def _read_by(self, cell: Cell) -> list[Path]:
+        result = self._run.cells.get(cell.index)
+        written = {each for one in self._run.cells.values() for each in one.trace.get("written", ())}
+        names = [] if result is None else [each for each in result.trace.get("read", ()) if each not in written]
+        matching = []
+        for name in names:
+            path = Path(name)
+            if self._run.way == "copy":  # the run's folder is gone
+                path = (
+                    self._folder / Path(*path.parts[path.parts.index(self._folder.name) + 1 :])
+                    if self._folder.name in path.parts
+                    else path
+                )
+            is_data = (
+                path.suffix not in {".ipynb", ".mplstyle", ".ttf", ".toml", ".cfg", ".ini"}
+                and ".cache" not in path.parts
+            )
+            if is_data and path.is_file() and os.path.commonpath([path, self._folder]) == str(self._folder):
+                matching.append(path)
+        return matching
+
+    def _file(self, changed: Changed, reader: Cell, path: Path, why: str) -> Finding:
+        name = path.relative_to(self._folder)
+        return Finding(
+            kind="file-changed",
+            cell=reader.place,
+            cause=f"{reader.place} reads {name}, which {why}: {_lower(changed.cell)} shows the old result.",
+            evidence=changed.evidence,
+            advice=f"Run the notebook again, or put {name} back.",
+            related=_others(reader, changed.cell),
+        )
+
+    def _by_count(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
+        """Execution counts say that a cell above was run after this one, or never."""
+        cell = changed.cell
+        if cell.count is None:
+            return None
+        for each in near[1:]:
+            if each.count is None or each.count > cell.count:
+                how = "has not been run" if each.count is None else f"was run later, as [{each.count}]"
+                return Finding(
+                    kind="not-run" if each.count is None else "cell-order",
+                    cell=each.place if each.count is None else cell.place,
+                    cause=f"{cell.place} has not been run since {_lower(each)} {how}.",
+                    evidence=changed.evidence,
+                    advice=f"Run {_lower(cell)} again, after {_lower(each)}.",
+                    related=(cell.place,) if each.count is None else (each.place,),
+                )
+        return None
+
+    def _by_trial(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
+        """Run in another order, or a cell twice: does that give what is shown?"""
+        for kind, twice, run in self.trials(near):
+            result = run.cells.get(changed.cell.index)
+            if result is None or compare_outputs(changed.cell.outputs, result.outputs) is not None:
+                continue
+            if kind == "order":
+                return Finding(
+                    kind="cell-order",
+                    cell=changed.cell.place,
+                    cause=f"{changed.cell.place} shows what comes when the cells run in the order of their numbers.",
+                    evidence=f"{changed.evidence}\nconfirmed: run in that order, it gives what is shown",
+                    advice="Put the cells into the order in which they are to run.",
+                )
+            assert twice is not None  # noqa: S101 - of this kind
+            return Finding(
+                kind="run-twice",
+                cell=twice.place,
+                cause=f"{twice.place} was run more than once: it changes what it finds, so each run differs.",
+                evidence=f"{changed.evidence}\nconfirmed: with {_lower(twice)} run again, it gives what is shown",
+                advice="Let the cell begin with its own values, and run the notebook from the top.",
+                related=_others(twice, changed.cell),
+            )
+        return None
+
+    def trials(self, near: Sequence[Cell]) -> list[tuple[str, Cell | None, Run]]:
+        """Runs in other orders, made once."""
+        if self._trials is not None:
+            return self._trials
+        self._trials = []
+        if self._run.seconds > LONGEST_TRIAL:
+            return self._trials
+        counted = sorted((each for each in self._cells if each.count is not None), key=lambda each: each.count or 0)
+        if counted != [each for each in self._cells if each.count is not None]:
+            self._trials.append(("order", None, self._rerun(counted)))
+        facts = [(each, self._facts.of(each.source)) for each in near]
+        repeated = [each for each, one in facts if one.repeats_differ or one.random][:MOST_TRIALS]
+        for each in repeated:
+            for times in (2, 3):
+                cells = [one for other in self._cells for one in ([other] * times if other is each else [other])]
+                self._trials.append(("twice", each, self._rerun(cells)))
+                if len(self._trials) >= MOST_TRIALS:
+                    return self._trials
+        return self._trials
+
+    @staticmethod
+    def _by_text(changed: Changed, near: Sequence[Cell]) -> Finding:
+        cell = changed.cell
+        others = near[1:4]
+        which = f"it, or a cell that it uses ({', '.join(each.place.label for each in others)})," if others else "it"
+        return Finding(
+            kind="not-run",
+            cell=cell.place,
+            cause=f"{cell.place} shows what its code does not give: {which} was changed and not run again.",
+            evidence=changed.evidence,
+            advice="Run the notebook from the top, and keep what it then shows.",
+            related=tuple(each.place for each in others),
+        )
+
+
+def changed_cells(cells: Sequence[Cell], results: dict[int, CellResult], skip: Callable[[Cell], bool]) -> list[Changed]:
+    """The cells whose results differ from what is shown."""
+    changed = []
+    for cell in cells:
+        result = results.get(cell.index)
+        if result is None or result.status == "cut" or skip(cell):
+            continue
+        difference = compare_outputs(cell.outputs, result.outputs)
+        if difference is not None:
+            changed.append(Changed(cell, difference))
+    return changed
+
+
+def _others(first: Cell, second: Cell) -> tuple[Place, ...]:
+    return () if first is second else (second.place,)
+
+
+def _with(finding: Finding, related: tuple[Place, ...]) -> Finding:
+    from msgspec.structs import replace
+
+    return replace(finding, related=related)
+
+
+def _lower(cell: Cell) -> str:
+    text = str(cell.place)
+    return f"{text[0].lower()}{text[1:]}"

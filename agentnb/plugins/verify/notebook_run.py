@@ -1,0 +1,280 @@
+"""The program that runs a notebook's cells in a kernel of its own, closed in: see :mod:`agentnb.plugins.verify.run`.
+
+Its argument is two descriptors: a file with what to run (JSON), and where to write what happens (a JSON object a line).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import select
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path[0] = __file__.rpartition("/agentnb/")[0]
+
+from agentnb.plugins.verify.kernel_client import GRACE_SECONDS, STEP, Kernel, KernelLost, Message
+from agentnb.processes import descendants
+
+LARGEST_OUTPUT = 8 * 1024 * 1024
+"""Characters of one cell's outputs that are kept."""
+LOOK_SECONDS = 0.2
+MOST_WITHOUT_MEMORY = 15
+"""How many looks long a kernel may have no address space left."""
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_TRACE = Path(__file__).with_name("kernel_trace.txt")
+_TAKE = {"agentnb": "__import__('sys')._agentnb_taken()"}
+
+
+class Cut(Exception):
+    """The run ends here: why, and in words."""
+
+    def __init__(self, why: str, detail: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.detail = detail
+
+
+class CellOutputs:
+    """What one cell shows, as a front end collects it."""
+
+    def __init__(self) -> None:
+        self.outputs: list[dict[str, Any]] = []
+        self._size = 0
+        self._clear = False
+        self.is_cut = False
+
+    def take(self, message: Message) -> None:
+        """Take a message of the cell."""
+        content = message.content
+        if message.kind == "clear_output":
+            self._clear = bool(content.get("wait"))
+            if not self._clear:
+                self.outputs.clear()
+            return
+        if message.kind not in {"stream", "display_data", "execute_result", "error"}:
+            return
+        if self._clear:
+            self.outputs.clear()
+            self._clear = False
+        self._size += len(json.dumps(content)) if message.kind != "stream" else len(content.get("text", ""))
+        if self._size > LARGEST_OUTPUT and message.kind != "error":
+            self.is_cut = True
+            return
+        last = self.outputs[-1] if self.outputs else {}
+        if message.kind == "stream" and last.get("name") == content.get("name") and "text" in last:
+            last["text"] += content["text"]
+            return
+        self.outputs.append({"output_type": message.kind, **(_short(content) if message.kind == "error" else content)})
+
+    def update(self, display_id: str, data: dict[str, Any]) -> None:
+        """A display was updated."""
+        for each in self.outputs:
+            if each.get("transient", {}).get("display_id") == display_id:
+                each["data"] = data
+
+
+class NotebookRun:
+    """One run, from the start of a kernel to its end."""
+
+    def __init__(self, task: dict[str, Any], report: int) -> None:
+        self._task = task
+        self._report = report
+        self._kernel: Kernel | None = None
+        self._until = time.monotonic() + task["seconds"]
+        self._looked_at = 0.0
+        self._all: dict[int, CellOutputs] = {}
+        self._without_memory = 0
+        self.memory = 0
+
+    def run(self) -> None:
+        """Run everything; what happens is reported."""
+        ended: dict[str, Any] = {"event": "ended", "why": "done"}
+        begun = time.monotonic()
+        try:
+            self._start()
+            self._tell(event="started", seconds=time.monotonic() - begun)
+            for cell in self._task["cells"]:
+                self._cell(cell)
+        except Cut as cut:
+            ended.update(why=cut.why, detail=cut.detail)
+        except KernelLost as lost:
+            ended.update(why="no-kernel", detail=str(lost))
+        except FileNotFoundError as error:
+            ended.update(why="no-kernel", detail=f"the program {error.filename} is not there")
+        finally:
+            if self._kernel is not None:
+                self._kernel.end()
+                ended["status"] = self._kernel.process.returncode
+            ended["memory"] = self.memory
+            self._tell(**ended)
+
+    def _start(self) -> None:
+        task = self._task
+        environment = {**os.environ, **task["environment"]}
+        for name in ("MPLBACKEND", "JPY_SESSION_NAME", "JPY_API_TOKEN"):
+            if name not in task["environment"]:
+                environment.pop(name, None)
+        self._kernel = Kernel(task["command"], task["folder"], environment, task["limits"])
+        self._kernel.wait_until_ready()
+        trace = _TRACE.read_text("utf-8").replace("BLOCK_NETWORK", str(bool(task["block_network"])))
+        self._execute(f"exec(compile({trace!r}, '<agentnb>', 'exec'), {{}})", CellOutputs(), is_silent=True)
+
+    def _tell(self, **event: Any) -> None:
+        data = memoryview(json.dumps(event).encode() + b"\n")
+        while data:
+            data = data[os.write(self._report, data) :]
+
+    def _cell(self, cell: dict[str, Any]) -> None:
+        index = cell["index"]
+        self._tell(event="begin", index=index)
+        begun = time.monotonic()
+        stored = self._all[index] = CellOutputs()
+        cut: Cut | None = None
+        trace: dict[str, Any] = {}
+        status = "cut"
+        try:
+            status, trace = self._execute(cell["source"], stored)
+            if status == "error":
+                _, trace = self._execute("", CellOutputs(), is_silent=True)
+        except Cut as error:
+            cut = error
+        self._tell(
+            event="cell",
+            index=index,
+            status=status,
+            seconds=time.monotonic() - begun,
+            outputs=stored.outputs,
+            is_cut=stored.is_cut,
+            trace=trace,
+        )
+        if cut is not None:
+            raise cut
+        if status == "error" and not cell["may_fail"]:
+            raise Cut("failed")
+
+    def _execute(self, code: str, stored: CellOutputs, *, is_silent: bool = False) -> tuple[str, dict[str, Any]]:
+        assert self._kernel is not None  # noqa: S101 - started before
+        content = {
+            "code": code,
+            "silent": is_silent,
+            "store_history": not is_silent,
+            "user_expressions": _TAKE if not is_silent or not code else {},
+            "allow_stdin": False,
+            "stop_on_error": False,
+        }
+        request = self._kernel.send("execute_request", content)
+        reply: dict[str, Any] | None = None
+        is_idle = False
+        while reply is None or not is_idle:
+            for message in self._kernel.receive(STEP):
+                if message.kind == "update_display_data":
+                    display = message.content.get("transient", {}).get("display_id", "")
+                    for each in self._all.values():
+                        each.update(display, message.content.get("data", {}))
+                elif message.parent == request:
+                    if message.kind == "execute_reply":
+                        reply = message.content
+                    elif message.kind == "status":
+                        is_idle = is_idle or message.content["execution_state"] == "idle"
+                    else:
+                        stored.take(message)
+            self._look()
+        if reply["status"] == "error" and not any(each["output_type"] == "error" for each in stored.outputs):
+            stored.outputs.append({"output_type": "error", **_short(reply)})  # a magic that was misused only prints
+        return reply["status"], _trace_of(reply)
+
+    def _look(self) -> None:
+        """See whether the run must be cut off here."""
+        assert self._kernel is not None  # noqa: S101 - started before
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_SECONDS:
+            return
+        self._looked_at = now
+        status = self._kernel.process.poll()
+        if status is not None:
+            raise Cut("died", self._kernel.last_words)
+        if now > self._until:
+            self._interrupt()
+            raise Cut("time")
+        if not select.select([], [self._report], [], 0)[1]:
+            return
+        below = [self._kernel.process.pid, *(pid for pid, _ in descendants(self._kernel.process.pid))]
+        if len(below) > self._task["processes"]:
+            raise Cut("processes", f"{len(below) - 1} processes ran at once")
+        if _is_address_space_used_up(self._kernel.process.pid):
+            self._without_memory += 1
+            if self._without_memory > MOST_WITHOUT_MEMORY:  # it cannot even say so
+                raise Cut("memory", "no memory was left to it")
+        else:
+            self._without_memory = 0
+        resident = sum(map(_resident, below))
+        self.memory = max(self.memory, resident)
+        if resident > self._task["memory"]:
+            raise Cut("memory", f"{resident / 1e9:.1f} GB were in use")
+
+    def _interrupt(self) -> None:
+        assert self._kernel is not None  # noqa: S101 - started before
+        self._kernel.interrupt()
+        until = time.monotonic() + GRACE_SECONDS / 4
+        while time.monotonic() < until:
+            self._kernel.receive(STEP)
+
+
+def _short(error: dict[str, Any]) -> dict[str, Any]:
+    """An error with the line of the cell in place of its traceback."""
+    lines = re.findall(
+        r"(?:In ?\[\d+\]|<ipython-input[^>]*>)[^\n]*?(?:line |:)(\d+)",
+        _ANSI.sub("", "\n".join(error.get("traceback", []))),
+    )
+    line = int(lines[0]) if lines else 0
+    return {"ename": error.get("ename", ""), "evalue": error.get("evalue", ""), "line": line}
+
+
+def _trace_of(reply: dict[str, Any]) -> dict[str, Any]:
+    value = reply.get("user_expressions", {}).get("agentnb", {})
+    text = value.get("data", {}).get("text/plain", "")
+    with suppress(ValueError, SyntaxError):
+        import ast
+
+        trace = json.loads(ast.literal_eval(text))
+        return trace if isinstance(trace, dict) else {}
+    return {}
+
+
+def _is_address_space_used_up(pid: int) -> bool:
+    try:
+        limit = resource.prlimit(pid, resource.RLIMIT_AS)[0]
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of the user's
+            used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return False
+    return limit != resource.RLIM_INFINITY and used > 0.9 * limit
+
+
+def _resident(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of the user's
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def main(reading: int, report: int) -> None:
+    """Run what the file *reading* says."""
+    for each in (reading, report):
+        os.set_inheritable(each, False)
+    with open(reading, encoding="utf-8") as file:
+        task = json.load(file)
+    with suppress(BrokenPipeError):  # who asked is gone
+        NotebookRun(task, report).run()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:3]))

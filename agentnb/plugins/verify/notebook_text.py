@@ -1,0 +1,170 @@
+"""Reads a notebook's text (nbformat 3 and 4) without nbformat: each cell with its outputs, as they were saved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.plugins.verify.result import Place
+from agentnb.safe_json import read_json
+
+LARGEST_FILE = 256 * 1024 * 1024
+MOST_CELLS = 20_000
+SKIPPED_TAGS = frozenset({"skip-execution", "agentnb-skip"})
+FAILING_TAGS = frozenset({"raises-exception", "nbval-raises-exception"})
+UNSAVED_TAG = "agentnb-unsaved-results"
+"""Ours, never in a file: the cell was run since the notebook was saved, and its results are in the page only."""
+UNCOMPARED_TAGS = frozenset({"nbval-ignore-output", "nbval-skip", "agentnb-ignore-output"})
+
+
+class Cell(msgspec.Struct, kw_only=True):
+    """A cell: its place, text and saved outputs (nbformat's dicts)."""
+
+    index: int
+    id: str
+    kind: str
+    source: str
+    outputs: list[dict[str, Any]] = []
+    count: int | None = None
+    tags: frozenset[str] = frozenset()
+
+    @property
+    def place(self) -> Place:
+        """How a finding names it."""
+        return Place(index=self.index, id=self.id, label=f"[{self.count or ' '}]")
+
+    @property
+    def is_code(self) -> bool:
+        """True if it holds code that could be run."""
+        return self.kind == "code" and any(
+            line.strip() and not line.lstrip().startswith("#") for line in self.source.splitlines()
+        )
+
+    @property
+    def error_name(self) -> str | None:
+        """The exception that its saved outputs show; None where there is none."""
+        return next((str(each.get("ename", "")) for each in self.outputs if each.get("output_type") == "error"), None)
+
+    @property
+    def has_run(self) -> bool:
+        """True if it has been run, as far as the file says."""
+        return self.count is not None
+
+
+class Notebook(msgspec.Struct, kw_only=True):
+    """A notebook as it was read."""
+
+    cells: list[Cell]
+    kernel: str = ""
+    language: str = "python"
+    python: str = ""
+    path: Path | None = None
+
+    @property
+    def code(self) -> list[Cell]:
+        """The cells that can be run."""
+        return [each for each in self.cells if each.is_code]
+
+    @property
+    def is_cleared(self) -> bool:
+        """True if it has no outputs and no counts: there is nothing to compare."""
+        return not any(each.outputs or each.has_run for each in self.code)
+
+
+def read_file(path: Path) -> str:
+    """The text of a notebook's file."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be verified.")
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", hint="Check the path.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not text in UTF-8.", hint="Open it in Jupyter, and save it again.") from None
+
+
+def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Notebook:
+    """The notebook in *text*.
+
+    Raises:
+        UsageError: If it is none.
+    """
+    content = _parsed(text) if isinstance(text, str) else text
+    named = "The notebook" if path is None else path.name
+    if not isinstance(content, dict):
+        raise _corrupt(named, "it is no JSON object")
+    cells = content.get("cells")
+    if cells is None and isinstance(content.get("worksheets"), list):
+        sheets = [each for each in content["worksheets"] if isinstance(each, dict)]
+        cells = [cell for sheet in sheets for cell in sheet.get("cells") or []]
+    if not isinstance(cells, list) or not all(isinstance(each, dict) for each in cells):
+        raise _corrupt(named, "it has no list of cells")
+    if len(cells) > MOST_CELLS:
+        raise UsageError(f"{named} has {len(cells):,} cells.", hint=f"At most {MOST_CELLS:,} are verified.")
+    metadata = _dict(content.get("metadata"))
+    spec, language = _dict(metadata.get("kernelspec")), _dict(metadata.get("language_info"))
+    return Notebook(
+        cells=[_cell(at, each) for at, each in enumerate(cells)],
+        kernel=str(spec.get("name", "")),
+        language=str(language.get("name") or spec.get("language") or "python").lower(),
+        python=str(language.get("version", "")),
+        path=path,
+    )
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return read_json(text, repair=False)
+    except ValueError as error:
+        why = "it has no JSON" if not text.strip() else f"its JSON breaks off or is damaged ({error})"
+        raise _corrupt("The notebook", why) from None
+    except RecursionError:
+        raise _corrupt("The notebook", "it is nested too deep") from None
+
+
+def _corrupt(named: str, why: str) -> UsageError:
+    return UsageError(f"{named} is no notebook: {why}.", hint="Restore it from a backup or a checkpoint.")
+
+
+def _cell(at: int, cell: dict[str, Any]) -> Cell:
+    count = cell.get("execution_count", cell.get("prompt_number"))
+    tags = _dict(cell.get("metadata")).get("tags")
+    outputs = cell.get("outputs")
+    return Cell(
+        index=at,
+        id=str(cell.get("id") or at),
+        kind=str(cell.get("cell_type", "raw")),
+        source=_joined(cell.get("source", cell.get("input", ""))),
+        outputs=[_modern(each) for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else [],
+        count=count if isinstance(count, int) and not isinstance(count, bool) else None,
+        tags=frozenset(map(str, tags)) if isinstance(tags, list) else frozenset(),
+    )
+
+
+def _modern(output: dict[str, Any]) -> dict[str, Any]:
+    """An output of nbformat 3 in the form of 4."""
+    kind = {"pyout": "execute_result", "pyerr": "error"}.get(str(output.get("output_type")), output.get("output_type"))
+    if kind in {"execute_result", "display_data"} and "data" not in output:
+        names = {"text": "text/plain", "html": "text/html", "png": "image/png", "svg": "image/svg+xml"}
+        data = {names[key]: value for key, value in output.items() if key in names}
+        return {"output_type": kind, "data": data}
+    return {**output, "output_type": kind}
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _joined(text: Any) -> str:
+    return "".join(map(str, text)) if isinstance(text, list) else str(text or "")
+
+
+def text_of(value: Any) -> str:
+    """A value of a bundle as text: lines are joined, JSON is written out with sorted keys."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return "".join(value)
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

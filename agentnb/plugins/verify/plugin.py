@@ -1,0 +1,101 @@
+"""The plug-in: `agentnb verify`, `%agents verify`, requests of the page, tools for agents."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write_json
+from agentnb.plugins.verify.agent_tools import TOOLS
+from agentnb.plugins.verify.requests import REQUESTS
+from agentnb.ports import Magic, Plugin
+
+if TYPE_CHECKING:
+    import argparse
+
+    from agentnb.ports import ToolSession, TurnCheck
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from agentnb.errors import AgentnbError
+    from agentnb.plugins.verify.reports import as_json, as_junit
+    from agentnb.plugins.verify.verify import verify
+
+    if not arguments.words:
+        complain("Name the notebooks: agentnb verify analysis.ipynb.")
+        return MISUSED
+    results = []
+    for word in arguments.words:
+        try:
+            more = {"seconds": arguments.seconds} if arguments.seconds is not None else {}
+            result = verify(word, run=not arguments.fast, cwd=arguments.cwd, **more)
+        except AgentnbError as error:
+            complain(str(error))
+            return MISUSED
+        results.append((word, result))
+        if not arguments.json:
+            sys.stdout.buffer.write(f"{result!r}\n".encode("utf-8", "replace"))
+            sys.stdout.flush()
+    if arguments.json:
+        write_json(as_json(results))
+    if arguments.junit:
+        try:
+            Path(arguments.junit).write_text(as_junit(results), encoding="utf-8", newline="\n")
+        except OSError as error:
+            complain(f"{arguments.junit} cannot be written: {error.strerror}.")
+            return MISUSED
+    return OK if all(result.ok for _, result in results) else FAILED
+
+
+def _magic(rest: str) -> Any:
+    from agentnb.errors import UsageError
+    from agentnb.plugins.verify.verify import verify
+
+    words = shlex.split(rest)
+    options = [each for each in words if each.startswith("-")]
+    names = [each for each in words if not each.startswith("-")]
+    if len(names) > 1 or any(each != "--fast" for each in options):
+        raise UsageError("`%agents verify` takes a notebook's path and --fast.", hint="Without a path: this notebook.")
+    return verify(names[0] if names else None, run=not options)
+
+
+class _Checker:
+    """Loads the checker at its first use."""
+
+    name = "verify"
+
+    async def check(self, session: ToolSession, since: float) -> TurnCheck:
+        """See :meth:`agentnb.ports.TurnChecker.check`."""
+        from agentnb.plugins.verify.turn_checker import NotebookChecker
+
+        return await NotebookChecker().check(session, since)
+
+
+COMMANDS = (
+    Command(
+        "verify",
+        "Runs notebooks from the top, closed in, and says what fails or differs from what they show.",
+        "The exit code is 0 where all are verified, 1 where something was found, 2 where one could not be read."
+        " Nothing of yours is changed. See docs/how-to/verify.md.",
+        _verify,
+        (
+            Option("--fast", "only what the names in the cells say: nothing is run"),
+            Option("--seconds", "how long the cells of a notebook may take in all; 120 by default", "N", kind=float),
+            Option("--cwd", "the folder to run in; the notebook's own by default", "FOLDER"),
+            Option("--json", "print the findings as JSON"),
+            Option("--junit", "write the findings to FILE as JUnit's XML", "FILE"),
+        ),
+        ("NOTEBOOK", "notebooks"),
+    ),
+)
+PLUGIN = Plugin(
+    name="verify",
+    summary="Verifies notebooks: do they still run from the top, and give what they show?",
+    commands=COMMANDS,
+    magics=(Magic("verify", _magic),),
+    requests=REQUESTS,
+    tools=TOOLS,
+    checkers=(_Checker(),),
+)

@@ -1,0 +1,303 @@
+"""Runs a notebook's cells in a fresh kernel: inside the rehearsal's walls, or else on a copy of the folder."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.kernel.rehearsal_result import Rehearsal, rehearse_command
+from agentnb.plugins.verify import folder_copy, notebook_run
+from agentnb.processes import descendants, signal_process
+from agentnb.state import RehearsalFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agentnb.plugins.verify.notebook_text import Cell, Notebook
+
+MARGIN_SECONDS = 20.0
+"""How long the kernel's start and end may take besides."""
+DISK_BYTES = 512 * 1024 * 1024
+MOST_PROCESSES = 90
+SHARE_OF_MEMORY = 0.5
+_NO_HISTORY = "--HistoryManager.enabled=False"
+"""Kernels that start at the same time quarrel about the file of the history, and print that."""
+
+
+class CellResult(msgspec.Struct, kw_only=True):
+    """What became of one cell."""
+
+    index: int
+    status: str
+    seconds: float = 0.0
+    outputs: list[dict[str, Any]] = []
+    is_cut: bool = False
+    trace: dict[str, Any] = {}
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """The error that it ended with."""
+        return next((each for each in self.outputs if each.get("output_type") == "error"), None)
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """One run of a notebook."""
+
+    cells: dict[int, CellResult] = {}
+    begun: int | None = None
+    why: str = ""
+    detail: str = ""
+    status: int | None = None
+    memory: int = 0
+    kernel_seconds: float = 0.0
+    seconds: float = 0.0
+    way: str = ""
+    note: str = ""
+    files: tuple[RehearsalFile, ...] = ()
+    connections: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    error: str = ""
+
+
+class KernelCommand(msgspec.Struct, kw_only=True):
+    """How the notebook's kernel is started; without a command, why it cannot be."""
+
+    command: list[str] = []
+    environment: dict[str, str] = {}
+    note: str = ""
+    language: str = "python"
+
+
+def kernel_command(notebook: Notebook) -> KernelCommand:
+    """Find the kernel that the notebook names."""
+    own = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", _NO_HISTORY]
+    has_own = importlib.util.find_spec("ipykernel_launcher") is not None
+    if notebook.kernel in {"", "python3"} and notebook.language.startswith(("python", "ipython")) and has_own:
+        return KernelCommand(command=own)
+    spec = _kernel_spec(notebook.kernel)
+    if spec is not None:
+        language = str(spec.language or "python").lower()
+        quiet = [_NO_HISTORY] if any("ipykernel" in each for each in spec.argv) else []
+        return KernelCommand(command=[*spec.argv, *quiet], environment={**spec.env}, language=language)
+    if not notebook.language.startswith(("python", "ipython")):
+        return KernelCommand(language=notebook.language)
+    if not has_own:
+        return KernelCommand(note="No Python kernel is installed here: `pip install ipykernel`.")
+    note = f"The kernel {notebook.kernel!r} is not installed here: it ran with this Python ({sys.version.split()[0]})."
+    return KernelCommand(command=own, note=note)
+
+
+def _kernel_spec(name: str) -> Any:
+    try:
+        from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+    except ImportError:
+        return None
+    try:
+        return KernelSpecManager().get_kernel_spec(name)
+    except (NoSuchKernel, OSError, ValueError):
+        return None
+
+
+class NotebookRunner:
+    """Runs cells of one notebook, as often as need be."""
+
+    def __init__(
+        self,
+        folder: Path,
+        kernel: KernelCommand,
+        *,
+        seconds: float,
+        environment: Mapping[str, str],
+        closed_in: bool = True,
+        progress: Callable[[dict[str, Any]], object] = lambda _event: None,
+    ) -> None:
+        self._folder = folder
+        self._kernel = kernel
+        self._seconds = seconds
+        self._environment = environment
+        self._closed_in = closed_in
+        self._progress = progress
+        self.runs = 0
+
+    def run(self, cells: Sequence[Cell]) -> Run:
+        """Run *cells* in that order, in a fresh kernel."""
+        self.runs += 1
+        begun = time.monotonic()
+        run = self._within_walls(cells) if self._closed_in else None
+        if run is None or self._has_no_sockets(run):
+            reason = "" if run is None else run.note
+            self._closed_in = False
+            run = self._on_a_copy(cells)
+            run.note = reason
+        run.seconds = time.monotonic() - begun
+        return run
+
+    @staticmethod
+    def _has_no_sockets(run: Run) -> bool:
+        return not run.way or (run.way != "namespaces" and run.why in {"no-kernel", ""})
+
+    def _task(self, cells: Sequence[Cell], folder: str, *, is_copy: bool) -> dict[str, Any]:
+        memory = int(_available_memory() * SHARE_OF_MEMORY)
+        return {
+            "cells": [{"index": each.index, "source": each.source, "may_fail": may_fail(each)} for each in cells],
+            "command": self._kernel.command,
+            "environment": {**self._kernel.environment, **self._environment},
+            "folder": folder,
+            "seconds": self._seconds,
+            "memory": memory,
+            "processes": MOST_PROCESSES,
+            "limits": {"RLIMIT_FSIZE": DISK_BYTES, "RLIMIT_CORE": 0, **({"RLIMIT_DATA": memory} if is_copy else {})},
+            "block_network": is_copy,
+        }
+
+    # --- inside the walls ---
+
+    def _within_walls(self, cells: Sequence[Cell]) -> Run:
+        folder = str(self._folder)
+        run = Run()
+        task = _Task(self._task(cells, folder, is_copy=False), run, self._progress)
+        with task:
+            rehearsal = rehearse_command(
+                f"exec {shlex.join(task.command)}",
+                folder,
+                env=_environment(),
+                seconds=self._seconds + MARGIN_SECONDS,
+                descriptors=task.descriptors,
+            )
+        _take(run, rehearsal)
+        return run
+
+    # --- on a copy ---
+
+    def _on_a_copy(self, cells: Sequence[Cell]) -> Run:
+        run = Run(way="copy")
+        with tempfile.TemporaryDirectory(prefix="agentnb-verify-", ignore_cleanup_errors=True) as temporary:
+            folder = Path(temporary, self._folder.name or "folder")
+            folder_copy.copy(self._folder, folder)
+            task = _Task(self._task(cells, str(folder), is_copy=True), run, self._progress)
+            with task:
+                process = subprocess.Popen(
+                    task.command,
+                    cwd=folder,
+                    env=_environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=task.descriptors,
+                    start_new_session=True,
+                )
+                task.close_theirs()
+                try:
+                    process.wait(self._seconds + MARGIN_SECONDS)
+                except subprocess.TimeoutExpired:
+                    run.why = run.why or "time"
+                finally:
+                    _end(process)
+            run.files = folder_copy.changed(self._folder, folder)
+        return run
+
+
+class _Task:
+    """The descriptors of one run: what to do, and what is reported while it runs."""
+
+    def __init__(self, task: dict[str, Any], run: Run, progress: Callable[[dict[str, Any]], object]) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
+        self._file.write(json.dumps(task).encode("utf-8", "surrogatepass"))
+        self._file.seek(0)
+        self._reading, self._reporting = os.pipe()
+        self._run = run
+        self._progress = progress
+        self._reader = threading.Thread(target=self._read, name="agentnb verification", daemon=True)
+
+    @property
+    def command(self) -> list[str]:
+        return [sys.executable, notebook_run.__file__, *map(str, self.descriptors)]
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        return self._file.fileno(), self._reporting
+
+    def close_theirs(self) -> None:
+        """Close the end that the program has."""
+        if self._reporting >= 0:
+            os.close(self._reporting)
+            self._reporting = -1
+
+    def __enter__(self) -> None:
+        self._reader.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close_theirs()
+        self._reader.join()
+        self._file.close()
+
+    def _read(self) -> None:
+        with open(self._reading, encoding="utf-8") as lines:  # noqa: PTH123 - a descriptor
+            for line in lines:
+                with suppress(ValueError):
+                    self._take(json.loads(line))
+
+    def _take(self, event: dict[str, Any]) -> None:
+        run = self._run
+        kind = event.pop("event")
+        if kind == "begin":
+            run.begun = event["index"]
+        elif kind == "cell":
+            run.cells[event["index"]] = msgspec.convert(event, CellResult)
+        elif kind == "started":
+            run.kernel_seconds = event["seconds"]
+        else:
+            run.why, run.detail = event["why"], event.get("detail", "")
+            run.status, run.memory = event.get("status"), event["memory"]
+        self._progress({"event": kind, **event})
+
+
+def may_fail(cell: Cell) -> bool:
+    """True if the cell is meant to fail, by its tags."""
+    from agentnb.plugins.verify.notebook_text import FAILING_TAGS
+
+    return bool(cell.tags & FAILING_TAGS)
+
+
+def _take(run: Run, rehearsal: Rehearsal) -> None:
+    run.way = rehearsal.way if rehearsal.available else ""
+    run.note = rehearsal.reason
+    run.files, run.connections, run.refused = rehearsal.files, rehearsal.connections, rehearsal.refused
+    run.error = rehearsal.error or ""
+    if not run.why:
+        run.detail = run.detail or rehearsal.stdout[-1000:]
+
+
+def _environment() -> dict[str, str]:
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {name: value for name, value in environment.items() if not name.startswith(("JPY_", "COV_CORE"))}
+
+
+def _available_memory() -> int:
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return 8 * 1024**3
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    below = descendants(process.pid) if process.poll() is None else []
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for pid, start in below:
+        signal_process(pid, start, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,61 @@
+"""Says why a run ended early, where no cell says it: a hang, too much memory, a kernel that died."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from agentnb.plugins.verify.result import Finding
+
+if TYPE_CHECKING:
+    from agentnb.plugins.verify.notebook_text import Cell
+    from agentnb.plugins.verify.run import Run
+
+
+def run_end(run: Run, cell: Cell | None, seconds: float) -> Finding | None:
+    """The finding for how *run* ended; None where it ended well, or by a cell's error."""
+    place = None if cell is None else cell.place
+    name = "The kernel" if cell is None else str(cell.place)
+    if run.why in {"done", "failed"}:
+        return None
+    if run.why == "time" or (run.why == "" and "longer than" in run.error):
+        return Finding(
+            kind="time-limit",
+            cell=place,
+            cause=f"{name} was still running when the time was up ({seconds:g} s in all).",
+            evidence=run.detail,
+            advice="Give more time (`seconds=`), or see whether it ever ends.",
+        )
+    if run.why == "memory":
+        cause = f"{name} took more memory than a verification allows: {run.detail}."
+        return Finding(kind="memory", cell=place, cause=cause, advice="Work with a part of the data, or in chunks.")
+    if run.why == "processes" or "processes" in run.error:
+        return Finding(
+            kind="processes",
+            cell=place,
+            cause=f"{name} started more processes than a verification allows.",
+            evidence=run.detail or run.error,
+            advice="Start fewer at once.",
+        )
+    if run.why == "no-kernel":
+        return Finding(
+            kind="no-kernel",
+            cause="The notebook's kernel did not start.",
+            evidence=run.detail[-600:],
+            advice="Start it in Jupyter, and see what it says; `agentnb doctor jupyter` looks at the installation.",
+        )
+    return Finding(
+        kind="kernel-died",
+        cell=place,
+        cause=f"{name} ended the kernel{_how(run)}.",
+        evidence="\n".join(filter(None, (cell.source.splitlines()[0][:200] if cell else "", run.detail[-600:]))),
+        advice="Run the cell alone, and see what ends it: exit(), a crash in a library, or too little memory.",
+    )
+
+
+def _how(run: Run) -> str:
+    status = run.status or 0
+    if status >= 0:
+        return f" (exit code {status})" if run.status is not None else ""
+    names = {each.value: each.name for each in signal.Signals}
+    return f" ({names.get(-status, f'signal {-status}')})"

@@ -1,0 +1,306 @@
+"""The fast answer: what the names in the cells show without running any."""
+
+from __future__ import annotations
+
+import builtins
+import difflib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.plugins.verify.agent_cells import agent_output, is_agent_cell, without_agents
+from agentnb.plugins.verify.cell_names import BIND, CALL, DELETE, UNKNOWN, USE, CellNames, Event, cell_names
+from agentnb.plugins.verify.result import Finding, Kind, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agentnb.plugins.verify.notebook_text import Cell, Notebook
+
+_OWN_NAMES = frozenset(
+    {
+        *vars(builtins),
+        *("get_ipython", "display", "In", "Out", "exit", "quit", "open", "_", "__", "___", "_i", "_ii", "_iii"),
+        *("_ih", "_oh", "_dh", "_exit_code", "__builtin__", "__name__", "__doc__", "__package__", "__loader__"),
+        *("__spec__", "__builtins__", "__session__"),
+    }
+)
+"""Names that IPython and Python define."""
+_NUMBERED = re.compile(r"_i?\d+")
+SIMILAR = 0.6
+
+
+class LiveKernel(NamedTuple):
+    """What the notebook's own kernel knows.
+
+    Attributes:
+        names: The user's names that it has now.
+        history: What was run, by execution count.
+    """
+
+    names: frozenset[str]
+    history: Mapping[int, str]
+
+
+class StaticAnswer(NamedTuple):
+    """The findings, and what cannot be known without running the cells."""
+
+    findings: list[Finding]
+    unknown: list[str]
+
+
+def check_names(notebook: Notebook, live: LiveKernel | None = None) -> StaticAnswer:
+    """Go through the cells in the notebook's order."""
+    return _Check(notebook, live).answer()
+
+
+class MissingName(NamedTuple):
+    """A name that is not defined where a cell uses it."""
+
+    name: str
+    cell: Cell
+    line: int
+    through: str = ""
+
+
+class NameFinder:
+    """Tells why a name is missing; the run asks it, too."""
+
+    def __init__(self, notebook: Notebook, live: LiveKernel | None) -> None:
+        self.cells = notebook.code
+        self.names = {each.index: cell_names(each.source) for each in self.cells}
+        self._live = live
+
+    def defined_below(self, missing: MissingName) -> Cell | None:
+        """The first later cell that defines the name."""
+        below = (each for each in self.cells if each.index > missing.cell.index)
+        return next((each for each in below if missing.name in self.names[each.index].bound), None)
+
+    def finding(self, missing: MissingName, evidence: str = "") -> Finding:
+        """The finding for *missing*."""
+        cell, name = missing.cell, missing.name
+        uses = f"{cell.place} uses `{name}`{f' through {missing.through}()' if missing.through else ''}"
+        evidence = evidence or _line(cell.source, missing.line)
+        if (later := self.defined_below(missing)) is not None:
+            return Finding(
+                kind="cell-order",
+                cell=cell.place,
+                cause=f"{uses}, which is defined only below, in {_lower(later)}.",
+                evidence=evidence,
+                advice=f"Move {_lower(later)} above {_lower(cell)}, or the other way round.",
+                related=(later.place,),
+            )
+        kind, why, related = self._why(missing)
+        place = f"{cell.place} would fail: `{name}` {why}"
+        return Finding(
+            kind=kind,
+            cell=cell.place,
+            cause=place,
+            evidence=evidence,
+            advice=self._advice(missing, kind),
+            related=related,
+        )
+
+    def _advice(self, missing: MissingName, kind: Kind) -> str:
+        near = difflib.get_close_matches(missing.name, self._bound_above(missing.cell), n=1, cutoff=0.75)
+        if near:
+            return f"Use `{near[0]}`, or define `{missing.name}` above."
+        verb = "Put the definition back" if kind in {"deleted-cell", "changed-cell"} else "Define it"
+        return f"{verb} in a cell above {_lower(missing.cell)}."
+
+    def _bound_above(self, cell: Cell) -> list[str]:
+        above = [self.names[each.index].bound for each in self.cells if each.index < cell.index]
+        return sorted(frozenset().union(*above))
+
+    def _why(self, missing: MissingName) -> tuple[Kind, str, tuple[Place, ...]]:
+        cell = missing.cell
+        if self._live is not None and (known := self._why_live(missing)) is not None:
+            return known
+        if not cell.has_run or cell.error_name == "NameError":
+            return "undefined-name", "is not defined anywhere.", ()
+        changed = self._renamed(missing)
+        if changed is not None:
+            old, similarity = changed
+            if similarity >= SIMILAR or not self._has_gap(cell):
+                why = f"is defined nowhere (any more); {_lower(old)} has perhaps been changed since it was run."
+                return "changed-cell", why, (old.place,)
+        return "deleted-cell", "is defined only in a cell that was deleted or changed.", ()
+
+    def _why_live(self, missing: MissingName) -> tuple[Kind, str, tuple[Place, ...]] | None:
+        assert self._live is not None  # noqa: S101 - asked before
+        by_count = {each.count: each for each in self.cells if each.count is not None}
+        for count, source in sorted(self._live.history.items(), reverse=True):
+            if missing.name not in cell_names(source).bound:
+                continue
+            cell = by_count.get(count)
+            if cell is None or cell.index == missing.cell.index:
+                return "deleted-cell", f"is defined only in a deleted cell (run as [{count}]).", ()
+            return "changed-cell", f"was defined in {_lower(cell)}, which has been changed since.", (cell.place,)
+        if missing.name in self._live.names:
+            return "deleted-cell", "is in the kernel, and no cell defines it.", ()
+        return None
+
+    def _has_gap(self, cell: Cell) -> bool:
+        """True if a number is missing among the counts up to the cell's."""
+        counts = {each.count for each in self.cells}
+        first = min((each for each in counts if each is not None), default=1)
+        return any(number not in counts for number in range(min(first, 1), cell.count or 1))
+
+    def _renamed(self, missing: MissingName) -> tuple[Cell, float] | None:
+        """The cell above that defines a name that is used nowhere, and how similar that is; the most similar one."""
+        used: frozenset[str] = frozenset().union(*(each.used for each in self.names.values()))
+        unused = [
+            (each, difflib.SequenceMatcher(None, missing.name, name).ratio())
+            for each in self.cells
+            if each.index < missing.cell.index
+            for name in self.names[each.index].bound - used
+        ]
+        return max(unused, key=lambda each: each[1], default=None)
+
+
+class _Check(NameFinder):
+    """One pass over the cells."""
+
+    def __init__(self, notebook: Notebook, live: LiveKernel | None) -> None:
+        super().__init__(notebook, live)
+        self._agents_change_variables = without_agents(self.cells).changes_kernel
+        self._defined: set[str] = set()
+        self._functions: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._any: list[str] = []
+        self._deleted: dict[str, Cell] = {}
+        self._findings: list[Finding] = []
+        self._unknown: dict[str, None] = {}
+        self._reported: set[str] = set()
+
+    def answer(self) -> StaticAnswer:
+        for cell in self.cells:
+            if is_agent_cell(cell.source):
+                self._defined.add(agent_output(cell.source))
+                if self._agents_change_variables:
+                    self._any.append(f"the agent in {_lower(cell)} may define any name")
+                continue
+            names = self.names[cell.index]
+            if names.error is not None:
+                self._unreadable(cell, names)
+                continue
+            for event in names.events:
+                self._take(cell, event)
+            self._functions.update({name: (each.sure, each.bound) for name, each in names.functions.items()})
+        self._findings += [*self._never_run(), *self._changed()]
+        self._findings.sort(key=lambda each: each.cell.index if each.cell else -1)
+        return StaticAnswer(self._findings, [*self._unknown])
+
+    def _take(self, cell: Cell, event: Event) -> None:
+        if event.what == BIND:
+            self._defined.add(event.name)
+            self._deleted.pop(event.name, None)
+        elif event.what == UNKNOWN:
+            self._any.append(f"{event.name} ({_lower(cell)})")
+        elif event.what in {USE, CALL, DELETE}:
+            self._use(MissingName(event.name, cell, event.line), is_sure=event.is_sure)
+            if event.what == DELETE and event.is_sure:
+                self._defined.discard(event.name)
+                self._deleted[event.name] = cell
+            elif event.what == CALL:
+                self._called(cell, event)
+
+    def _called(self, cell: Cell, event: Event) -> None:
+        own = self.names[cell.index].functions
+        named = own.get(event.name)
+        used, bound = (
+            (named.sure, named.bound) if named else self._functions.get(event.name, (frozenset(), frozenset()))
+        )
+        bound_here = {each.name for each in self.names[cell.index].events if each.what == BIND}
+        for name in sorted(used - bound_here):
+            self._use(MissingName(name, cell, event.line, event.name), is_sure=event.is_sure)
+        self._defined |= bound
+
+    def _use(self, missing: MissingName, *, is_sure: bool) -> None:
+        name = missing.name
+        if name in self._defined or name in _OWN_NAMES or _NUMBERED.fullmatch(name) or name in self._reported:
+            return
+        if self._any:
+            self._unknown[f"`{name}` in {_lower(missing.cell)}: {self._any[-1]}"] = None
+        elif not is_sure:
+            if self.defined_below(missing) is None:
+                self._unknown[f"`{name}` in {_lower(missing.cell)}: no cell defines it; perhaps nothing needs it"] = (
+                    None
+                )
+        else:
+            self._reported.add(name)
+            self._findings.append(self._deleted_before(missing) or self.finding(missing))
+
+    def _deleted_before(self, missing: MissingName) -> Finding | None:
+        by = self._deleted.get(missing.name)
+        if by is None or self.defined_below(missing) is not None:
+            return None
+        return Finding(
+            kind="undefined-name",
+            cell=missing.cell.place,
+            cause=f"{missing.cell.place} would fail: `{missing.name}` was deleted in {_lower(by)}.",
+            evidence=_line(missing.cell.source, missing.line),
+            advice=f"Use it before `del {missing.name}`, or define it again.",
+            related=(by.place,),
+        )
+
+    def _unreadable(self, cell: Cell, names: CellNames) -> None:
+        self._any.append(f"{_lower(cell)} cannot be read as Python")
+        if any(sign in cell.source for sign in "%!?"):
+            self._unknown[f"{_lower(cell)}: it cannot be read as Python ({names.error})"] = None
+            return
+        self._findings.append(
+            Finding(
+                kind="syntax",
+                cell=cell.place,
+                cause=f"{cell.place} would fail: it is not valid Python ({names.error}).",
+                evidence=_line(cell.source, names.error_line),
+                advice="Correct the line.",
+            )
+        )
+
+    def _never_run(self) -> Iterator[Finding]:
+        if not any(each.has_run for each in self.cells):
+            return
+        for cell in self.cells:
+            if not cell.has_run and not is_agent_cell(cell.source):
+                yield not_run(cell)
+
+    def _changed(self) -> Iterator[Finding]:
+        history: Mapping[int, str] = {} if self._live is None else self._live.history
+        for cell in self.cells:
+            before = history.get(cell.count or 0)
+            if before is not None and before.strip() != cell.source.strip():
+                yield changed_since(cell, before)
+
+
+def not_run(cell: Cell) -> Finding:
+    """The finding for a cell that was never run."""
+    return Finding(
+        kind="not-run",
+        cell=cell.place,
+        cause=f"{cell.place} has not been run, though others have: what is shown is without it.",
+        evidence=_line(cell.source, 1),
+        advice="Run the cell, or delete it.",
+    )
+
+
+def changed_since(cell: Cell, before: str) -> Finding:
+    """The finding for a cell whose text is another one than what was run."""
+    difference = difflib.unified_diff(before.splitlines(), cell.source.splitlines(), lineterm="", n=0)
+    lines = [each for each in difference if not each.startswith(("---", "+++", "@@"))]
+    return Finding(
+        kind="changed-cell",
+        cell=cell.place,
+        cause=f"{cell.place} has been changed since it was run: what is shown is from the old text.",
+        evidence="\n".join(lines[:6]),
+        advice="Run it again, and the cells that use it.",
+    )
+
+
+def _lower(cell: Cell) -> str:
+    text = str(cell.place)
+    return f"{text[0].lower()}{text[1:]}"
+
+
+def _line(source: str, line: int) -> str:
+    lines: Sequence[str] = source.splitlines()
+    return lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""

@@ -1,0 +1,75 @@
+"""``agentnb.verify``: does a notebook still run from the top, and is the result the one that it shows?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UsageError
+from agentnb.plugins.verify.notebook_text import read_file
+from agentnb.plugins.verify.own_notebook import own_notebook
+from agentnb.plugins.verify.result import SECONDS
+from agentnb.plugins.verify.verifying import check_notebook
+
+if TYPE_CHECKING:
+    import os
+
+    from agentnb.plugins.verify.result import Verification
+
+MOST_SECONDS = 24 * 3600.0
+
+
+def verify(
+    notebook: str | os.PathLike[str] | dict[str, Any] | None = None,
+    *,
+    run: bool = True,
+    seconds: float = SECONDS,
+    cwd: str | os.PathLike[str] | None = None,
+) -> Verification:
+    """Returns whether a notebook runs from the top, and gives what it shows.
+
+    It runs in a fresh kernel that is closed in: on a copy of the files, without network, with limits of time, memory,
+    processes and disk. Nothing of yours is changed.
+
+    Args:
+        notebook: The notebook's file, or its content as a dict; the notebook of this kernel by default, as the page
+            has it now.
+        run: False for the answer that the names in the cells give without running any.
+        seconds: How long the cells may take in all, up to a day.
+        cwd: The folder that it runs in; the notebook's own by default.
+
+    Returns:
+        The findings; a table when displayed.
+
+    Raises:
+        UsageError: If an argument makes no sense, or there is no such file. A damaged notebook is a finding.
+
+    Example:
+        >>> agentnb.verify("analysis.ipynb").ok  # doctest: +SKIP
+        True
+    """
+    check_seconds(seconds)
+    folder = None if cwd is None else Path(cwd).expanduser().resolve()
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder.", hint="Give the folder that the notebook should run in.")
+    if isinstance(notebook, dict):
+        return check_notebook(notebook, folder or Path.cwd(), run=run, seconds=seconds)
+    wanted = None if notebook is None else Path(notebook).expanduser().resolve()
+    own = own_notebook(wanted)
+    if own is not None:
+        return check_notebook(
+            own.text, folder or own.path.parent, path=own.path, run=run, seconds=seconds, live=own.live
+        )
+    if wanted is None:
+        message = "It is not known which notebook this is."
+        raise UsageError(message, hint='Name its file: agentnb.verify("analysis.ipynb").')
+    return check_notebook(read_file(wanted), folder or wanted.parent, path=wanted, run=run, seconds=seconds)
+
+
+def check_seconds(seconds: object) -> None:
+    """Raise a UsageError unless *seconds* is a time limit that makes sense."""
+    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not is_number or not 0 < seconds <= MOST_SECONDS:  # type: ignore[operator]
+        raise UsageError(
+            f"seconds is a number up to {MOST_SECONDS:g}, not {seconds!r}.", hint=f"{SECONDS:g} is the default."
+        )

@@ -1,0 +1,334 @@
+"""Verifies one notebook: runs it, compares, and says why something differs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.credentials import Credentials
+from agentnb.errors import UsageError
+from agentnb.plugins.verify.agent_cells import LeftOut, is_agent_cell, without_agents
+from agentnb.plugins.verify.cell_facts import NotebookFacts
+from agentnb.plugins.verify.differences import Changed, DifferenceCauses, changed_cells
+from agentnb.plugins.verify.failures import Failure, explained, failure_of, missing_command, missing_network
+from agentnb.plugins.verify.notebook_text import (
+    SKIPPED_TAGS,
+    UNCOMPARED_TAGS,
+    UNSAVED_TAG,
+    Cell,
+    Notebook,
+    read_notebook,
+)
+from agentnb.plugins.verify.result import SECONDS, Finding, Verification
+from agentnb.plugins.verify.run import NotebookRunner, Run, kernel_command
+from agentnb.plugins.verify.run_end import run_end
+from agentnb.plugins.verify.static_check import LiveKernel, NameFinder, check_names
+from agentnb.plugins.verify.written_files import written_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+NO_WALLS = (
+    "It was not closed in ({}): it ran on a copy of the folder, without network, and could read and write elsewhere."
+)
+_INSTALLS = (
+    *("%pip install", "!pip install", "!pip3 install", "%conda install", "!conda install", "!python -m pip"),
+    *("%uv pip", "!uv pip", "!apt", "!sudo apt"),
+)
+CASSETTE = ".cassette.jsonl"
+
+
+def check_notebook(
+    content: str | dict[str, Any],
+    folder: Path,
+    *,
+    path: Path | None = None,
+    run: bool = True,
+    seconds: float = SECONDS,
+    live: LiveKernel | None = None,
+    progress: Callable[[int, int], object] = lambda _done, _all: None,
+) -> Verification:
+    """Verify a notebook's text.
+
+    Args:
+        content: The text, or the content as a dict.
+        folder: The folder that it runs in.
+        path: Its file, where it has one.
+        run: False for the answer that the names in the cells give without running any.
+        seconds: How long the cells may take in all.
+        live: What the notebook's own kernel knows.
+        progress: Is called with how many cells have run, and how many there are.
+    """
+    begun = time.monotonic()
+    name = path.name if path is not None else ""
+    digest = digest_of(content)
+    try:
+        parsed = read_notebook(content, path)
+    except UsageError as error:
+        finding = Finding(kind="corrupt", cause=error.message, advice=error.hint or "")
+        return Verification(ok=False, findings=(finding,), notebook=name, digest=digest)
+    verifying = _Verifying(parsed, folder, seconds=seconds, live=live, progress=progress)
+    findings = verifying.by_running() if run else verifying.without_running()
+    hidden = Credentials(dict(os.environ)).hidden if findings or verifying.not_checked else str
+    return Verification(
+        ok=not findings,
+        findings=tuple(replace(each, cause=hidden(each.cause), evidence=hidden(each.evidence)) for each in findings),
+        seconds=time.monotonic() - begun,
+        not_checked=tuple(map(hidden, verifying.not_checked)),
+        notebook=name,
+        cells=len(parsed.code),
+        ran=verifying.ran,
+        runs=verifying.runs,
+        way=verifying.way,
+        digest=digest,
+    )
+
+
+def digest_of(content: str | dict[str, Any]) -> str:
+    """The digest of a notebook's text."""
+    text = content if isinstance(content, str) else json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class _Verifying:
+    """One verification."""
+
+    def __init__(
+        self,
+        notebook: Notebook,
+        folder: Path,
+        *,
+        seconds: float,
+        live: LiveKernel | None,
+        progress: Callable[[int, int], object],
+    ) -> None:
+        self._notebook = notebook
+        self._folder = folder
+        self._seconds = seconds
+        self._live = live
+        self._progress = progress
+        self._done = 0
+        self._left_out = LeftOut()
+        self.not_checked: list[str] = []
+        self.ran = self.runs = 0
+        self.way = ""
+
+    def without_running(self) -> list[Finding]:
+        answer = check_names(self._notebook, self._live)
+        self.not_checked += ["No cell was run.", *answer.unknown]
+        return answer.findings
+
+    # --- the run ---
+
+    def by_running(self) -> list[Finding]:
+        kernel = kernel_command(self._notebook)
+        if not kernel.command:
+            return [self._no_kernel(kernel.language, kernel.note)]
+        if not kernel.language.startswith(("python", "ipython")):
+            return [self._no_kernel(kernel.language, "")]
+        self.not_checked += [kernel.note] if kernel.note else []
+        cells = self._cells_to_run()
+        if not cells:
+            return []
+        cassette = self._cassette()
+        environment = {"AGENTNB_CASSETTE_MODE": "builtin"}  # no real agent is asked
+        if cassette is not None:
+            environment = {"AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": "replay"}
+        runner = NotebookRunner(
+            self._folder, kernel, seconds=self._seconds, environment=environment, progress=self._take
+        )
+        self._count = len(cells)
+        run = runner.run(cells)
+        self.way = run.way
+        self.ran = sum(each.status != "cut" for each in run.cells.values())
+        if run.way != "namespaces":
+            self.not_checked.append(NO_WALLS.format((run.note or "no plug-in closes it in").rstrip(".")))
+        findings = self._findings(cells, run, runner)
+        self.runs = runner.runs
+        return sorted(findings, key=lambda each: each.cell.index if each.cell else 1 << 30)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if event["event"] == "started" and not self._done:
+            self._progress(0, self._count)
+        if event["event"] == "cell":
+            self._done = min(self._done + 1, self._count)
+            self._progress(self._done, self._count)
+
+    def _no_kernel(self, language: str, note: str) -> Finding:
+        if note:
+            return Finding(kind="no-kernel", cause=note, advice="Install it where the verification runs.")
+        return Finding(
+            kind="language",
+            cause=f"The notebook is for a kernel of another language ({language}): it was not run.",
+            advice="Only notebooks in Python are verified.",
+        )
+
+    def _cells_to_run(self) -> list[Cell]:
+        cells = []
+        if self._cassette() is None:
+            self._left_out = without_agents(self._notebook.code)
+        skipped = {"agent": 0, "needing": 0, "tag": 0, "pip": 0}
+        for each in self._notebook.code:
+            if each in self._left_out.agents:
+                skipped["agent"] += 1
+            elif each in self._left_out.needing:
+                skipped["needing"] += 1
+            elif each.tags & SKIPPED_TAGS:
+                skipped["tag"] += 1
+            elif installs_packages(each.source):
+                skipped["pip"] += 1
+            else:
+                cells.append(without_installs(each))
+        reasons = {
+            "agent": "Cells that ask agents, skipped because no cassette is beside the notebook: {}.",
+            "needing": "Cells that use what an agent answered, skipped, too: {}.",
+            "tag": "Cells with the tag skip-execution, skipped: {}.",
+            "pip": "Cells that only install packages, skipped: {}.",
+        }
+        for name, count in skipped.items():
+            if count:
+                self.not_checked.append(reasons[name].format(count))
+        return cells
+
+    def _cassette(self) -> Path | None:
+        path = self._notebook.path
+        if path is None or not any(is_agent_cell(each.source) for each in self._notebook.code):
+            return None
+        beside = path.with_name(f"{path.stem}{CASSETTE}")
+        return beside if beside.is_file() else None
+
+    # --- the findings ---
+
+    def _findings(self, cells: Sequence[Cell], run: Run, runner: NotebookRunner) -> list[Finding]:
+        by_index = {each.index: each for each in cells}
+        facts = NotebookFacts(cells)
+        causes = DifferenceCauses(cells, facts, run, runner.run, folder=self._folder, saved=self._saved())
+        static = check_names(self._notebook, self._live)
+        last = by_index.get(run.begun if run.begun is not None else -1)
+        findings: list[Finding] = []
+        ended = run_end(run, last, self._seconds)
+        failed = run.cells.get(last.index) if last is not None else None
+        if ended is not None:
+            findings.append(ended)
+        elif run.why == "failed" and last is not None and failed is not None:
+            finding = self._failed(failure_of(last, failed, run), causes, facts)
+            findings += [] if self._is_for_lack_of_agents(last, finding) else [finding]
+        elif "processes" in run.error:
+            findings.append(run_end(Run(why="processes", detail=run.error), last, self._seconds) or static.findings[0])
+        if run.why != "done" and last is not None:
+            behind = sum(each.index > last.index for each in cells)
+            self.not_checked += [f"The cells below {last.place.label} were not run ({behind})."] if behind else []
+        failed_at = {each.cell.index for each in findings if each.cell}
+        findings += self._of_shell([each for each in cells if each.index not in failed_at], run)
+        known = {each.cell.index for each in findings if each.cell}
+        known |= {last.index} if last is not None and run.why != "done" else set()
+        findings += self._compared(cells, run, causes, known)
+        findings += written_files(run, by_index)
+        return _merged(findings, self._static(static.findings, last if run.why != "done" else None))
+
+    def _is_for_lack_of_agents(self, cell: Cell, finding: Finding) -> bool:
+        """True if a cell perhaps fails because no agent was asked."""
+        if not self._left_out.is_below(cell) or finding.kind in {"package-missing", "file-missing", "syntax", "input"}:
+            return False
+        self.not_checked.append(f"{cell.place} failed, perhaps because no agent was asked: {finding.evidence}")
+        return True
+
+    def _saved(self) -> float | None:
+        path = self._notebook.path
+        return path.stat().st_mtime if path is not None and path.is_file() else None
+
+    def _failed(self, failure: Failure, causes: DifferenceCauses, facts: NotebookFacts) -> Finding:
+        from agentnb.plugins.verify.failed_cells import otherwise_explained
+
+        names = NameFinder(self._notebook, self._live)
+        return explained(failure, names) or otherwise_explained(failure, causes, facts, self._notebook.code)
+
+    @staticmethod
+    def _of_shell(cells: Sequence[Cell], run: Run) -> list[Finding]:
+        ran = [(each, run.cells[each.index]) for each in cells if each.index in run.cells]
+        missing = [missing_command(*each) or missing_network(*each) for each in ran]
+        return [each for each in missing if each is not None]
+
+    def _compared(self, cells: Sequence[Cell], run: Run, causes: DifferenceCauses, known: set[int]) -> list[Finding]:
+        if self._notebook.is_cleared:
+            self.not_checked.append("The notebook shows no results: it was run, and nothing was compared.")
+            return []
+        uncompared = [each for each in cells if each.tags & UNCOMPARED_TAGS]
+        if uncompared:
+            self.not_checked.append(
+                f"{len(uncompared)} cells whose tags say that their results vary were not compared."
+            )
+
+        unsaved = sum(UNSAVED_TAG in each.tags for each in cells)
+        if unsaved:
+            self.not_checked.append(
+                f"{unsaved} cells were run since the notebook was saved: their results were not compared."
+            )
+        tags = UNCOMPARED_TAGS | {UNSAVED_TAG}
+
+        def skip(cell: Cell) -> bool:
+            is_agents = is_agent_cell(cell.source)
+            return cell.index in known or not cell.has_run or bool(cell.tags & tags) or is_agents
+
+        cut = [each.index for each in run.cells.values() if each.is_cut]
+        if cut:
+            self.not_checked.append(f"{len(cut)} cells print more than is kept: that part was not compared.")
+        changed = [each for each in changed_cells(cells, run.cells, skip) if each.cell.index not in cut]
+        below = [each for each in changed if self._left_out.is_below(each.cell)]
+        if below:
+            places = ", ".join(each.cell.place.label for each in below[:5])
+            self.not_checked.append(f"What differs below cells that ask agents, who may change variables ({places}).")
+        changed = [each for each in changed if each not in below]
+        self._note_mild(changed)
+        return causes.findings(changed)
+
+    def _note_mild(self, changed: Sequence[Changed]) -> None:
+        mild = [each for each in changed if each.difference.is_mild]
+        if mild:
+            places = ", ".join(each.cell.place.label for each in mild[:5])
+            self.not_checked.append(f"Times and durations that are printed differ at each run ({places}).")
+
+    @staticmethod
+    def _static(findings: Sequence[Finding], stopped: Cell | None) -> list[Finding]:
+        """What the names show and the run did not reach; and what a run cannot show."""
+        kept = [each for each in findings if each.kind == "not-run"]
+        if stopped is not None:
+            names = [each for each in findings if each.kind not in {"not-run", "syntax"}]
+            kept += [each for each in names if each.cell and each.cell.index > stopped.index]
+        return kept
+
+
+def _merged(findings: Sequence[Finding], static: Sequence[Finding]) -> list[Finding]:
+    places = {each.cell.index for each in findings if each.cell}
+    causes = {each.cause.partition(" would fail: ")[2] for each in findings}
+    return [
+        *findings,
+        *(
+            each
+            for each in static
+            if each.cell
+            and each.cell.index not in places
+            and (each.cause.partition(" would fail: ")[2] or "-") not in causes
+        ),
+    ]
+
+
+def installs_packages(source: str) -> bool:
+    """True if a cell does nothing but install packages."""
+    lines = [each.strip() for each in source.splitlines() if each.strip() and not each.strip().startswith("#")]
+    return bool(lines) and all(each.startswith(_INSTALLS) for each in lines)
+
+
+def without_installs(cell: Cell) -> Cell:
+    """The cell without the lines that install packages: there is no network, and what they print varies."""
+    lines = cell.source.splitlines()
+    if not any(each.startswith(_INSTALLS) for each in lines):
+        return cell
+    source = "\n".join("#" if each.startswith(_INSTALLS) else each for each in lines)
+    return replace(cell, source=source, tags=cell.tags | UNCOMPARED_TAGS)

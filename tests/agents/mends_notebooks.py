@@ -1,0 +1,43 @@
+"""Writes a notebook with a fault, and mends it when it hears what was found; with the argument `never` it does not."""
+
+import json
+import sys
+from pathlib import Path
+
+import wire
+
+FOLDER = []
+
+
+def new(request):
+    FOLDER.append(Path(request["params"]["cwd"]))
+    wire.answer(request, {"sessionId": wire.SESSION})
+
+
+def notebook(source, output):
+    outputs = [{"output_type": "stream", "name": "stdout", "text": output}]
+    cell = {
+        "cell_type": "code",
+        "id": "sum",
+        "metadata": {},
+        "source": source,
+        "outputs": outputs,
+        "execution_count": 1,
+    }
+    content = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (FOLDER[-1] / "made.ipynb").write_text(json.dumps(content))
+
+
+def prompt(request):
+    text = request["params"]["prompt"][0]["text"]
+    is_told = "Found:" in text
+    if is_told and "never" not in sys.argv:
+        notebook("numbers = [1, 2]\nprint(sum(numbers))", "3\n")
+        wire.say(f"Mended: {'numbers' in text}.")
+    else:
+        notebook("print(sum(numbers))", "3\n")
+        wire.say("Written.")
+    wire.answer(request, {"stopReason": "end_turn"})
+
+
+wire.run(prompt, new)

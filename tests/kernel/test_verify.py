@@ -1,0 +1,41 @@
+"""A kernel verifies its own notebook: it knows what was run, and nothing of it changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.plugins.verify.notebooks import cell, notebook, saved
+
+if TYPE_CHECKING:
+    from tests.kernel.running_kernel import RunningKernel
+
+pytestmark = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
+FACTS = "import json; print(json.dumps([sorted(globals()), sorted(os.listdir()), len(In)]))"
+
+
+def test_verify_in_the_notebooks_own_kernel_names_the_deleted_cell_and_changes_nothing(
+    kernel: RunningKernel, tmp_path: Path
+) -> None:
+    """By the kernel's history; with a run and without; as a magic, too."""
+    path = saved(tmp_path, notebook(cell("x = gone + 1", 4), cell("print(x)", 5, "2\n")))
+    kernel.run(f"%load_ext agentnb\nimport os, json; os.environ['JPY_SESSION_NAME'] = {str(path)!r}")
+    kernel.run("gone = 1")
+    kernel.run("x = gone + 1")
+    kernel.run("import agentnb\nfound = json_text = None")
+    before = json.loads(kernel.run(FACTS).stdout)
+    fast = kernel.run("print(agentnb.verify(run=False))").stdout
+    assert "`gone` is defined only in a deleted cell (run as [3])" in fast
+    whole = kernel.run("print(agentnb.verify())").stdout
+    assert "`gone` is defined only in a deleted cell (run as [3])" in whole
+    assert "NameError" in whole
+    stored = kernel.run("%agents verify --fast").values
+    assert any("deleted cell" in each for each in stored)
+    after = json.loads(kernel.run(FACTS).stdout)
+    assert [{*after[0]} - {*before[0]} - {each for each in after[0] if each.startswith("_")}, after[1]] == [
+        set(),
+        before[1],
+    ]

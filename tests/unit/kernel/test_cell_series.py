@@ -1,0 +1,70 @@
+"""Several cells that a page runs for an agent, in their order, up to the first that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import Tools
+
+FAILED = {"output_type": "error", "ename": "NameError", "evalue": "x", "traceback": ["NameError: x"]}
+
+
+@pytest.fixture
+def page() -> Iterator[NotebookPage]:
+    """A page that shows a notebook of four code cells, one of which asks an agent."""
+    page = NotebookPage("series.ipynb", {"a": "x = 1", "b": "%agent Hello", "c": "x + 1", "d": "x + 2"})
+    yield page
+    page.close()
+
+
+def test_run_cells_runs_each_in_its_order_and_leaves_out_those_that_ask_agents(
+    tools: Tools, page: NotebookPage
+) -> None:
+    """One question for all of them, with all their code."""
+    work = tools.loop.submit(tools.tool_runner.call("run_cells", {}))
+    for expected in ("a", "c", "d"):
+        edit = page.runs.get(timeout=30)
+        assert edit["cellId"] == expected
+        page.ran(edit)
+    result = work.result(30)
+    assert not result["isError"]
+    assert result["content"][0]["text"] == "Ran 3 cells; none failed. 1 that ask agents were left out."
+    (request,) = tools.requests
+    assert (request.kind, request.command) == ("kernel", "x = 1\n\nx + 1\n\nx + 2")
+
+
+def test_run_cells_stops_at_the_first_that_fails(tools: Tools, page: NotebookPage) -> None:
+    """What is below is not run; the agent gets its error."""
+    work = tools.loop.submit(tools.tool_runner.call("run_cells", {"first": "c"}))
+    edit = page.runs.get(timeout=30)
+    assert edit["cellId"] == "c"
+    page.ran(edit, FAILED)
+    result = work.result(30)
+    assert result["isError"]
+    assert result["content"][0]["text"] == "Cell 1 of 2 failed; those below it were not run."
+    assert "NameError" in result["content"][1]["text"]
+    assert page.runs.empty()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"first": "d", "last": "a"}, "There is no code cell to run"), ({"first": "nowhere"}, "no cell")],
+)
+def test_run_cells_of_none_is_refused(
+    tools: Tools, page: NotebookPage, arguments: dict[str, str], message: str
+) -> None:
+    """Nothing is asked."""
+    result = tools.loop.submit(tools.tool_runner.call("run_cells", arguments)).result(30)
+    assert result["isError"]
+    assert message.lower() in result["content"][0]["text"].lower()
+    assert tools.requests == []
+
+
+def test_run_cells_that_is_denied_runs_nothing(tools: Tools, page: NotebookPage) -> None:
+    """As run_code."""
+    tools.denies = True
+    assert tools.loop.submit(tools.tool_runner.call("run_cells", {})).result(30)["isError"]
+    assert page.runs.empty()

@@ -1,0 +1,78 @@
+"""The tools of agents: they ask the policy, and answer in text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.errors import PermissionDenied, UsageError
+from agentnb.plugins.verify.agent_tools import TOOLS, run_tests, verify_notebook
+from agentnb.plugins.verify.agent_tools import test_report as report_of
+from agentnb.policy.request import PolicyRequest
+from agentnb.ports import ToolSession
+from tests.unit.plugins.verify.notebooks import cell, notebook, saved
+
+pytestmark = pytest.mark.slow
+requests: list[str] = []
+
+
+def session(folder: Path, *, allows: bool = True) -> ToolSession:
+    async def authorize(title: str, command: str) -> None:
+        requests.append(f"{title}: {command}")
+        if not allows:
+            raise PermissionDenied("No.")
+
+    async def ask(request: PolicyRequest) -> PolicyRequest:
+        requests.append(request.title)
+        return request
+
+    return ToolSession(
+        session="s", folder=str(folder), authorize=authorize, ask=ask, code_runner=lambda: None, setting=lambda _: None
+    )
+
+
+def text(result: dict[str, Any]) -> str:
+    return str(result["content"][0]["text"])
+
+
+async def test_verify_notebook_asks_first_and_says_what_was_found(tmp_path: Path) -> None:
+    """Running it is asked for as running code is; looking at its names as reading is."""
+    requests.clear()
+    saved(tmp_path, notebook(cell("print(z)", 1)))
+    matching = text(await verify_notebook(session(tmp_path), {"path": "nb.ipynb"}))
+    assert "Cell [1] would fail: `z`" in matching
+    fast = text(await verify_notebook(session(tmp_path), {"path": "nb.ipynb", "fast": True}))
+    assert "No cell was run." in fast
+    assert requests[0].startswith("Run nb.ipynb from the top, in a copy: agentnb verify ")
+    assert requests[1] == "Look at the names in nb.ipynb"
+    with pytest.raises(PermissionDenied):
+        await verify_notebook(session(tmp_path, allows=False), {"path": "nb.ipynb"})
+
+
+async def test_run_tests_gives_failures_with_their_tracebacks(tmp_path: Path) -> None:
+    """By pytest's own report."""
+    (tmp_path / "test_a.py").write_text("def test_one(): pass\ndef test_two():\n    assert 1 == 2, 'no'\n")
+    result = await run_tests(session(tmp_path), {})
+    assert result["isError"]
+    assert text(result).startswith("2 tests: 1 passed, 1 failed, 0 skipped.\n\ntest_a::test_two: AssertionError: no")
+    one = await run_tests(session(tmp_path), {"tests": ["test_a.py::test_one"]})
+    assert (one["isError"], text(one)) == (False, "1 tests: 1 passed, 0 failed, 0 skipped.")
+    with pytest.raises(UsageError, match="dash"):
+        await run_tests(session(tmp_path), {"tests": ["-p"]})
+    with pytest.raises(PermissionDenied):
+        await run_tests(session(tmp_path, allows=False), {})
+
+
+async def test_run_tests_that_take_too_long_are_ended(tmp_path: Path) -> None:
+    """No process of theirs stays."""
+    (tmp_path / "test_a.py").write_text("import threading\ndef test_one():\n    threading.Event().wait()\n")
+    result = await run_tests(session(tmp_path), {"seconds": 3})
+    assert text(result) == "The tests took too long, and were ended."
+
+
+def test_report_where_there_is_none_is_empty(tmp_path: Path) -> None:
+    """Then what was printed is given."""
+    assert report_of(tmp_path / "none.xml") == ""
+    assert {each.name for each in TOOLS} == {"verify_notebook", "interrupt", "run_tests"}

@@ -1,0 +1,160 @@
+"""Damaged, endless, greedy notebooks, and those in another language: each is answered, and no file is touched."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb.errors import UsageError
+from agentnb.plugins.verify.notebook_text import read_notebook
+from tests.unit.plugins.verify.notebooks import cell, notebook, saved
+
+DAMAGED = {
+    "empty": "",
+    "no JSON": "{oh no",
+    "cut off": json.dumps(notebook(cell("x")))[:-20],
+    "a list": "[]",
+    "no cells": "{}",
+    "cells that are none": '{"cells": [1]}',
+    "too deep": "[" * 5000,
+    "a number": "3",
+}
+
+
+@pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.parametrize("run", [True, False])
+def test_verify_of_a_damaged_notebook_finds_that(tmp_path: Path, text: str, run: bool) -> None:
+    """It says what is wrong with it, and runs nothing."""
+    path = tmp_path / "nb.ipynb"
+    path.write_text(text)
+    result = agentnb.verify(path, run=run)
+    assert [each.kind for each in result.findings] == ["corrupt"]
+    assert result.runs == 0
+
+
+@pytest.mark.parametrize("language", ["R", "julia", "javascript"])
+def test_verify_of_a_notebook_of_another_language_does_not_try_it(tmp_path: Path, language: str) -> None:
+    """It says which one it is."""
+    metadata = {
+        "kernelspec": {"name": f"no-such-{language}", "language": language},
+        "language_info": {"name": language},
+    }
+    path = saved(tmp_path, notebook(cell("x <- 1", 1), **metadata))
+    (finding,) = agentnb.verify(path).findings
+    assert finding.kind == "language"
+    assert language.lower() in finding.cause
+
+
+def test_verify_of_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    """So is a time limit that makes no sense."""
+    with pytest.raises(UsageError, match="cannot be read"):
+        agentnb.verify(tmp_path / "none.ipynb")
+    path = saved(tmp_path, notebook(cell("1")))
+    for seconds in (0, -1, True, float("nan"), "1"):
+        with pytest.raises(UsageError, match="seconds"):
+            agentnb.verify(path, seconds=seconds)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="is not a folder"):
+        agentnb.verify(path, cwd=tmp_path / "none")
+
+
+def test_read_notebook_of_the_form_of_2012_reads_its_worksheets() -> None:
+    """Inputs, numbers and outputs have other names there."""
+    output = {"output_type": "pyout", "text": ["3"], "prompt_number": 1}
+    old = {
+        "worksheets": [
+            {"cells": [{"cell_type": "code", "input": ["1 + ", "2"], "prompt_number": 1, "outputs": [output]}]}
+        ]
+    }
+    (only,) = read_notebook(old).code
+    assert (only.source, only.count, only.outputs[0]["data"]) == ("1 + 2", 1, {"text/plain": ["3"]})
+
+
+@pytest.mark.slow
+def test_verify_of_a_notebook_that_never_ends_stops_it(tmp_path: Path) -> None:
+    """The cell that ran when the time was up."""
+    path = saved(tmp_path, notebook(cell("print(1)", 1, "1\n"), cell("while True:\n    pass", 2)))
+    result = agentnb.verify(path, seconds=4)
+    (finding,) = result.findings
+    assert (finding.kind, finding.cell and finding.cell.id) == ("time-limit", "c1")
+    assert result.seconds < 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        (
+            "import os, time\nfor _ in range(1000):\n    if os.fork() == 0:\n        time.sleep(60)",
+            "processes",
+        ),
+        ("with open('big', 'wb') as file:\n    for _ in range(10_000):\n        file.write(bytes(1_000_000))", "disk"),
+        ("x = bytearray(10 ** 13)", "memory"),
+        ("raise RuntimeError('no display name and no $DISPLAY environment variable')", "unavailable"),
+        ("raise RuntimeError('Found no NVIDIA driver on your system')", "unavailable"),
+        (
+            "raise ConnectionRefusedError('connection to server at localhost port 5432 failed: Connection refused')",
+            "unavailable",
+        ),
+        ("%load_ext missing_extension_q", "magic-missing"),
+    ],
+    ids=["processes", "disk", "memory", "display", "GPU", "database", "extension"],
+)
+def test_verify_of_a_greedy_notebook_ends_it_and_says_what_it_needs(tmp_path: Path, source: str, kind: str) -> None:
+    """And no file of it stays."""
+    path = saved(tmp_path, notebook(cell(source, 1)))
+    (finding,) = agentnb.verify(path, seconds=60).findings
+    assert (finding.kind, finding.cell and finding.cell.id) == (kind, "c0"), finding
+    assert [each.name for each in tmp_path.iterdir()] == ["nb.ipynb"]
+
+
+@pytest.mark.slow
+def test_verify_of_what_prints_without_end_is_cut_and_ends(tmp_path: Path) -> None:
+    """Not all of it is kept."""
+    path = saved(tmp_path, notebook(cell("while True:\n    print('x' * 1000)", 1, "x\n")))
+    result = agentnb.verify(path, seconds=4)
+    assert "time-limit" in [each.kind for each in result.findings]
+
+
+@pytest.mark.slow
+def test_verify_of_2000_cells_runs_them(tmp_path: Path) -> None:
+    """Each once, in one kernel."""
+    cells = [cell(f"x{n} = {n}\nprint(x{n})", n + 1, f"{n}\n") for n in range(2000)]
+    result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=300)
+    assert result.ok, result
+    assert result.ran == 2000
+
+
+@pytest.mark.slow
+def test_verify_twice_at_once_gives_two_answers(tmp_path: Path) -> None:
+    """Neither sees the other's files."""
+    source = "import os\nassert not os.path.exists('mark')\nopen('mark', 'w').write('x')\nprint(1)"
+    path = saved(tmp_path, notebook(cell(source, 1, "1\n")))
+    results: list[agentnb.Verification] = []
+    threads = [threading.Thread(target=lambda: results.append(agentnb.verify(path))) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert [each.ok for each in results] == [True, True]
+    assert [each.name for each in tmp_path.iterdir()] == ["nb.ipynb"]
+
+
+@pytest.mark.slow
+def test_verify_of_a_notebook_without_results_only_runs_it(tmp_path: Path) -> None:
+    """And says that nothing was compared."""
+    result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)"), cell("print(2)"))))
+    assert result.ok, result
+    assert any("shows no results" in each for each in result.not_checked)
+
+
+@pytest.mark.slow
+def test_verify_of_widgets_and_displays_compares_what_is_text(tmp_path: Path) -> None:
+    """A widget's model has another id at each run."""
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "IntSlider(value=3)"}
+    stored = [{"output_type": "display_data", "data": view, "metadata": {}}]
+    source = "import ipywidgets\ndisplay(ipywidgets.IntSlider(value=3))"
+    assert agentnb.verify(saved(tmp_path, notebook(cell(source, 1, stored)))).ok

@@ -1,0 +1,157 @@
+"""Texts, tables and pictures are compared as a reader would."""
+
+from __future__ import annotations
+
+import base64
+import io
+import random
+import zlib
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.plugins.verify.compare_outputs import compare_outputs
+from agentnb.plugins.verify.compare_pictures import compare_pictures
+from agentnb.plugins.verify.compare_text import compare_texts
+
+NOW = datetime.now()  # noqa: DTZ005 - as notebooks print it
+SAME = {
+    "addresses": ("<object at 0x7f1234abcd>", "<object at 0x7f99999999>"),
+    "unique ids": ("id 6f9619ff-8b86-d011-b42d-00cf4fc964ff", "id 0f9619ff-8b86-4011-b42d-00cf4fc964f0"),
+    "temporary paths": ("in /tmp/tmpabc/x.csv", "in /tmp/tmpdef/x.csv"),
+    "last decimals": ("0.333333 and 1.00000001", "0.333334 and 1.00000001"),
+    "rounding": ("0.30000000000000004", "0.3"),
+    "sets": ("{'b', 'a', 'c'}", "{'c', 'a', 'b'}"),
+    "widths of columns": ("   a    b\n0  1  2.5", "   a      b\n0    1  2.5"),
+    "progress": ("10%|# | 1/9\r100%|### | 9/9 [00:01<00:00, 7.1it/s]\nok", "100%|##| 9/9 [00:02<00:00, 9.9it/s]\nok"),
+    "timing magics": ("CPU times: user 3 ms, sys: 1 ms\nWall time: 4 ms\n7", "CPU times: user 9 s\nWall time: 1 s\n7"),
+    "colours": ("\x1b[31mred\x1b[0m", "red"),
+    "blank lines": ("a\n\nb\n", "a\nb"),
+}
+MILD = {
+    "durations": ("took 1.20 s", "took 3.4 s"),
+    "moments beside words": ("log 2020-01-01 10:00:00 done", f"log {NOW:%Y-%m-%d %H:%M:%S} done"),
+}
+OTHER = {
+    "numbers": ("n = 3", "n = 4"),
+    "signs": ("-3.5", "3.5"),
+    "decimals that are shown": ("0.25", "0.26"),
+    "words": ("red", "blue"),
+    "lines": ("a\nb", "a\nb\nc"),
+    "dates of the data": ("from 2020-01-01", "from 2020-01-02"),
+    "a moment alone": ("2020-01-01 10:00:00", f"{NOW:%Y-%m-%d %H:%M:%S}"),
+    "nothing": ("", "1"),
+}
+
+
+@pytest.mark.parametrize(("stored", "now"), SAME.values(), ids=SAME)
+def test_compare_texts_that_differ_in_what_differs_at_each_run_finds_no_difference(stored: str, now: str) -> None:
+    """Addresses and the like say nothing about the result."""
+    assert compare_texts(stored, now) is None
+    assert compare_texts(now, stored) is None
+
+
+@pytest.mark.parametrize(("stored", "now"), MILD.values(), ids=MILD)
+def test_compare_texts_that_differ_in_times_finds_a_mild_difference(stored: str, now: str) -> None:
+    """It is noted, and no fault."""
+    difference = compare_texts(stored, now)
+    assert difference is not None
+    assert difference.is_mild
+
+
+@pytest.mark.parametrize(("stored", "now"), OTHER.values(), ids=OTHER)
+def test_compare_texts_that_differ_finds_the_lines(stored: str, now: str) -> None:
+    """The first lines that differ are its evidence."""
+    difference = compare_texts(stored, now)
+    assert difference is not None
+    assert not difference.is_mild
+    assert (difference.stored, difference.now) != ("", "")
+
+
+@given(st.text(), st.text())
+def test_compare_texts_of_any_texts_ends_and_a_text_is_as_itself(one: str, other: str) -> None:
+    """Whatever stands in an output."""
+    assert compare_texts(one, one) is None
+    compare_texts(one, other)
+
+
+@given(st.text(alphabet="0123456789.,-:eE+ xs", max_size=60), st.text(alphabet="0123456789.,-:eE+ xs", max_size=60))
+def test_compare_texts_of_what_looks_like_numbers_ends(one: str, other: str) -> None:
+    """A number that is none is compared as text."""
+    compare_texts(one, other)
+
+
+def picture(width: int = 40, height: int = 30, dots: int = 0, compression: int = 6) -> str:
+    """A white PNG with black *dots*, by Pillow."""
+    image = pytest.importorskip("PIL.Image").new("RGBA", (width, height), "white")
+    for number in range(dots):
+        image.putpixel((number % width, number // width), (0, 0, 0, 255))
+    file = io.BytesIO()
+    image.save(file, "PNG", compress_level=compression)
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def test_compare_pictures_of_the_same_pixels_finds_no_difference() -> None:
+    """However they are compressed."""
+    assert picture(compression=0) != picture(compression=9)
+    assert compare_pictures(picture(dots=7, compression=0), picture(dots=7, compression=9)) == ""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compare_pictures_with_every_filter_of_png_reads_the_pixels(seed: int) -> None:
+    """By a file of each filter, written here, beside an unfiltered one."""
+    rng = random.Random(seed)
+    rows = [bytes(rng.randrange(256) for _ in range(8 * 3)) for _ in range(10)]
+    for kind in range(5):
+        assert compare_pictures(_png(rows, kind), _png(rows, 0)) == ""
+    other = [*rows[:-1], bytes(255 - each for each in rows[-1])]
+    assert "of the pixels differ" in compare_pictures(_png(rows, 4), _png(other, 3))
+
+
+def test_compare_pictures_of_other_pixels_or_size_says_how() -> None:
+    """One pixel of 100,000 is let pass."""
+    assert compare_pictures(picture(dots=90), picture()) == "7.5 % of the pixels differ".replace(" %", "%")
+    assert "40 × 30" in compare_pictures(picture(), picture(41))
+    assert compare_pictures(picture(400, 300), picture(400, 300, dots=1)) == ""
+    assert compare_pictures("AAAA", "BBBB") == "the pictures' data differ"
+
+
+def test_compare_outputs_compares_tables_by_their_text_and_widgets_not_at_all() -> None:
+    """HTML of a frame has no numbers of its own; a widget's model has another id at each run."""
+    stored = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='x'>"}), _widget("one")]
+    now = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='y'>"}), _widget("two")]
+    assert compare_outputs(stored, now) is None
+    assert compare_outputs(stored, [_result({"text/plain": "   a\n0  2"})]) is not None
+    assert compare_outputs(stored, []) is not None
+    assert compare_outputs([], [{"output_type": "stream", "name": "stderr", "text": "warning"}]) is None
+
+
+def _result(data: dict[str, str]) -> dict[str, object]:
+    return {"output_type": "execute_result", "data": data, "metadata": {}}
+
+
+def _widget(model: str) -> dict[str, object]:
+    return _result({"application/vnd.jupyter.widget-view+json": model, "text/plain": model})
+
+
+def _png(rows: list[bytes], kind: int) -> str:
+    def filtered(row: bytes, above: bytes) -> bytes:
+        line = bytearray()
+        for at, value in enumerate(row):
+            left, up = (row[at - 3] if at >= 3 else 0), above[at]
+            corner = above[at - 3] if at >= 3 else 0
+            guess = left + up - corner
+            near = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))[2]
+            line.append((value - (0, left, up, (left + up) // 2, near)[kind]) % 256)
+        return bytes([kind]) + line
+
+    above = [bytes(len(rows[0])), *rows]
+    data = zlib.compress(b"".join(filtered(row, above[number]) for number, row in enumerate(rows)))
+    head = (len(rows[0]) // 3).to_bytes(4, "big") + len(rows).to_bytes(4, "big") + bytes([8, 2, 0, 0, 0])
+    chunks = [(b"IHDR", head), (b"IDAT", data), (b"IEND", b"")]
+    body = b"".join(
+        len(each).to_bytes(4, "big") + name + each + zlib.crc32(name + each).to_bytes(4, "big") for name, each in chunks
+    )
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode()

@@ -1,0 +1,127 @@
+"""The command, the magic, pytest's option, and how a result is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import agentnb
+from agentnb.errors import UsageError
+from agentnb.ipython.manage import commands
+from agentnb.plugins.verify.result import Finding, Place, Verification
+from tests.conftest import ROOT
+from tests.unit.plugins.verify.notebooks import cell, notebook, ran, saved
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.slow
+def test_command_verify_writes_json_and_junit_and_its_exit_code_says_what_came_out(tmp_path: Path) -> None:
+    """0: all verified; 1: something was found; 2: a notebook could not be read."""
+    saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "good.ipynb")
+    saved(tmp_path, notebook(cell("print(z)", 1)), "bad.ipynb")
+    done = command(tmp_path, "agentnb", "verify", "good.ipynb", "bad.ipynb", "--json", "--junit", "out.xml")
+    assert done.returncode == 1, done.stderr
+    good, bad = json.loads(done.stdout)
+    assert (good["path"], good["ok"], bad["ok"], bad["findings"][0]["cell"]["id"]) == ("good.ipynb", True, False, "c0")
+    suite = ET.parse(tmp_path / "out.xml").getroot()  # noqa: S314 - ours
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    failure = suite.find(".//failure")
+    assert failure is not None
+    assert failure.get("type") == bad["findings"][0]["kind"]
+    assert command(tmp_path, "agentnb", "verify", "good.ipynb").returncode == 0
+    missing = command(tmp_path, "agentnb", "verify", "none.ipynb")
+    assert missing.returncode == 2
+    assert "cannot be read" in missing.stderr
+
+
+def test_command_verify_without_running_is_fast_and_says_that_nothing_was_run(tmp_path: Path) -> None:
+    """By the names alone."""
+    saved(tmp_path, notebook(cell("print(z)", 1)))
+    done = command(tmp_path, "agentnb", "verify", "nb.ipynb", "--fast")
+    assert done.returncode == 1
+    assert "Not checked: No cell was run." in done.stdout
+    assert command(tmp_path, "agentnb", "verify").returncode == 2
+
+
+@pytest.mark.slow
+def test_pytest_with_its_option_collects_notebooks_and_fails_where_one_is_not_verified(tmp_path: Path) -> None:
+    """The findings are its failure; without the option nothing is collected."""
+    saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "good.ipynb")
+    saved(tmp_path, notebook(*ran("x = 1"), cell("print(z)", 3)), "bad.ipynb")
+    words = (
+        "pytest",
+        "--disable-plugin-autoload",
+        "-p",
+        "agentnb.plugins.verify.pytest_plugin",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+    )
+    done = command(tmp_path, *words, "--agentnb-verify")
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "Cell [3] would fail: `z` is defined only in a cell that was deleted" in done.stdout
+    assert "no tests ran" in command(tmp_path, *words).stdout
+
+
+@pytest.mark.slow
+def test_magic_verify_takes_a_path_and_refuses_other_options(tmp_path: Path) -> None:
+    """`%agents verify` shows the result."""
+    path = saved(tmp_path, notebook(cell("print(1)", 1, "1\n")))
+    run = commands()["verify"]
+    assert run(None, f"'{path}'").ok  # type: ignore[arg-type]
+    assert run(None, f"'{path}' --fast").runs == 0  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="takes a notebook's path"):
+        run(None, "a b")  # type: ignore[arg-type]
+
+
+def test_verification_that_is_displayed_is_a_table_and_runs_nothing_that_stands_in_it() -> None:
+    """What a notebook prints is escaped."""
+    finding = Finding(
+        kind="error",
+        cause=f"`z` is gone {HOSTILE}",
+        evidence=HOSTILE,
+        advice=HOSTILE,
+        cell=Place(index=0, id="a", label=HOSTILE),
+    )
+    result = Verification(ok=False, findings=(finding,), not_checked=(HOSTILE,), notebook=HOSTILE, cells=1, runs=1)
+    formatter = InteractiveShell.instance().display_formatter
+    assert formatter is not None
+    stored = formatter.format(result)[0]
+    assert HOSTILE not in stored["text/html"]
+    assert "<code>z</code> is gone" in stored["text/html"]
+    assert "<table>" in stored["text/html"]
+    assert HOSTILE in stored["text/plain"]
+
+
+def test_verify_without_a_notebook_and_without_a_kernel_asks_for_its_path(tmp_path: Path) -> None:
+    """A script has no notebook."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import agentnb; agentnb.verify()"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "It is not known which notebook this is." in done.stderr
+    assert 'agentnb.verify("analysis.ipynb")' in done.stderr
+
+
+def test_verify_of_a_dict_takes_it_as_the_notebook() -> None:
+    """As nbformat gives it."""
+    assert [each.kind for each in agentnb.verify(notebook(cell("z", 1)), run=False).findings] == ["deleted-cell"]

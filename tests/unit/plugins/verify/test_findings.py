@@ -1,0 +1,156 @@
+"""Notebooks are run, and what fails or differs is named with its cause."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from tests.unit.plugins.verify.notebooks import Json, cell, notebook, ran, saved
+
+pytestmark = pytest.mark.slow
+
+SHOWN: dict[str, tuple[list[Json], str, str]] = {
+    "random": ([cell("import random\nx = random.random()", 1), cell("print(x)", 2, "0.5\n")], "randomness", "c0"),
+    "clock": ([cell("import time\nprint(time.time_ns() % 1000003)", 1, "2\n")], "clock", "c0"),
+    "twice": ([*ran("x = 1"), cell("x += 1", 3), cell("print(x)", 4, "3\n")], "run-twice", "c1"),
+    "order of values": ([*ran("x = 1"), cell("print(x)", 3, "2\n"), cell("x = 2", 2)], "cell-order", "c1"),
+    "order": ([cell("print(x)", 2, "1\n"), cell("x = 1", 1)], "cell-order", "c0"),
+    "deleted": ([*ran("x = 1"), cell("print(zeta)", 3, "1\n")], "deleted-cell", "c1"),
+    "deleted key": ([cell("d = {'a': 1}", 1), cell("d['extra']", 3)], "deleted-cell", "c1"),
+    "key made below": ([cell("d = {}", 1), cell("d['k']", 3), cell("d['k'] = 1", 2)], "cell-order", "c1"),
+    "renamed": ([*ran("total_price = 1"), cell("print(total_prise)", 2, "1\n")], "changed-cell", "c1"),
+    "not run since": ([*ran("x = 5"), cell("print(x)", 2, "2\n")], "not-run", "c1"),
+    "never run": ([*ran("x = 5"), cell("print(x)")], "not-run", "c1"),
+    "unstable": ([cell("import os\nprint(os.times().elapsed)", 1, "7.5\n")], "unstable", "c0"),
+    "clock beside words": (
+        [cell("import datetime\nprint('now', datetime.datetime.now())", 1, "now 2020-01-01 10:00:00\n")],
+        "clock",
+        "c0",
+    ),
+    "seeded, run twice": (
+        [
+            cell("import random\nrandom.seed(1)", 1),
+            cell(
+                "random.randint(1, 10**9)", 3, [{"output_type": "execute_result", "data": {"text/plain": "611178003"}}]
+            ),
+        ],
+        "run-twice",
+        "c1",
+    ),
+    "module of another version": ([cell("import json.gone", 1)], "package-missing", "c0"),
+    "curl": ([cell("!curl -sS http://example.com", 1)], "network", "c0"),
+    "version": ([cell("import msgspec\nprint(msgspec.__version__)", 1, "0.1.2\n")], "package-version", "c0"),
+    "no such attribute": ([cell("import json\njson.dumpss(1)", 1)], "error", "c0"),
+    "package": ([cell("import no_such_package_q", 1)], "package-missing", "c0"),
+    "input": ([cell("input('?')", 1)], "input", "c0"),
+    "network": (
+        [cell("import socket\nsocket.create_connection(('example.com', 80), timeout=3)", 1)],
+        "network",
+        "c0",
+    ),
+    "file": ([cell("open('missing.csv')", 1)], "file-missing", "c0"),
+    "magic": ([cell("%no_such_magic_q", 1)], "magic-missing", "c0"),
+    "extension": ([cell("%load_ext no_such_extension_q", 1)], "magic-missing", "c0"),
+    "command": ([cell("!no_such_command_q", 1)], "command-missing", "c0"),
+    "bash": ([cell("%%bash\nno_such_command_q", 1)], "command-missing", "c0"),
+    "dead": ([cell("import os\nos._exit(3)", 1)], "kernel-died", "c0"),
+    "failed before, too": ([cell("1 / 0", 1, [{"output_type": "error", "ename": "ZeroDivisionError"}])], "error", "c0"),
+}
+
+
+@pytest.mark.parametrize(("cells", "kind", "where"), SHOWN.values(), ids=SHOWN)
+def test_verify_of_a_notebook_with_a_fault_names_kind_and_cell(
+    tmp_path: Path, cells: list[Json], kind: str, where: str
+) -> None:
+    """One finding, with what shows it and what to do."""
+    result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=30)
+    matching = [(each.kind, each.cell.id if each.cell else "") for each in result.findings]
+    assert matching == [(kind, where)], result
+    assert result.findings[0].advice
+    assert result.findings[0].evidence
+    assert not result.ok
+
+
+def test_verify_of_a_notebook_that_gives_what_it_shows_is_ok(tmp_path: Path) -> None:
+    """Prints, values, times, an exception that is meant, top-level await."""
+    cells = [
+        cell("import asyncio, time\nbegun = time.time()\nprint('a', 1)", 1, "a 1\n"),
+        cell("await asyncio.sleep(0)\n[1.5] * 2", 2, [_value("[1.5, 1.5]")]),
+        cell("print(f'took {time.time() - begun:.3f} s')", 3, "took 9.100 s\n"),
+        cell("1 / 0", 4, [{"output_type": "error", "ename": "ZeroDivisionError"}], "raises-exception"),
+        cell("print('after')", 5, "after\n"),
+    ]
+    result = agentnb.verify(saved(tmp_path, notebook(*cells)))
+    assert result.ok, result
+    assert (result.ran, result.cells, result.runs) == (5, 5, 1)
+    assert "verified (5 of 5 cells run" in result.summary
+
+
+def test_verify_of_a_file_that_was_changed_says_which(tmp_path: Path) -> None:
+    """The cell that reads it, and the cell that shows what came of it."""
+    cells = [cell("n = int(open('n.txt').read())", 1), cell("print(n)", 2, "3\n")]
+    path = saved(tmp_path, notebook(*cells))
+    (tmp_path / "n.txt").write_text("4")
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    (finding,) = agentnb.verify(path).findings
+    assert (finding.kind, finding.cell and finding.cell.id) == ("file-changed", "c0")
+    assert "n.txt, which was changed after the notebook was saved" in finding.cause
+    assert [each.id for each in finding.related] == ["c1"]
+
+
+def test_verify_compares_written_files_and_changes_none(tmp_path: Path) -> None:
+    """What it writes goes into a copy; that it differs is found."""
+    cells = [cell("_ = open('out.csv', 'w').write('a,1\\n'), open('new.csv', 'w').write('x')", 1)]
+    path = saved(tmp_path, notebook(*cells))
+    (tmp_path / "out.csv").write_text("a,2\n")
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    (finding,) = agentnb.verify(path).findings
+    assert (finding.kind, finding.evidence) == ("file-differs", "there: a,2\nnow:   a,1")
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
+
+
+def test_verify_compares_figures_by_their_pixels(tmp_path: Path) -> None:
+    """The same figure is the same; another one is not."""
+    source = (
+        "import matplotlib.pyplot as plt\nplt.figure(figsize=(2, 2))\nplt.plot([1, {}])\nplt.ylim(0, 10)\nplt.show()"
+    )
+    first = agentnb.verify(saved(tmp_path, notebook(cell(source.format(2)))))
+    assert first.ok, first
+    stored = _run(tmp_path, source.format(2))
+    assert agentnb.verify(saved(tmp_path, notebook(cell(source.format(2), 1, stored)))).ok
+    (finding,) = agentnb.verify(saved(tmp_path, notebook(cell(source.format(9), 1, stored)))).findings
+    assert finding.kind == "not-run"
+    assert "of the pixels differ" in finding.evidence
+
+
+def test_verify_of_cells_that_ask_agents_skips_them_and_says_so(tmp_path: Path) -> None:
+    """Without a cassette no agent is asked."""
+    cells = [cell("%load_ext agentnb", 1), cell("%agent Hello", 2, "Hi\n"), cell("print(1)", 3, "1\n")]
+    result = agentnb.verify(saved(tmp_path, notebook(*cells)))
+    assert result.ok, result
+    assert any("Cells that ask agents, skipped" in each for each in result.not_checked)
+
+
+def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
+    """In the walls, or on a copy and what that does not close."""
+    result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)", 1, "1\n"))))
+    assert result.ok
+    assert (result.way == "namespaces") != any("It was not closed in" in each for each in result.not_checked)
+
+
+def _value(text: str) -> Json:
+    return {"output_type": "execute_result", "data": {"text/plain": text}, "metadata": {}, "execution_count": 1}
+
+
+def _run(folder: Path, source: str) -> list[Json]:
+    """The outputs of a cell, by nbclient."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    content = nbformat.reads(json.dumps(notebook(cell(source))), as_version=4)
+    NotebookClient(content, resources={"metadata": {"path": str(folder)}}).execute()
+    return [dict(each) for each in content.cells[0].outputs]

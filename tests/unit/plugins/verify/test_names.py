@@ -1,0 +1,114 @@
+"""The fast answer: names that cells use and define, read without running anything."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb.plugins.verify.cell_names import cell_names, parsed
+from agentnb.plugins.verify.notebook_text import read_notebook
+from agentnb.plugins.verify.static_check import LiveKernel, StaticAnswer, check_names
+from tests.unit.plugins.verify.notebooks import Json, cell, notebook, ran
+
+FINE = {
+    "builtins and IPython's names": ["print(len(In), Out, _, _1, __name__)", "display(get_ipython())"],
+    "comprehensions": ["xs = [1]", "[a * b for a in xs for b in range(a) if b]", "{k: v for k, v in {}.items()}"],
+    "walrus": ["if (n := 3) > 2:\n    print(n)", "[y := 1, y ** 2]", "print([last := x for x in (1, 2)], last)"],
+    "f-strings": ["w = 3", "f'{w!r:>{w}}'"],
+    "functions use what comes later": ["def f():\n    return g()", "def g():\n    return 1", "f()"],
+    "recursion": ["def f(n):\n    return f(n - 1) if n else 0", "f(3)"],
+    "class bodies": ["class A:\n    k = 1\n    m = k + 1\n    def f(self):\n        return self.k", "A().f()"],
+    "decorators and async": ["import asyncio", "async def f():\n    await asyncio.sleep(0)", "await f()"],
+    "global": ["def f():\n    global made\n    made = 1", "f()", "made"],
+    "try": ["try:\n    import json5 as j\nexcept ImportError:\n    j = None", "j"],
+    "a name that is tested for": ["try:\n    cached\nexcept NameError:\n    cached = 1", "cached"],
+    "magics": ["%matplotlib inline\n!ls -l {x}\nout = !ls", "%%bash\necho $y", "%time z = 1", "z, out"],
+    "capture": ["%%capture kept\nprint(1)", "kept"],
+    "annotations": ["from typing import Any\nx: Any = 1\ny: int", "def f(a: 'T') -> None: ...\nx"],
+    "match": ["match {'a': 1}:\n    case {'a': n, **rest}:\n        print(n, rest)"],
+    "with, for, lambda": ["with open('f') as f, f:\n    pass", "for i in range(3): pass\nprint(i, (lambda q: q)(1))"],
+    "in a branch that may not run": ["import sys", "if sys.platform == 'none':\n    print(only_there)"],
+    "del of part": ["d = {1: 2}", "del d[1]", "d"],
+    "help and shell": ["d = 1\nd?", "!!ls", "?d"],
+}
+
+
+@pytest.mark.parametrize("sources", FINE.values(), ids=FINE)
+def test_check_names_of_cells_without_fault_finds_nothing(sources: list[str]) -> None:
+    """What Python and IPython allow is no fault."""
+    assert check(*ran(*sources)).findings == []
+
+
+FAULTS: dict[str, tuple[list[Json], str, str]] = {
+    "never defined": ([cell("print(z)")], "undefined-name", "c0"),
+    "deleted": ([*ran("x = 1"), cell("print(zeta)", 4)], "deleted-cell", "c1"),
+    "renamed": ([*ran("rate_new = 1", "print(rate)")], "changed-cell", "c1"),
+    "order": (ran("print(x)", "x = 1"), "cell-order", "c0"),
+    "order in a function": (ran("def f():\n    return g()", "f()", "def g(): pass"), "cell-order", "c1"),
+    "deleted by del": (ran("x = 1", "del x", "print(x)"), "undefined-name", "c2"),
+    "in a class body": ([cell("class A:\n    k = unknown")], "undefined-name", "c0"),
+    "as a decorator": ([cell("@unknown\ndef f(): pass")], "undefined-name", "c0"),
+    "as a default": ([cell("def f(a=unknown): pass")], "undefined-name", "c0"),
+    "in a comprehension": ([cell("[unknown for _ in range(2)]")], "undefined-name", "c0"),
+    "augmented": ([cell("n += 1")], "undefined-name", "c0"),
+    "never run": ([*ran("x = 1"), cell("x + 1")], "not-run", "c1"),
+    "syntax": ([cell("if x\n    print(1)")], "syntax", "c0"),
+}
+
+
+@pytest.mark.parametrize(("cells", "kind", "where"), FAULTS.values(), ids=FAULTS)
+def test_check_names_of_a_fault_names_its_kind_and_cell(cells: list[Json], kind: str, where: str) -> None:
+    """Each with the cell that fails."""
+    matching = check(*cells).findings
+    assert [(each.kind, each.cell and each.cell.id) for each in matching] == [(kind, where)]
+
+
+@pytest.mark.parametrize(
+    "source", ["from os.path import *", "exec(text)", "%run script.py", "globals()['x'] = 1", "%load_ext sql"]
+)
+def test_check_names_behind_what_may_define_any_name_says_that_it_is_unknown(source: str) -> None:
+    """It does not guess."""
+    answer = check(*ran("text = 'x = 1'", source, "print(somewhere)"))
+    assert answer.findings == []
+    assert any("`somewhere` in cell [3]" in each and "may define any name" in each for each in answer.unknown)
+
+
+def test_check_names_with_the_kernel_says_which_cell_was_deleted_or_changed() -> None:
+    """By what the kernel has run, and the names that it has."""
+    live = LiveKernel(frozenset({"kept"}), {1: "gone = 1", 2: "old = 2", 3: "gone + old + kept"})
+    answer = check(cell("new = 2", 2), cell("gone", 4), cell("old", 5), cell("kept", 6), live=live)
+    kinds = {each.cell.id: (each.kind, each.cause) for each in answer.findings if each.cell is not None}
+    assert kinds["c1"] == (
+        "deleted-cell",
+        "Cell [4] would fail: `gone` is defined only in a deleted cell (run as [1]).",
+    )
+    assert kinds["c2"][0] == "changed-cell"
+    assert kinds["c3"][1].endswith("`kept` is in the kernel, and no cell defines it.")
+    assert kinds["c0"][1].startswith("Cell [2] has been changed since it was run")
+
+
+def test_verify_without_running_of_200_cells_takes_less_than_100_ms(tmp_path: Path) -> None:
+    """Of the processor: others may use it meanwhile; the fastest of five."""
+    sources = [
+        f"def f{i}(a, b=2):\n    c = a + b\n    for q in range(c):\n        c += q\n    return c\n"
+        f"d{i} = [f{i}(k) for k in range(10) if k % 2]\nprint({{'a': d{i}, 'b': sum(d{i})}}, len(d{i}))"
+        for i in range(200)
+    ]
+    content = notebook(*ran(*sources))
+    taken = []
+    for _ in range(5):
+        cell_names.cache_clear()
+        parsed.cache_clear()
+        begun = time.thread_time()
+        result = agentnb.verify(content, run=False, cwd=tmp_path)
+        taken.append(time.thread_time() - begun)
+        assert result.ok
+        assert result.runs == 0
+    assert min(taken) < 0.1
+
+
+def check(*cells: Json, live: LiveKernel | None = None) -> StaticAnswer:
+    return check_names(read_notebook(notebook(*cells)), live)

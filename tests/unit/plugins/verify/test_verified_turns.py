@@ -1,0 +1,97 @@
+"""Verified turns: an agent breaks a notebook, gets what was found, mends it, and only then is its turn done."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb.api.session import Session, Turn
+from agentnb.errors import UsageError
+from agentnb.ipython.arguments import parse
+from agentnb.state import SystemNotificationResponsePart
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+pytestmark = pytest.mark.slow
+SCRIPT = [sys.executable, str(AGENTS / "mends_notebooks.py")]
+
+
+def notices(turn: Turn) -> list[str]:
+    """What the turn says to the user that the agent did not."""
+    snapshot = turn.snapshot
+    assert snapshot is not None
+    parts = snapshot.response_parts
+    return [str(each.content) for each in parts if isinstance(each, SystemNotificationResponsePart)]
+
+
+def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(
+    start: Callable[..., Session], tmp_path: Path
+) -> None:
+    """One turn: the fault, its mending, and that it is verified."""
+    turn = start(command=SCRIPT, verify=True).prompt("Sum them").wait(PATIENCE * 4)
+    assert turn.state == "complete"
+    assert turn.text == "Written.Mended: True."
+    first, last = notices(turn)
+    assert first.startswith("Not verified. made.ipynb: Cell [1] would fail: `numbers`")
+    assert last.startswith("made.ipynb: verified (1 of 1 cells run")
+    assert agentnb.verify(tmp_path / "made.ipynb").ok
+
+
+def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(start: Callable[..., Session]) -> None:
+    """Then it is the user's turn, with what was found."""
+    turn = start(command=[*SCRIPT, "never"], verify=True).prompt("Sum them").wait(PATIENCE * 8)
+    assert turn.text == "Written." * 4
+    noted = notices(turn)
+    assert len(noted) == 4
+    assert noted[-1].endswith("The agent tried 3 times to mend it; it is your turn.")
+
+
+def test_prompt_that_is_to_be_verified_checks_that_turn_alone(start: Callable[..., Session]) -> None:
+    """The next one is not checked."""
+    session = start(command=SCRIPT)
+    assert notices(session.prompt("Sum", verify=True).wait(PATIENCE * 4)) != []
+    assert notices(session.prompt("Sum").wait(PATIENCE)) == []
+
+
+def test_turn_when_the_setting_says_each_turn_is_checked_and_the_agent_not_asked(
+    start: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user sees what was found."""
+    monkeypatch.setenv("AGENTNB_VERIFY", "each turn")
+    turn = start(command=SCRIPT).prompt("Sum them").wait(PATIENCE * 4)
+    assert turn.text == "Written."
+    assert len(notices(turn)) == 1
+
+
+def test_verified_turn_that_changed_no_notebook_is_done_at_once(start: Callable[..., Session]) -> None:
+    """There is nothing to verify."""
+    turn = start("echo", verify=True).prompt("Hello").wait(PATIENCE)
+    assert notices(turn) == []
+
+
+def test_verified_turn_that_is_cancelled_while_it_is_checked_is_over(start: Callable[..., Session]) -> None:
+    """The agent is not asked again."""
+    session = start(command=SCRIPT, verify=True)
+    turn = session.prompt("Sum them")
+    written = threading.Event()
+    for piece in turn:
+        if "Written" in piece:
+            written.set()
+            break
+    assert written.is_set()
+    turn.cancel()
+    turn.wait(PATIENCE)
+    assert turn.state == "cancelled"
+    assert "Mended" not in turn.text
+
+
+def test_verify_as_an_argument_is_true_or_false(tmp_path: Path) -> None:
+    """And `--verify` an option of the magic."""
+    with pytest.raises(UsageError, match="verify is True or False"):
+        agentnb.start("eliza", cwd=tmp_path, verify="yes")  # type: ignore[arg-type]
+    assert parse("--verify Mend it").verify
+    assert not parse("Mend it").verify
