@@ -16,7 +16,7 @@ import { ConnectionBanner } from "./notices";
 import { OnDemand } from "./on-demand";
 import { line, reason } from "./plain";
 import { Refusals } from "./rejected-actions";
-import { isArchived } from "./status";
+import { isArchived, needsAnswer } from "./status";
 import { isOver } from "./store";
 import { TabMenu } from "./tab-menu";
 import { agentName, Tabs, tabId } from "./tabs";
@@ -137,11 +137,21 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         ) : (
           <Spacer />
         )}
-        {root && active && <IconButton name="New conversation" icon="plus" disabled={dead} onClick={startNew} />}
+        {root && summary && (
+          <IconButton
+            name="New conversation"
+            icon="plus"
+            // While a question waits there is one thing to do; the menu has this, too.
+            className={`icon-button${needsAnswer(summary.status) ? " unseen" : ""}`}
+            disabled={dead}
+            onClick={startNew}
+          />
+        )}
         {root && (
           <TabMenu
             session={active}
             onDo={begin}
+            onNew={startNew}
             onDuplicate={duplicate}
             onRestart={restart}
             onRefused={() => setTrouble({ what: "notifications", why: REFUSED })}

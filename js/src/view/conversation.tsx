@@ -28,7 +28,7 @@ import { Refusals } from "./rejected-actions";
 import { RenameForm } from "./rename";
 import { Rewind } from "./rewind";
 import { fileName, save } from "./save-file";
-import { isIdle, isRead } from "./status";
+import { isIdle, isRead, needsAnswer } from "./status";
 import { agentName } from "./tabs";
 import { type Jump, Transcript } from "./transcript";
 import { useUsage } from "./usage";
@@ -109,23 +109,26 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
     if (chosen === session?.provider && isEmpty && where === folder && !failed) return;
     void beginning.begin(chosen, { folder: where, ...(isEmpty && { from: channel }) });
   };
+  const asks = summary !== undefined && needsAnswer(summary.status); // then nobody wants another agent
   const isStarting = beginning.starts !== "" || process?.state === "starting";
   const foot = useMemo(
     () => (
       <>
-        <AgentPill
-          name={agent}
-          agent={wanted}
-          session={session}
-          hasBegun={!isEmpty}
-          isStarting={isStarting}
-          disabled={dead}
-          usage={usage.words}
-          folder={folder}
-          waits={beginning.waits}
-          onStart={onAgent}
-          onClosed={() => latest.current.starts || latest.current.forget()}
-        />
+        {!asks && (
+          <AgentPill
+            name={agent}
+            agent={wanted}
+            session={session}
+            hasBegun={!isEmpty}
+            isStarting={isStarting}
+            disabled={dead}
+            usage={usage.words}
+            folder={folder}
+            waits={beginning.waits}
+            onStart={onAgent}
+            onClosed={() => latest.current.starts || latest.current.forget()}
+          />
+        )}
         <Freedom session={session} disabled={dead || failed} />
         {usage.isFull && (
           <span class="context-full" title={usage.words}>
@@ -134,7 +137,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
         )}
       </>
     ),
-    [agent, wanted, session, isEmpty, isStarting, dead, failed, usage.words, folder, channel, beginning.waits],
+    [agent, wanted, session, asks, isEmpty, isStarting, dead, failed, usage.words, folder, channel, beginning.waits],
   );
   if (resource !== undefined && gap && (!session || !chat)) return null;
   const inTerminal = session !== undefined && isInTerminal(session.provider);

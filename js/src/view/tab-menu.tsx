@@ -13,6 +13,7 @@ interface Props {
   /** Undefined where none is shown. */
   session: string | undefined;
   onDo: (doing: ConversationTask) => void;
+  onNew: () => void;
   onDuplicate: (resource: string) => void;
   onRestart: (resource: string) => void;
   onRefused: () => void;
@@ -21,7 +22,7 @@ interface Props {
   onPair: (() => void) | undefined;
 }
 
-export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onClose, onPair }: Props) {
+export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefused, onClose, onPair }: Props) {
   const { store, announce, root } = useView();
   const state = session === undefined ? undefined : store.session(session).value;
   const hasChanges = state?.changesets?.some(({ changeKind }) => changeKind === "session");
@@ -30,6 +31,7 @@ export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onCl
   const item = (name: string, detail: string | undefined, onSelect: () => void, isThere = true) =>
     isThere ? [{ name, detail, onSelect }] : [];
   const ofSession = (resource: string): MenuItem[] => [
+    ...item("New conversation", undefined, onNew),
     ...item("Find", "Ctrl+F", () => onDo("find")),
     ...item("Changes", "In this conversation", () => onDo("changes"), hasChanges === true),
     ...item("Rename", "Shortcut: F2", () => onDo("rename")),
