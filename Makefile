@@ -260,7 +260,7 @@ measure-ui: $(LABEXTENSION) chromium ## what a user sees: clicks, controls, heig
 pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product (about 1 min)
 	$(BIN)/python scripts/pictures.py
 
-flow-pictures: $(VENV)/.installed $(STATIC) $(LABEXTENSION) chromium ## each flow in light and dark, 320 and 1,200 px wide, to be looked at (3 min)
+flow-pictures: $(VENV)/.installed $(STATIC) $(LABEXTENSION) chromium ## each flow in light and dark, 420 and 1,200 px wide, to be looked at (3 min)
 	$(BIN)/python scripts/flow_pictures.py test-results/flows
 
 $(VENV)/.docs-installed: $(VENV)/.installed

@@ -1,4 +1,4 @@
-"""Take pictures of each flow in the notebook: light and dark, with a sidebar of 320 px and of 1,200 px.
+"""Take pictures of each flow in the notebook: light and dark, with a sidebar of 420 px and of 1,200 px.
 
 They are for looking, after a change of what is shown; no document has them.
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -24,7 +25,7 @@ from tests.browser.side import Side  # noqa: E402
 from tests.mcp_client import McpClient  # noqa: E402
 
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
-WIDTHS = {320: 1000, 1200: 1700}
+WIDTHS = {420: 1100, 1200: 1800}
 """How wide the sidebar is, and the page with it."""
 HEIGHT = 900
 LAID_OUT = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
@@ -95,7 +96,7 @@ class Flows:
         """Selected code and a table are added to the chat."""
         self.lab.cell(1).focus()
         self.lab.page.keyboard.press("Control+a")
-        self.lab.page.keyboard.press("Control+Alt+a")
+        self.lab.page.keyboard.press("Control+Alt+g")
         expect(self.side.box).to_have_value("@selection:1 ")
         self.side.box.press_sequentially("@petals @output:2 ")
         chips = self.side.chat.get_by_role("list", name="Attached by mentions").get_by_role("button")
@@ -122,7 +123,7 @@ class Flows:
         expect(bars).to_have_attribute("data-armed", "true")
         self.take("06-fix-review")
         bars.get_by_role("button", name="Accept", exact=True).click()
-        expect(self.side.chat.get_by_role("group", name="Next")).to_be_visible()
+        expect(self.side.chat.locator(".turn-end").last).to_be_attached()
         self.take("07-fixed-follow-ups")
         self.lab.cell(2).button("Explain").click()
         expect(self.side.chat.locator("math").first).to_be_visible()
@@ -179,9 +180,9 @@ class Flows:
             )
         )
         self.side.allow()
-        expect(self.side.chat.get_by_role("group", name="Next")).to_be_visible()
+        expect(self.side.chat.locator(".turn-end").last).to_be_attached()
         self.take("11-folded-calls")
-        self.side.chat.get_by_text("Read 12 files").click()
+        self.side.chat.get_by_role("button", name=re.compile("Read 12 files")).first.click()
         self.take("12-folded-calls-opened")
         moves = [
             {"start": ["move_cell", {"cell": "2", "below": "1"}]},
@@ -209,12 +210,27 @@ class Flows:
         expect(self.side.chat.locator(".waiting-question")).to_be_visible()
         self.take("15-waiting-in-another-tab")
 
+    def freedom(self) -> None:
+        """How freely the agent works, the settings and the history."""
+        self.side.freedom.click()
+        expect(self.side.chat.get_by_role("menuitem", name="Custom")).to_be_visible()
+        self.take("20-freedom")
+        self.lab.page.keyboard.press("Escape")
+        for name, number in (("Settings", 21), ("History", 22)):
+            self.side.chat.get_by_role("button", name="Conversation", exact=True).click()
+            self.side.chat.get_by_role("menuitem", name=re.compile(f"^{name}")).click()
+            panel = self.side.chat.get_by_role("searchbox").first
+            expect(panel).to_be_visible()
+            self.take(f"{number}-{name.lower()}")
+            self.lab.page.keyboard.press("Escape")
+
     def pair(self) -> None:
         """The menu with the switch, a paired kernel, and a program that is connected and asks."""
         self.side.chat.get_by_role("button", name="Conversation", exact=True).click()
         expect(self.side.chat.get_by_role("menuitem", name="Pair a terminal agent")).to_be_visible()
         self.take("16-pair-menu")
         self.side.chat.get_by_role("menuitem", name="Pair a terminal agent").click()
+        self.side.chat.get_by_role("button", name="Pair", exact=True).click()
         expect(self.side.chat.get_by_role("button", name="Unpair")).to_be_visible()
         self.take("17-paired")
         with McpClient(cwd=self.lab.server.folder) as client:
@@ -243,7 +259,7 @@ def _take_all(folder: Path) -> None:
         lab.open("flows.ipynb", notebook(*cells, kernel="python3"))
         lab.page.keyboard.press("Control+b")  # the file browser goes away
         flows = Flows(lab, folder)
-        for part in (flows.start_page, flows.chips, flows.formulas, flows.fix, flows.after, flows.steps, flows.pair):
+        for part in (flows.start_page, flows.chips, flows.formulas, flows.fix, flows.after, flows.freedom, flows.steps, flows.pair):
             part()
 
 

@@ -26,7 +26,7 @@ FIRST = (
     "agent",
     "agents_hidden",
     "local_url",
-    "permissions",
+    "freedom",
     "grants",
     "confine",
     "language_server",

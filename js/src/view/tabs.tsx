@@ -134,7 +134,7 @@ function Tab({ id, session, agent, active, isFirst, onSelect, onRename, onClose 
       onAuxClick={(event) => event.button === 1 && onClose(session.resource)}
     >
       <TabMark state={state} />
-      <span class="cut tab-agent">{agent}</span>
+      <span class={title && title !== agent ? "sr-only" : "cut tab-agent"}>{agent}</span>
       {title && title !== agent && <span class="cut tab-title">{title}</span>}
       <span class="tab-close" aria-hidden="true" title="Close (Delete)">
         <Icon name="cross" />

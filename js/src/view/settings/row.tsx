@@ -144,7 +144,9 @@ function Control({ setting, agents, isFixed, label, onChange, onBack }: ControlP
   }
   if (kind === "choice" || (kind === "agent" && agents.length > 0)) {
     const options =
-      kind === "agent" ? agents.map(({ provider }) => [provider, nameOf(agents, provider)] as const) : choices;
+      kind === "agent"
+        ? [["", "Last used"] as const, ...agents.map(({ provider }) => [provider, nameOf(agents, provider)] as const)]
+        : choices;
     const known = options.some(([one]) => one === value)
       ? options
       : [[typed(value), typed(value)] as const, ...options];
