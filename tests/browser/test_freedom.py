@@ -90,7 +90,7 @@ def test_custom_has_the_settings_behind_it_and_full_trust_behind_a_confirmation(
     expect(side.freedom).to_have_text("Ask", timeout=PATIENCE_MS)
 
 
-@pytest.mark.parametrize("scope", ["in this conversation", "in this folder"])
+@pytest.mark.parametrize("scope", ["this conversation", "in this folder"])
 def test_a_grant_is_listed_in_two_windows_and_revoked_in_both(lab: Lab, kernelspecs: Path, scope: str) -> None:
     """The other window's list follows by itself, and the agent asks again."""
     side = begin(lab, f"grants-{scope.rsplit(maxsplit=1)[-1]}.ipynb")
