@@ -31,11 +31,7 @@ def look(lab: Lab, side: Side, name: str, show: Callable[[], object]) -> None:
         side.resize(width)
         show()
         for theme in ("Light", "Dark"):
-            lab.page.evaluate(
-                "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
-                f"JupyterLab {theme}",
-            )
-            expect(lab.page.locator(f"body[data-jp-theme-name='JupyterLab {theme}']")).to_have_count(1)
+            lab.theme(f"JupyterLab {theme}")
             lab.picture(f"freedom-{name}-{width}-{theme.lower()}")
             assert serious(lab.page) == []
 
