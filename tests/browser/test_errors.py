@@ -171,7 +171,7 @@ def test_errors_in_notebook_7_are_fixed_and_reviewed_by_keyboard_and_explained_b
     page.keyboard.press("Control+Shift+O")
     lab.picture("fix-keys-deleted")
     card = side.chat.locator(".permission")
-    expect(card).to_contain_text("The cell is not in the notebook any more.")
+    expect(card).to_contain_text("The cell is no longer in the notebook.")
     expect(card.get_by_role("button", name="Allow", exact=True)).to_have_count(0)
     expect(card.locator(".permission-options")).to_have_attribute("data-armed", "true")
     card.get_by_role("button", name="Reject", exact=True).press("Enter")

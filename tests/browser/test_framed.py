@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ def test_chat_and_live_answers_when_outputs_are_in_sandboxed_frames_work_as_in_v
         expect(texts).to_contain_text("You chose")
 
         chat.get_by_role("button", name="Conversation", exact=True).click()
-        chat.get_by_role("menuitem", name="History").click()
+        chat.get_by_role("menuitem", name=re.compile("^History")).click()
         expect(chat.get_by_role("searchbox")).to_be_visible()
 
         framed.run("%agent /say stays as text")

@@ -31,11 +31,7 @@ def look(lab: Lab, side: Side, name: str, show: Callable[[], object]) -> None:
         side.resize(width)
         show()
         for theme in ("Light", "Dark"):
-            lab.page.evaluate(
-                "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
-                f"JupyterLab {theme}",
-            )
-            expect(lab.page.locator(f"body[data-jp-theme-name='JupyterLab {theme}']")).to_have_count(1)
+            lab.theme(f"JupyterLab {theme}")
             lab.picture(f"freedom-{name}-{width}-{theme.lower()}")
             assert serious(lab.page) == []
 
@@ -81,7 +77,7 @@ def test_custom_has_the_settings_behind_it_and_full_trust_behind_a_confirmation(
     panel.get_by_role("group", name="Confirm full trust").get_by_role("button", name="Trust fully").click()
     expect(side.freedom).to_have_text("Full trust", timeout=PATIENCE_MS)
     grants = panel.get_by_role("group", name="Allowed without asking")
-    expect(grants).to_contain_text("ELIZA may do everything without asking", timeout=PATIENCE_MS)
+    expect(grants).to_contain_text("Tour may do everything without asking", timeout=PATIENCE_MS)
     look(lab, side, "full-trust", side.custom)
     lab.page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
@@ -90,7 +86,7 @@ def test_custom_has_the_settings_behind_it_and_full_trust_behind_a_confirmation(
     expect(side.freedom).to_have_text("Ask", timeout=PATIENCE_MS)
 
 
-@pytest.mark.parametrize("scope", ["in this conversation", "in this folder"])
+@pytest.mark.parametrize("scope", ["this conversation", "in this folder"])
 def test_a_grant_is_listed_in_two_windows_and_revoked_in_both(lab: Lab, kernelspecs: Path, scope: str) -> None:
     """The other window's list follows by itself, and the agent asks again."""
     side = begin(lab, f"grants-{scope.rsplit(maxsplit=1)[-1]}.ipynb")
@@ -104,7 +100,7 @@ def test_a_grant_is_listed_in_two_windows_and_revoked_in_both(lab: Lab, kernelsp
     option.click()
     expect(card).to_have_count(0, timeout=PATIENCE_MS)
     panel = side.custom()
-    expect(panel.locator(".grant-text").first).to_contain_text("ELIZA may run ls …", timeout=PATIENCE_MS)
+    expect(panel.locator(".grant-text").first).to_contain_text("Tour may run ls …", timeout=PATIENCE_MS)
     look(lab, side, "grants", side.custom)
     page = lab.page.context.new_page()
     page.goto(lab.page.url)

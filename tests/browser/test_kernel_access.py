@@ -36,11 +36,12 @@ def enter(button: Locator) -> None:
 def change_access(lab: Lab, side: Side, press: Press) -> None:
     """Let the agent look, run, then neither; the kernel shows what it could do, and the first look is said."""
     side.expect_chat()
-    press(side.chat.get_by_role("button", name="ELIZA").first)
+    press(side.pill)
+    press(side.agents.get_by_role("button", name="Tour").first)
     expect(side.freedom).to_have_text("Ask")
     side.say("/kernel variables limits")
     side.expect_text("limits: dict, length 1")
-    side.expect_text("ELIZA looks at this kernel's variables.")
+    side.expect_text("Tour looks at this kernel's variables.")
     choose(lab, side, "look")
     side.say(f"/kernel run {CHANGE.format(6)}")
     side.expect_text("kernel access of this conversation to Look: run_code is not allowed")

@@ -100,6 +100,12 @@ export const Prompt = memo((props: Props) => {
     if (isDue.current) send();
   }, [held]);
 
+  // The keyboard can be in the box before the conversation is there.
+  useEffect(() => {
+    const area = box.current as HTMLTextAreaElement;
+    if ((area.getRootNode() as ShadowRoot).activeElement === area) onIntent?.();
+  }, [onIntent]);
+
   // The JupyterLab extension has a prompt of its own sent, and the draft stays; or it adds mentions to the draft
   // (js/src/lab/pending-prompt.ts).
   useHostEvent<string>("agentnb-send", (event) => {

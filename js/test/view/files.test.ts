@@ -94,7 +94,7 @@ describe("at the end of a turn", () => {
     const rows = page.all(".files .file").map((row) => row.textContent);
     expect(rows).toEqual([
       "Show change of src/a.py2 lines added, 1 removed+2\u2009−1",
-      "Show change of b.txtnew1 lines added, 0 removed+1\u2009−0",
+      "Show change of b.txtnew1 line added, 0 removed+1\u2009−0",
       "olddeleted",
     ]);
     expect(page.all(".files .file button.icon-button").map((one) => one.getAttribute("aria-label"))).toEqual([

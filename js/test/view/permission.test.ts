@@ -175,7 +175,7 @@ describe("the policy on a permission card", () => {
       details: { content },
     });
     await page.until(() =>
-      expect(page.find(".permission .diff-count").textContent).toContain("1 lines added, 1 removed"),
+      expect(page.find(".permission .diff-count").textContent).toContain("1 line added, 1 removed"),
     );
     page.find(".permission-what").click();
     await page.until(() => page.find(".permission .diff"));

@@ -143,6 +143,18 @@ describe("the agent of a tab that was never prompted", () => {
     expect(page.all(".error-card, .error-text")).toEqual([]);
   });
 
+  test("is started when its conversation comes to a box that has the focus", async () => {
+    const store = readyStore();
+    const session = store.session(SESSION);
+    const asleep: SessionState = { ...(session.peek() as SessionState), lifecycle: "creating" };
+    session.value = undefined;
+    const page = open(store, { kind: "chat" });
+    page.find<HTMLTextAreaElement>("textarea").focus();
+    expect(requests(store)).toEqual([]);
+    session.value = asleep;
+    await page.until(() => expect(requests(store).length).toEqual(1));
+  });
+
   test("is started by writing too, where the box had the focus all the time", () => {
     const { store, box } = asleep();
     type(box, "H");

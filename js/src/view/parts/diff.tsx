@@ -83,7 +83,7 @@ export function PathName({ path, title, isWhole = false }: { path: string; title
 export function LineCount({ added, removed }: { added: number; removed: number }) {
   return (
     <span class="diff-count">
-      <span class="sr-only">{`${count(added)} lines added, ${count(removed)} removed`}</span>
+      <span class="sr-only">{`${count(added)} line${added === 1 ? "" : "s"} added, ${count(removed)} removed`}</span>
       <span aria-hidden="true">
         <span class="added">+{count(added)}</span>
         {"\u2009"}
