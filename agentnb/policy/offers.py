@@ -128,7 +128,7 @@ def _commands(command: str, verdict: Verdict, agent: str) -> SimilarRule:
     )
     shown = command if exact else ", ".join(dict.fromkeys(each.removesuffix(" *") for each in patterns))
     words = f"`{_short(' '.join(shown.split())).replace('`', chr(39))}`"
-    if exact:
+    if exact or not any(each.endswith(" *") for each in patterns):
         permits = f"Exactly {words}"
     else:
         permits = _CODE.get(patterns[0] if len({*patterns}) == 1 else "", f"Any {words[:-1]} …`")

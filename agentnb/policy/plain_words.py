@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from agentnb.policy.rules import AccessRule
 
 _LONGEST = 60
-_PYTHON = frozenset({"python *", "python3 *", "ipython *"})
 _MAY = {
     "read": "read",
     "search": "search",
@@ -43,10 +42,8 @@ def rule_words(rule: AccessRule, title: Callable[[str], str]) -> str:
     return f"{who} {may} {what}{where}{end}"
 
 
-def command_words(pattern: str, *, kind: bool = False) -> str:
-    """A pattern of commands as people read it; *kind*: what it stands for, where that has a name."""
-    if kind and pattern in _PYTHON:
-        return "any Python code"
+def command_words(pattern: str) -> str:
+    """A pattern of commands as people read it."""
     text = " ".join(pattern.replace("\\", "").split()).replace("`", "'")
     text = f"{text[:-2]} …" if text.endswith(" *") else text.replace("*", "…")
     return f"`{text if len(text) <= _LONGEST else f'{text[: _LONGEST - 1]}…'}`"

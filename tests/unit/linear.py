@@ -229,7 +229,7 @@ def _calls(module: ModuleType) -> Iterator[tuple[str, re.Pattern[Any], str]]:
         if isinstance(held, re.Pattern):
             yield owner.id, held, method
         elif owner.id == "re" and method not in {"compile", "escape"} and node.args:
-            flags = next((each for each in map(ast.unparse, _rest(node)) if "re." in each), "0")
+            flags = next((each for each in map(ast.unparse, _rest(node)) if each.startswith("re.")), "0")
             try:
                 text = eval(ast.unparse(node.args[0]), dict(vars(module)))  # noqa: S307 - our own source
             except NameError:  # made from arguments: the function that does so is measured

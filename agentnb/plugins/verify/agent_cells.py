@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _AGENT = re.compile(r"\s*%%?agents?\b")
 _OUTPUT = re.compile(r"(?:^|\s)(?:-o|--output)[ =]+(?P<name>[^\W\d]\w*)")
-_KERNEL = re.compile(r"^\s*%%?agents?\b.*\s(?:-k|--kernel)\b|kernel_tools\s*=\s*True", re.MULTILINE)
+_KERNEL = re.compile(r"^[ \t]*%%?agents?\b.*\s(?:-k|--kernel)\b|kernel_tools\s*=\s*True", re.MULTILINE)
 
 
 class LeftOut(NamedTuple):

@@ -14,7 +14,7 @@ TOLERANCE = 1e-9
 """How much numbers may differ, relative to the larger one."""
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _DROPPED = re.compile(
-    r"^(?:CPU times:|Wall time:|.*\bper loop\b|The slowest run took|.*\d+(?:\.\d+)?(?:it/s|s/it)|\s*\d+%\|"
+    r"^(?:CPU times:|Wall time:|.*\bper loop\b|The slowest run took|.*\d(?:it/s|s/it)|[ \t]*\d+%\|"
     r"|total \d+$|(?:Over)?[Ww]riting \S+$).*$",
     re.MULTILINE,
 )

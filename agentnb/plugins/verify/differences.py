@@ -24,7 +24,7 @@ MOST_TRIALS = 4
 LONGEST_TRIAL = 30.0
 """Seconds that a run may have taken for such a run to be worth it."""
 _DOWNLOAD = re.compile(r"https?://|ftp://|\bcurl\b|\bwget\b|git clone")
-_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
+_VERSION = re.compile(r"(?<!\d)\d+\.\d+(?:\.\d+)?")
 
 
 class Changed(NamedTuple):

@@ -22,7 +22,7 @@ NO_COMMAND = 127
 """A shell's exit code where there is no such command."""
 _NAME = re.compile(r"name '(?P<name>\w+)' is not defined")
 _QUOTED = re.compile(r"['\"](?P<text>[^'\"]+)['\"]")
-_NO_COMMAND = re.compile(r"(?P<name>[\w./+-]+): (?:command )?not found", re.MULTILINE)
+_NO_COMMAND = re.compile(r"(?<![\w./+-])(?P<name>[\w./+-]+): (?:command )?not found")
 _NETWORK = re.compile(
     r"URLError|gaierror|Connect\w*Error|Connect\w*Timeout|MaxRetryError|NewConnectionError|SSLError|ProxyError"
     r"|HTTPError|RemoteDisconnected|ClientConnector\w*|ReadTimeout|EndpointConnectionError"
@@ -32,7 +32,8 @@ _NETWORK_WORDS = re.compile(
     r"|Failed to resolve"
 )
 _NO_HOST = re.compile(
-    r".*(?:[Cc]ould not resolve host|unable to resolve host|failure in name resolution|Network is unreachable).*"
+    r"^.*(?:[Cc]ould not resolve host|unable to resolve host|failure in name resolution|Network is unreachable).*",
+    re.MULTILINE,
 )
 _MEMORY = re.compile(r"MemoryError|_ArrayMemoryError|OutOfMemory\w*")
 _DEVICE = re.compile(
@@ -173,7 +174,7 @@ def _called_library(failure: Failure) -> str:
 
 
 def _imports(source: str) -> list[str]:
-    names = re.findall(r"^\s*(?:import|from)\s+(\w+)", source, re.MULTILINE)
+    names = re.findall(r"^[ \t]*(?:import|from)[ \t]+(\w+)", source, re.MULTILINE)
     aliases = {"pd": "pandas", "np": "numpy", "pl": "polars", "plt": "matplotlib", "sklearn": "scikit-learn"}
     return [*names, *(aliases.get(each, each) for each in re.findall(r"\b(\w+)\.__version__", source))]
 
@@ -219,7 +220,7 @@ def _network(failure: Failure) -> Finding | None:
     is_likely = (
         hosts and failure.name.endswith(("Error", "Timeout", "Exception")) and "onnect" in failure.name + failure.text
     )
-    local = re.search(r"(?:localhost|127\.0\.0\.1)[^\n]*?(?:port |:)(\d+)|[Cc]onnection refused", failure.text)
+    local = re.search(r"(?:localhost|127\.0\.0\.1)[^\n]{0,80}?(?:port |:)(\d+)|[Cc]onnection refused", failure.text)
     if local and not hosts:
         where = f" at port {local[1]}" if local[1] else ""
         why = f"it needs a server{where} that does not run here."

@@ -20,6 +20,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
+from agentnb.safe_json import read_json
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -133,7 +135,7 @@ class Kernel:
             signature, *parts = frames[at + 1 : at + 6]
             if not hmac.compare_digest(signature, self._sign(parts)):
                 return None
-            header, parent, _, content = (json.loads(each) for each in parts)
+            header, parent, _, content = (read_json(each) for each in parts)
         except ValueError:
             return None
         return Message(header["msg_type"], parent.get("msg_id", ""), content)

@@ -21,6 +21,7 @@ if __name__ == "__main__":
 
 from agentnb.plugins.verify.kernel_client import GRACE_SECONDS, STEP, Kernel, KernelLost, Message
 from agentnb.processes import descendants
+from agentnb.safe_json import read_json
 
 LARGEST_OUTPUT = 8 * 1024 * 1024
 """Characters of one cell's outputs that are kept."""
@@ -243,7 +244,7 @@ def _trace_of(reply: dict[str, Any]) -> dict[str, Any]:
     with suppress(ValueError, SyntaxError):
         import ast
 
-        trace = json.loads(ast.literal_eval(text))
+        trace = read_json(ast.literal_eval(text))
         return trace if isinstance(trace, dict) else {}
     return {}
 
@@ -271,7 +272,7 @@ def main(reading: int, report: int) -> None:
     for each in (reading, report):
         os.set_inheritable(each, False)
     with open(reading, encoding="utf-8") as file:
-        task = json.load(file)
+        task = read_json(file.read(), repair=False)
     with suppress(BrokenPipeError):  # who asked is gone
         NotebookRun(task, report).run()
 

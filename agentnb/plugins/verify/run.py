@@ -21,6 +21,7 @@ import msgspec
 from agentnb.kernel.rehearsal_result import Rehearsal, rehearse_command
 from agentnb.plugins.verify import folder_copy, notebook_run
 from agentnb.processes import descendants, signal_process
+from agentnb.safe_json import read_json
 from agentnb.state import RehearsalFile
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ class _Task:
         with open(self._reading, encoding="utf-8") as lines:  # noqa: PTH123 - a descriptor
             for line in lines:
                 with suppress(ValueError):
-                    self._take(json.loads(line))
+                    self._take(read_json(line))
 
     def _take(self, event: dict[str, Any]) -> None:
         run = self._run

@@ -18,7 +18,7 @@ from agentnb.host.history.restore import read_back, recorder_of
 from agentnb.host.intents import carry_out
 from agentnb.host.permissions.at_once import is_harmless
 from agentnb.host.permissions.session_policy import HostPolicy
-from agentnb.kernel.rehearsal_result import Rehearsal, can_preview, unavailable
+from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
 from agentnb.policy.audit import AuditLog
 from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles
@@ -95,36 +95,6 @@ def test_a_freedom_that_does_not_exist_is_refused(host_of: HostOf, work: Path) -
     with pytest.raises(UsageError, match="freedom='most' is none of 'ask', 'edit', 'auto'"):
         talk.session.freedom = "most"  # type: ignore[assignment]
     assert talk.session.freedom == "ask"
-
-
-def test_what_is_previewed_as_harmless_runs_at_once_in_auto_and_the_rest_asks(host_of: HostOf, work: Path) -> None:
-    """A file is made in the workspace without a question; what reaches for the network, or deletes, asks."""
-    if not can_preview():
-        pytest.skip("no preview can be made here")
-    (work / "old").write_text("x")
-    talk = Talk(host_of(), work, mode="auto")
-    turn = talk.prompt(run("echo hi > made.txt"))
-    talk.done(turn)
-    assert (answerers(turn), talk.open) == ([Answerer(kind="preview")], [])
-    net = f"{sys.executable} -c \"__import__('so' + 'cket').create_connection(('192.0.2.1', 80))\""
-    for command in ("rm old", net, "false"):
-        turn = talk.prompt(run(command))
-        (call,) = talk.questions()
-        talk.answer(call, "reject")
-        talk.done(turn)
-        assert [each.kind for each in answerers(turn) if each] == ["client"], command
-    assert (work / "old").exists()
-
-
-def test_auto_chosen_in_mid_turn_previews_what_waits(host_of: HostOf, work: Path) -> None:
-    if not can_preview():
-        pytest.skip("no preview can be made here")
-    talk = Talk(host_of(), work)
-    turn = talk.prompt(run("echo hi > made.txt"))
-    talk.questions()
-    choose(talk, freedom="auto")
-    talk.done(turn)
-    assert answerers(turn) == [Answerer(kind="preview")]
 
 
 def test_without_previews_and_confinement_auto_asks_and_says_so(

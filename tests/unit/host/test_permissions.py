@@ -425,7 +425,7 @@ def test_the_agents_own_options_come_first_and_it_is_told_one_of_them(host: Host
     (call,) = talk.questions()
     assert ids(call) == ["yes", "ever", "no", "agentnb:turn", "agentnb:session", "agentnb:always"]
     assert call.risk is not None
-    assert call.risk.like == "`git status …`"
+    assert call.risk.like == "`git status`"
     talk.answer(call, "agentnb:session")
     assert talk.done(turn) == [{"outcome": {"outcome": "selected", "optionId": "yes"}}]
 

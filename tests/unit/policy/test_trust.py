@@ -147,6 +147,7 @@ def test_an_answer_for_always_is_for_its_folder_alone() -> None:
         ("python fit.py", "Any Python code"),
         ("git status -s", "Any `git status …`"),
         ("git add a && git commit -m b", "Any `git add, git commit …`"),
+        ("ls > x", "Exactly `ls > x`"),
         ("npx left-pad", "Exactly `npx left-pad`"),
     ],
 )

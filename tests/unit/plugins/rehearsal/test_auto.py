@@ -1,0 +1,42 @@
+"""What Auto lets run at once, since its preview is harmless."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentnb.plugins.rehearsal.command import rehearse_command
+from agentnb.state import Answerer
+from tests.unit.host.test_freedom import HostOf, choose
+from tests.unit.host.test_permissions import Talk, answerers, run
+
+_HERE = rehearse_command("true", "/")
+pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+
+
+def test_what_is_previewed_as_harmless_runs_at_once_in_auto_and_the_rest_asks(host_of: HostOf, work: Path) -> None:
+    """A file is made in the workspace without a question; what reaches for the network, or deletes, asks."""
+    (work / "old").write_text("x")
+    talk = Talk(host_of(), work, mode="auto")
+    turn = talk.prompt(run("echo hi > made.txt"))
+    talk.done(turn)
+    assert (answerers(turn), talk.open) == ([Answerer(kind="preview")], [])
+    net = f"{sys.executable} -c \"__import__('so' + 'cket').create_connection(('192.0.2.1', 80))\""
+    for command in ("rm old", net, "false"):
+        turn = talk.prompt(run(command))
+        (call,) = talk.questions()
+        talk.answer(call, "reject")
+        talk.done(turn)
+        assert [each.kind for each in answerers(turn) if each] == ["client"], command
+    assert (work / "old").exists()
+
+
+def test_auto_chosen_in_mid_turn_previews_what_waits(host_of: HostOf, work: Path) -> None:
+    talk = Talk(host_of(), work)
+    turn = talk.prompt(run("echo hi > made.txt"))
+    talk.questions()
+    choose(talk, freedom="auto")
+    talk.done(turn)
+    assert answerers(turn) == [Answerer(kind="preview")]
