@@ -106,7 +106,6 @@ test.each([
   await page.until(() => expect(button(page).textContent).toBe("Edit"));
   session.value = loaded;
   await page.until(() => expect(session.peek()?.config?.values.freedom).toBe("edit"));
-  await page.settled();
-  expect(button(page).textContent).toBe("Edit");
+  await page.until(() => expect(button(page).textContent).toBe("Edit"));
   expect(store.dispatched.map(({ action }) => action)).toEqual(sent);
 });
