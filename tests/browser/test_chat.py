@@ -96,7 +96,7 @@ NOT_CONFINED = CHAT.replace("start()", "start(confine=False)")
     ("code", "line"),
     [
         (NOT_CONFINED, "Not confined. It can read and change what you can"),
-        pytest.param(CHAT, "It can write only to", marks=pytest.mark.skipif(WAY not in TRIED, reason=WHY)),
+        pytest.param(CHAT, "Confined: it can write only to", marks=pytest.mark.skipif(WAY not in TRIED, reason=WHY)),
     ],
 )
 def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernel_name: str, code: str, line: str) -> None:
@@ -111,6 +111,9 @@ def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernel_name
     chat.output.locator(".pill").click()
     said = chat.output.locator(".pop-settings .note", has_text=line)
     expect(said).to_be_visible(timeout=PATIENCE_MS)
+    shown = chat.output.locator(".selector:has(select) .selector-name").all_inner_texts()
+    assert shown == ["Pace", "Pieces", "Mode"]
+    assert chat.output.locator("select").evaluate_all("(all) => all.map((one) => one.ariaLabel)") == shown
     assert serious(lab.page) == []
     lab.picture(f"chat-{line.partition(' by')[0].partition('.')[0].lower().replace(' ', '-')}")
     chat.output.evaluate("output => { output.style.maxWidth = '280px'; }")

@@ -264,10 +264,11 @@ def test_words_are_found_in_the_conversation(chat: Cell, lab: Lab) -> None:
 
 
 def test_a_turn_that_failed_is_sent_again(chat: Cell) -> None:
-    """The error says why; its button sends the same message; the next one is answered by the agent started anew."""
+    """The error says why when it is opened; its button sends the same message; the next one is answered by the agent started anew."""
     say(chat, "/crash")
     again = chat.button("Send again")
     expect(again).to_be_visible(timeout=PATIENCE_MS)
+    chat.button("Details").click()
     expect(chat.output.locator(".error-card")).to_contain_text("died on purpose")
     again.click()
     expect(chat.output.locator("[data-turn]")).to_have_count(2, timeout=PATIENCE_MS)

@@ -14,7 +14,7 @@ from tests.browser.side import Side
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAkAAAAJCAIAAABv85FHAAAADElEQVR4nGNgGLkAAAD8AAEMLtaOAAAAAElFTkSuQmCC"
 DRAW = f"from base64 import b64decode\nfrom IPython.display import Image\nImage(b64decode('{PNG}'), width=200)"
-SHORTCUT = "Control+Alt+a"
+SHORTCUT = "Control+Alt+g"
 HOSTILE = """<svg xmlns='http://www.w3.org/2000/svg' width='60' height='40' onload='{act}'>
 <script>{act}</script><style>@import url({away}/style.css);</style><image href='{away}/a.png' width='9' height='9'/>
 <foreignObject width='50' height='30'><body xmlns='http://www.w3.org/1999/xhtml'><iframe src='{away}/frame'/>

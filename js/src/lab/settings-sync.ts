@@ -9,8 +9,8 @@
  * JupyterLab stores what is typed letter by letter. What is in a text field counts once the focus leaves it: half a
  * path is neither written nor asked about nor refused.
  *
- * Half a second after the last letter the editor's form saves all its fields as it knows them: a value that came from
- * a file meanwhile is set back. It is shown again, and not taken for what the user wants.
+ * Half a second after the last letter the editor's form saves all its fields as it knows them, and the server takes its
+ * time: a value that came from a file meanwhile is set back. It is shown again, and not taken for what the user wants.
  */
 import type { Settings } from "@jupyterlab/settingregistry";
 import type { Answer, Params, RequestName } from "../state/answers";
@@ -21,6 +21,10 @@ import type { SettingsAccess } from "../view/store";
 const EQUAL = "agentnb settings";
 /** A pause in typing, in milliseconds: longer than the form waits until it saves. */
 const PAUSE = 800;
+/** The form saves no sooner after the last letter; what is stored before that is of earlier ones. */
+const FORM_WAITS = 500;
+/** A save that has not come after so long does not come: what was typed is what was there before. */
+const SAVE_TAKES = 10_000;
 
 type Values = Map<string, unknown>;
 
@@ -50,6 +54,10 @@ export class SettingsSync {
   #known: Values;
   /** When something was last typed or chosen in the form, in milliseconds. */
   #editedAt = Number.NEGATIVE_INFINITY;
+  /** Whether what was typed or chosen is stored: on a slow server that comes long after the form has sent it. */
+  #isStored = true;
+  /** How many values that came from files are being stored. */
+  #storing = 0;
   /** What came from files while the form had not saved yet, by the setting's name. */
   readonly #shownLately = new Map<string, Shown>();
   /** One thing after another. */
@@ -60,10 +68,15 @@ export class SettingsSync {
     this.#settings = settings;
     this.#ui = ui;
     this.#known = this.#values();
-    settings.changed.connect(() => this.#writeSoon());
+    settings.changed.connect(() => {
+      if (this.#storing === 0 && Date.now() - this.#editedAt >= FORM_WAITS) this.#isStored = true;
+      this.#writeSoon();
+    });
     for (const event of ["input", "change", "click"])
       document.addEventListener(event, ({ target }) => {
-        if (target instanceof Element && target.closest(".jp-SettingsPanel")) this.#editedAt = Date.now();
+        if (!(target instanceof Element && target.closest(".jp-SettingsPanel"))) return;
+        this.#editedAt = Date.now();
+        if (event !== "click") this.#isStored = false;
       });
   }
 
@@ -92,7 +105,7 @@ export class SettingsSync {
 
   /** Whether the form may yet save, and with it values older than those that came from files. */
   #isUnsaved(): boolean {
-    return Date.now() - this.#editedAt < PAUSE;
+    return Date.now() - this.#editedAt < (this.#isStored ? PAUSE : SAVE_TAKES);
   }
 
   /** A kernel whose files are followed from now on; resolves when both sides are equal. */
@@ -203,12 +216,15 @@ export class SettingsSync {
       const before = [...(this.#shownLately.get(name)?.before ?? []), now, this.#settings.default(name)];
       this.#shownLately.set(name, { value, before: before.filter((one) => !isSame(one, value)) });
     }
+    this.#storing += 1;
     try {
       await (value === undefined ? this.#settings.remove(name) : this.#settings.set(name, value));
     } catch (error) {
       console.debug("agentnb:", error); // a setting of a newer kernel
       this.#shownLately.delete(name);
       this.#known.set(name, this.#values().get(name));
+    } finally {
+      this.#storing -= 1;
     }
   }
 

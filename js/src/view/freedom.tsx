@@ -42,15 +42,20 @@ export function Freedom({ session, disabled }: { session: SessionState | undefin
   const [isNear, come] = useState(false); // what Auto comes to is asked once somebody is about to read it
   const auto = useAuto(isNear, session && place.session, session?.agentProcess);
   const chosen = session ? values.freedom : next;
-  if (session && typeof values.permissions !== "string") return null;
   const name = values.permissions === "allow" ? "Full trust" : isFreedom(chosen) ? NAMES[chosen] : "Custom";
   const about = (freedom: FreedomName) => (freedom === "auto" && auto) || ABOUT[freedom];
   const offered = offeredIn(session);
+  const due = useRef<FreedomName>(undefined); // chosen while the conversation was not here yet
   const choose = (freedom: FreedomName) => {
+    due.current = session ? undefined : freedom;
     if (!session) return setNext(freedom);
     store.dispatch(place.session, { type: "session/configChanged", config: { freedom } });
     announce(`${NAMES[freedom]}. ${about(freedom)}`);
   };
+  useEffect(() => {
+    if (session && due.current && due.current !== chosen && offered.includes(due.current)) choose(due.current);
+    if (session) due.current = undefined;
+  }, [session === undefined]);
   const close = () => {
     setOpen(false);
     holder.current?.querySelector("button")?.focus();
@@ -68,6 +73,7 @@ export function Freedom({ session, disabled }: { session: SessionState | undefin
       detail: "Kernel, cell edits, sensitive files, grants",
       onSelect: () => setOpen(true),
     });
+  if (session && typeof values.permissions !== "string") return null;
   return (
     <div class="freedom" ref={holder} onPointerEnter={() => come(true)} onFocusIn={() => come(true)}>
       <Menu

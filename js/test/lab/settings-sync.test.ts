@@ -339,6 +339,23 @@ test("what comes from a file while one types outlives that the form saves all fi
   expect(kernel.file.cwd).toBe("/b2");
 });
 
+test("what comes from a file while the server takes its time to store outlives what the form has sent", async () => {
+  const [editor, kernel] = [new Editor({ agent: "claude", cwd: "/a" }), new Kernel({ agent: "claude", cwd: "/a" })];
+  await joined(editor, kernel).ready;
+  vi.useFakeTimers();
+  const box = field();
+  box.dispatchEvent(new Event("input", { bubbles: true })); // sent after half a second, stored after two
+  await vi.advanceTimersByTimeAsync(1_000);
+  kernel.write({ agent: "claude", cwd: "/b" });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(editor.user.cwd).toBe("/b");
+  editor.edit({ agent: "co", cwd: "/a" });
+  box.blur();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(editor.user).toEqual({ agent: "co", cwd: "/b" });
+  expect(kernel.file).toEqual({ agent: "co", cwd: "/b" });
+});
+
 test("a field that the user types in is not set to what a file says", async () => {
   const [editor, kernel] = [new Editor({ agent: "claude" }), new Kernel({ agent: "claude" })];
   await joined(editor, kernel).ready;

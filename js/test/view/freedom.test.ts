@@ -92,3 +92,20 @@ test.each([
     { agent: "eliza", freedom: "auto", tabId: expect.any(String), reuse: true },
   ]);
 });
+
+test.each([
+  ["ask", [{ type: "session/configChanged", config: { freedom: "edit" } }]],
+  ["edit", []],
+])("a choice made before the conversation has come is sent to it when it comes as %s", async (freedom, sent) => {
+  const store = configured({ permissions: freedom, freedom });
+  const session = store.session(SESSION);
+  const loaded = session.peek();
+  session.value = undefined;
+  const page = open(store, { kind: "chat" });
+  (await items(page))[1]?.click();
+  await page.until(() => expect(button(page).textContent).toBe("Edit"));
+  session.value = loaded;
+  await page.until(() => expect(session.peek()?.config?.values.freedom).toBe("edit"));
+  await page.until(() => expect(button(page).textContent).toBe("Edit"));
+  expect(store.dispatched.map(({ action }) => action)).toEqual(sent);
+});

@@ -203,7 +203,7 @@ function Settings({ chosen, look, agents, context }: SettingsProps) {
 function Confinement({ process }: { process: AgentProcess | undefined }) {
   if (process?.state !== "running") return null;
   const { actsUnasked, confined, unconfined } = process;
-  const words = actsUnasked || (confined ? `Confined ${confined}.` : unconfined && `Not confined. ${unconfined}`);
+  const words = actsUnasked || (confined ? `Confined: it ${confined}.` : unconfined && `Not confined. ${unconfined}`);
   return words ? <p class={`note${actsUnasked ? " acts-unasked" : ""}`}>{line(words, 400)}</p> : null;
 }
 

@@ -66,7 +66,7 @@ function WaitingInCell({ id, where, turnId, call }: Props & { id: string; where:
         <button type="button" class="row waiting-link" onClick={() => store.notebook?.showProposal?.(id)}>
           <Icon name="shield" />
           <span>Waiting {isOne ? where : `in ${waiting.length} cells`} →</span>
-          {isOne && <span class="cut dim">{coded(toolTitle(call))}</span>}
+          {isOne && <span class="cut dim">{coded(askTitle(call))}</span>}
         </button>
         {isOne && button}
       </div>
@@ -198,10 +198,11 @@ export function worstOf(reason: string): string {
 function What({ turnId, call }: Props) {
   const [isOpen, open] = useMemory(`fold ${turnId} ${call.toolCallId} ask`, false);
   const input = inputOf(call).trim();
-  const isCommand = call.details?.kind === "execute" && input !== "";
+  const kind = call.details?.kind;
+  const isCommand = (kind === "execute" || kind === "kernel") && input !== "";
   const [first = "", ...rest] = input.split("\n");
   const places = call.details?.locations ?? [];
-  const title = toolTitle(call);
+  const title = kind === "kernel" ? askTitle(call) : toolTitle(call);
   const named = places[0]?.path ?? "";
   const where =
     !isCommand && named && !title.includes(splitPath(named).name) ? ` ${line(splitPath(named).name, 60)}` : "";
@@ -220,9 +221,11 @@ function What({ turnId, call }: Props) {
     <>
       {isCommand ? (
         <code class="cut">
-          <span class="sign" aria-hidden="true">
-            ${" "}
-          </span>
+          {kind === "execute" && (
+            <span class="sign" aria-hidden="true">
+              ${" "}
+            </span>
+          )}
           {line(first, 400)}
         </code>
       ) : (
@@ -235,7 +238,7 @@ function What({ turnId, call }: Props) {
       <Lines call={call} />
     </>
   );
-  const paths = places.map(({ path }) => line(path, 500)).join("\n") || undefined;
+  const paths = places.map(({ path }) => line(path, 500)).join("\n") || (isCommand ? title : undefined);
   if (!hasMore)
     return (
       <div class="row permission-what" title={paths}>
@@ -268,6 +271,11 @@ function What({ turnId, call }: Props) {
       )}
     </>
   );
+}
+
+/** What it is that waits: the question's own words, where it has some. */
+function askTitle(call: Props["call"]): string {
+  return line(textOf(call.confirmationTitle)) || toolTitle(call);
 }
 
 /** So many letters of a command fit on a line of a narrow sidebar. */
