@@ -1,17 +1,17 @@
 // Builds what the wheel carries: widget.js (the front end), panel.js (a few lines), what is fetched when it is needed, and the
 // JupyterLab extension.
 import { readFile, writeFile } from "node:fs/promises";
+import { relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
-import { minify } from "terser";
-import { buildLabExtension } from "./labextension.mjs";
+import { buildLabExtension, minified, part } from "./labextension.mjs";
 import { bundledPackages, FILE, licences } from "./licences.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** In bytes, minified and gzipped. */
 const LIMITS = {
-  "widget.js": { minified: 304 * 1024, gzipped: 105 * 1024 },
+  "widget.js": { minified: 290 * 1024, gzipped: 98 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
   // Fetched when they are needed; the history and the agents have their own copies of Preact.
   "highlighting.js": { minified: 96 * 1024, gzipped: 32 * 1024 },
@@ -19,6 +19,9 @@ const LIMITS = {
   "history.js": { minified: 64 * 1024, gzipped: 22 * 1024 },
   "attention.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
   "cell-changes.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
+  "questions.js": { minified: 8 * 1024, gzipped: 3.5 * 1024 },
+  "review.js": { minified: 12 * 1024, gzipped: 5 * 1024 },
+  "uses.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
   "batch.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
   "pairing.js": { minified: 3 * 1024, gzipped: 2 * 1024 },
   "rewind.js": { minified: 5 * 1024, gzipped: 2.5 * 1024 },
@@ -41,8 +44,9 @@ export const cssText = {
 };
 
 /**
- * Of marked only the lexer is used. What stands behind it in the one file that the package has (the `marked` function, whose
- * properties name every part) would keep the parser and the renderers in the bundle.
+ * Of marked only the lexer of GitHub's dialect is used. What stands behind it in the one file that the package has (the
+ * `marked` function, whose properties name every part) would keep the parser and the renderers in the bundle, and the
+ * tables of rules those of the other dialects.
  */
 const markedLexer = {
   name: "marked-lexer",
@@ -51,9 +55,30 @@ const markedLexer = {
       const code = await readFile(path, "utf8");
       const lexer = code.match(/([\w$]+) as Lexer\b/)?.[1];
       const end = code.search(/var [\w$]+=new [\w$]+;function [\w$]+\(\w+,\w+\)\{return [\w$]+\.parse\(/);
-      if (!lexer || end < 0)
+      const tables =
+        /\{normal:[\w$]+,gfm:([\w$]+),pedantic:[\w$]+\},([\w$]+)=\{normal:[\w$]+,gfm:([\w$]+),breaks:[\w$]+,pedantic:[\w$]+\}/;
+      if (!lexer || end < 0 || !tables.test(code))
         throw new Error("marked is built in another way: what is left out of it has to be found anew.");
-      return { contents: `${code.slice(0, end)}export{${lexer} as Lexer};` };
+      const rules = code
+        .slice(0, end)
+        .replace(tables, "{gfm:$1},$2={gfm:$3}")
+        .replaceAll("this.options.pedantic", "!1")
+        .replaceAll("this.options.breaks", "!1");
+      return { contents: `${rules}export{${lexer} as Lexer};` };
+    });
+  },
+};
+
+/** What the widget has for its parts: they import it from there (`src/view/shared.ts`). */
+const sharedWithParts = {
+  name: "shared-with-parts",
+  async setup(context) {
+    const list = await readFile(here("src/view/shared.ts"), "utf8");
+    const shared = new Set([...list.matchAll(/^ {2}\["([^"]+)",/gm)].map(([, name]) => name));
+    context.onResolve({ filter: /./ }, ({ path, kind, resolveDir }) => {
+      if (kind === "entry-point") return undefined;
+      const file = path.startsWith(".") ? relative(here("src"), resolve(resolveDir, path)) : path;
+      return shared.has(file) ? { path: file, external: true } : undefined;
     });
   },
 };
@@ -71,18 +96,6 @@ export const options = {
   inject: [here("jsx.mjs")],
   plugins: [cssText, markedLexer],
 };
-
-/** A second, slower pass, which finds another fiftieth. */
-async function minified(path) {
-  const terser = {
-    module: true,
-    ecma: 2022,
-    compress: { passes: 3, unsafe: true, unsafe_arrows: true },
-    format: { comments: false },
-  };
-  const { code } = await minify(await readFile(path, "utf8"), terser);
-  await writeFile(path, code);
-}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
@@ -112,16 +125,26 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     outdir,
     logLevel: "warning",
   });
+  const parts = await build({
+    ...options,
+    plugins: [...options.plugins, sharedWithParts],
+    format: "cjs",
+    entryPoints: [here("src/questions.ts"), here("src/review.ts"), here("src/uses.ts")],
+    outdir,
+    write: false,
+    logLevel: "warning",
+  });
+  for (const { path, text } of parts.outputFiles) await writeFile(path, part(text));
   for (const [name, limit] of Object.entries(LIMITS)) {
-    await minified(`${outdir}/${name}`);
-    const code = await readFile(`${outdir}/${name}`);
+    const code = Buffer.from(await minified(await readFile(`${outdir}/${name}`, "utf8")));
+    await writeFile(`${outdir}/${name}`, code);
     for (const [how, size] of Object.entries({ minified: code.length, gzipped: gzipSync(code, { level: 9 }).length })) {
       console.log(`${name} ${how}: ${(size / 1024).toFixed(1)} KB (limit ${limit[how] / 1024} KB)`);
       if (size > limit[how]) throw new Error(`${name} is ${size} bytes ${how}; the limit is ${limit[how]}.`);
     }
   }
   const { sizes, metafiles } = await buildLabExtension(options, here("../labextension"));
-  const texts = await licences(bundledPackages(widget.metafile, others.metafile, ...metafiles));
+  const texts = await licences(bundledPackages(widget.metafile, others.metafile, parts.metafile, ...metafiles));
   for (const folder of [outdir, here("../labextension")]) await writeFile(`${folder}/${FILE}`, texts);
   for (const [name, size] of Object.entries(sizes)) console.log(`labextension ${name}: ${(size / 1024).toFixed(1)} KB`);
 }

@@ -28,7 +28,10 @@ BUILT = (
             "freedom",
             "history",
             "pairing",
+            "questions",
+            "review",
             "rewind",
+            "uses",
             "walkthrough",
         )
     ),

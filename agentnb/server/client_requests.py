@@ -36,8 +36,11 @@ MODULES = {
         "math",
         "pairing",
         "preview",
-        "settings",
+        "questions",
+        "review",
         "rewind",
+        "settings",
+        "uses",
         "walkthrough",
     )
 }

@@ -15,6 +15,29 @@ export function TextButton({ class: more = "", ...rest }: ButtonProps) {
   return <button type="button" class={`text-button${more && ` ${more}`}`} {...rest} />;
 }
 
+interface ActionButtonProps {
+  word: string;
+  /** What it is done with, where that is not all. */
+  of?: string;
+  disabled: boolean;
+  onClick: () => void;
+}
+
+/** One that is disabled keeps the focus: it is so only as long as the kernel has not answered. */
+export function ActionButton({ word, of, disabled, onClick }: ActionButtonProps) {
+  return (
+    <button
+      type="button"
+      class="change-action"
+      aria-label={of === undefined ? undefined : `${word} ${of}`}
+      aria-disabled={disabled}
+      onClick={() => !disabled && onClick()}
+    >
+      {word}
+    </button>
+  );
+}
+
 /** Characters that a field takes, at most. */
 const LONGEST_TEXT = 4_000;
 

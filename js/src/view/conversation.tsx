@@ -17,8 +17,10 @@ import { Freedom } from "./freedom";
 import { showAgents } from "./host-events";
 import { IconButton } from "./icons";
 import { chatChannel, isInTerminal, isRemote, provider, ROOT, sessionChannel } from "./identity";
-import { InputRequests } from "./input-request";
+import { InputRequests } from "./input-requests";
+import { isNews } from "./news";
 import { AgentWarning, SessionTrouble, useGap } from "./notices";
+import { Fetched } from "./on-demand";
 import { useOnScreen } from "./on-screen";
 import { AllChanges } from "./parts/change-set";
 import { line } from "./plain";
@@ -32,7 +34,6 @@ import { isIdle, isRead, needsAnswer } from "./status";
 import { agentName } from "./tabs";
 import { type Jump, Transcript } from "./transcript";
 import { useUsage } from "./usage";
-import { Uses } from "./uses";
 import { WaitingQuestions } from "./waiting-questions";
 
 /** What the conversation's menu can ask for. */
@@ -175,7 +176,9 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
         {chat && <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />}
         {chat && <FollowUps chat={chat} disabled={dead || failed} />}
         {chat && <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />}
-        {session && <Uses session={session} />}
+        {session?.customizations?.some(isNews) && (
+          <Fetched name="uses">{({ Uses }) => <Uses session={session} />}</Fetched>
+        )}
         {inTerminal ? (
           <p class="note">
             {agent.replace(/ \(terminal\)$/, "")} works in a terminal: write to it there. What it does with this kernel

@@ -12,17 +12,7 @@ import { LongText } from "./parts/long-text";
 import { plain } from "./plain";
 import { Field } from "./question";
 
-export function InputRequests({ requests, agent }: { requests: readonly ChatInputRequest[]; agent: string }) {
-  return (
-    <>
-      {requests.map((request) => (
-        <InputForm key={request.id} request={request} agent={agent} />
-      ))}
-    </>
-  );
-}
-
-function InputForm({ request, agent }: { request: ChatInputRequest; agent: string }) {
+export function InputForm({ request, agent }: { request: ChatInputRequest; agent: string }) {
   const { store, memory } = useView();
   const { chat } = usePlace();
   const title = useId();

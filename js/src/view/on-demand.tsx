@@ -1,9 +1,12 @@
-/** The place of a module that is fetched when it is needed first: it mounts what it shows there. */
+/** What is fetched when it is needed first: modules that mount what they show, and parts of this view. */
+import type { ComponentChild } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { FetchedStyles } from "../fetched-styles";
 import { ErrorCard } from "./cards";
 import { useView } from "./context";
 import { Waiting } from "./icons";
 import { reason } from "./plain";
+import { shared } from "./shared";
 import { perStore, type Store } from "./store";
 
 type Mount<C> = (into: HTMLElement, context: C) => () => void;
@@ -27,6 +30,62 @@ interface Props<C> {
   /** What it needs of the chat; read once, when the module is there. */
   context: C;
   className?: string;
+}
+
+/** The parts of this view, by their names in the kernel. */
+interface Parts {
+  questions: typeof import("../questions");
+  review: typeof import("../review");
+  uses: typeof import("../uses");
+}
+
+type Part = Parts[keyof Parts] & { readonly styles?: FetchedStyles };
+type MakePart = (require: typeof shared) => Part;
+
+const partsOf = perStore(() => new Map<string, Part>());
+
+interface FetchedProps<N extends keyof Parts> {
+  name: N;
+  /** What it shows, as it is called in a sentence; where nothing is said until it is there, absent. */
+  what?: string;
+  children: (part: Parts[N]) => ComponentChild;
+}
+
+/** What a part of the view draws: at once where the part is there already. */
+export function Fetched<N extends keyof Parts>({ name, what, children }: FetchedProps<N>) {
+  const { store, root } = useView();
+  const parts = partsOf(store);
+  const part = parts.get(name);
+  const [failed, setFailed] = useState<unknown>();
+  const [, redraw] = useState(false);
+  part?.styles?.addTo(root);
+  useEffect(() => {
+    if (part) return;
+    let isGone = false;
+    moduleOf(store, name).then(
+      ({ default: make }) => {
+        const made = parts.get(name) ?? (make as MakePart)(shared);
+        parts.set(name, made);
+        if (!isGone) redraw(true);
+      },
+      (error) => isGone || setFailed(error),
+    );
+    return () => {
+      isGone = true;
+    };
+  }, [store, name]);
+  if (part) return <>{children(part as Parts[N])}</>;
+  if (failed !== undefined) return <CannotLoad what={what ?? "a part of this page"} why={reason(failed)} />;
+  return what === undefined ? null : <Waiting text={`Loading ${what}…`} />;
+}
+
+function CannotLoad({ what, why }: { what: string; why: string }) {
+  return (
+    <ErrorCard
+      title={`${what[0]?.toUpperCase()}${what.slice(1)} couldn't be loaded`}
+      message={`${why} If this keeps happening, update agentnb in the kernel's environment and restart the kernel.`}
+    />
+  );
 }
 
 export function OnDemand<C>({ name, what, context, className = "" }: Props<C>) {
@@ -54,12 +113,7 @@ export function OnDemand<C>({ name, what, context, className = "" }: Props<C>) {
   return (
     <>
       {state === "loading" && <Waiting text={`Loading ${what}…`} />}
-      {state instanceof Error && (
-        <ErrorCard
-          title={`${what[0]?.toUpperCase()}${what.slice(1)} couldn't be loaded`}
-          message={`${state.message} If this keeps happening, update agentnb in the kernel's environment and restart the kernel.`}
-        />
-      )}
+      {state instanceof Error && <CannotLoad what={what} why={state.message} />}
       <div class={state === "shown" ? className : ""} ref={into} />
     </>
   );

@@ -9,7 +9,7 @@ import { Button } from "./controls";
 import { useElapsed } from "./elapsed";
 import { Icon, Spacer, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
-import { InputRequests } from "./input-request";
+import { InputRequests } from "./input-requests";
 import { ConnectionBanner, SessionTrouble, useGap } from "./notices";
 import { useOnScreen } from "./on-screen";
 import { TurnChanges } from "./parts/change-set";

@@ -5,11 +5,10 @@ import { useView } from "./context";
 import { Button, TextButton } from "./controls";
 import { Fold } from "./fold";
 import { showPanel } from "./host-events";
+import { isNews } from "./news";
 import { count, line } from "./plain";
 import { aboutOf, readOffers, SkillOffers, skillsOf, useSkillTrust } from "./skill-offers";
 
-/** Its own package and its own tools come with every access to the kernel: they are no news. */
-const OWN = new Set(["package:jupyter-agentnb", "mcp:kernel"]);
 const MOST = 50;
 
 interface Given {
@@ -39,8 +38,8 @@ export function Uses({ session }: { session: SessionState }) {
 function Used({ all }: { all: readonly Given[] }) {
   const { root } = useView();
   const { choose, said } = useSkillTrust();
-  if (all.every(({ id }) => OWN.has(id))) return null;
-  const of = (kind: string) => all.filter(({ id }) => id.startsWith(kind) && !OWN.has(id));
+  if (!all.some(isNews)) return null;
+  const of = (kind: string) => all.filter((one) => one.id.startsWith(kind) && isNews(one));
   const components = of("component:");
   const news = of("package:");
   const skills = news.reduce((sum, one) => sum + one.skills.length, 0);

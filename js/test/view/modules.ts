@@ -8,7 +8,16 @@ const MODULES = new Map<string, () => Promise<{ default: unknown }>>([
   ["rewind", () => import("../../src/rewind.ts")],
   ["walkthrough", () => import("../../src/walkthrough.ts")],
   ["preview", () => import("../../src/preview.ts")],
+  ["questions", () => part(import("../../src/questions.ts"))],
+  ["review", () => part(import("../../src/review.ts"))],
+  ["uses", () => part(import("../../src/uses.ts"))],
 ]);
+
+/** As it is built: it is given what it shares, which here it has. */
+async function part(imported: Promise<unknown>): Promise<{ default: unknown }> {
+  const made = await imported;
+  return { default: () => made };
+}
 
 export async function fetchModule(name: string): Promise<{ default: unknown }> {
   const load = MODULES.get(name);

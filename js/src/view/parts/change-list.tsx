@@ -5,7 +5,7 @@ import { own, table } from "../../state/object";
 import type { Operations } from "../change-operations";
 import { type Change, changesOf, KINDS } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
-import { TextButton } from "../controls";
+import { ActionButton, TextButton } from "../controls";
 import { FoldHead } from "../fold";
 import { Icon, IconButton, type IconName, Spacer, Spinner } from "../icons";
 import { bytes, count, line } from "../plain";
@@ -321,29 +321,6 @@ function Actions({ change, operations, disabled }: ActionsProps) {
           />
         ))}
     </div>
-  );
-}
-
-interface ActionButtonProps {
-  word: string;
-  /** What it is done with, where that is not all. */
-  of?: string;
-  disabled: boolean;
-  onClick: () => void;
-}
-
-/** One that is disabled keeps the focus: it is so only as long as the kernel has not answered. */
-export function ActionButton({ word, of, disabled, onClick }: ActionButtonProps) {
-  return (
-    <button
-      type="button"
-      class="change-action"
-      aria-label={of === undefined ? undefined : `${word} ${of}`}
-      aria-disabled={disabled}
-      onClick={() => !disabled && onClick()}
-    >
-      {word}
-    </button>
   );
 }
 

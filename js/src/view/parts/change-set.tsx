@@ -4,15 +4,14 @@ import type { Turn } from "../../state/types.gen";
 import { type Operations, useOperations } from "../change-operations";
 import { changesOf, inWords, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
-import { onEscape, Trouble, useFocused } from "../controls";
+import { ActionButton, onEscape, Trouble, useFocused } from "../controls";
 import { IconButton, Spacer } from "../icons";
 import { changesChannel } from "../identity";
 import { memo } from "../memo";
+import { Fetched } from "../on-demand";
 import { line } from "../plain";
 import { isOver } from "../store";
 import { useAfter } from "../use-work";
-import { ActionButton, ChangeList } from "./change-list";
-import { ConflictChoices } from "./conflicts";
 import { LineCount } from "./diff";
 import { Files } from "./files";
 
@@ -97,7 +96,11 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
       </div>
       <Trouble text={operations.failed} class="note" />
       {operations.said && <p class="note">{operations.said}</p>}
-      {operations.conflicts && <ConflictChoices id={id} operations={operations} />}
+      {operations.conflicts && (
+        <Fetched name="review" what="the versions">
+          {({ ConflictChoices }) => <ConflictChoices id={id} operations={operations} />}
+        </Fetched>
+      )}
       <div id={list} class="change-list">
         {(isOpen || always) && notes.length > 0 && (
           <ul class="change-notes">
@@ -107,15 +110,19 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
           </ul>
         )}
         {(isOpen || always) && (
-          <ChangeList
-            id={id}
-            channel={channel}
-            title={title}
-            operations={operations}
-            atOnce={atOnce}
-            allUndone={tally.undone === totalOf(tally)}
-            byHunks={!always}
-          />
+          <Fetched name="review" what="the changes">
+            {({ ChangeList }) => (
+              <ChangeList
+                id={id}
+                channel={channel}
+                title={title}
+                operations={operations}
+                atOnce={atOnce}
+                allUndone={tally.undone === totalOf(tally)}
+                byHunks={!always}
+              />
+            )}
+          </Fetched>
         )}
       </div>
     </section>
