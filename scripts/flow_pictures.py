@@ -259,7 +259,16 @@ def _take_all(folder: Path) -> None:
         lab.open("flows.ipynb", notebook(*cells, kernel="python3"))
         lab.page.keyboard.press("Control+b")  # the file browser goes away
         flows = Flows(lab, folder)
-        for part in (flows.start_page, flows.chips, flows.formulas, flows.fix, flows.after, flows.freedom, flows.steps, flows.pair):
+        for part in (
+            flows.start_page,
+            flows.chips,
+            flows.formulas,
+            flows.fix,
+            flows.after,
+            flows.freedom,
+            flows.steps,
+            flows.pair,
+        ):
             part()
 
 
