@@ -1,7 +1,13 @@
 /** A store whose states are set by hand: what the development page shows. */
 import { type Signal, signal } from "@preact/signals";
+import * as questions from "../src/questions";
+import * as review from "../src/review";
 import type { Action, ChangesetState, ChatState, RootState, SessionState } from "../src/state/types.gen";
+import * as uses from "../src/uses";
 import type { ChangeText, Connection, ContentRef, Older, Refusal, Side, Store } from "../src/view/store";
+
+/** The parts of the view that a page fetches. */
+const PARTS = new Map<string, unknown>(Object.entries({ questions, review, uses }));
 
 export class ScriptedStore implements Store {
   readonly clientId = "dev";
@@ -15,6 +21,11 @@ export class ScriptedStore implements Store {
   readonly refusal = signal<string | undefined>(undefined);
   readonly root = signal<RootState | undefined>(undefined);
   readonly sent: [string, Action][] = [];
+  readonly module = async (name: string): Promise<{ default: unknown }> => {
+    const part = PARTS.get(name);
+    if (!part) throw new Error("This page can't load it.");
+    return { default: () => part };
+  };
   #older = signal<Older>({ left: 0, turns: [] });
   #sessions = new Map<string, Signal<SessionState | undefined>>();
   #changesets = new Map<string, Signal<ChangesetState | undefined>>();

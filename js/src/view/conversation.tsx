@@ -177,7 +177,9 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
         {chat && <FollowUps chat={chat} disabled={dead || failed} />}
         {chat && <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />}
         {session?.customizations?.some(isNews) && (
-          <Fetched name="uses">{({ Uses }) => <Uses session={session} />}</Fetched>
+          <Fetched name="uses" what="what the agent is given" isQuiet>
+            {({ Uses }) => <Uses session={session} />}
+          </Fetched>
         )}
         {inTerminal ? (
           <p class="note">

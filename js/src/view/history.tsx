@@ -2,11 +2,10 @@
 import { useView } from "./context";
 import { onEscape, useFocused } from "./controls";
 import type { HistoryContext } from "./history/panel";
+import type { PanelName } from "./host-events";
 import { IconButton, Spacer } from "./icons";
 import { OnDemand } from "./on-demand";
 import type { SettingsContext } from "./settings/panel";
-
-export type PanelName = "history" | "settings";
 
 interface Props {
   id: string;

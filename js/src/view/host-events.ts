@@ -1,7 +1,8 @@
 /** Events of the element that a view stands in: the JupyterLab extension and other views ask for things by them. */
 import { useLayoutEffect } from "preact/hooks";
 import { useView } from "./context";
-import type { PanelName } from "./history";
+
+export type PanelName = "history" | "settings";
 
 /** Hears events of a name while the component is there; one that is taken is marked by preventing its default. */
 export function useHostEvent<T>(name: string, hear: (event: CustomEvent<T>) => void): void {

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { FetchedStyles } from "../fetched-styles";
 import { ErrorCard } from "./cards";
 import { useView } from "./context";
-import { Waiting } from "./icons";
+import { Spinner, Waiting } from "./icons";
 import { reason } from "./plain";
 import { shared } from "./shared";
 import { perStore, type Store } from "./store";
@@ -46,13 +46,15 @@ const partsOf = perStore(() => new Map<string, Part>());
 
 interface FetchedProps<N extends keyof Parts> {
   name: N;
-  /** What it shows, as it is called in a sentence; where nothing is said until it is there, absent. */
-  what?: string;
+  /** What it shows, as it is called in a sentence. */
+  what: string;
+  /** Whether nothing stands in its place until it is there. */
+  isQuiet?: boolean;
   children: (part: Parts[N]) => ComponentChild;
 }
 
 /** What a part of the view draws: at once where the part is there already. */
-export function Fetched<N extends keyof Parts>({ name, what, children }: FetchedProps<N>) {
+export function Fetched<N extends keyof Parts>({ name, what, isQuiet, children }: FetchedProps<N>) {
   const { store, root } = useView();
   const parts = partsOf(store);
   const part = parts.get(name);
@@ -75,8 +77,12 @@ export function Fetched<N extends keyof Parts>({ name, what, children }: Fetched
     };
   }, [store, name]);
   if (part) return <>{children(part as Parts[N])}</>;
-  if (failed !== undefined) return <CannotLoad what={what ?? "a part of this page"} why={reason(failed)} />;
-  return what === undefined ? null : <Waiting text={`Loading ${what}…`} />;
+  if (failed !== undefined) return <CannotLoad what={what} why={reason(failed)} />;
+  return isQuiet ? null : (
+    <p class="note">
+      <Spinner /> {`Loading ${what}…`}
+    </p>
+  );
 }
 
 function CannotLoad({ what, why }: { what: string; why: string }) {

@@ -28,7 +28,7 @@ const setup = (state: AgentSetup["state"], message = "", output = "fetching\n"):
 
 class AgentsStore extends MemoryStore {
   readonly modules: string[] = [];
-  module = (name: string): Promise<{ default: unknown }> => {
+  override module = (name: string): Promise<{ default: unknown }> => {
     this.modules.push(name);
     return fetchModule(name);
   };

@@ -321,6 +321,27 @@ describe("the review", () => {
     await page.until(() => expect(page.all(".change")).toHaveLength(200));
   });
 
+  test("is fetched once, and says where it cannot be; the line stays", async () => {
+    const fetched: string[] = [];
+    const store = ended(READY, ...FILES);
+    const whole = store.module;
+    Object.assign(store, {
+      module: (name: string) => {
+        fetched.push(name);
+        return fetched.length === 1 ? Promise.reject(new Error("The kernel does not answer.")) : whole(name);
+      },
+    });
+    const page = show(store);
+    page.button("Review").click();
+    await page.until(() => expect(page.find(".change-list").textContent).toContain("The kernel does not answer."));
+    expect(page.find(".change-list strong").textContent).toBe("The changes couldn't be loaded");
+    for (const opened of [false, true, false, true]) {
+      page.button("Review").click();
+      await page.until(() => expect(page.all(".change").length > 0).toBe(opened));
+    }
+    expect(fetched).toEqual(["review", "review"]);
+  });
+
   test("says that the kernel no longer has the changes", async () => {
     const store = ended(READY);
     store.changeset(SET).value = undefined;

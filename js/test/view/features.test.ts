@@ -678,14 +678,16 @@ describe("a form of the agent", () => {
       ],
     },
   ] as const;
-  const asked = (request: Partial<ChatInputRequest>) => {
+  const asked = async (request: Partial<ChatInputRequest>) => {
     const store = readyStore();
     startTurn(store, "t", "x");
     store.apply(CHAT, {
       type: "chat/inputRequested",
       request: { id: "r", message: "Tell me", ...request } as ChatInputRequest,
     });
-    return { store, page: open(store, { kind: "chat" }) };
+    const page = open(store, { kind: "chat" });
+    await page.until(() => page.find(".input-request"));
+    return { store, page };
   };
   const fill = (page: Page, label: string, value: string) => {
     const found = page.all(".question label").find((one) => one.textContent?.startsWith(label)) as HTMLLabelElement;
@@ -701,7 +703,7 @@ describe("a form of the agent", () => {
       ?.click();
 
   test("says what is missing, and sends each answer in its kind", async () => {
-    const { store, page } = asked({ questions });
+    const { store, page } = await asked({ questions });
     page.button("Send").click();
     await page.until(() =>
       expect(page.all(".question .error-text").map((one) => one.textContent)).toEqual([
@@ -753,15 +755,15 @@ describe("a form of the agent", () => {
     await page.until(() => expect(page.all(".input-request")).toEqual([]));
   });
 
-  test("Skip answers without answers", () => {
-    const { store, page } = asked({ questions });
+  test("Skip answers without answers", async () => {
+    const { store, page } = await asked({ questions });
     page.button("Skip").click();
     expect(sent(store)).toEqual([{ type: "chat/inputCompleted", requestId: "r", response: "decline" }]);
   });
 
-  test("begins with what is recommended; of one of several with the first", () => {
+  test("begins with what is recommended; of one of several with the first", async () => {
     const options = ["a", "b", "c"].map((id) => ({ id, label: id.toUpperCase(), recommended: id !== "a" }));
-    const { store, page } = asked({
+    const { store, page } = await asked({
       questions: [
         { kind: "single-select", id: "one", message: "Which?", required: true, options },
         { kind: "multi-select", id: "many", message: "Which ones?", options },
@@ -776,25 +778,25 @@ describe("a form of the agent", () => {
     });
   });
 
-  test("what is only to be done elsewhere is said to be done, or called off", () => {
-    const { store, page } = asked({ message: "Eliza waits for your login." });
+  test("what is only to be done elsewhere is said to be done, or called off", async () => {
+    const { store, page } = await asked({ message: "Eliza waits for your login." });
     expect(page.all(".input-request button").map((one) => one.textContent)).toEqual(["I've signed in", "Skip"]);
     page.button("I've signed in").click();
     expect(sent(store)).toMatchObject([{ type: "chat/inputCompleted", response: "accept" }]);
   });
 
-  test("an address is shown in full with whose it is; one that is none cannot be opened", () => {
-    const { page } = asked({ url: "https://bank.example@evil.example/login" });
+  test("an address is shown in full with whose it is; one that is none cannot be opened", async () => {
+    const { page } = await asked({ url: "https://bank.example@evil.example/login" });
     expect(page.find(".address strong").textContent).toEqual("evil.example");
     expect(page.find(".address code").textContent).toEqual("https://bank.example@evil.example/login");
     expect(page.find<HTMLAnchorElement>(".address a").rel).toContain("noopener");
-    const bad = asked({ url: "javascript:alert(1)" }).page;
+    const bad = (await asked({ url: "javascript:alert(1)" })).page;
     expect(bad.all(".address a")).toEqual([]);
     expect(bad.text()).toContain("isn't a web address");
   });
 
-  test("keys typed in it stay in it", () => {
-    const { page } = asked({ questions });
+  test("keys typed in it stay in it", async () => {
+    const { page } = await asked({ questions });
     const heard: string[] = [];
     page.host.parentElement?.addEventListener("keydown", (event) => heard.push(event.key));
     press(page.find(".question input"), "a");

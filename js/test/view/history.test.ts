@@ -28,7 +28,7 @@ type Answers = Record<string, (params: Record<string, unknown>) => unknown>;
 class HistoryStore extends MemoryStore {
   answers: Answers = {};
   readonly modules: string[] = [];
-  module = (name: string): Promise<{ default: unknown }> => {
+  override module = (name: string): Promise<{ default: unknown }> => {
     this.modules.push(name);
     return fetchModule(name);
   };

@@ -23,6 +23,7 @@ import type {
   Store,
   ViewLink,
 } from "../../src/view/store";
+import { fetchPart } from "./modules";
 
 export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
@@ -48,6 +49,7 @@ function empty(kind: string): unknown {
 
 export class MemoryStore implements Store {
   readonly clientId = "me";
+  readonly module = fetchPart;
   readonly connection = signal<Connection>("live");
   readonly refusals = signal<readonly Refusal[]>([]);
   readonly gaps = signal<Readonly<Record<string, string>>>({});

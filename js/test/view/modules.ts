@@ -1,4 +1,8 @@
 /** The parts of the front end that a page fetches, as the kernel gives them. */
+import * as questions from "../../src/questions";
+import * as review from "../../src/review";
+import * as uses from "../../src/uses";
+
 const MODULES = new Map<string, () => Promise<{ default: unknown }>>([
   ["agents", () => import("../../src/agents.ts")],
   ["highlighting", () => import("../../src/highlighting.ts")],
@@ -8,19 +12,21 @@ const MODULES = new Map<string, () => Promise<{ default: unknown }>>([
   ["rewind", () => import("../../src/rewind.ts")],
   ["walkthrough", () => import("../../src/walkthrough.ts")],
   ["preview", () => import("../../src/preview.ts")],
-  ["questions", () => part(import("../../src/questions.ts"))],
-  ["review", () => part(import("../../src/review.ts"))],
-  ["uses", () => part(import("../../src/uses.ts"))],
 ]);
 
-/** As it is built: it is given what it shares, which here it has. */
-async function part(imported: Promise<unknown>): Promise<{ default: unknown }> {
-  const made = await imported;
-  return { default: () => made };
+/** The parts of the view: as they are built, they are given what they share, which here they have. */
+const PARTS = new Map<string, unknown>([
+  ["questions", questions],
+  ["review", review],
+  ["uses", uses],
+]);
+
+export async function fetchPart(name: string): Promise<{ default: unknown }> {
+  const part = PARTS.get(name);
+  if (!part) throw new Error("This page can't load it.");
+  return { default: () => part };
 }
 
 export async function fetchModule(name: string): Promise<{ default: unknown }> {
-  const load = MODULES.get(name);
-  if (!load) throw new Error(`The front end has no module '${name}'.`);
-  return load();
+  return MODULES.get(name)?.() ?? fetchPart(name);
 }

@@ -39,10 +39,12 @@ function tell(store: MemoryStore, ...customizations: unknown[]) {
   session.value = { ...(session.value as SessionState), customizations: customizations as never };
 }
 
-function show(...customizations: unknown[]) {
+async function show(...customizations: unknown[]) {
   const store = readyStore();
   tell(store, ...customizations);
-  return open(store, { kind: "chat" });
+  const page = open(store, { kind: "chat" });
+  await page.until(() => page.find(".uses"));
+  return page;
 }
 
 /** What was chosen about skills. */
@@ -55,6 +57,7 @@ async function look(...customizations: unknown[]) {
   const store = readyStore();
   tell(store, ...customizations);
   const page = open(store, { kind: "chat" });
+  await vi.advanceTimersByTimeAsync(100); // it is fetched
   page.find<HTMLButtonElement>(".uses .fold-head").click();
   const wait = async () => {
     await vi.advanceTimersByTimeAsync(100); // effects
@@ -65,8 +68,8 @@ async function look(...customizations: unknown[]) {
 }
 
 describe("what the agent is given", () => {
-  test("is one line: components in their order, packages and how many skills they bring, servers", () => {
-    const page = show(
+  test("is one line: components in their order, packages and how many skills they bring, servers", async () => {
+    const page = await show(
       component(1, "rules"),
       component(2, "context"),
       server("kernel"),
@@ -79,7 +82,7 @@ describe("what the agent is given", () => {
   });
 
   test("is a list with what each costs, once opened; the settings are a click away", async () => {
-    const page = show(
+    const page = await show(
       component(1, "rules", { about: "Gives AGENTS.md.", tokensOnce: 1200 }),
       skills("polars 1", "lazy"),
     );
@@ -95,15 +98,19 @@ describe("what the agent is given", () => {
 
   test.each([[[]], [[server("kernel"), skills("jupyter-agentnb 0.2", "agentnb")]], [[7, null, "x"]]])(
     "is no line where it is nothing but agentnb's own: %j",
-    (given) => {
-      expect(show(...given).all(".uses")).toEqual([]);
+    async (given) => {
+      const store = readyStore();
+      tell(store, ...given);
+      const page = open(store, { kind: "chat" });
+      await page.until(() => page.find(".prompt"));
+      expect(page.all(".uses")).toEqual([]);
     },
   );
 });
 
 describe("skills that packages offer", () => {
-  test("are one line until it is opened, beside what is used", () => {
-    const page = show(
+  test("are one line until it is opened, beside what is used", async () => {
+    const page = await show(
       component(1, "rules"),
       offer("polars 1.9", "d1", ["lazy"], ["frames"], ["io"]),
       offer("numpy 2", "d2", ["arrays"]),
@@ -112,7 +119,7 @@ describe("skills that packages offer", () => {
       "Uses rules",
       "polars 1.9 and 1 more package bring 4 skills: Look…",
     ]);
-    expect(show(offer("polars 1.9", "d1", ["lazy"])).find(".uses").textContent).toBe(
+    expect((await show(offer("polars 1.9", "d1", ["lazy"]))).find(".uses").textContent).toBe(
       "polars 1.9 brings 1 skill: Look…",
     );
   });
