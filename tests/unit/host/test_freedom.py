@@ -282,7 +282,7 @@ def test_every_grant_is_listed_in_plain_words_and_revoked_by_its_id(
         ("conversation", "asker may run `ls …` without asking"),
         ("user", "Any agent may run `git status …` without asking"),
         ("folder", f"Any agent may edit files in {work} without asking"),
-        ("user", "ELIZA may do everything without asking, except what always asks"),
+        ("user", "Tour may do everything without asking, except what always asks"),
     ]
     for grant in listed:
         assert revoke(host, id=grant.id) == "Revoked."

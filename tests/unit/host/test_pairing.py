@@ -425,7 +425,7 @@ def test_a_conversation_of_a_program_is_only_to_be_read_in_a_later_kernel(
 
 def settings(host: Host) -> Any:
     config = host.loop.call(lambda: host.root.state.config)
-    return None if config is None else config.values
+    return None if config is None else {name: value for name, value in config.values.items() if name != "agent"}
 
 
 def choose(page: Page, seq: int, **config: object) -> str:

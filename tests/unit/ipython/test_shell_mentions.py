@@ -55,10 +55,10 @@ def test_variables_come_with_type_and_size_cells_with_their_first_line(mentions:
     ]
 
 
-def test_suggestions_have_modules_and_injected_names_last(mentions: ShellMentions, tmp_path: Path) -> None:
+def test_suggestions_have_modules_last_and_no_names_of_the_shell(mentions: ShellMentions, tmp_path: Path) -> None:
     """`@` and Enter takes the first, and IPython's `open` is nothing that a prompt is about."""
-    assert [text for text, _, _ in offered(mentions, "", tmp_path)][-2:] == ["json", "open"]
-    assert [text for text, _, _ in offered(mentions, "o", tmp_path)] == ["broken", "json", "open"]
+    assert [text for text, _, _ in offered(mentions, "", tmp_path)][-2:] == ["fit.py", "json"]
+    assert [text for text, _, _ in offered(mentions, "o", tmp_path)] == ["broken", "json"]
 
 
 def test_suggestions_when_a_name_is_used_again_bring_it_to_the_front(tmp_path: Path) -> None:
