@@ -264,7 +264,7 @@ def test_words_are_found_in_the_conversation(chat: Cell, lab: Lab) -> None:
 
 
 def test_a_turn_that_failed_is_sent_again(chat: Cell) -> None:
-    """The error says why when it is opened; its button sends the same message, and a new agent answers."""
+    """The error says why when it is opened; its button sends the message again, to an agent started anew."""
     say(chat, "/crash")
     again = chat.button("Send again")
     expect(again).to_be_visible(timeout=PATIENCE_MS)

@@ -72,7 +72,9 @@ def test_one_click_opens_the_chat_and_a_reload_keeps_it(classic: Classic, lab: L
 
 def _the_chats_own_items(side: Side) -> None:
     """A choice, an answer as it streams, a question by keyboard, completion, a picture, find; a draft is left."""
+    side.pill.click()
     side.chat.get_by_role("combobox", name="Pieces").select_option("letter")
+    side.page.keyboard.press("Escape")
     side.say("/hang")
     side.expect_text("I am silent until you cancel.")  # seen while the turn goes on
     side.button("Stop").click()
@@ -189,7 +191,7 @@ def test_selected_code_and_an_output_are_attached_by_keyboard_and_by_mouse(class
     side.start()
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+a")
-    page.keyboard.press("Control+Alt+a")
+    page.keyboard.press("Control+Alt+g")
     expect(side.box).to_have_value("@selection:1 ", timeout=PATIENCE_MS)
     picture.click(button="right")
     page.get_by_role("menuitem", name="Add Output to Chat").click()

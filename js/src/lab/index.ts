@@ -90,6 +90,7 @@ function activate(
   const create = async (cwd?: string, text?: string): Promise<void> => {
     const { openNotebook } = await part("new-notebook");
     const panel = await openNotebook(app, cwd);
+    await panel.revealed; // the focus is in its empty cell until then
     reveal();
     sidebar.follow();
     if (text) sidebar.sessionOf(panel)?.say(text);

@@ -207,6 +207,8 @@ declare module "@jupyterlab/notebook" {
       readonly contentsModel?: { readonly writable?: boolean } | null;
     };
     readonly sessionContext: SessionContext;
+    /** Its content is there; a notebook of one empty cell takes the focus for it then. */
+    readonly revealed: Promise<void>;
     readonly toolbar: Widget & { insertItem(index: number, name: string, widget: Widget): boolean };
   }
   export interface Tracker {

@@ -168,7 +168,8 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
         {beginning.failed && (
           <ErrorCard
             title={`${agentName(agents, beginning.failed.agent)} couldn't start`}
-            message={`${beginning.failed.why}\nYour message is still in the box: send it again, or choose another agent.`}
+            message={beginning.failed.why}
+            action={<div>Your message is still in the box: send it again, or choose another agent.</div>}
           />
         )}
         {chat && <InputRequests requests={waitingRequests(chat)} agent={agent} />}
