@@ -65,20 +65,24 @@ class Job:
         self._changed = threading.Condition()
 
     def begin(self, text: str, check: Callable[[Callable[[int, int], object], threading.Event], Verification]) -> None:
-        """Begin to verify *text*; where a verification runs, that goes on."""
-        if self.state.status == "running":
+        """Begin to verify *text*; where a verification runs, that goes on. Waits for the end of one that was stopped."""
+        with self._changed:
+            is_over = self._changed.wait_for(
+                lambda: self.state.status != "running" or not self._stop.is_set(), LONGEST_WAIT
+            )
+        if not is_over or self.state.status == "running":
             return
         self._stop = threading.Event()
+        before = (self.state, self._digest)
         self._digest = code_digest(text)
-        before = self.state
         self._set(VerificationState(status="running"))
-        threading.Thread(target=self._run, args=(check, before), name="agentnb verify", daemon=True).start()
+        threading.Thread(target=self._run, args=(check, *before), name="agentnb verify", daemon=True).start()
 
-    def _run(self, check: Callable[..., Verification], before: VerificationState) -> None:
+    def _run(self, check: Callable[..., Verification], before: VerificationState, digest: str) -> None:
         try:
             result = check(self._progress, self._stop)
         except Stopped:
-            self._digest = ""  # what was there before is about another text
+            self._digest = digest
             self._set(before)
         except AgentnbError as error:
             self._set(VerificationState(status="ended", time=_now(), error=str(error)))

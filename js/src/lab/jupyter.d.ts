@@ -173,6 +173,7 @@ declare module "@jupyterlab/notebook" {
       readonly dirty: boolean;
       readonly contentChanged: Signal<unknown>;
       readonly stateChanged: Signal<unknown>;
+      toJSON(): unknown;
     } | null;
     readonly widgets: readonly Cell[];
     readonly activeCell: Cell | null;
@@ -207,7 +208,10 @@ declare module "@jupyterlab/notebook" {
       readonly contentsModel?: { readonly writable?: boolean } | null;
     };
     readonly sessionContext: SessionContext;
-    readonly toolbar: Widget & { insertItem(index: number, name: string, widget: Widget): boolean };
+    readonly toolbar: Widget & {
+      insertItem(index: number, name: string, widget: Widget): boolean;
+      insertAfter?(at: string, name: string, widget: Widget): boolean;
+    };
   }
   export interface Tracker {
     readonly currentWidget: NotebookPanel | null;
