@@ -210,7 +210,6 @@ declare module "@jupyterlab/notebook" {
     readonly sessionContext: SessionContext;
     readonly toolbar: Widget & {
       insertItem(index: number, name: string, widget: Widget): boolean;
-      insertAfter?(at: string, name: string, widget: Widget): boolean;
     };
   }
   export interface Tracker {

@@ -59,9 +59,8 @@ export class NotebookVerification {
       new VerificationMark(this.#verifier, show, this.#status),
       new VerificationMark(this.#verifier, show),
     ];
-    const widget = new Widget({ node: this.#marks[0].node });
-    const { toolbar } = panel;
-    if (!toolbar.insertAfter?.("cellType", "agentnb-verify", widget)) toolbar.insertItem(10, "agentnb-verify", widget);
+    // Before the cell's type: what comes later is the first to go into the menu of a narrow toolbar.
+    panel.toolbar.insertItem(9, "agentnb-verify", new Widget({ node: this.#marks[0].node }));
     void context.ready.then(() => content.model?.contentChanged.connect(() => this.#later()));
     panel.disposed.connect(() => clearTimeout(this.#timer));
     known.set(panel, this);
@@ -88,6 +87,7 @@ export class NotebookVerification {
       place?.isConnected === true &&
       place.getRootNode() === into.getRootNode() &&
       (place.compareDocumentPosition(into) & Node.DOCUMENT_POSITION_PRECEDING) !== 0;
+    into.classList.add("agentnb-verify-turn");
     if (!isEarlier && place !== into) into.append(node);
     this.#verifier.turnEnded(turn);
   }

@@ -151,7 +151,9 @@ export class Verifier {
     this.#isMending = true;
     const more = this.#state.findings.length - 1;
     const others = more > 0 ? `, and ${more} more` : "";
-    this.#notebook.send(`Fix what the verification found: ${line(first.cause, 300)}${others}\n\n${this.#state.task}`);
+    this.#notebook.send(
+      `Fix what the verification found: ${line(first.cause, 300).replaceAll("`", "")}${others}\n\n${this.#state.task}`,
+    );
   }
 
   /** A turn that changed something has ended. */
