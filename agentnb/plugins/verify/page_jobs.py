@@ -65,7 +65,7 @@ class Job:
         self._changed = threading.Condition()
 
     def begin(self, text: str, check: Callable[[Callable[[int, int], object], threading.Event], Verification]) -> None:
-        """Begin to verify *text*; where a verification runs, that goes on, unless it was stopped: its end is awaited."""
+        """Begin to verify *text*; where a verification runs, that goes on. The end of a stopped one is awaited."""
         with self._changed:
             is_over = self._changed.wait_for(
                 lambda: self.state.status != "running" or not self._stop.is_set(), LONGEST_WAIT
