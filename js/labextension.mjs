@@ -16,7 +16,7 @@ const NAME = "agentnb";
 const DISTRIBUTION = "jupyter-agentnb";
 const LIMIT = 42 * 1024;
 /**
- * What is loaded where no notebook is open, when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell, when
+ * What is loaded where no notebook is open, when one is opened, when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell, when
  * several cells are changed,
  * when cells or outputs are attached, when an agent needs the user who looks elsewhere, when a file is opened, when the kernel is slow to answer, and when the chat is there whose
  * settings JupyterLab's editor shows.
@@ -33,6 +33,7 @@ const PARTS = [
   "rejoin",
   "review",
   "settings-editor",
+  "verification",
   "workspace-files",
 ];
 const PART_LIMIT = 40 * 1024;

@@ -1,24 +1,26 @@
-"""The page's requests: begin a verification, follow it, see whether it is stale."""
+"""The page's requests: begin a verification, follow it, stop it."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from agentnb.errors import AgentnbError, UsageError
-from agentnb.plugins.verify.result import SECONDS, Finding, Verification
+from agentnb.errors import UsageError
+from agentnb.plugins.verify.page_jobs import VerificationState, job_of
+from agentnb.plugins.verify.result import SECONDS
 from agentnb.ports import Request
 
 if TYPE_CHECKING:
-    from agentnb.plugins.verify.static_check import LiveKernel
+    import threading
+    from collections.abc import Callable
 
-LONGEST_WAIT = 25.0
-Status: TypeAlias = Literal["none", "running", "ended"]
+    from agentnb.plugins.verify.result import Verification
+
+LONGEST_TEXT = 16 * 1024 * 1024
 
 
 class BeginParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -26,11 +28,13 @@ class BeginParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     Attributes:
         path: The notebook's file, absolute, or its path on the Jupyter server; the kernel's own notebook where empty.
+        text: The notebook as the page has it, as JSON; empty: as it was saved, with the changes that the kernel knows.
         fast: Whether only the names in the cells are looked at, and nothing is run.
         seconds: How long the cells may take in all.
     """
 
     path: str = ""
+    text: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
     fast: bool = False
     seconds: float = SECONDS
 
@@ -47,112 +51,25 @@ class StateParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     revision: int = -1
 
 
-class VerificationState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a verification stands.
+class StopParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Stop a verification; what was known before holds again.
 
     Attributes:
-        status: ``"none"``, ``"running"`` or ``"ended"``.
-        revision: Grows with each change.
-        done: How many cells have run.
-        all: How many are to be run.
-        time: When it ended, in milliseconds since 1970; 0 before.
-        is_stale: Whether the notebook has been changed since it began.
-        ok: Whether nothing was found.
-        findings: What was found.
-        summary: It in a line.
-        not_checked: What was not looked at.
-        error: Why it could not be done; empty where it could.
+        path: The notebook's file, as in ``verify/begin``.
     """
 
-    status: Status = "none"
-    revision: int = 0
-    done: int = 0
-    all: int = 0
-    time: int = 0
-    is_stale: bool = False
-    ok: bool = False
-    findings: tuple[Finding, ...] = ()
-    summary: str = ""
-    not_checked: tuple[str, ...] = ()
-    error: str = ""
-
-
-class _Job:
-    """One notebook's verification, on a thread of its own."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.digest = ""
-        self.state = VerificationState()
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-
-    def begin(self, params: BeginParams) -> None:
-        if self._thread is not None and self._thread.is_alive():
-            return
-        from agentnb.plugins.verify.verifying import digest_of
-
-        text, live = _text(self.path)
-        self.digest = digest_of(text)
-        self._set(status="running", done=0, all=0, time=0, ok=False, findings=(), summary="", not_checked=(), error="")
-        self._thread = threading.Thread(target=self._run, args=(params, text, live), name="agentnb verify", daemon=True)
-        self._thread.start()
-
-    def _run(self, params: BeginParams, text: str, live: LiveKernel | None) -> None:
-        from agentnb.plugins.verify.verifying import check_notebook
-
-        try:
-            result = check_notebook(
-                text,
-                self.path.parent,
-                path=self.path,
-                run=not params.fast,
-                seconds=params.seconds,
-                live=live,
-                progress=lambda done, count: self._set(done=done, all=count),
-            )
-        except AgentnbError as error:
-            self._set(status="ended", time=_now(), error=str(error))
-        except Exception as error:  # noqa: BLE001 - the page must not wait for ever
-            self._set(status="ended", time=_now(), error=f"The verification failed: {error}.")
-        else:
-            self._set(status="ended", time=_now(), **_fields(result))
-
-    def _set(self, **fields: object) -> None:
-        with self._changed:
-            self.state = msgspec.structs.replace(self.state, revision=self.state.revision + 1, **fields)
-            self._changed.notify_all()
-
-    def wait(self, revision: int) -> None:
-        """Wait until there is a newer revision."""
-        with self._changed:
-            self._changed.wait_for(lambda: self.state.revision > revision, LONGEST_WAIT)
-
-
-def _now() -> int:
-    return int(time.time() * 1000)
-
-
-def _fields(result: Verification) -> dict[str, object]:
-    names = ("ok", "findings", "summary", "not_checked")
-    return {name: getattr(result, name) for name in names}
-
-
-_jobs: dict[Path, _Job] = {}
-
-
-def _text(path: Path) -> tuple[str, LiveKernel | None]:
-    from agentnb.plugins.verify.own_notebook import current_text, own_notebook
-
-    own = own_notebook(path)
-    return (current_text(path), None) if own is None else (own.text, own.live)
+    path: str = ""
 
 
 def _path(named: str) -> Path:
     from agentnb.host.environment import current_environment
+    from agentnb.server.comm.open_notebooks import notebook_file
 
     if Path(named).is_absolute():
         return Path(named).resolve()
+    own = notebook_file(os.environ.get("JPY_SESSION_NAME", ""), named)
+    if own is not None:
+        return own.resolve()
     runner = current_environment().code_runner()
     path = None if runner is None else runner.notebook(outputs=False, named=named or None).path
     if path is None:
@@ -160,29 +77,64 @@ def _path(named: str) -> Path:
     return Path(path)
 
 
+def _begin(params: BeginParams) -> VerificationState:
+    from agentnb.plugins.verify.own_notebook import current_text, own_notebook
+    from agentnb.plugins.verify.verifying import check_notebook
+
+    path = _path(params.path)
+    own = own_notebook(path)
+    text = params.text or (current_text(path) if own is None else own.text)
+
+    def check(progress: Callable[[int, int], object], stop: threading.Event) -> Verification:
+        return check_notebook(
+            text,
+            path.parent,
+            path=path,
+            run=not params.fast,
+            seconds=params.seconds,
+            live=None if own is None else own.live,
+            progress=progress,
+            stop=stop,
+        )
+
+    job = job_of(path)
+    job.begin(text, check)
+    return job.state
+
+
 async def begin(params: BeginParams) -> VerificationState:
     """Begin a verification."""
-    path = await asyncio.to_thread(_path, params.path)
-    job = _jobs.setdefault(path, _Job(path))
-    job.begin(params)
-    return job.state
+    return await asyncio.to_thread(_begin, params)
+
+
+def _state(params: StateParams) -> VerificationState:
+    from agentnb.plugins.verify.own_notebook import current_text, own_notebook
+
+    path = _path(params.path)
+    job = job_of(path)
+    if params.revision >= 0:
+        job.wait(params.revision)
+    if job.state.status != "ended":
+        return job.state
+    own = own_notebook(path)
+    stale = job.is_stale(current_text(path) if own is None else own.text)
+    return msgspec.structs.replace(job.state, is_stale=stale)
 
 
 async def state(params: StateParams) -> VerificationState:
     """How a verification stands."""
-    from agentnb.plugins.verify.verifying import digest_of
+    return await asyncio.to_thread(_state, params)
 
-    path = await asyncio.to_thread(_path, params.path)
-    job = _jobs.get(path)
-    if job is None:
-        return VerificationState()
-    if params.revision >= 0:
-        await asyncio.to_thread(job.wait, params.revision)
-    stale = job.state.status == "ended" and digest_of(_text(path)[0]) != job.digest
-    return msgspec.structs.replace(job.state, is_stale=stale)
+
+async def stop(params: StopParams) -> VerificationState:
+    """Stop a verification."""
+    job = job_of(await asyncio.to_thread(_path, params.path))
+    job.stop()
+    return job.state
 
 
 REQUESTS = (
     Request("verify/begin", BeginParams, VerificationState, begin),
     Request("verify/state", StateParams, VerificationState, state),
+    Request("verify/stop", StopParams, VerificationState, stop),
 )

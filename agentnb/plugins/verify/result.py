@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from agentnb.errors import AgentnbError
+
 SECONDS = 120.0
 """How long the cells of a notebook may take in all where nobody says."""
 Kind: TypeAlias = Literal[
@@ -42,6 +44,10 @@ Kind: TypeAlias = Literal[
     "error",
 ]
 """Why a notebook is not verified; `docs/reference/verify.md` has a line for each."""
+
+
+class Stopped(AgentnbError):
+    """The user has stopped the verification."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import select
 import shlex
 import signal
 import subprocess
@@ -20,6 +21,7 @@ import msgspec
 
 from agentnb.kernel.rehearsal_result import Rehearsal, rehearse_command
 from agentnb.plugins.verify import folder_copy, notebook_run
+from agentnb.plugins.verify.result import Stopped
 from agentnb.processes import descendants, signal_process
 from agentnb.safe_json import read_json
 from agentnb.state import RehearsalFile
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 MARGIN_SECONDS = 20.0
 """How long the kernel's start and end may take besides."""
+LOOK_SECONDS = 0.2
+READ_BYTES = 1024 * 1024
 DISK_BYTES = 512 * 1024 * 1024
 MOST_PROCESSES = 90
 SHARE_OF_MEMORY = 0.5
@@ -124,7 +128,9 @@ class NotebookRunner:
         environment: Mapping[str, str],
         closed_in: bool = True,
         progress: Callable[[dict[str, Any]], object] = lambda _event: None,
+        stop: threading.Event | None = None,
     ) -> None:
+        self._stop = stop or threading.Event()
         self._folder = folder
         self._kernel = kernel
         self._seconds = seconds
@@ -143,6 +149,8 @@ class NotebookRunner:
             self._closed_in = False
             run = self._on_a_copy(cells)
             run.note = reason
+        if self._stop.is_set():
+            raise Stopped("The verification was stopped.")
         run.seconds = time.monotonic() - begun
         return run
 
@@ -169,7 +177,7 @@ class NotebookRunner:
     def _within_walls(self, cells: Sequence[Cell]) -> Run:
         folder = str(self._folder)
         run = Run()
-        task = _Task(self._task(cells, folder, is_copy=False), run, self._progress)
+        task = _Task(self._task(cells, folder, is_copy=False), run, self._progress, self._stop)
         with task:
             rehearsal = rehearse_command(
                 f"exec {shlex.join(task.command)}",
@@ -188,7 +196,7 @@ class NotebookRunner:
         with tempfile.TemporaryDirectory(prefix="agentnb-verify-", ignore_cleanup_errors=True) as temporary:
             folder = Path(temporary, self._folder.name or "folder")
             folder_copy.copy(self._folder, folder)
-            task = _Task(self._task(cells, str(folder), is_copy=True), run, self._progress)
+            task = _Task(self._task(cells, str(folder), is_copy=True), run, self._progress, self._stop)
             with task:
                 process = subprocess.Popen(
                     task.command,
@@ -214,13 +222,16 @@ class NotebookRunner:
 class _Task:
     """The descriptors of one run: what to do, and what is reported while it runs."""
 
-    def __init__(self, task: dict[str, Any], run: Run, progress: Callable[[dict[str, Any]], object]) -> None:
+    def __init__(
+        self, task: dict[str, Any], run: Run, progress: Callable[[dict[str, Any]], object], stop: threading.Event
+    ) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
         self._file.write(json.dumps(task).encode("utf-8", "surrogatepass"))
         self._file.seek(0)
         self._reading, self._reporting = os.pipe()
         self._run = run
         self._progress = progress
+        self._stop = stop
         self._reader = threading.Thread(target=self._read, name="agentnb verification", daemon=True)
 
     @property
@@ -246,10 +257,19 @@ class _Task:
         self._file.close()
 
     def _read(self) -> None:
-        with open(self._reading, encoding="utf-8") as lines:  # noqa: PTH123 - a descriptor
-            for line in lines:
-                with suppress(ValueError):
-                    self._take(read_json(line))
+        """Read until the program ends; where the verification is stopped, the closed pipe ends the program."""
+        left = b""
+        with open(self._reading, "rb", buffering=0) as pipe:  # noqa: PTH123 - a descriptor
+            while not self._stop.is_set():
+                if not select.select([pipe], [], [], LOOK_SECONDS)[0]:
+                    continue
+                read = pipe.read(READ_BYTES)
+                if not read:
+                    return
+                *lines, left = (left + read).split(b"\n")
+                for line in lines:
+                    with suppress(ValueError):
+                        self._take(read_json(line))
 
     def _take(self, event: dict[str, Any]) -> None:
         run = self._run

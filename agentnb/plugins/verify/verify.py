@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import UsageError
 from agentnb.plugins.verify.notebook_text import read_file
 from agentnb.plugins.verify.own_notebook import own_notebook
+from agentnb.plugins.verify.page_jobs import job_of
 from agentnb.plugins.verify.result import SECONDS
 from agentnb.plugins.verify.verifying import check_notebook
 
@@ -57,9 +58,12 @@ def verify(
     wanted = None if notebook is None else Path(notebook).expanduser().resolve()
     own = own_notebook(wanted)
     if own is not None:
-        return check_notebook(
+        result = check_notebook(
             own.text, folder or own.path.parent, path=own.path, run=run, seconds=seconds, live=own.live
         )
+        if run:
+            job_of(own.path).take(own.text, result)
+        return result
     if wanted is None:
         message = "It is not known which notebook this is."
         raise UsageError(message, hint='Name its file: agentnb.verify("analysis.ipynb").')

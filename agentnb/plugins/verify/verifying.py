@@ -31,6 +31,7 @@ from agentnb.plugins.verify.static_check import LiveKernel, NameFinder, check_na
 from agentnb.plugins.verify.written_files import written_files
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
@@ -53,6 +54,7 @@ def check_notebook(
     seconds: float = SECONDS,
     live: LiveKernel | None = None,
     progress: Callable[[int, int], object] = lambda _done, _all: None,
+    stop: threading.Event | None = None,
 ) -> Verification:
     """Verify a notebook's text.
 
@@ -64,6 +66,10 @@ def check_notebook(
         seconds: How long the cells may take in all.
         live: What the notebook's own kernel knows.
         progress: Is called with how many cells have run, and how many there are.
+        stop: Ends it once it is set.
+
+    Raises:
+        Stopped: If *stop* was set before its end.
     """
     begun = time.monotonic()
     name = path.name if path is not None else ""
@@ -73,7 +79,7 @@ def check_notebook(
     except UsageError as error:
         finding = Finding(kind="corrupt", cause=error.message, advice=error.hint or "")
         return Verification(ok=False, findings=(finding,), notebook=name, digest=digest)
-    verifying = _Verifying(parsed, folder, seconds=seconds, live=live, progress=progress)
+    verifying = _Verifying(parsed, folder, seconds=seconds, live=live, progress=progress, stop=stop)
     findings = verifying.by_running() if run else verifying.without_running()
     hidden = Credentials(dict(os.environ)).hidden if findings or verifying.not_checked else str
     return Verification(
@@ -107,12 +113,14 @@ class _Verifying:
         seconds: float,
         live: LiveKernel | None,
         progress: Callable[[int, int], object],
+        stop: threading.Event | None,
     ) -> None:
         self._notebook = notebook
         self._folder = folder
         self._seconds = seconds
         self._live = live
         self._progress = progress
+        self._stop = stop
         self._done = 0
         self._left_out = LeftOut()
         self.not_checked: list[str] = []
@@ -141,7 +149,12 @@ class _Verifying:
         if cassette is not None:
             environment = {"AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": "replay"}
         runner = NotebookRunner(
-            self._folder, kernel, seconds=self._seconds, environment=environment, progress=self._take
+            self._folder,
+            kernel,
+            seconds=self._seconds,
+            environment=environment,
+            progress=self._take,
+            stop=self._stop,
         )
         self._count = len(cells)
         run = runner.run(cells)

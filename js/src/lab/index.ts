@@ -114,15 +114,21 @@ function activate(
       const run = (index: number): void => void runCell(panel, executor, index);
       return panel.isDisposed ? undefined : shownProposals(panel, { tracker, languages }, run);
     });
+    const around = { app, palette, tracker, sidebar, reveal: revealQuietly, warn };
+    const verified = part("verification").then((made) => new made.NotebookVerification(panel, around));
     const attend = (count: number): void => {
       sidebar.attend(panel, count);
       void attention().then(({ markNotebook }) => markNotebook(sidebar, panel));
     };
     Object.assign(edits, diagrams(panel), classic ? {} : mainArea(app, panel, languages, warn), {
-      settings: (access: SettingsAccess): void =>
-        void part("settings-editor")
+      settings: (access: SettingsAccess): void => {
+        part("settings-editor")
           .then(({ joinSettings }) => joinSettings(app, access, warn))
-          .catch(console.debug),
+          .catch(console.debug);
+        verified.then((verification) => verification.connected(access), console.debug);
+      },
+      verification: (into: HTMLElement, turn: string): void =>
+        void verified.then((verification) => verification.showIn(into, turn), console.debug),
       propose: proposals.show.bind(proposals),
       showProposal: (id: string): void => {
         if (!panel.isVisible) app.shell.activateById(panel.id); // a file that was opened covers it
@@ -141,11 +147,14 @@ function activate(
     joined.set(panel, made);
     return made;
   };
+  /** The edit is reviewed in the notebook: the focus stays there. */
+  const revealQuietly = (): void => {
+    if (sidebar.isVisible) return;
+    sidebar.opensQuietly = true;
+    reveal();
+  };
   const ask = (failed: Failed): void => {
-    if (!sidebar.isVisible) {
-      sidebar.opensQuietly = true; // the edit is reviewed in the notebook: the focus stays there
-      reveal();
-    }
+    revealQuietly();
     sidebar.ask(failed);
   };
   const noteFailures = (): void => {

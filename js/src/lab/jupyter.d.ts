@@ -173,6 +173,7 @@ declare module "@jupyterlab/notebook" {
       readonly dirty: boolean;
       readonly contentChanged: Signal<unknown>;
       readonly stateChanged: Signal<unknown>;
+      toJSON(): unknown;
     } | null;
     readonly widgets: readonly Cell[];
     readonly activeCell: Cell | null;

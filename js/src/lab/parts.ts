@@ -11,6 +11,7 @@ interface Parts {
   rejoin: typeof import("./rejoin");
   review: typeof import("./review");
   "settings-editor": typeof import("./settings-editor");
+  verification: typeof import("./verification");
   "workspace-files": typeof import("./workspace-files");
 }
 

@@ -63,6 +63,14 @@ export class Sidebar extends Panel {
     this.current?.add(addition);
   }
 
+  /** A notebook's session, which loads its kernel's chat if it has not. */
+  load(panel: NotebookPanel): Session {
+    const session = this.#session(panel);
+    session.start();
+    this.follow();
+    return session;
+  }
+
   sessionOf(panel: NotebookPanel): Session | undefined {
     return this.#sessions.get(panel);
   }

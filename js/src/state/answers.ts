@@ -40,7 +40,7 @@ export function fits(value: unknown, kind: string): boolean {
 
 /** Whether this is an answer to the request. */
 export const isAnswer = <M extends RequestName>(method: M, value: unknown): value is Answer<M> =>
-  fits(value, ANSWERS[method]);
+  fits(value, ANSWERS[method] ?? "unknown"); // of a plug-in's request
 
 /** The answer; an error where it is none. */
 export function checked<M extends RequestName>(method: M, value: unknown): Answer<M> {

@@ -96,6 +96,8 @@ export interface NotebookActions {
   showConversation?(resource: string): void;
   /** Shows the settings in JupyterLab's own editor, too, for as long as the kernel of this chat is there. */
   settings?(access: SettingsAccess): void;
+  /** Shows, in an element below a turn that changed something, whether the notebook still runs from the top. */
+  verification?(into: HTMLElement, turnId: string): void;
   /** Draws a Mermaid diagram: the address of an image. Absent where the front end can't. */
   drawDiagram?(source: string): Promise<string>;
   /** Scrolls to the cell with this id and marks it, until another is shown. */

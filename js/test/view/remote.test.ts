@@ -22,6 +22,7 @@ const NOTEBOOK: Required<NotebookActions> = {
   settings: () => undefined,
   drawDiagram: () => Promise.resolve(""),
   showCell: () => undefined,
+  verification: () => undefined,
   openFile: () => undefined,
 };
 const remoteHost = { name: "127.0.0.1:4123", state: "connected" };

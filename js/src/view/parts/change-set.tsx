@@ -20,6 +20,7 @@ const PATIENCE = 300;
 
 /** What a turn changed; of a turn of an older kernel, what its tool calls say. */
 export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
+  const { store } = useView();
   const { session } = usePlace();
   const { changes } = turn;
   if (!changes) return <Files turn={turn} />;
@@ -35,7 +36,12 @@ export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
   if (totalOf(tally) === 0) return null;
   const channel = changesChannel(session, turn.id);
   const title = line(turn.message.text, 40);
-  return <ChangeSet id={`${turn.id} changes`} channel={channel} title={title} tally={tally} notes={changes.notes} />;
+  return (
+    <>
+      <ChangeSet id={`${turn.id} changes`} channel={channel} title={title} tally={tally} notes={changes.notes} />
+      <div ref={(into) => void (into && store.notebook?.verification?.(into, turn.id))} />
+    </>
+  );
 });
 
 function Computing() {

@@ -1,13 +1,17 @@
-"""What a page asks: begin, follow, and whether the notebook has been changed since."""
+"""What a page asks: begin, follow, stop, and whether the notebook has been changed since."""
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from agentnb.plugins.verify.requests import REQUESTS, BeginParams, StateParams, VerificationState, begin, state
+from agentnb.plugins.verify.page_jobs import VerificationState, job_of
+from agentnb.plugins.verify.requests import REQUESTS, BeginParams, StateParams, StopParams, begin, state, stop
+from agentnb.plugins.verify.verifying import check_notebook
 from tests.unit.plugins.verify.notebooks import cell, notebook, saved
 
 pytestmark = pytest.mark.slow
@@ -35,7 +39,15 @@ async def test_verification_of_a_page_is_followed_to_its_end_and_stale_once_the_
     last = states[-1]
     assert (last.ok, last.findings[0].kind, last.is_stale) == (False, "deleted-cell", False)
     assert last.time > 0
-    saved(tmp_path, notebook(cell("x = 2", 1)))
+    assert "cell id c1 (deleted-cell)" in last.task
+    again_saved = notebook(cell("x = 1", 1, "", "note"), cell("print(z)", 3))
+    again_saved["cells"][0]["metadata"] = {"scrolled": True}
+    again_saved["cells"].insert(0, {"cell_type": "markdown", "id": "m", "metadata": {}, "source": "# New"})
+    saved(tmp_path, again_saved)
+    assert not (await state(StateParams(path=str(path)))).is_stale
+    saved(tmp_path, notebook(cell("x = 1", 4), cell("print(z)", 3)))
+    assert (await state(StateParams(path=str(path)))).is_stale
+    saved(tmp_path, notebook(cell("x = 2", 1), cell("print(z)", 3)))
     assert (await state(StateParams(path=str(path)))).is_stale
     assert msgspec.to_builtins(last)["findings"][0]["cell"]["id"] == "c1"
 
@@ -43,7 +55,42 @@ async def test_verification_of_a_page_is_followed_to_its_end_and_stale_once_the_
 async def test_state_of_what_nobody_verified_is_none(tmp_path: Path) -> None:
     """The page shows nothing then."""
     assert (await state(StateParams(path=str(tmp_path / "nb.ipynb")))).status == "none"
-    assert [each.name for each in REQUESTS] == ["verify/begin", "verify/state"]
+    assert [each.name for each in REQUESTS] == ["verify/begin", "verify/state", "verify/stop"]
+
+
+async def test_text_of_the_page_is_verified_and_not_the_file(tmp_path: Path) -> None:
+    """It has what is not saved, with its results."""
+    path = saved(tmp_path, notebook(cell("print(z)", 3)))
+    shown = notebook(cell("print(1)", 1, "2\n"))
+    await begin(BeginParams(path=str(path), text=json.dumps(shown)))
+    [finding] = (await ended(path))[-1].findings
+    assert (finding.cell and finding.cell.label, "2" in finding.evidence) == ("[1]", True)
+
+
+async def test_verification_that_is_stopped_ends_at_once_and_leaves_what_was_known(tmp_path: Path) -> None:
+    """Its cell would run for minutes; the next verification is a new one."""
+    path = saved(tmp_path, notebook(cell("import time; time.sleep(100)", 1)))
+    states = [await begin(BeginParams(path=str(path)))]
+    while not states[-1].all:
+        states.append(await state(StateParams(path=str(path), revision=states[-1].revision)))
+    begun = time.monotonic()
+    await stop(StopParams(path=str(path)))
+    while states[-1].status == "running":
+        states.append(await state(StateParams(path=str(path), revision=states[-1].revision)))
+    assert states[-1].status == "none"
+    assert time.monotonic() - begun < 10
+    saved(tmp_path, notebook(cell("x = 1", 1)))
+    await begin(BeginParams(path=str(path)))
+    assert (await ended(path))[-1].ok
+
+
+async def test_result_of_a_turn_s_check_is_the_page_s_too(tmp_path: Path) -> None:
+    """What `until verified` and `%agents verify` found is on the notebook's toolbar."""
+    path = saved(tmp_path, notebook(cell("print(z)", 3)))
+    text = path.read_text()
+    job_of(path).take(text, check_notebook(text, tmp_path, path=path, run=False))
+    known = await state(StateParams(path=str(path)))
+    assert (known.status, known.ok, known.is_stale, len(known.findings)) == ("ended", False, False, 1)
 
 
 async def test_verification_of_a_file_that_is_gone_ends_with_an_error(tmp_path: Path) -> None:

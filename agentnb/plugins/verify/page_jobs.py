@@ -1,0 +1,155 @@
+"""The latest verification of each notebook, as pages follow it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.errors import AgentnbError
+from agentnb.plugins.verify.notebook_text import UNSAVED_TAG, read_notebook
+from agentnb.plugins.verify.result import Finding, Stopped, Verification
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LONGEST_WAIT = 25.0
+Status: TypeAlias = Literal["none", "running", "ended"]
+
+
+class VerificationState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a verification stands.
+
+    Attributes:
+        status: ``"none"``, ``"running"`` or ``"ended"``.
+        revision: Grows with each change.
+        done: How many cells have run.
+        all: How many are to be run.
+        time: When it ended, in milliseconds since 1970; 0 before.
+        is_stale: Whether code cells have been changed or run since it began.
+        ok: Whether nothing was found.
+        findings: What was found.
+        summary: It in a line.
+        not_checked: What was not looked at.
+        task: What to tell an agent that is to mend what was found; empty where nothing was.
+        error: Why it could not be done; empty where it could.
+    """
+
+    status: Status = "none"
+    revision: int = 0
+    done: int = 0
+    all: int = 0
+    time: int = 0
+    is_stale: bool = False
+    ok: bool = False
+    findings: tuple[Finding, ...] = ()
+    summary: str = ""
+    not_checked: tuple[str, ...] = ()
+    task: str = ""
+    error: str = ""
+
+
+class Job:
+    """One notebook's verification, on a thread of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.state = VerificationState()
+        self._digest = ""
+        self._stop = threading.Event()
+        self._changed = threading.Condition()
+
+    def begin(self, text: str, check: Callable[[Callable[[int, int], object], threading.Event], Verification]) -> None:
+        """Begin to verify *text*; where a verification runs, that goes on. The end of a stopped one is awaited."""
+        with self._changed:
+            is_over = self._changed.wait_for(
+                lambda: self.state.status != "running" or not self._stop.is_set(), LONGEST_WAIT
+            )
+        if not is_over or self.state.status == "running":
+            return
+        self._stop = threading.Event()
+        before = (self.state, self._digest)
+        self._digest = code_digest(text)
+        self._set(VerificationState(status="running"))
+        threading.Thread(target=self._run, args=(check, *before), name="agentnb verify", daemon=True).start()
+
+    def _run(self, check: Callable[..., Verification], before: VerificationState, digest: str) -> None:
+        try:
+            result = check(self._progress, self._stop)
+        except Stopped:
+            self._digest = digest
+            self._set(before)
+        except AgentnbError as error:
+            self._set(VerificationState(status="ended", time=_now(), error=str(error)))
+        except Exception as error:  # noqa: BLE001 - the page must not wait for ever
+            self._set(VerificationState(status="ended", time=_now(), error=f"The verification failed: {error}."))
+        else:
+            self._set(_ended(result))
+
+    def _progress(self, done: int, count: int) -> None:
+        self._set(msgspec.structs.replace(self.state, done=done, all=count))
+
+    def _set(self, state: VerificationState) -> None:
+        with self._changed:
+            self.state = msgspec.structs.replace(state, revision=self.state.revision + 1)
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """End the verification that runs."""
+        self._stop.set()
+
+    def take(self, text: str, result: Verification) -> None:
+        """Take the result of a verification that no page began; what runs meanwhile goes on."""
+        if self.state.status != "running":
+            self._digest = code_digest(text)
+            self._set(_ended(result))
+
+    def is_stale(self, text: str) -> bool:
+        """True if *text* has other code, or results of another run, than what was verified."""
+        return self.state.status == "ended" and code_digest(text) != self._digest
+
+    def wait(self, revision: int) -> None:
+        """Wait until there is a newer revision."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.state.revision > revision, LONGEST_WAIT)
+
+
+_jobs: dict[Path, Job] = {}
+
+
+def job_of(path: Path) -> Job:
+    """The verification of the notebook *path*."""
+    return _jobs.setdefault(path, Job(path))
+
+
+def code_digest(text: str) -> str:
+    """The digest of what a verification depends on: the text, the count and the tags of each code cell."""
+    try:
+        cells = read_notebook(text).code
+    except AgentnbError:
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    facts = [[each.source, each.count, sorted(each.tags - {UNSAVED_TAG})] for each in cells]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def _ended(result: Verification) -> VerificationState:
+    from agentnb.plugins.verify.turn_checker import task_for_agent
+
+    return VerificationState(
+        status="ended",
+        time=_now(),
+        ok=result.ok,
+        findings=result.findings,
+        summary=result.summary,
+        not_checked=result.not_checked,
+        task="" if result.ok else task_for_agent([result]),
+    )
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

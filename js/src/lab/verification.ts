@@ -1,0 +1,149 @@
+/** Verification in the page: the marks of one notebook, and the command. Loaded when a notebook is opened. */
+import type { Application } from "@jupyterlab/application";
+import type { Palette } from "@jupyterlab/apputils";
+import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import { Widget } from "@lumino/widgets";
+import { element } from "../element";
+import { line } from "../view/plain";
+import type { SettingsAccess } from "../view/store";
+import { tagsOf } from "./edits";
+import { part } from "./parts";
+import type { Sidebar } from "./sidebar";
+import { VerificationMark } from "./verification-mark";
+import { type Ask, Verifier } from "./verifier";
+
+const COMMAND = "agentnb:verify";
+const PAUSE = 250;
+/** What a kernel's chat shows where it cannot be had (js/src/lab/session.ts). */
+const FAILED = new Set(["missing", "failed", "no kernel", "language", "dead"]);
+
+/** What it needs of the extension. */
+export interface Surroundings {
+  readonly app: Application;
+  readonly palette: Palette | null;
+  readonly tracker: Tracker;
+  readonly sidebar: Sidebar;
+  /** Shows the sidebar; the focus stays where it is. */
+  reveal(): void;
+  warn(sentence: string): void;
+}
+
+export class NotebookVerification {
+  readonly #panel: NotebookPanel;
+  readonly #of: Surroundings;
+  readonly #verifier: Verifier;
+  readonly #status = element("span", { role: "status" });
+  readonly #marks: readonly [toolbar: VerificationMark, turn: VerificationMark];
+  #waiting: ((ask: Ask) => void)[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(panel: NotebookPanel, surroundings: Surroundings) {
+    this.#panel = panel;
+    this.#of = surroundings;
+    const { app, sidebar, reveal, warn } = surroundings;
+    const { content, context } = panel;
+    const notebook = {
+      path: () => context.path,
+      text: () => JSON.stringify(content.model?.toJSON() ?? {}),
+      code: () => codeOf(panel),
+      connect: () => this.#connect(),
+      send: (text: string) => {
+        reveal();
+        sidebar.load(panel).say(text);
+      },
+    };
+    this.#verifier = new Verifier(notebook, () => this.#draw());
+    const show = (id: string): void =>
+      void part("workspace-files").then(({ showCell }) => showCell(app, panel, id, warn));
+    this.#marks = [
+      new VerificationMark(this.#verifier, show, this.#status),
+      new VerificationMark(this.#verifier, show),
+    ];
+    // Before the cell's type: what comes later is the first to go into the menu of a narrow toolbar.
+    panel.toolbar.insertItem(9, "agentnb-verify", new Widget({ node: this.#marks[0].node }));
+    void context.ready.then(() => content.model?.contentChanged.connect(() => this.#later()));
+    panel.disposed.connect(() => clearTimeout(this.#timer));
+    known.set(panel, this);
+    addCommand(surroundings);
+  }
+
+  begin(): void {
+    void this.#verifier.begin();
+  }
+
+  /** A chat of the notebook's kernel is there. */
+  connected({ request, signal }: SettingsAccess): void {
+    const ask = request as unknown as Ask; // the requests of plug-ins are not in its table
+    signal.addEventListener("abort", () => this.#verifier.lost(ask));
+    this.#verifier.connected(ask);
+    for (const resolve of this.#waiting.splice(0)) resolve(ask);
+  }
+
+  /** Shows the mark below a turn that changed something: the last one in its conversation. */
+  showIn(into: HTMLElement, turn: string): void {
+    const { node } = this.#marks[1];
+    const place = node.parentElement;
+    const isEarlier =
+      place?.isConnected === true &&
+      place.getRootNode() === into.getRootNode() &&
+      (place.compareDocumentPosition(into) & Node.DOCUMENT_POSITION_PRECEDING) !== 0;
+    into.classList.add("agentnb-verify-turn");
+    if (!isEarlier && place !== into) into.append(node);
+    this.#verifier.turnEnded(turn);
+  }
+
+  #connect(): Promise<Ask> {
+    return new Promise((resolve, reject) => {
+      const { node } = this.#of.sidebar.load(this.#panel);
+      const look = (): void => {
+        if (!FAILED.has(node.node.dataset.state ?? "")) return;
+        end();
+        this.#of.reveal(); // it says what is missing, and does it by a click
+        reject(new Error(line(node.node.querySelector("h2")?.textContent, 200)));
+      };
+      const watch = new MutationObserver(look);
+      const end = (): void => watch.disconnect();
+      watch.observe(node.node, { attributeFilter: ["data-state"] });
+      this.#waiting.push((ask) => {
+        end();
+        resolve(ask);
+      });
+      look();
+    });
+  }
+
+  /** After a pause in typing: whether the mark is stale. */
+  #later(): void {
+    if (this.#verifier.state.status !== "ended") return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#draw(), PAUSE);
+  }
+
+  #draw(): void {
+    if (this.#panel.isDisposed) return;
+    for (const mark of this.#marks) mark.draw();
+    const { status } = this.#verifier.state;
+    const words = status === "ended" ? this.#marks[0].words : status === "running" ? "Verifying…" : "";
+    if (this.#status.textContent !== words) this.#status.textContent = words;
+  }
+}
+
+const known = new WeakMap<NotebookPanel, NotebookVerification>();
+
+function codeOf({ content }: NotebookPanel): string {
+  const cells = content.model?.sharedModel.cells.filter((cell) => cell.cell_type === "code") ?? [];
+  const facts = cells.map((cell) => [cell.getSource(), cell.execution_count ?? null, tagsOf(cell)]);
+  return JSON.stringify(facts.filter(([source]) => String(source).trim()));
+}
+
+/** Once for each page. */
+function addCommand({ app, palette, tracker }: Surroundings): void {
+  if (app.commands.hasCommand(COMMAND)) return;
+  app.commands.addCommand(COMMAND, {
+    label: "Verify the Notebook",
+    caption: "Run the notebook from the top, on a copy, and compare the results",
+    isEnabled: () => tracker.currentWidget !== null,
+    execute: () => tracker.currentWidget && known.get(tracker.currentWidget)?.begin(),
+  });
+  palette?.addItem({ command: COMMAND, category: "Agents" });
+}

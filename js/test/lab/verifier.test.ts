@@ -1,0 +1,134 @@
+/** How the verification of a notebook stands in the page: begun, followed, stopped, stale, mended. */
+import { expect, test } from "vitest";
+import { type Ask, LONGEST_TEXT, NONE, type Verification, Verifier } from "../../src/lab/verifier";
+
+const FINDING = {
+  cause: "Cell [7] would fail: `z` is defined only in a deleted cell.",
+  cell: { id: "c6", label: "[7]" },
+};
+const running = (done: number, revision: number): Partial<Verification> => ({
+  status: "running",
+  done,
+  all: 2,
+  revision,
+});
+const ended = (of: Partial<Verification>): Partial<Verification> => ({ status: "ended", time: 5, revision: 9, ...of });
+
+/** A notebook, its kernel's answers in their order, and what was asked and sent. */
+function world(...answers: (Partial<Verification> | Error)[]) {
+  const asked: [string, Record<string, unknown>][] = [];
+  const sent: string[] = [];
+  const notebook = { code: "x = 1", text: "{}" };
+  const states: string[] = [];
+  const ask: Ask = async (method, params) => {
+    asked.push([method, params as Record<string, unknown>]);
+    if (method === "verify/stop") return NONE;
+    const answer = answers.shift();
+    if (answer === undefined) return new Promise(() => undefined);
+    if (answer instanceof Error) throw answer;
+    return { ...NONE, ...answer };
+  };
+  const verifier: Verifier = new Verifier(
+    {
+      path: () => "nb.ipynb",
+      text: () => notebook.text,
+      code: () => notebook.code,
+      connect: async () => ask,
+      send: (text) => void sent.push(text),
+    },
+    () => states.push(`${verifier.state.status} ${verifier.state.done}`),
+  );
+  return { verifier, notebook, asked, sent, states, ask };
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve));
+
+test("a verification is followed to its end, with the text that the page has", async () => {
+  const { verifier, asked, states } = world(running(0, 1), running(1, 2), ended({ ok: true }));
+  await verifier.begin();
+  expect(states).toEqual(["running 0", "running 0", "running 1", "ended 0"]);
+  expect(asked.map(([method, params]) => [method, params.revision ?? params.text])).toEqual([
+    ["verify/begin", "{}"],
+    ["verify/state", 1],
+    ["verify/state", 2],
+  ]);
+  expect(verifier.state.ok).toBe(true);
+});
+
+test("a text that no message takes is read by the kernel", async () => {
+  const { verifier, asked, notebook } = world(ended({ ok: true }));
+  notebook.text = "x".repeat(LONGEST_TEXT + 1);
+  await verifier.begin();
+  expect(asked[0]?.[1].text).toBe("");
+});
+
+test("it belongs to the code that it began with, and holds again once that is back", async () => {
+  const { verifier, notebook } = world(ended({ ok: true }));
+  const done = verifier.begin();
+  notebook.code = "x = 2";
+  await done;
+  expect(verifier.isStale).toBe(true);
+  notebook.code = "x = 1";
+  expect(verifier.isStale).toBe(false);
+});
+
+test("once stopped, what was known before is shown, and what the kernel says of it later is not", async () => {
+  const { verifier, asked, notebook, ask } = world(NONE, ended({ ok: true }), running(1, 2));
+  verifier.connected(ask);
+  await settled();
+  await verifier.begin();
+  notebook.code = "x = 2";
+  void verifier.begin();
+  await settled();
+  expect(verifier.state.status).toBe("running");
+  verifier.stop();
+  expect([verifier.state.ok, verifier.isStale]).toEqual([true, true]);
+  expect(asked.at(-1)?.[0]).toBe("verify/stop");
+});
+
+test("when the kernel goes, a running one is over and a finished one stays", async () => {
+  const { verifier, ask } = world(ended({ ok: true }), running(1, 2));
+  verifier.connected(ask);
+  await settled();
+  expect(verifier.state.ok).toBe(true);
+  void verifier.begin();
+  await settled();
+  verifier.lost(ask);
+  expect(verifier.state).toMatchObject({ status: "ended", ok: true });
+});
+
+test("what a turn verified is taken; it is stale where the kernel says so", async () => {
+  const { verifier, ask } = world(ended({ findings: [FINDING], isStale: true }));
+  verifier.connected(ask);
+  await settled();
+  expect(verifier.state.findings).toEqual([FINDING]);
+  expect(verifier.isStale).toBe(true);
+});
+
+test("the agent gets what was found below its own words, and its next turn is verified", async () => {
+  const { verifier, asked, sent } = world(
+    ended({ findings: [FINDING], task: "Found: z" }),
+    ended({ ok: true, time: 8 }),
+  );
+  await verifier.begin();
+  verifier.turnEnded("t0");
+  verifier.mend();
+  expect(sent).toEqual([
+    "Fix what the verification found: Cell [7] would fail: z is defined only in a deleted cell.\n\nFound: z",
+  ]);
+  verifier.turnEnded("t0");
+  expect(asked).toHaveLength(1);
+  verifier.turnEnded("t1");
+  await settled();
+  expect(verifier.state.ok).toBe(true);
+  expect(asked.map(([method]) => method)).toEqual(["verify/begin", "verify/begin"]);
+});
+
+test("why it cannot be done is said, without the plug-in too", async () => {
+  const off = Object.assign(new Error("There is no method"), { code: -32601 });
+  const { verifier } = world(new Error("Save it under a name first."), off);
+  await verifier.begin();
+  expect(verifier.state.error).toBe("Save it under a name first.");
+  await verifier.begin();
+  expect(verifier.state.error).toContain("plug-in “verify” is off");
+});

@@ -1,0 +1,155 @@
+"""The mark of a verification in a notebook's toolbar and below a turn, in a real JupyterLab and Notebook 7."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.axe import serious
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.side import Side, sources
+from tests.browser.test_sidebar_notebook7 import Classic
+from tests.conftest import ROOT
+
+SETUP = f"""import sys, agentnb
+agent = [sys.executable, {str(ROOT / "tests/agents/mends_cells.py")!r}]
+session = agentnb.start(command=agent, title="Mends", freedom="auto")"""
+VERIFIED = re.compile(r"^Verified \d\d:\d\d$")
+STALE = re.compile(r"^Verified \d\d:\d\d · changed since$")
+WAITS = "import time\nfor n in range(100):\n    time.sleep(1)"
+ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+RUN_DELETED = "z = 1\nprint(z)"
+
+
+class Mark:
+    """The mark of one notebook."""
+
+    def __init__(self, place: Locator) -> None:
+        self.node = place.locator(".agentnb-verify")
+        self.main = self.node.locator(".agentnb-verify-main")
+
+    def button(self, name: str) -> Locator:
+        """One of its buttons."""
+        return self.node.get_by_role("button", name=name, exact=True)
+
+    def expect(self, words: str | re.Pattern[str]) -> None:
+        """See what it says."""
+        expect(self.main).to_have_text(words, timeout=PATIENCE_MS)
+
+
+def toolbar(lab: Lab) -> Mark:
+    """The mark in the notebook's toolbar."""
+    return Mark(lab.panel.locator(".jp-NotebookPanel-toolbar"))
+
+
+def mended(lab: Lab, name: str) -> None:
+    """Open a notebook whose second cell prints a name that only a deleted cell defines."""
+    document = notebook(SETUP, RUN_DELETED, "print(z)", kernel="ipykernel7")
+    document.cells[0].metadata["tags"] = ["skip-execution"]
+    lab.open(name, document)
+    lab.run_cells(3)
+    lab.cell(1).focus()
+    lab.page.keyboard.press("Escape")
+    lab.page.keyboard.press("d")
+    lab.page.keyboard.press("d")
+    expect(lab.panel.locator(".jp-CodeCell")).to_have_count(2)
+
+
+def test_notebook_is_verified_as_it_reads_in_the_editor_and_the_mark_is_stale_once_code_changes(
+    lab: Lab, kernelspecs: Path
+) -> None:
+    """By keyboard, with the chat closed: what is not saved counts, Markdown does not; text that is back is verified."""
+    lab.open("verified.ipynb", notebook("x = 40", "print(x + 1)", kernel="ipykernel7"))
+    lab.cell(1).write("print(x + 2)")
+    lab.run_cells(2)
+    mark = toolbar(lab)
+    mark.expect("Verify")
+    mark.main.focus()
+    lab.page.keyboard.press("Enter")
+    mark.expect(VERIFIED)
+    expect(mark.main).to_have_attribute("title", re.compile("verified.ipynb: verified .2 of 2 cells run"))
+    expect(lab.page.locator("#agentnb-sidebar")).not_to_be_visible()
+    expect(mark.main).to_be_focused()
+    lab.picture("verified")
+
+    lab.cell(1).write("print(x + 3)")
+    mark.expect(STALE)
+    lab.cell(1).write("print(x + 2)")
+    mark.expect(VERIFIED)
+    lab.cell(0).run()
+    mark.expect(STALE)
+    mark.button("Verify again").click()
+    mark.expect(VERIFIED)
+
+
+def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: Lab, kernelspecs: Path) -> None:
+    """The agent gets the finding folded in the message; after its turn the notebook is verified by itself."""
+    mended(lab, "mended.ipynb")
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    mark = toolbar(lab)
+    mark.main.click()
+    mark.expect(re.compile(r"^Cell \[3\] would fail: z is defined only in a deleted cell"))
+    lab.cell(0).focus()
+    mark.main.click()
+    lab.page.wait_for_function(f"({ACTIVE})() === 1")
+    expect(lab.cell(1).locator).to_have_css("outline-style", "solid")
+    lab.picture("verify-finding")
+
+    mark.button("Fix with agent").click()
+    side.expect_answer("z is defined again.")
+    expect(side.chat.locator(".user-message .for-agent")).not_to_have_attribute("open", "")
+    expect(side.chat.locator(".user-text").first).to_contain_text(
+        "Fix what the verification found: Cell [3] would fail"
+    )
+    mark.expect(VERIFIED)
+    assert sources(lab)[1] == RUN_DELETED
+    below = Mark(side.chat.locator(".turn").last)
+    below.expect(VERIFIED)
+    assert serious(lab.page) == []
+    lab.cell(1).write("print(2)")
+    below.expect(STALE)
+    below.main.click()
+    below.expect(re.compile("^Cell "))
+    lab.picture("verify-below-a-turn")
+    lab.theme("JupyterLab Dark")
+    lab.picture("verify-dark")
+    assert serious(lab.page) == []
+
+
+def test_verification_is_stopped_and_begins_anew(lab: Lab, kernelspecs: Path) -> None:
+    """It says how far it is; what was known before is shown again."""
+    lab.open("stopped.ipynb", notebook("x = 1", WAITS, kernel="ipykernel7"))
+    mark = toolbar(lab)
+    mark.main.click()
+    mark.expect("Verifying… 1 of 2")
+    lab.picture("verifying")
+    mark.button("Stop").click()
+    mark.expect("Verify")
+    lab.cell(1).write("x")
+    mark.main.click()
+    mark.expect(VERIFIED)
+
+
+def test_kernel_without_agentnb_says_what_is_missing_where_it_is_mended(lab: Lab, bare: Path) -> None:
+    """The sidebar opens with its notice."""
+    lab.open("bare-verify.ipynb", notebook("x = 1", kernel="bare"))
+    toolbar(lab).main.click()
+    toolbar(lab).expect(re.compile("^Not verified: "))
+    expect(Side(lab.page).notice).to_be_visible(timeout=PATIENCE_MS)
+
+
+@pytest.mark.notebook7
+def test_mark_in_notebook_7_leads_to_the_cell(lab: Lab, kernelspecs: Path) -> None:
+    classic = Classic(lab)
+    classic.open("verify7.ipynb", "x = 1", "print(nowhere)")
+    mark = toolbar(lab)
+    mark.main.click()
+    mark.expect(re.compile(r"would fail: nowhere"))
+    mark.main.click()
+    expect(lab.cell(1).locator).to_have_class(re.compile("jp-mod-active"))
+    lab.picture("verify-notebook7")
