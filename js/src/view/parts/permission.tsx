@@ -238,7 +238,8 @@ function What({ turnId, call }: Props) {
       <Lines call={call} />
     </>
   );
-  const paths = places.map(({ path }) => line(path, 500)).join("\n") || (isCommand ? title.replaceAll("`", "") : undefined);
+  const paths =
+    places.map(({ path }) => line(path, 500)).join("\n") || (isCommand ? title.replaceAll("`", "") : undefined);
   if (!hasMore)
     return (
       <div class="row permission-what" title={paths}>
