@@ -90,7 +90,8 @@ function activate(
   const create = async (cwd?: string, text?: string): Promise<void> => {
     const { openNotebook } = await part("new-notebook");
     const panel = await openNotebook(app, cwd);
-    await panel.revealed; // the focus is in its empty cell until then
+    await panel.revealed; // then it takes the focus for its empty cell, as soon as that is drawn
+    await panel.content.activeCell?.ready;
     reveal();
     sidebar.follow();
     if (text) sidebar.sessionOf(panel)?.say(text);
