@@ -105,6 +105,11 @@ class CassetteSwitch:
         except CassetteBroken:
             return "replay", self._path_of(self._environment.get(PATH, ""))
 
+    @property
+    def stands_in(self) -> bool:
+        """True if agents are recorded or replayed, or none but the built-in ones may be started."""
+        return self.path() is not None or self._environment.get(MODE) == BUILTIN
+
     def path(self) -> Path | None:
         """The cassette that is recorded or replayed; None where there is none, or the settings make no sense."""
         with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told

@@ -168,13 +168,14 @@ def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
 
 
 def test_it_is_silent_where_it_is_not_used(tmp_path: Path) -> None:
-    """It imports nothing of agentnb's but itself, and says nothing."""
+    """It imports nothing of agentnb's but itself and what adds the options of verification, and says nothing."""
     (tmp_path / "test_nothing.py").write_text(
         """
 import sys
 def test_nothing():
     loaded = {name for name in sys.modules if name.startswith("agentnb")}
-    assert loaded == {"agentnb", "agentnb.pytest_plugin"}
+    verify = {"agentnb.plugins", "agentnb.plugins.verify", "agentnb.plugins.verify.pytest_plugin"}
+    assert loaded == {"agentnb", "agentnb.pytest_plugin", *verify}
     assert not {"msgspec", "IPython", "acp"} & set(sys.modules)
 """,
         encoding="utf-8",

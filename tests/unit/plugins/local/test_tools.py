@@ -115,7 +115,7 @@ def test_what_the_model_is_told_of_a_wrong_call_is_not_shown_to_the_user(session
     turn = session.prompt(steps(["format_disk", {}], ["read_file", {}]))
     assert len(results(turn)) == 2
     shown = [each for each in turn.tool_calls if each.kind != "think"]
-    assert [each.title for each in shown] == ["Tool not available", "Arguments that read_file cannot take"]
+    assert [each.title for each in shown] == ["Tool not available", "read_file: wrong arguments"]
     assert [each.text for each in shown] == ["", ""]
 
 

@@ -55,7 +55,7 @@ def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(
     call = asked["activeTurn"]["responseParts"][-1]["toolCall"]
     approval = {"turnId": turns[1], "toolCallId": call["toolCallId"], "approved": True, "confirmed": "user-action"}
     peer.dispatch(chat, "chat/toolCallConfirmed", **approval)
-    assert "allow_once" in session.turns[1].wait().text
+    assert "Allow once" in session.turns[1].wait().text
 
     peer.dispatch(chat, "chat/turnStarted", turnId=turns[2], message={"text": "/hang", "origin": USER})
     peer.do("until", uri=chat, text="I am silent until you cancel.")  # later than its turn it has no action in AHP
