@@ -300,8 +300,14 @@ class Environment:
         return confinement_choice(said, narrowed, unasked=is_confined_unasked(spec.confinement))
 
     def default_kernel_access(self) -> bool:
-        """True if agents have access to the kernel where a session does not say; no, where no IPython runs."""
-        return self.shell is not None and bool(self._setting("kernel_tools"))
+        """True if agents have access to the kernel where a session does not say; no, where no IPython runs.
+
+        In a cassette only where a setting says so: with access each session has a process of its own, and a recording
+        of 0.2 has one for all.
+        """
+        if self.shell is None or (self.cassette.stands_in and self.sources()["kernel_tools"].source == "default"):
+            return False
+        return bool(self._setting("kernel_tools"))
 
 
 async def _nobody() -> bool:

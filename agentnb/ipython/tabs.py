@@ -81,7 +81,7 @@ class Tabs:
         """Open a new tab and make it the current one."""
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
-        options = {**self._own(), "kernel_tools": kernel or self.settings.kernel_tools}
+        options = {**self._own(), "kernel_tools": kernel or None}
         if permissions or freedom:
             options |= {"permissions": permissions or "ask", "freedom": freedom}
         session = self._started(agent, title=name, **options)
@@ -97,7 +97,7 @@ class Tabs:
         """Returns what the settings say of a new tab."""
         permissions = self.settings.permissions
         freedom = self.settings.freedom if permissions == "ask" else None
-        return {"permissions": permissions, "freedom": freedom, "kernel_tools": self.settings.kernel_tools}
+        return {"permissions": permissions, "freedom": freedom}
 
     def copy(self, name: str | None, copied: str | None = None) -> Session:
         """Copy a tab, and make the copy the current one."""

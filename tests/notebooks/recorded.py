@@ -48,7 +48,8 @@ def bare_path() -> str:
 
 def without_agents() -> dict[str, str]:
     """An environment in which no agent is installed."""
-    return {**os.environ, "PATH": bare_path(), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    whole = {**os.environ, "PATH": bare_path(), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    return {**whole, "AGENTNB_AGENT": "eliza"}  # not the one used last: npx would start it
 
 
 def run(
