@@ -123,8 +123,7 @@ def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(
     seen = side.chat.evaluate(CONTROLS)
     of_turn = side.chat.evaluate(TURN_ENDS)
     lab.picture("box-at-rest")
-    # Until one control says how freely the agent works there are two selectors for that.
-    assert len(seen) - of_turn <= MOST_CONTROLS + 1, seen
+    assert len(seen) - of_turn <= MOST_CONTROLS, seen
 
 
 def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(
