@@ -55,7 +55,7 @@ def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start,
     turn = session.prompt("/run sh work.sh").wait(PATIENCE)
     assert (tmp_path / "inside.txt").read_text() == "refused\n"
     assert not beside.exists()
-    assert "ELIZA can write only to " in str(turn.snapshot)
+    assert "Tour can write only to " in str(turn.snapshot)
     assert session.health().confined.startswith("can write only to ")
     told, refused = str(turn.snapshot), f"writing {beside}, writing {beside}.2"
     assert f"Tour was kept from {refused}: it is confined. Give the folder in directories" in told
