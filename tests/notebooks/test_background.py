@@ -123,6 +123,13 @@ def test_background_turn_that_a_later_cell_cancels_is_not_waited_for_before(tmp_
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+GIVEN_UP = """
+print(blocked.state, awaited.state)
+try:
+    batch.wait(20)
+except agentnb.BatchFailed as error:
+    print(str(error).split(" The answers")[0])
+"""
 GAVE_UP = """
 import agentnb, asyncio
 %config Agentnb.headless_timeout = 60
@@ -146,7 +153,7 @@ except TimeoutError as error:
 
 def test_turn_or_batch_that_a_cell_gave_up_on_is_cancelled_at_the_end_of_that_cell(tmp_path: Path) -> None:
     """The last cell does not wait for it; within the cell it can be waited for again."""
-    path = notebook(tmp_path / "gives-up.ipynb", LOAD, GAVE_UP, "print(blocked.state, awaited.state, batch.done)")
+    path = notebook(tmp_path / "gives-up.ipynb", LOAD, GAVE_UP, GIVEN_UP)
     execute_here(path, without_agents())
     first, second = ("".join(output.text for output in cell.outputs) for cell in nbformat.read(path, 4).cells[1:])
     assert first.splitlines() == [
@@ -154,7 +161,7 @@ def test_turn_or_batch_that_a_cell_gave_up_on_is_cancelled_at_the_end_of_that_ce
         "running",
         "The batch has not ended within 1 s; it is cancelled when this cell ends.",
     ]
-    assert second == "cancelled cancelled True\n"
+    assert second == "cancelled cancelled\nThe batch ended early: It was cancelled.\n"
 
 
 def test_turn_whose_timeout_fails_the_cell_is_cancelled_there(tmp_path: Path) -> None:
