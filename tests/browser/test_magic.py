@@ -45,7 +45,7 @@ def test_a_permission_is_given_by_a_click_while_the_cell_runs(lab: Lab, kernel_n
     allow.click()
     cell.expect_done(2)
     cell.expect_static(re.compile("You chose"))
-    expect(cell.markdown).to_contain_text("allow_once")
+    expect(cell.markdown).to_contain_text("done · allowed")
 
 
 def test_a_permission_is_refused_by_a_click(lab: Lab, kernel_name: str) -> None:

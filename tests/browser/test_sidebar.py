@@ -550,7 +550,8 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
     lab.page.emulate_media(forced_colors="active")
     lab.picture("side-forced-colors-300")
     assert side.chat.evaluate(UNSEEN) == []
-    side.button("New conversation").click()
+    side.chat.get_by_role("button", name="Conversation", exact=True).click()
+    side.chat.get_by_role("menuitem", name="New conversation").click()
     side.start()
     expect(side.chat.get_by_role("tab")).to_have_count(2, timeout=PATIENCE_MS)
     edges = dict(side.chat.evaluate(TAB_EDGES))
