@@ -45,7 +45,7 @@ CARD = ".permission"
 """A question in the chat that waits for an answer."""
 CELL_BAR = ".agentnb-cell-bar"
 """What a changed cell has."""
-IN_CELLS = "[class*='agentnb'][class*='bar'] button"
+IN_CELLS = "[class*='agentnb'][class*='bar'] button:not(.agentnb-verify *)"
 """Buttons of ours in the notebook: in the bars of cells, and in one above them."""
 DECISIONS = ("Accept", "Allow", "Keep")
 """The buttons that say yes to one change, whatever it is called where they are."""
