@@ -13,26 +13,16 @@ display(Image(data=base64.b64decode("{PICTURE}")))"""
 FAILED = re.compile(r"The cell that failed: In \[\d+\] \(cell id ([^)]+)\)")
 SOURCE = re.compile(r"\(cell id (?P<id>[^)]+)\) as it (?:was run|reads now):\n```\n(?P<source>.*?)\n```", re.DOTALL)
 connection = None
-numbers = iter(range(1, 1000))
-
-
-def request(method, /, **params):
-    number = next(numbers)
-    wire.send({"id": number, "method": method, "params": params})
-    while (said := wire.receive()).get("id") != number or "method" in said:
-        pass
-    return said["result"]
 
 
 def call(name, **arguments):
-    params = {"name": name, "arguments": arguments}
-    return request("mcp/message", connectionId=connection, method="tools/call", params=params)
+    return wire.call_tool(connection, name, **arguments)
 
 
 def new(asked):
     global connection  # noqa: PLW0603
     (server,) = asked["params"]["mcpServers"]
-    connection = request("mcp/connect", serverId=server["serverId"])["connectionId"]
+    connection = wire.connect(server)
     wire.answer(asked, {"sessionId": wire.SESSION})
 
 

@@ -6,26 +6,16 @@ import wire
 
 FOUND = re.compile(r"cell id (\S+) \(deleted-cell\).*`(\w+)`")
 connection = None
-numbers = iter(range(1, 1000))
-
-
-def request(method, /, **params):
-    number = next(numbers)
-    wire.send({"id": number, "method": method, "params": params})
-    while (said := wire.receive()).get("id") != number or "method" in said:
-        pass
-    return said["result"]
 
 
 def call(name, **arguments):
-    params = {"name": name, "arguments": arguments}
-    return request("mcp/message", connectionId=connection, method="tools/call", params=params)
+    return wire.call_tool(connection, name, **arguments)
 
 
 def new(asked):
     global connection  # noqa: PLW0603
     (server, *_) = asked["params"]["mcpServers"]
-    connection = request("mcp/connect", serverId=server["serverId"])["connectionId"]
+    connection = wire.connect(server)
     wire.answer(asked, {"sessionId": wire.SESSION})
 
 

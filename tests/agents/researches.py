@@ -16,24 +16,15 @@ import sys
 import wire
 
 connections = {}
-numbers = iter(range(1, 1000))
-
-
-def call(method, /, **params):
-    number = next(numbers)
-    wire.send({"id": number, "method": method, "params": params})
-    while (said := wire.receive()).get("id") != number or "method" in said:
-        pass
-    return said
 
 
 def inner(connection, method, /, **params):
-    return call("mcp/message", connectionId=connection, method=method, params=params)
+    return wire.request("mcp/message", connectionId=connection, method=method, params=params)
 
 
 def new(request):
     for server in request["params"]["mcpServers"]:
-        connection = call("mcp/connect", serverId=server["serverId"])["result"]["connectionId"]
+        connection = wire.connect(server)
         inner(connection, "initialize", protocolVersion="2025-06-18", capabilities={})
         connections[server["name"]] = connection
     wire.answer(request, {"sessionId": wire.SESSION})

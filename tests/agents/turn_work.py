@@ -10,22 +10,10 @@ from pathlib import Path
 import wire
 
 connection = None
-numbers = iter(range(1, 100_000))
-answers = {}
-
-
-def request(method, /, **params):
-    number = next(numbers)
-    wire.send({"id": number, "method": method, "params": params})
-    while number not in answers:
-        said = wire.receive()
-        if "method" not in said:
-            answers[said["id"]] = said
-    return answers.pop(number)
 
 
 def tool(name, **arguments):
-    request("mcp/message", connectionId=connection, method="tools/call", params={"name": name, "arguments": arguments})
+    wire.call_tool(connection, name, **arguments)
 
 
 def call(number, title, kind, status="completed", text="", **more):
@@ -65,7 +53,7 @@ def many():
 def new(asked):
     global connection  # noqa: PLW0603
     for server in asked["params"]["mcpServers"]:
-        connection = request("mcp/connect", serverId=server["serverId"])["result"]["connectionId"]
+        connection = wire.connect(server)
     wire.answer(asked, {"sessionId": wire.SESSION})
 
 

@@ -4,10 +4,12 @@ Each agent beside this file is a program that speaks ACP on stdio and has one be
 misbehave.
 """
 
+import itertools
 import json
 import sys
 
 SESSION = "session-1"
+numbers = itertools.count(1)
 
 
 def send(message):
@@ -44,6 +46,26 @@ def ask(number, method, **params):
 def receive():
     line = sys.stdin.readline()
     return json.loads(line) if line else sys.exit(0)
+
+
+def request(method, /, **params):
+    """Ask the client and wait for its answer; what else comes meanwhile is passed over."""
+    number = next(numbers)
+    send({"id": number, "method": method, "params": params})
+    while (message := receive()).get("id") != number or "method" in message:
+        pass
+    return message
+
+
+def connect(server):
+    """Connect to an MCP server that the client serves over ACP; returns the connection's id."""
+    return request("mcp/connect", serverId=server["serverId"])["result"]["connectionId"]
+
+
+def call_tool(connection, name, /, **arguments):
+    """Call a tool of such a server; returns its result."""
+    params = {"name": name, "arguments": arguments}
+    return request("mcp/message", connectionId=connection, method="tools/call", params=params)["result"]
 
 
 def initialize(request, **capabilities):
