@@ -24,6 +24,7 @@ from agentnb.host.permissions.at_once import is_harmless
 from agentnb.host.permissions.outcome import Ended, differences, look, named_files
 from agentnb.kernel.content import picture_block
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, rehearse_command, unavailable
+from agentnb.memory import resident_memory
 from agentnb.policy.sensitive import sensitive_pattern
 from agentnb.policy.severity import rank
 from agentnb.safe_json import read_json
@@ -175,7 +176,7 @@ class Rehearsals:
         queue = self._environment.job_queue
         if subject.kind == "code":
             busy = queue.is_main_thread_busy() and not queue.has_waiter
-            if busy or self._environment.code_runner() is None or _resident_bytes() > LARGEST_FOR_AUTO:
+            if busy or not self._can_copy_kernel():
                 return
         self._begin(question, subject, AUTO_SECONDS, AUTO_PATIENCE)
 
@@ -188,10 +189,14 @@ class Rehearsals:
         subject = subject_of(question.request)
         if subject is None or self._setting == "off":
             return False
-        if subject.kind == "code" and (self._environment.code_runner() is None or _resident_bytes() > LARGEST_FOR_AUTO):
+        if subject.kind == "code" and not self._can_copy_kernel():
             return False
         found = await asyncio.shield(self._begin(question, subject, AUTO_SECONDS, AUTO_PATIENCE))
         return is_harmless(found, _folder(subject, self._cwd), self._policy.situation())
+
+    def _can_copy_kernel(self) -> bool:
+        """True if there is a kernel, and it is small enough to be copied without a question."""
+        return self._environment.code_runner() is not None and resident_memory() <= LARGEST_FOR_AUTO
 
     @property
     def _setting(self) -> str:
@@ -440,12 +445,3 @@ def _pictures(found: Rehearsal) -> list[ToolBlockContent]:
 
 def _printable(path: str) -> str:
     return path.encode("utf-8", "backslashreplace").decode()
-
-
-def _resident_bytes() -> int:
-    """Returns how much memory this process takes; 0 where the system does not say."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of the user's
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0

@@ -6,6 +6,7 @@ import os
 import sys
 
 from agentnb.folders import home
+from agentnb.memory import available_memory
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
@@ -43,12 +44,8 @@ def touched_folders(cwd: str, environ: Mapping[str, str] = os.environ) -> list[s
 
 def memory_limit() -> int:
     """Returns how many bytes more than now a process may take: half of what is available."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return LARGEST_MEMORY // 4
-    return min(LARGEST_MEMORY, available // 2)
+    available = available_memory()
+    return LARGEST_MEMORY // 4 if available is None else min(LARGEST_MEMORY, available // 2)
 
 
 def address_space() -> int:

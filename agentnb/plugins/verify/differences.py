@@ -59,6 +59,7 @@ class DifferenceCauses:
         self._rerun = rerun
         self._folder = folder
         self._saved = saved
+        self._written = {each for one in run.cells.values() for each in one.trace.get("written", ())}
         self._second: Run | None = None
         self._trials: list[tuple[str, Cell | None, Run]] | None = None
 
@@ -255,17 +256,12 @@ class DifferenceCauses:
 
     def _read_by(self, cell: Cell) -> list[Path]:
         result = self._run.cells.get(cell.index)
-        written = {each for one in self._run.cells.values() for each in one.trace.get("written", ())}
-        names = [] if result is None else [each for each in result.trace.get("read", ()) if each not in written]
+        names = [] if result is None else [each for each in result.trace.get("read", ()) if each not in self._written]
         matching = []
         for name in names:
             path = Path(name)
-            if self._run.way == "copy":  # the run's folder is gone
-                path = (
-                    self._folder / Path(*path.parts[path.parts.index(self._folder.name) + 1 :])
-                    if self._folder.name in path.parts
-                    else path
-                )
+            if self._run.way == "copy" and self._folder.name in path.parts:  # the run's folder is gone
+                path = self._folder / Path(*path.parts[path.parts.index(self._folder.name) + 1 :])
             is_data = (
                 path.suffix not in {".ipynb", ".mplstyle", ".ttf", ".toml", ".cfg", ".ini"}
                 and ".cache" not in path.parts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from importlib import metadata
 from pathlib import Path
@@ -314,27 +313,17 @@ def missing_network(cell: Cell, result: CellResult) -> Finding | None:
 
 
 _EXPLANATIONS: tuple[Callable[[Failure], Finding | None], ...] = (
-    *(
-        _input,
-        _module,
-        _style,
-        _magic,
-        _command,
-        _memory,
-        _processes,
-        _disk,
-        _device,
-        _file,
-        _network,
-        _version,
-        _syntax,
-    ),
+    _input,
+    _module,
+    _style,
+    _magic,
+    _command,
+    _memory,
+    _processes,
+    _disk,
+    _device,
+    _file,
+    _network,
+    _version,
+    _syntax,
 )
-
-
-def is_installed(name: str) -> bool:
-    """True if a module of that name can be imported here."""
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False

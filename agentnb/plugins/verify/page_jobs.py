@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-import time
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
 from agentnb.plugins.verify.notebook_text import UNSAVED_TAG, read_notebook
 from agentnb.plugins.verify.result import Finding, Stopped, Verification
@@ -85,9 +85,9 @@ class Job:
             self._digest = digest
             self._set(before)
         except AgentnbError as error:
-            self._set(VerificationState(status="ended", time=_now(), error=str(error)))
+            self._set(VerificationState(status="ended", time=now_ms(), error=str(error)))
         except Exception as error:  # noqa: BLE001 - the page must not wait for ever
-            self._set(VerificationState(status="ended", time=_now(), error=f"The verification failed: {error}."))
+            self._set(VerificationState(status="ended", time=now_ms(), error=f"The verification failed: {error}."))
         else:
             self._set(_ended(result))
 
@@ -142,14 +142,10 @@ def _ended(result: Verification) -> VerificationState:
 
     return VerificationState(
         status="ended",
-        time=_now(),
+        time=now_ms(),
         ok=result.ok,
         findings=result.findings,
         summary=result.summary,
         not_checked=result.not_checked,
         task="" if result.ok else task_for_agent([result]),
     )
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

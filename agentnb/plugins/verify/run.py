@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.kernel.rehearsal_result import Rehearsal, rehearse_command
+from agentnb.memory import available_memory
 from agentnb.plugins.verify import folder_copy, notebook_run
+from agentnb.plugins.verify.notebook_text import FAILING_TAGS
 from agentnb.plugins.verify.result import Stopped
 from agentnb.processes import descendants, signal_process
 from agentnb.safe_json import read_json
@@ -38,6 +40,8 @@ READ_BYTES = 1024 * 1024
 DISK_BYTES = 512 * 1024 * 1024
 MOST_PROCESSES = 90
 SHARE_OF_MEMORY = 0.5
+UNKNOWN_MEMORY = 8 * 1024**3
+"""Bytes that are taken as available where the system does not say."""
 _NO_HISTORY = "--HistoryManager.enabled=False"
 """Kernels that start at the same time quarrel about the file of the history, and print that."""
 
@@ -159,9 +163,13 @@ class NotebookRunner:
         return not run.way or (run.way != "namespaces" and run.why in {"no-kernel", ""})
 
     def _task(self, cells: Sequence[Cell], folder: str, *, is_copy: bool) -> dict[str, Any]:
-        memory = int(_available_memory() * SHARE_OF_MEMORY)
+        available = available_memory()
+        memory = int((UNKNOWN_MEMORY if available is None else available) * SHARE_OF_MEMORY)
         return {
-            "cells": [{"index": each.index, "source": each.source, "may_fail": may_fail(each)} for each in cells],
+            "cells": [
+                {"index": each.index, "source": each.source, "may_fail": bool(each.tags & FAILING_TAGS)}
+                for each in cells
+            ],
             "command": self._kernel.command,
             "environment": {**self._kernel.environment, **self._environment},
             "folder": folder,
@@ -286,13 +294,6 @@ class _Task:
         self._progress({"event": kind, **event})
 
 
-def may_fail(cell: Cell) -> bool:
-    """True if the cell is meant to fail, by its tags."""
-    from agentnb.plugins.verify.notebook_text import FAILING_TAGS
-
-    return bool(cell.tags & FAILING_TAGS)
-
-
 def _take(run: Run, rehearsal: Rehearsal) -> None:
     run.way = rehearsal.way if rehearsal.available else ""
     run.note = rehearsal.reason
@@ -305,14 +306,6 @@ def _take(run: Run, rehearsal: Rehearsal) -> None:
 def _environment() -> dict[str, str]:
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return {name: value for name, value in environment.items() if not name.startswith(("JPY_", "COV_CORE"))}
-
-
-def _available_memory() -> int:
-    try:
-        with Path("/proc/meminfo").open(encoding="ascii") as file:
-            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return 8 * 1024**3
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -15,6 +15,7 @@ from agentnb.errors import UsageError
 from agentnb.plugins.verify.agent_cells import LeftOut, is_agent_cell, without_agents
 from agentnb.plugins.verify.cell_facts import NotebookFacts
 from agentnb.plugins.verify.differences import Changed, DifferenceCauses, changed_cells
+from agentnb.plugins.verify.failed_cells import otherwise_explained
 from agentnb.plugins.verify.failures import Failure, explained, failure_of, missing_command, missing_network
 from agentnb.plugins.verify.notebook_text import (
     SKIPPED_TAGS,
@@ -141,10 +142,10 @@ class _Verifying:
         if not kernel.language.startswith(("python", "ipython")):
             return [self._no_kernel(kernel.language, "")]
         self.not_checked += [kernel.note] if kernel.note else []
-        cells = self._cells_to_run()
+        cassette = self._cassette()
+        cells = self._cells_to_run(has_cassette=cassette is not None)
         if not cells:
             return []
-        cassette = self._cassette()
         environment = {"AGENTNB_CASSETTE_MODE": "builtin"}  # no real agent is asked
         if cassette is not None:
             environment = {"AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": "replay"}
@@ -182,9 +183,9 @@ class _Verifying:
             advice="Only notebooks in Python are verified.",
         )
 
-    def _cells_to_run(self) -> list[Cell]:
+    def _cells_to_run(self, *, has_cassette: bool) -> list[Cell]:
         cells = []
-        if self._cassette() is None:
+        if not has_cassette:
             self._left_out = without_agents(self._notebook.code)
         skipped = {"agent": 0, "needing": 0, "tag": 0, "pip": 0}
         for each in self._notebook.code:
@@ -233,7 +234,8 @@ class _Verifying:
             finding = self._failed(failure_of(last, failed, run), causes, facts)
             findings += [] if self._is_for_lack_of_agents(last, finding) else [finding]
         elif "processes" in run.error:
-            findings.append(run_end(Run(why="processes", detail=run.error), last, self._seconds) or static.findings[0])
+            too_many = run_end(Run(why="processes", detail=run.error), last, self._seconds)
+            findings += [too_many] if too_many is not None else []
         if run.why != "done" and last is not None:
             behind = sum(each.index > last.index for each in cells)
             self.not_checked += [f"The cells below {last.place.label} were not run ({behind})."] if behind else []
@@ -257,8 +259,6 @@ class _Verifying:
         return path.stat().st_mtime if path is not None and path.is_file() else None
 
     def _failed(self, failure: Failure, causes: DifferenceCauses, facts: NotebookFacts) -> Finding:
-        from agentnb.plugins.verify.failed_cells import otherwise_explained
-
         names = NameFinder(self._notebook, self._live)
         return explained(failure, names) or otherwise_explained(failure, causes, facts, self._notebook.code)
 

@@ -14,14 +14,13 @@ export interface ChoiceGroup {
 
 interface Props {
   name: string;
-  className?: string;
   value: string;
   groups: readonly ChoiceGroup[];
   disabled: boolean;
   onChoose: (value: string) => void;
 }
 
-export function Select({ name, className = "", value, groups, disabled, onChoose }: Props) {
+export function Select({ name, value, groups, disabled, onChoose }: Props) {
   const current = groups.flatMap(({ choices }) => choices).find((choice) => choice.value === value);
   const options = (choices: readonly Choice[]) =>
     choices.map((choice) => (
@@ -31,7 +30,7 @@ export function Select({ name, className = "", value, groups, disabled, onChoose
     ));
   return (
     <label
-      class={`selector ${className}`}
+      class="selector"
       title={[`${name}: ${current?.name ?? value}`, current?.description].filter(Boolean).join("\n")}
     >
       <span class="selector-name">{name}</span>
