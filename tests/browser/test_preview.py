@@ -26,8 +26,7 @@ size = pathlib.Path("previewed.txt").write_text("two\\n")
 print("<b>printed</b>")
 plt.figure(figsize=(9, 3)); plt.plot([1, 3, 2]); plt.title("Preview"); plt.show()
 len(words)"""
-THEMES = ("Light", "Dark")
-WIDTHS = (320, 1_200)
+LOOKS = (("Light", 1_200), ("Dark", 320))
 
 
 def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspecs: Path) -> None:
@@ -50,17 +49,16 @@ def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspe
     expect(preview.locator(".preview-text")).to_have_text(["<b>printed</b>", "2"])
     shown = side.chat.locator(".preview .picture")
     expect(shown).to_have_count(1)
-    for theme in THEMES:
+    for theme, width in LOOKS:
         lab.theme(f"JupyterLab {theme}")
-        for width in WIDTHS:
-            side.resize(width)
-            shown.scroll_into_view_if_needed()
-            box, card = shown.bounding_box(), side.chat.locator(".preview").bounding_box()
-            assert box is not None
-            assert card is not None
-            assert box["width"] <= card["width"], (theme, width)
-            assert (theme, width, serious(lab.page)) == (theme, width, [])
-            lab.picture(f"preview-{theme.lower()}-{width}")
+        side.resize(width)
+        shown.scroll_into_view_if_needed()
+        box, card = shown.bounding_box(), side.chat.locator(".preview").bounding_box()
+        assert box is not None
+        assert card is not None
+        assert box["width"] <= card["width"], (theme, width)
+        assert (theme, width, serious(lab.page)) == (theme, width, [])
+        lab.picture(f"preview-{theme.lower()}-{width}")
     lab.expect_in_kernel("n", 5)
     assert file.read_text(encoding="utf-8") == "one\n"
     side.allow()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
+import pytest
 from jupyter_client.manager import KernelManager
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 120.0
+ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)
+"""For what is the same on any kernel."""
 _TELL = """
 def _tell(channel, envelope, told=[]):
     if not told and type(envelope.action).__name__ == "ChatDelta":

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-import pytest
 
 from tests.conftest import ROOT
-from tests.kernel.running_kernel import WAIT_S
+from tests.kernel.running_kernel import ONE_KERNEL, WAIT_S
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
@@ -25,8 +24,6 @@ async def wait():
     while True: await asyncio.sleep(0.01)"""
 """Python notices a signal that comes just before a call of the system's when that returns: so no call is long."""
 STDIO = f"[{sys.executable!r}, {str(ROOT / 'tests/agents/starts_mcp.py')!r}]"
-
-ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
 
 
 def test_code_runs_while_the_cell_waits_for_the_turn(kernel: RunningKernel) -> None:

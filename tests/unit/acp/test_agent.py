@@ -13,7 +13,8 @@ from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest, SessionOpened
 from agentnb.acp.prompt import PromptResult
 from agentnb.acp.services import client_capabilities
-from agentnb.agent.catalog import Capabilities, find
+from agentnb.agent import Capabilities
+from agentnb.agent.catalog import find
 from agentnb.agent.guard import GUARD
 from agentnb.errors import (
     AgentDied,

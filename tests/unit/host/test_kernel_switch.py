@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.api.session import Session
+from agentnb import Session
 from agentnb.errors import PermissionDenied
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 import agentnb
-from agentnb.api.session import Turn
-from agentnb.api.tool_call import ToolCall
+from agentnb import ToolCall, Turn
 from agentnb.errors import SessionError
 from agentnb.events.collector import events
 from agentnb.host import Host
