@@ -39,6 +39,7 @@ AT_FLOORS = $(AT_HOME) AGENTNB_IPYKERNEL6=none $(FLOORS)/bin/python
 STATIC := agentnb/static/widget.js
 LABEXTENSION := $(VENV)/share/jupyter/labextensions/agentnb/package.json
 JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/schema/*.json js/package.json js/tsconfig.json) agentnb/__init__.py # which has the version
+PLUGIN_TESTS := $(filter-out __pycache__,$(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -48,7 +49,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast test-unit-fast docs test-floors test-floors-short verify-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
+	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-fast test-unit-fast docs test-floors test-floors-short verify-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -172,11 +173,16 @@ test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 
 CORE_TESTS = $(filter-out tests/unit/plugins/,$(wildcard tests/unit/*/)) $(wildcard tests/unit/test_*.py)
 
-test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 7 min)
+# Each plug-in's in one process, and those side by side: three processes for each would mostly collect and start.
+test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 6 min)
 	AGENTNB_PLUGINS= $(PYTEST) $(CORE_TESTS) --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
-	$(PYTEST) tests/unit/plugins/test_*.py --numprocesses $(MORE_WORKERS) $(PYTEST_ARGS)
-	for each in $(filter-out __pycache__,$(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/))); do \
-		AGENTNB_PLUGINS=$$each $(PYTEST) tests/unit/plugins/$$each --numprocesses $(MORE_WORKERS) --dist loadfile $(PYTEST_ARGS) || exit 1; done
+	+@$(SIDE_BY_SIDE) --keep-going $(PLUGIN_TESTS:%=test-plugin-%) test-plugins
+
+test-plugins: $(VENV)/.installed | $(STATIC) # all together
+	$(PYTEST) tests/unit/plugins/test_*.py $(PYTEST_ARGS)
+
+$(PLUGIN_TESTS:%=test-plugin-%): test-plugin-%: $(VENV)/.installed | $(STATIC)
+	AGENTNB_PLUGINS=$* $(PYTEST) tests/unit/plugins/$* $(PYTEST_ARGS)
 
 test-pythons: $(OTHER_PYTHONS:%=test-python-%) ## how programs end, on newer Pythons where they are installed (1 min, with their environments)
 
