@@ -43,6 +43,8 @@ PLUGIN_TESTS := $(filter-out __pycache__,$(patsubst tests/unit/plugins/%/,%,$(wi
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Modules are compiled when they are first imported, which most of what is installed never is: half of an installation.
+export PIP_COMPILE := 0
 # Where it is set, each of some thousand processes compiles what it imports anew: a third of a kernel's start.
 unexport PYTHONDONTWRITEBYTECODE
 
