@@ -133,15 +133,14 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (about 10 s; LAB_ARGS:
 
 # ---------------------------------------------------------------- checks and tests
 
-# Installing and checking side by side, each as soon as what it needs is there; the tests one after another, since each kind
-# uses all cores. Kernels and notebooks wait for programs a third of their time: one goes on while the other waits.
+# Installing and checking side by side, each as soon as what it needs is there; then the core's tests, which use all cores.
+# The browser's wait for two fifths of their time: those of kernels, then those of notebooks go on meanwhile (decision 348).
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 test: ## everything that must pass (17 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js test-pythons
 	@$(MAKE) --no-print-directory test-core
-	+@$(SIDE_BY_SIDE) test-kernel test-notebooks
-	@$(MAKE) --no-print-directory test-browser
+	+@$(SIDE_BY_SIDE) --jobs 2 test-browser test-kernel test-notebooks
 
 # They only compute: as many processes as cores, and nothing waits for another target.
 test-fast: env ## static checks, the unit tests that start no programs, TypeScript (2 min)
