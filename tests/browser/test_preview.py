@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from agentnb.plugins.rehearsal.command import rehearse_command
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
 from tests.conftest import ROOT
+from tests.rehearsal_here import needs_namespaces
 
-_HERE = rehearse_command("true", "/")
-pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+pytestmark = needs_namespaces
 SETUP = f"""import sys, pathlib, agentnb
 import matplotlib.font_manager, matplotlib.pyplot as plt  # it makes a file of the fonts, once
 n, words = 5, ["one", "two"]
