@@ -151,11 +151,6 @@ class RunningKernel:
             with contextlib.suppress(queue.Empty):
                 self._take(self.client.get_iopub_msg(timeout=min(left, 1.0)))
 
-    def until_shown(self, message_id: str, text: str) -> None:
-        """Take messages until *text* is in an output of the request."""
-        result = self.results[message_id]
-        self.until(lambda: text in repr(result.outputs))
-
     def until_busy(self, message_id: str) -> None:
         """Take messages until the request's code runs."""
         self.until(lambda: bool(self.results[message_id].outputs))
