@@ -283,7 +283,7 @@ class SessionAgent(SessionView):
     def restart(self, timeout: float = 60.0) -> None:
         """End the agent's process and start it anew; the transcript stays, and so does what waits.
 
-        An agent that can takes the session up again; else the next turn says that it has forgotten.
+        An agent that can takes the session up again; else its new one is given the transcript.
 
         Args:
             timeout: Seconds to wait for that, at most.

@@ -1,7 +1,7 @@
 """Restoring: a session of an earlier kernel, read from the log, is opened again.
 
-The agent resumes or loads its own session at the next prompt, where it can; where it cannot, it is said that it has
-forgotten.
+The agent resumes or loads its own session at the next prompt, where it can; where it cannot, its new session is given
+the transcript.
 """
 
 from __future__ import annotations
