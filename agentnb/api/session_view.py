@@ -51,11 +51,6 @@ class SessionView:
         return self._conversation.closed
 
     @property
-    def kernel_tools(self) -> bool:
-        """True if its agent has tools for this kernel."""
-        return self._conversation.kernel is not None
-
-    @property
     def read_only(self) -> str | None:
         """Returns why the session can only be read, as :func:`agentnb.resume` found it; None where it can go on."""
         barred = self._conversation.barred

@@ -121,9 +121,7 @@ def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, 
 
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if not PEERS[name].finds_sessions], indirect=True)
-def test_an_agent_that_does_not_find_its_own_session_gets_a_new_one(
-    host: Host, start: Start, tmp_path: Path
-) -> None:
+def test_an_agent_that_does_not_find_its_own_session_gets_a_new_one(host: Host, start: Start, tmp_path: Path) -> None:
     """Gemini CLI offers ``session/load``; where its files are gone there is a new session.
 
     With its files 0.61 finds it where the minute has changed since: it names them by the minute, and writes over one.

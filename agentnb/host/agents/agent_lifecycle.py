@@ -197,30 +197,6 @@ class AgentLifecycle:
         problem = self._asking.problem
         return None if problem is None else f"{problem} {what_holds(self.agent.confined if self.agent else '')}"
 
-    def reconfigure(self, configuration: Configuration, kernel_tools: ToolServer) -> None:
-        """Start the agent anew with another configuration; its session is taken up again where it can be."""
-        before, agent, session_id = self._configuration, self.agent, self.session_id
-        has_begun = agent is not None or self._starting is not None
-        if self._starting is not None:
-            self._starting.cancel()
-        self._configuration, self._kernel_tools = configuration, kernel_tools
-        if self._channels.chat.state.turns:
-            self.former = session_id or self.former
-        else:  # there is nothing to remember
-            self.former, self._was_ready = None, False
-        self.agent = self.session_id = None
-        if has_begun:
-            self._starting = self._loop.spawn(self._start_anew(before, agent, session_id))
-            self._starting.add_done_callback(_known)
-
-    async def _start_anew(self, before: Configuration, agent: Agent | None, session_id: str | None) -> Agent:
-        former, was_ready = self.former, self._was_ready
-        if agent is not None and session_id is not None:
-            await agent.close_session(session_id)
-        await self._pool.release(before, self._channels.tab_id)
-        self.former, self._was_ready = former, was_ready  # the end of the process is no loss
-        return await self._start()
-
     async def leave(self, *, stop: bool = True) -> None:
         """Free the agent's session, and with *stop* the agent too if nobody else uses it."""
         if stop and self._starting is not None:  # nobody waits for it any more
