@@ -291,6 +291,8 @@ class _Task:
         else:
             run.why, run.detail = event["why"], event.get("detail", "")
             run.status, run.memory = event.get("status"), event["memory"]
+            for index, outputs in event["outputs"].items():
+                run.cells[int(index)].outputs = outputs
         self._progress({"event": kind, **event})
 
 
