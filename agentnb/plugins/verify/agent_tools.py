@@ -27,7 +27,7 @@ async def verify_notebook(session: ToolSession, arguments: dict[str, Any]) -> di
     """Verify the kernel's notebook, or a notebook's file."""
     from agentnb.kernel.content import text_result
     from agentnb.plugins.verify.result import SECONDS
-    from agentnb.plugins.verify.verify import check_seconds, verify
+    from agentnb.plugins.verify.verify import allowed_hosts, check_seconds, verify
     from agentnb.policy.request import PolicyRequest
 
     path = await asyncio.to_thread(_notebook, session, arguments.get("path"))
@@ -36,7 +36,8 @@ async def verify_notebook(session: ToolSession, arguments: dict[str, Any]) -> di
     if arguments.get("fast"):
         await session.ask(PolicyRequest(kind="read", title=f"Look at the names in {path.name}", path=str(path)))
         return text_result(repr(await asyncio.to_thread(verify, path, run=False)))
-    await session.authorize(f"Run {path.name} from the top, in a copy", f"agentnb verify {shlex.quote(str(path))}")
+    words = ["agentnb", "verify", str(path), *(["--network", ",".join(hosts)] if (hosts := allowed_hosts()) else [])]
+    await session.authorize(f"Run {path.name} from the top, in a copy", shlex.join(words))
     result = await asyncio.to_thread(verify, path, seconds=seconds)
     return text_result(repr(result))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from agentnb.plugins.verify.compare_outputs import compare_outputs, has_same_words
+from agentnb.plugins.verify.failures import NETWORK_ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -173,9 +174,9 @@ class DifferenceCauses:
             return None
         return above[-1].finding(
             "network",
-            "needs the network, which a verification does not have.",
+            "needs the network, which was not allowed.",
             evidence=f"{self._run.connections[0]}\n{changed.evidence}",
-            advice="Keep what it downloads in a file beside the notebook.",
+            advice=NETWORK_ADVICE,
             related=[changed.cell],
         )
 

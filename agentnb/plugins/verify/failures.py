@@ -11,12 +11,13 @@ from agentnb.plugins.verify.cell_names import magics_of
 from agentnb.plugins.verify.static_check import MissingName, NameFinder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentnb.plugins.verify.notebook_text import Cell
     from agentnb.plugins.verify.result import Finding, Kind
     from agentnb.plugins.verify.run import CellResult, Run
 
+NETWORK_ADVICE = "Allow the host (`network=`, `--network`), or keep what it downloads in a file beside the notebook."
 NO_COMMAND = 127
 """A shell's exit code where there is no such command."""
 _NAME = re.compile(r"name '(?P<name>\w+)' is not defined")
@@ -223,9 +224,16 @@ def _network(failure: Failure) -> Finding | None:
         return failure.finding("unavailable", why, "Start it where the notebook is run, or use stored data.")
     if not (is_known or is_likely):
         return None
-    host = f" ({hosts[0]})" if hosts else ""
-    why = f"it needs the network{host}, which a verification does not have."
-    return failure.finding("network", why, "Keep what it downloads in a file beside the notebook.")
+    return failure.finding("network", f"{needs_network(hosts)}.", NETWORK_ADVICE)
+
+
+def needs_network(hosts: Sequence[str]) -> str:
+    """Why a cell fails that may not reach the network."""
+    return (
+        f"it needs the network ({hosts[0]}), which was not allowed"
+        if hosts
+        else "it needs the network, which was not allowed"
+    )
 
 
 def _memory(failure: Failure) -> Finding | None:
@@ -301,9 +309,9 @@ def missing_network(cell: Cell, result: CellResult) -> Finding | None:
         return None
     return cell.finding(
         "network",
-        "would fail: it needs the network, which a verification does not have.",
+        f"would fail: {needs_network(result.trace.get('hosts', ()))}.",
         evidence=match[0][:300],
-        advice="Keep what it downloads in a file beside the notebook.",
+        advice=NETWORK_ADVICE,
     )
 
 

@@ -138,7 +138,8 @@ class NotebookRun:
                 environment.pop(name, None)
         self._kernel = Kernel(task["command"], task["folder"], environment, task["limits"])
         self._kernel.wait_until_ready()
-        trace = _TRACE.read_text("utf-8").replace("BLOCK_NETWORK", str(bool(task["block_network"])))
+        hosts = tuple(task["hosts"]) if task["block_network"] else None
+        trace = _TRACE.read_text("utf-8").replace("ALLOWED_HOSTS", repr(hosts))
         self._execute(f"exec(compile({trace!r}, '<agentnb>', 'exec'), {{}})", CellOutputs(), is_silent=True)
 
     def _tell(self, **event: Any) -> None:

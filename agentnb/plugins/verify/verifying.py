@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NO_WALLS = (
-    "It was not closed in ({}): it ran on a copy of the folder, without network, and could read and write elsewhere."
+    "It was not closed in ({}): it ran on a copy of the folder, and could read and write elsewhere. Its Python was"
+    " refused other machines; programs that it starts, and servers of this machine, were not."
 )
 _INSTALLS = (
     *("%pip install", "!pip install", "!pip3 install", "%conda install", "!conda install", "!python -m pip"),
@@ -54,6 +55,7 @@ def check_notebook(
     path: Path | None = None,
     run: bool = True,
     seconds: float = SECONDS,
+    hosts: tuple[str, ...] = (),
     live: LiveKernel | None = None,
     progress: Callable[[int, int], object] = lambda _done, _all: None,
     stop: threading.Event | None = None,
@@ -66,6 +68,7 @@ def check_notebook(
         path: Its file, where it has one.
         run: False for the answer that the names in the cells give without running any.
         seconds: How long the cells may take in all.
+        hosts: The hosts that it may reach.
         live: What the notebook's own kernel knows.
         progress: Is called with how many cells have run, and how many there are.
         stop: Ends it once it is set.
@@ -81,7 +84,7 @@ def check_notebook(
     except UsageError as error:
         finding = Finding(kind="corrupt", cause=error.message, advice=error.hint or "")
         return Verification(ok=False, findings=(finding,), notebook=name, digest=digest)
-    verifying = _Verifying(parsed, folder, seconds=seconds, live=live, progress=progress, stop=stop)
+    verifying = _Verifying(parsed, folder, seconds=seconds, hosts=hosts, live=live, progress=progress, stop=stop)
     findings = verifying.by_running() if run else verifying.without_running()
     hidden = Credentials(dict(os.environ)).hidden if findings or verifying.not_checked else str
     return Verification(
@@ -113,6 +116,7 @@ class _Verifying:
         folder: Path,
         *,
         seconds: float,
+        hosts: tuple[str, ...],
         live: LiveKernel | None,
         progress: Callable[[int, int], object],
         stop: threading.Event | None,
@@ -120,6 +124,7 @@ class _Verifying:
         self._notebook = notebook
         self._folder = folder
         self._seconds = seconds
+        self._hosts = hosts
         self._live = live
         self._progress = progress
         self._stop = stop
@@ -155,6 +160,7 @@ class _Verifying:
             kernel,
             seconds=self._seconds,
             environment=environment,
+            hosts=self._hosts,
             progress=self._take,
             stop=self._stop,
         )
@@ -164,6 +170,8 @@ class _Verifying:
         self.ran = sum(each.status != "cut" for each in run.cells.values())
         if run.way != "namespaces":
             self.not_checked.append(NO_WALLS.format((run.note or "no plug-in closes it in").rstrip(".")))
+        if self._hosts:
+            self.not_checked.append(f"What {', '.join(self._hosts)} may answer another time: the run could reach it.")
         findings = self._findings(cells, run, runner)
         self.runs = runner.runs
         return sorted(findings, key=lambda each: each.cell.index if each.cell else 1 << 30)

@@ -130,7 +130,7 @@ def test_compare_outputs_compares_tables_by_their_text() -> None:
     assert compare_outputs(stored, []) is not None
 
 
-WARNED = "<ipython-input-7-1.py>:3: FutureWarning: soon gone\n  old()\n"
+WARNED = "<ipython-input-7>:3: FutureWarning: soon gone\n  old()\n"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ WARNED = "<ipython-input-7-1.py>:3: FutureWarning: soon gone\n  old()\n"
     [
         ("lost 3 rows\n", "lost 4 rows\n", "number"),
         ("", "lost 4 rows\n", "text"),
-        (WARNED + "lost\n", WARNED.replace("-7-1", "-8-2") + "lost\n", ""),
+        (WARNED + "lost\n", WARNED.replace("-7", "-8") + "lost\n", ""),
         (WARNED + "lost\n", "lost\n", "warning"),
         (" 50%|█████     | 5/10 [00:00<00:00, 9.1it/s]\n", "100%|██| 10/10 [00:01<00:00, 8.3it/s]\n", ""),
         ("Matplotlib is building the font cache; this may take a moment.\n", "", ""),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import agentnb
+from agentnb.errors import UsageError
 from agentnb.plugins.verify.widget_states import SAVED
 from tests.unit.plugins.verify.notebooks import Json, cell, notebook, ran, saved
 
@@ -186,6 +189,39 @@ def test_verify_of_cells_that_ask_agents_skips_them_and_says_so(tmp_path: Path) 
     result = agentnb.verify(saved(tmp_path, notebook(*cells)))
     assert result.ok, result
     assert any("Cells that ask agents, skipped" in each for each in result.not_checked)
+
+
+GETS = "import urllib.request\nprint(urllib.request.urlopen('http://{}/').read().decode())"
+
+
+def test_verify_reaches_the_hosts_that_are_allowed_and_no_others(tmp_path: Path) -> None:
+    """A server of this machine, straight; anything else through a proxy that asks for the host."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        here = f"127.0.0.1:{server.server_port}"
+        path = saved(tmp_path, notebook(cell(GETS.format(here), 1, "served\n")))
+        result = agentnb.verify(path, network=[here])
+        assert result.ok, result
+        assert any(here in each for each in result.not_checked)
+        if result.way == "namespaces":
+            (refused,) = agentnb.verify(path).findings
+            assert refused.kind == "unavailable"
+        other = saved(tmp_path, notebook(cell(GETS.format("example.invalid"), 1, "x\n")))
+        (finding,) = agentnb.verify(other, network=[here]).findings
+        server.shutdown()
+    assert (finding.kind, "Allow the host" in finding.advice) == ("network", True)
+    with pytest.raises(UsageError):
+        agentnb.verify(path, network=["http://example.org/"])
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"served")
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
 
 
 def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
