@@ -177,6 +177,20 @@ class Session(SessionAgent):
         self._do(lambda: SessionConfigChanged(config={"freedom": chosen}))
 
     @property
+    def kernel_tools(self) -> bool:
+        """True if its agent may use this kernel; set it to change that, in a running turn too.
+
+        Raises:
+            UsageError: If it is set for a session whose agent cannot have access.
+            SessionClosed: If it is set and the session was closed.
+        """
+        return self._conversation.kernel is not None and self._conversation.channels.kernel_access != "off"
+
+    @kernel_tools.setter
+    def kernel_tools(self, on: bool) -> None:
+        self._do(lambda: SessionConfigChanged(config={"kernel": "run" if on else "off"}))
+
+    @property
     def waiting(self) -> tuple[Turn, ...]:
         """The turns that wait in the queue, first in line first."""
         return tuple(self._turn(waiting.id) for waiting in self.chat.queued_messages or ())

@@ -119,7 +119,7 @@ class Host:
 
     def open_session(self, options: SessionOptions, *, tab_id: str | None = None) -> Conversation:
         """Open a session; its agent starts when it is needed."""
-        configured = options.configuration(self.environment.cassette.apart())
+        configured = options.configuration(self.environment)
         return self.open_as(configured, mode=options.mode, title=options.title, tab_id=tab_id)
 
     def open_as(

@@ -104,8 +104,8 @@ def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> Non
     assert "('kernel', 'deny', 'xs.append(2)')" in decided
     assert "('read', 'allow', \"List the kernel's variables\")" in decided
     kernel.run("%config Agentnb.kernel_tools = False")
-    assert "can't access the kernel" in kernel.run("%agent -n /kernel variables").displayed()[0]
-    assert kernel.run("%agent -k Hello").error.startswith("UsageError: --kernel is for a tab that is opened")
+    assert "kernel access of this conversation to Off" in kernel.run("%agent -n /kernel variables").displayed()[0]
+    assert "xs: list, length 1" in kernel.run("%agent -k /kernel variables").displayed()[0]
 
 
 @ONE_KERNEL

@@ -87,5 +87,5 @@ def test_a_confined_agent_reaches_its_model_and_no_other_host(
     assert (workspace / "fetched.txt").read_text(encoding="utf-8") == "HTTP Error 403: Forbidden\n"
     assert turn.text.endswith('```python\nprint("hello")\n```\n')
     assert "was kept from connecting to evil.example.org:80" in str(turn.snapshot)
-    assert f"; of the network only {model}" in session.health().confined
+    assert f"and reaches only {model}" in session.health().confined
     assert "evil.example.org:80" in session.health().refused

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.errors import UsageError
-from agentnb.plugins.verify.result import Place
+from agentnb.plugins.verify.result import Finding, Kind, Place
+from agentnb.plugins.verify.widget_states import add_states, saved_models
 from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LARGEST_FILE = 256 * 1024 * 1024
 MOST_CELLS = 20_000
@@ -36,6 +40,23 @@ class Cell(msgspec.Struct, kw_only=True):
     def place(self) -> Place:
         """How a finding names it."""
         return Place(index=self.index, id=self.id, label=f"[{self.count or ' '}]")
+
+    @property
+    def name(self) -> str:
+        """How a sentence names it."""
+        text = str(self.place)
+        return f"{text[0].lower()}{text[1:]}"
+
+    def line(self, number: int) -> str:
+        """One of its lines, from 1; empty where it has none of that number."""
+        lines = self.source.splitlines()
+        return lines[number - 1].strip()[:200] if 0 < number <= len(lines) else ""
+
+    def finding(self, kind: Kind, what: str, *, evidence: str, advice: str, related: Iterable[Cell] = ()) -> Finding:
+        """A finding about the cell: *what* follows its name."""
+        others = tuple(each.place for each in related if each is not self)
+        cause = f"{self.place} {what}"
+        return Finding(kind=kind, cell=self.place, cause=cause, evidence=evidence, advice=advice, related=others)
 
     @property
     def is_code(self) -> bool:
@@ -106,9 +127,13 @@ def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Noteb
     if len(cells) > MOST_CELLS:
         raise UsageError(f"{named} has {len(cells):,} cells.", hint=f"At most {MOST_CELLS:,} are verified.")
     metadata = _dict(content.get("metadata"))
+    made = [_cell(at, each) for at, each in enumerate(cells)]
+    models = saved_models(metadata)
+    for each in made:
+        add_states(each.outputs, models)
     spec, language = _dict(metadata.get("kernelspec")), _dict(metadata.get("language_info"))
     return Notebook(
-        cells=[_cell(at, each) for at, each in enumerate(cells)],
+        cells=made,
         kernel=str(spec.get("name", "")),
         language=str(language.get("name") or spec.get("language") or "python").lower(),
         python=str(language.get("version", "")),

@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 def _verify(arguments: argparse.Namespace) -> int:
     from agentnb.errors import AgentnbError
     from agentnb.plugins.verify.reports import as_json, as_junit
+    from agentnb.plugins.verify.result import SECONDS
     from agentnb.plugins.verify.verify import verify
 
     if not arguments.words:
         complain("Name the notebooks: agentnb verify analysis.ipynb.")
         return MISUSED
+    seconds = SECONDS if arguments.seconds is None else arguments.seconds
+    hosts = None if arguments.network is None else [*filter(None, arguments.network.split(","))]
     results = []
     for word in arguments.words:
         try:
-            more = {"seconds": arguments.seconds} if arguments.seconds is not None else {}
-            result = verify(word, run=not arguments.fast, cwd=arguments.cwd, **more)
+            result = verify(word, run=not arguments.fast, cwd=arguments.cwd, seconds=seconds, network=hosts)
         except AgentnbError as error:
             complain(str(error))
             return MISUSED
@@ -84,6 +86,7 @@ COMMANDS = (
             Option("--fast", "only what the names in the cells say: nothing is run"),
             Option("--seconds", "how long the cells of a notebook may take in all; 120 by default", "N", kind=float),
             Option("--cwd", "the folder to run in; the notebook's own by default", "FOLDER"),
+            Option("--network", "hosts that the notebooks may reach, with commas between them", "HOSTS"),
             Option("--json", "print the findings as JSON"),
             Option("--junit", "write the findings to FILE as JUnit's XML", "FILE"),
         ),

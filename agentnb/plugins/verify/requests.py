@@ -79,10 +79,12 @@ def _path(named: str) -> Path:
 
 def _begin(params: BeginParams) -> VerificationState:
     from agentnb.plugins.verify.own_notebook import current_text, own_notebook
+    from agentnb.plugins.verify.verify import allowed_hosts
     from agentnb.plugins.verify.verifying import check_notebook
 
     path = _path(params.path)
     own = own_notebook(path)
+    hosts = allowed_hosts()
     text = params.text or (current_text(path) if own is None else own.text)
 
     def check(progress: Callable[[int, int], object], stop: threading.Event) -> Verification:
@@ -92,6 +94,7 @@ def _begin(params: BeginParams) -> VerificationState:
             path=path,
             run=not params.fast,
             seconds=params.seconds,
+            hosts=hosts,
             live=None if own is None else own.live,
             progress=progress,
             stop=stop,

@@ -130,6 +130,7 @@ class NotebookRunner:
         *,
         seconds: float,
         environment: Mapping[str, str],
+        hosts: tuple[str, ...] = (),
         closed_in: bool = True,
         progress: Callable[[dict[str, Any]], object] = lambda _event: None,
         stop: threading.Event | None = None,
@@ -139,6 +140,7 @@ class NotebookRunner:
         self._kernel = kernel
         self._seconds = seconds
         self._environment = environment
+        self._hosts = hosts
         self._closed_in = closed_in
         self._progress = progress
         self.runs = 0
@@ -178,6 +180,7 @@ class NotebookRunner:
             "processes": MOST_PROCESSES,
             "limits": {"RLIMIT_FSIZE": DISK_BYTES, "RLIMIT_CORE": 0, **({"RLIMIT_DATA": memory} if is_copy else {})},
             "block_network": is_copy,
+            "hosts": self._hosts,
         }
 
     # --- inside the walls ---
@@ -193,6 +196,7 @@ class NotebookRunner:
                 env=_environment(),
                 seconds=self._seconds + MARGIN_SECONDS,
                 descriptors=task.descriptors,
+                hosts=self._hosts,
             )
         _take(run, rehearsal)
         return run
@@ -291,6 +295,8 @@ class _Task:
         else:
             run.why, run.detail = event["why"], event.get("detail", "")
             run.status, run.memory = event.get("status"), event["memory"]
+            for index, outputs in event["outputs"].items():
+                run.cells[int(index)].outputs = outputs
         self._progress({"event": kind, **event})
 
 

@@ -32,7 +32,7 @@ def test_an_agent_that_fails_ends_the_turn_with_what_happened(start: Start, scri
 
 
 def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> None:
-    """The transcript stays, the turn says that the agent has forgotten, other sessions go on."""
+    """The transcript stays, its new session is given it, other sessions go on."""
     session, other = start(), start(env={"AGENTNB_TEST": "another process"})
     before = session.prompt("/say before").wait(PATIENCE, check=False).text
     other.prompt("/say other").wait(PATIENCE, check=False)
@@ -40,7 +40,7 @@ def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> N
     after = session.prompt("/say after").wait(PATIENCE, check=False)
     notice = after.snapshot.response_parts[0] if after.snapshot else None
     assert (before, crashed.state, after.text) == ("before", "error", "after")
-    assert "does not remember" in str(getattr(notice, "content", ""))
+    assert "was given the conversation so far" in str(getattr(notice, "content", ""))
     assert [turn.text for turn in session.turns] == ["before", crashed.text, "after"]
     assert other.prompt("/say alive").wait(PATIENCE, check=False).text == "alive"
 

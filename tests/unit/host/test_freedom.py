@@ -287,5 +287,8 @@ def test_every_grant_is_listed_in_plain_words_and_revoked_by_its_id(
     for grant in listed:
         assert revoke(host, id=grant.id) == "Revoked."
     assert (grants_of(host), talk.session.freedom) == ((), "ask")
+    revoked = [(each.kind, each.what.partition(" →")[0], each.by) for each in host.policy.audit.records[-5:]]
+    assert [kind for kind, _, _ in revoked] == ["session", "session", "policy", "policy", "policy"]
+    assert [what for _, what, _ in revoked[2:]] == [*(each.rule for each in listed[2:4]), "bypass eliza"]
     text = (tmp_path / "config/policy.toml").read_text()
     assert ("# mine" in text, "bypass = false\nconfine = true" in text, text.count("[[rule]]")) == (True, True, 1)
