@@ -133,8 +133,8 @@ def test_an_interrupt_cancels_the_turn_at_once_and_aborts_what_is_queued(cell: s
     kernel.until_words()
     kernel.interrupt()
     result = kernel.finish(running)
-    assert ["AgentInterrupted: the turn was cancelled."] == result.traceback
-    assert result.displayed()[-1].endswith("**The turn was cancelled.**")
+    assert ["The turn was cancelled."] == result.traceback
+    assert "cancelled" not in result.displayed()[-1]
     assert ("aborted", "") == (kernel.finish(queued).status, kernel.results[queued].stdout)
     assert ["2"] == kernel.run("1 + 1").values
 
