@@ -47,7 +47,7 @@ export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefuse
       root.host.dispatchEvent(new CustomEvent("agentnb-picture")),
     ),
     ...item("History", "All conversations (Alt+H)", () => showPanel(root, "history"), isOurs),
-    ...item("Settings", "Agents, permissions, look", () => showPanel(root, "settings"), isOurs),
+    ...item("Settings", undefined, () => showPanel(root, "settings"), isOurs),
     ...(isOurs ? notificationItems(store, announce, onRefused) : []),
     ...(onPair ? item("Pair a terminal agent", "With this kernel", onPair) : []),
     ...(session === undefined ? [] : item("Close", "Shortcut: Del", () => onClose(session))),

@@ -14,7 +14,7 @@ async function notes(agentProcess: AgentProcess | undefined) {
   const page = open(store, { kind: "chat" });
   page.find(".pill").click();
   await page.until(() => page.find(".pop-settings"));
-  return page.all(".pop-settings .note").map((one) => one.textContent);
+  return page.all(".pop-settings .note").flatMap((one) => [one.textContent, (one as HTMLElement).title]);
 }
 
 test.each([
@@ -22,6 +22,7 @@ test.each([
   [{ state: "running", confined: "can write only to /work" } as const, "Confined: it can write only to /work."],
 ])("of an agent that runs: %j", async (process, words) => {
   expect(await notes(process)).toContain(words);
+  expect((await notes(process)).filter((one) => one?.includes("onfined"))).toHaveLength(2); // the whole is the tooltip
 });
 
 test.each([[undefined], [{ state: "running" }], [{ state: "stopped", unconfined: HOW }]])(
