@@ -198,7 +198,6 @@ class Flows:
         review.click()
         expect(self.lab.page.locator(".agentnb-hunk-bar").first).to_be_visible(timeout=PATIENCE_MS)
         self.take("06-files")
-        self.lab.page.keyboard.press("Control+a")
         self.lab.page.evaluate(CLOSE_REVIEW)
         review.click()
 
@@ -230,7 +229,7 @@ class Flows:
         self.side.pill.click()
         self.side.agents.get_by_role("button", name="Broken").first.click()
         self.side.say("Hello")
-        expect(self.side.chat.get_by_role("alert")).to_be_visible(timeout=PATIENCE_MS)
+        expect(self.side.chat.get_by_text("stopped while starting")).to_be_visible(timeout=PATIENCE_MS)
         self.take("08-cannot-start")
 
     def panels(self) -> None:
@@ -253,7 +252,7 @@ class Flows:
             if name == "Settings":
                 self.side.chat.locator("summary", has_text="Advanced").click()
                 self.take("09-settings-advanced")
-                self.side.chat.get_by_role("button", name="Rules and approvals").click()
+                self.side.chat.get_by_text("Rules and approvals").click()
                 self.take("09-settings-rules")
             else:
                 self.side.chat.get_by_role("button", name="More", exact=True).click()

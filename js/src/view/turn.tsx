@@ -176,6 +176,8 @@ export function useSilence(): string {
   return line(store.session(usePlace().session).value?.activity, 60);
 }
 
+const NOT_STARTED: ReadonlySet<string> = new Set(["AgentStartFailed", "AgentNotFound"]);
+
 interface EndProps {
   turn: Turn;
   inCell?: boolean;
@@ -191,7 +193,11 @@ export function TurnEnd({ turn, inCell = false, isRetried = false }: EndProps) {
   return (
     <>
       {error && !isRetried && (
-        <ErrorCard title="The turn failed" message={error.message} action={<Again turn={turn} />} />
+        <ErrorCard
+          title={NOT_STARTED.has(error.errorType) ? "The agent couldn't start" : "The turn failed"}
+          message={error.message}
+          action={<Again turn={turn} />}
+        />
       )}
       {said && <p class="dim turn-note">{said}</p>}
       <div class="row turn-end">
