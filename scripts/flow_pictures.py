@@ -135,7 +135,7 @@ class Flows:
         self.side.choose_freedom("Ask")
         self.ask(
             {"update": thought},
-            *({"update": READ | {"toolCallId": f"r{number}", "title": f"Read part-{number}.csv"}} for number in range(3)),
+            *({"update": READ | {"toolCallId": f"r{at}", "title": f"Read part-{at}.csv"}} for at in range(3)),
             {"say": "The three files have the same columns. I fit the slope in your kernel.\n\n"},
             {"start": ["run_code", {"code": RUN}]},
             {"end": 1},
@@ -216,10 +216,15 @@ class Flows:
 
     def failures(self) -> None:
         """Calls and a turn that fail, and an agent that cannot start."""
-        failed = {"update": {"toolCallId": "f", "title": "Query the warehouse", "kind": "fetch", "status": "failed"}}
+        call: dict[str, object] = {
+            "toolCallId": "f",
+            "title": "Query the warehouse",
+            "kind": "fetch",
+            "status": "failed",
+        }
         text = "Connection refused\n" + "  at socket.c\n" * 20
-        failed["update"]["content"] = [{"type": "content", "content": {"type": "text", "text": text}}]
-        self.ask(failed, {"say": "The warehouse does not answer."}, said="Query it")
+        call["content"] = [{"type": "content", "content": {"type": "text", "text": text}}]
+        self.ask({"update": call}, {"say": "The warehouse does not answer."}, said="Query it")
         self.ended()
         self.take("08-failed-call")
         self.ask({"fail": "The model is overloaded (529). Try again in a minute."}, said="And now?")
@@ -262,6 +267,7 @@ class Flows:
 
     def chips(self) -> None:
         """Selected code and a table are added to the chat."""
+        self.side.chat.get_by_role("tab").first.click()
         self.lab.cell(1).focus()
         self.lab.page.keyboard.press("Control+a")
         self.lab.page.keyboard.press("Control+Alt+g")

@@ -5,7 +5,7 @@ import { readyStore, SESSION } from "./memory-store";
 import { fetchModule } from "./modules";
 import { open } from "./page";
 
-const HOW = "It can read and change what you can. <b>Confine agents</b> keeps it.";
+const HOW = "It can read and change what you can. Confine agents keeps it.";
 
 async function notes(agentProcess: AgentProcess | undefined) {
   const store = Object.assign(readyStore(), { module: fetchModule });
@@ -18,7 +18,7 @@ async function notes(agentProcess: AgentProcess | undefined) {
 }
 
 test.each([
-  [{ state: "running", unconfined: HOW } as const, `Not confined. ${HOW}`],
+  [{ state: "running", unconfined: HOW } as const, "Not confined. It can read and change what you can."],
   [{ state: "running", confined: "can write only to /work" } as const, "Confined: it can write only to /work."],
 ])("of an agent that runs: %j", async (process, words) => {
   expect(await notes(process)).toContain(words);

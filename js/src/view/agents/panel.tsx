@@ -210,7 +210,7 @@ function Confinement({ process }: { process: AgentProcess | undefined }) {
   // The first sentence says what that means; why, and what to do about it, is for who wants to know.
   return (
     <p class={`note${actsUnasked ? " acts-unasked" : ""}`} title={line(words, 600)}>
-      {line(confined || actsUnasked ? words : words.split(". ", 2).join(". "), 240)}
+      {confined || actsUnasked ? line(words, 240) : `${line(words.split(". ", 2).join(". "), 240)}.`}
     </p>
   );
 }
