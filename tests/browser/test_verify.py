@@ -137,7 +137,7 @@ def test_agent_clears_outputs_interrupts_a_cell_and_restarts_the_kernel_where_it
     side.say(json.dumps([{"start": ["clear_outputs", {"cell": "2"}]}, {"end": 1}, {"say": "cleared"}]))
     expect(lab.panel.locator(".agentnb-cell-bar")).to_contain_text("Clear the outputs of In [2]", timeout=PATIENCE_MS)
     side.allow()
-    side.expect_answer("cleared")
+    expect(side.chat.locator(".answer").last).to_contain_text("cleared", timeout=PATIENCE_MS)
     expect(lab.cell(1).locator.locator(".jp-OutputArea-output")).to_have_count(0)
     lab.picture("outputs-cleared")
     side.chat.locator(".turn").last.get_by_role("button", name="Undo", exact=True).first.click()
@@ -149,17 +149,17 @@ def test_agent_clears_outputs_interrupts_a_cell_and_restarts_the_kernel_where_it
     side.say(json.dumps([{"start": ["interrupt", {}]}, {"end": 1}, {"say": "stopped"}]))
     side.allow()
     lab.cell(2).expect_text(re.compile("KeyboardInterrupt"))
-    side.expect_answer("stopped")
+    expect(side.chat.locator(".answer").last).to_contain_text("stopped", timeout=PATIENCE_MS)
 
     side.say(json.dumps([{"start": ["restart_kernel", {}]}, {"end": 1}, {"say": "restarts"}]))
     card = side.chat.locator(".permission")
     expect(card).to_contain_text(re.compile(r"Restart the kernel after this turn: \d variables are lost \(a, "))
     lab.picture("restart-card")
     side.allow()
-    side.expect_answer("restarts")
+    expect(side.chat.locator(".answer").last).to_contain_text("restarts", timeout=PATIENCE_MS)
     lab.expect_in_kernel("'a' in globals()", False)
     side.expect_chat()
-    side.expect_answer("restarts")
+    expect(side.chat.locator(".answer").last).to_contain_text("restarts", timeout=PATIENCE_MS)
 
 
 def test_verification_is_stopped_and_begins_anew(lab: Lab, kernelspecs: Path) -> None:

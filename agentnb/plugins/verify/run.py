@@ -42,6 +42,7 @@ MOST_PROCESSES = 90
 SHARE_OF_MEMORY = 0.5
 UNKNOWN_MEMORY = 8 * 1024**3
 """Bytes that are taken as available where the system does not say."""
+NO_SOCKETS = "this system lets no user make namespaces, and a kernel needs sockets"
 _NO_HISTORY = "--HistoryManager.enabled=False"
 """Kernels that start at the same time quarrel about the file of the history, and print that."""
 
@@ -151,7 +152,7 @@ class NotebookRunner:
         begun = time.monotonic()
         run = self._within_walls(cells) if self._closed_in else None
         if run is None or self._has_no_sockets(run):
-            reason = "" if run is None else run.note
+            reason = "" if run is None else NO_SOCKETS if run.way else run.note
             self._closed_in = False
             run = self._on_a_copy(cells)
             run.note = reason
