@@ -1,4 +1,4 @@
-"""Where a notebook cannot be closed in it runs on a copy of its folder, and the answer says what that does not close."""
+"""Where a notebook cannot be closed in it runs on a copy of its folder; the answer says what that does not close."""
 
 from __future__ import annotations
 
