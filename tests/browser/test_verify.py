@@ -95,6 +95,15 @@ def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: 
     mark = toolbar(lab)
     mark.main.click()
     mark.expect(re.compile(r"^Cell \[3\] would fail: z is defined only in a deleted cell"))
+    assert serious(lab.page) == []
+    side.resize(420)
+    lab.picture("verify-420")
+    lab.page.set_viewport_size({"width": 2000, "height": 900})
+    side.resize(1200)
+    lab.picture("verify-1200")
+    side.resize(420)
+    lab.picture("verify-wide")
+    lab.page.set_viewport_size({"width": 1280, "height": 900})
     lab.cell(0).focus()
     mark.main.click()
     lab.page.wait_for_function(f"({ACTIVE})() === 1")
@@ -191,6 +200,8 @@ def test_mark_in_notebook_7_leads_to_the_cell(lab: Lab, kernelspecs: Path) -> No
     mark = toolbar(lab)
     mark.main.click()
     mark.expect(re.compile(r"would fail: nowhere"))
+    assert mark.node.evaluate("node => node.nextElementSibling.dataset.jpItemName") == "cellType"
+    assert serious(lab.page) == []
     mark.main.click()
     expect(lab.cell(1).locator).to_have_class(re.compile("jp-mod-active"))
     lab.picture("verify-notebook7")
