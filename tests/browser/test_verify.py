@@ -100,6 +100,7 @@ def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: 
     lab.picture("verify-420")
     lab.page.set_viewport_size({"width": 2000, "height": 900})
     side.resize(1200)
+    expect(mark.main).to_be_visible()
     lab.picture("verify-1200")
     side.resize(420)
     lab.picture("verify-wide")
@@ -162,7 +163,8 @@ def test_agent_clears_outputs_interrupts_a_cell_and_restarts_the_kernel_where_it
 
     side.say(json.dumps([{"start": ["restart_kernel", {}]}, {"end": 1}, {"say": "restarts"}]))
     card = side.chat.locator(".permission")
-    expect(card).to_contain_text(re.compile(r"Restart the kernel after this turn: \d variables are lost \(a, "))
+    expect(card).to_contain_text("Loses your variables for good: a, agent, session", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("Restart the kernel after this turn")
     lab.picture("restart-card")
     side.allow()
     expect(side.chat.locator(".answer").last).to_contain_text("restarts", timeout=PATIENCE_MS)

@@ -135,8 +135,12 @@ class Job:
 
 
 def _wake(news: asyncio.Future[None]) -> None:
+    def wake() -> None:
+        if not news.done():
+            news.set_result(None)
+
     with suppress(RuntimeError):  # its loop is closed
-        news.get_loop().call_soon_threadsafe(lambda: news.done() or news.set_result(None))
+        news.get_loop().call_soon_threadsafe(wake)
 
 
 _jobs: dict[Path, Job] = {}

@@ -79,6 +79,7 @@ def _path(named: str) -> Path:
 
 def _begin(params: BeginParams) -> VerificationState:
     from agentnb.plugins.verify.own_notebook import current_text, own_notebook
+    from agentnb.plugins.verify.run import RunOptions
     from agentnb.plugins.verify.verify import allowed_hosts
     from agentnb.plugins.verify.verifying import check_notebook
 
@@ -88,17 +89,9 @@ def _begin(params: BeginParams) -> VerificationState:
     text = params.text or (current_text(path) if own is None else own.text)
 
     def check(progress: Callable[[int, int], object], stop: threading.Event) -> Verification:
-        return check_notebook(
-            text,
-            path.parent,
-            path=path,
-            run=not params.fast,
-            seconds=params.seconds,
-            hosts=hosts,
-            live=None if own is None else own.live,
-            progress=progress,
-            stop=stop,
-        )
+        options = RunOptions(params.seconds, hosts, progress, stop)
+        live = None if own is None else own.live
+        return check_notebook(text, path.parent, path=path, run=not params.fast, live=live, options=options)
 
     job = job_of(path)
     job.begin(text, check)
