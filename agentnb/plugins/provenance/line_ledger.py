@@ -66,13 +66,14 @@ class _Lines:
     def fill(self, lines: Sequence[bytes], authors: list[Author | _Open], *, moved: bool = False) -> None:
         """Give open lines the authors of the longest equal runs of lines; *moved*: these are no longer where they were.
 
-        A run with few letters and digits counts only where all of it was moved, and nothing else came with it.
+        One line with few letters and digits counts only where nothing else was moved from there or to here.
         """
         at = 0
         while at < len(lines):
             place, size = self._longest(lines, authors, at)
             run = lines[at : at + size]
             is_enough = sum(map(_weight, run)) >= ENOUGH and (size > 1 or moved or not self._is_disputed(run[0]))
+            is_enough = is_enough or (moved and sum(not is_blank(each) for each in run) > 1)
             if is_enough or (moved and size and self._is_whole(place, size) and _is_gap(authors, at, size)):
                 authors[at : at + size] = self._authors[place : place + size]
             at += size or 1
