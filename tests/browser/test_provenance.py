@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
-from tests.browser.side import Side, sources
+from tests.browser.side import Side
 from tests.conftest import ROOT
 
 SETUP = f"""import sys, agentnb
 agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]
 session = agentnb.start(command=agent, title="Analyst", freedom="auto")"""
-HOSTILE = "<img src=x onerror=document.title='owned'>"
 
 
 def turn(*calls: list[Any]) -> str:
@@ -44,8 +41,6 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     side.open()
     side.expect_chat()
     expect(marks(lab)).to_have_count(0)
-    cell = sources(lab)
-    assert cell[1] == "import math\nx = 1"
     replaced = "import math\nx = 1\nfor n in range(10):\n    x = x + math.sqrt(n)\n\nprint(x)"
     side.say(turn(["cells", {}], ["replace_cell", {"cell": document.cells[1].id, "source": replaced}]))
     side.say(turn(["insert_cell", {"source": "total = x * 2", "below": document.cells[2].id}]))
@@ -55,7 +50,7 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     expect(first.locator("i")).to_have_count(1)
     lab.picture("provenance-at-rest")
     first.hover()
-    expect(card(lab)).to_contain_text("Analyst · turn 1: “[{", timeout=PATIENCE_MS)
+    expect(card(lab)).to_contain_text("python · turn 1: “[{", timeout=PATIENCE_MS)
     assert "edited" not in card(lab).inner_text()
     lab.picture("provenance-hover")
 

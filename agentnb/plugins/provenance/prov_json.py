@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def prov_document(provenance: Provenance) -> dict[str, Any]:
     notebook = document.add(
         "entity",
         "nb:notebook",
-        **{"prov:type": _name("prov:Collection"), "prov:label": provenance.notebook or "notebook"},
+        **{"prov:type": _name("prov:Collection"), "prov:label": Path(provenance.notebook).name or "notebook"},
     )
     document.add("agent", _USER, **{"prov:type": _name("prov:Person"), "prov:label": "the notebook's user"})
     turns = [_turn(document, number, turn) for number, turn in enumerate(provenance.turns)]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from agentnb.host.changes.items import kernel_item
+from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_plans import plan_cells
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.code_runner import Edited, NotebookCell, NotebookView
@@ -16,19 +17,52 @@ from agentnb.kernel.job_queue import JobQueue
 from agentnb.plugins.provenance.line_ledger import is_blank
 from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnSteps, ledger_of, steps_of_calls, steps_of_items
 
-NAMES = "df prices orders customers model result total mean_price train test fig ax scores weights labels".split()
-CALLS = "groupby merge dropna fillna sort_values mean sum fit predict plot head describe astype join".split()
-COLUMNS = "price date id amount region kind weight city year month status".split()
+NAMES = [
+    "df",
+    "prices",
+    "orders",
+    "customers",
+    "model",
+    "result",
+    "total",
+    "mean_price",
+    "train",
+    "test",
+    "fig",
+    "ax",
+    "scores",
+    "weights",
+    "labels",
+]
+CALLS = [
+    "groupby",
+    "merge",
+    "dropna",
+    "fillna",
+    "sort_values",
+    "mean",
+    "sum",
+    "fit",
+    "predict",
+    "plot",
+    "head",
+    "describe",
+    "astype",
+    "join",
+]
+COLUMNS = ["price", "date", "id", "amount", "region", "kind", "weight", "city", "year", "month", "status"]
 COMMON = [
-    "plt.show()",
-    "df.head()",
-    "import numpy as np",
-    "import pandas as pd",
-    ")",
-    "else:",
-    "",
-    "    return x",
-    "x = 1",
+    *(
+        "plt.show()",
+        "df.head()",
+        "import numpy as np",
+        "import pandas as pd",
+        ")",
+        "else:",
+        "",
+        "    return x",
+        "x = 1",
+    ),
 ]
 
 
@@ -182,7 +216,7 @@ class History:
             return
         records = self._kernel.end(str(len(self.turns) - 1))
         texts = {cell.id: cell.text for cell in self.cells}
-        cells = [each for each in records if hasattr(each, "cell_id")]
+        cells = [each for each in records if isinstance(each, CellRecord)]
         if any(texts.get(each.cell_id) != each.after or each.moved for each in cells):
             return
         for record in cells:
@@ -210,48 +244,50 @@ class History:
         return None
 
     def _tool_call(self, number: int) -> Any:
+        """One call of a kernel tool; None where it makes no sense."""
         names = ["insert_cell"] * 3 + ["replace_cell"] * 5 + ["split_cell", "merge_cells", "move_cell", "delete_cell"]
         name = self.random.choice(names)
-        at = self.random.randrange(len(self.cells)) if self.cells else 0
         if not self.cells or (name in {"merge_cells", "move_cell", "delete_cell"} and len(self.cells) < 2):
             name = "insert_cell"
+        at = self.random.randrange(len(self.cells) - (name == "merge_cells")) if self.cells else 0
         cell = self.cells[at] if self.cells else None
-        made: list[Line] = []
-        if name == "insert_cell":
-            made = self._lines(number)
-            arguments: dict[str, Any] = {"source": _text(made)}
-            if cell is not None:
-                arguments["below"] = cell.id
-        elif name == "replace_cell":
-            made = self._edited(cell.lines, number)
-            arguments = {"cell": cell.id, "source": _text(made)}
-        elif name == "split_cell":
-            if len(cell.lines) < 2:
-                return None
-            line = self.random.randint(2, len(cell.lines))
-            arguments = {"cell": cell.id, "line": line}
-        elif name == "merge_cells":
-            at = min(at, len(self.cells) - 2)
-            arguments = {"first": self.cells[at].id, "last": self.cells[at + 1].id}
-        elif name == "move_cell":
-            others = [each for each in self.cells if each is not cell]
-            other = self.random.choice(others)
-            rest = others.index(other) + 1
-            if rest == at:
-                return None
-            arguments = {"cell": cell.id, "below": other.id}
-        else:
-            arguments = {"cell": cell.id}
+        made = self._written(name, cell, number)
+        arguments = self._arguments(name, at, _text(made))
+        if arguments is None:
+            return None
         view = self._view()
         plan = plan_cells(name, arguments, view)
         before = cell.text if cell is not None else None
         if plan.edit is not None:
-            new = self._id()
-            answer = Edited(text="", cell_id=cell.id if name == "replace_cell" else new, index=at + 1)
-            plan = plan.performed(replace(answer, before=before) if name == "replace_cell" else answer)
+            is_new = cell is None or name == "insert_cell"
+            answer = Edited(text="", cell_id=self._id() if is_new or cell is None else cell.id, index=at + 1)
+            plan = plan.performed(answer if is_new else replace(answer, before=before))
         self._apply(name, plan, at, made)
         self._kernel.cells_changed(plan.records, plan.orders(view))
         return plan.shown
+
+    def _written(self, name: str, cell: ModelCell | None, number: int) -> list[Line]:
+        """The lines that the call writes."""
+        if name == "replace_cell" and cell is not None:
+            return self._edited(cell.lines, number)
+        return self._lines(number) if name == "insert_cell" else []
+
+    def _arguments(self, name: str, at: int, source: str) -> dict[str, Any] | None:
+        if not self.cells:
+            return {"source": source}
+        cell = self.cells[at]
+        if name == "split_cell":
+            lines = len(cell.lines)
+            return {"cell": cell.id, "line": self.random.randint(2, lines)} if lines > 1 else None
+        if name == "move_cell":
+            others = [each for each in self.cells if each is not cell]
+            other = self.random.choice(others)
+            return {"cell": cell.id, "below": other.id} if others.index(other) + 1 != at else None
+        if name == "merge_cells":
+            return {"first": cell.id, "last": self.cells[at + 1].id}
+        if name == "insert_cell":
+            return {"source": source, "below": cell.id}
+        return {"cell": cell.id, **({"source": source} if name == "replace_cell" else {})}
 
     def _apply(self, name: str, plan: Any, at: int, made: list[Line]) -> None:
         if name == "insert_cell":
@@ -305,7 +341,8 @@ class History:
             return pick(COMMON)
         indent = "    " * self.random.choice([0, 0, 0, 1, 2])
         number = self.random.randrange(100)
-        return f"{indent}{pick(NAMES)}_{number} = {pick(NAMES)}.{pick(CALLS)}('{pick(COLUMNS)}', {self.random.randrange(50)})"
+        value = f"{pick(NAMES)}.{pick(CALLS)}('{pick(COLUMNS)}', {self.random.randrange(50)})"
+        return f"{indent}{pick(NAMES)}_{number} = {value}"
 
     def _cell(self, lines: list[Line]) -> ModelCell:
         return ModelCell(self._id(), lines)
