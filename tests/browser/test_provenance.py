@@ -54,7 +54,7 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     assert "edited" not in card(lab).inner_text()
     lab.picture("provenance-hover")
 
-    lab.cell(1).write(replaced.replace("range(10)", "range(20)"))
+    lab.cell(1).write(replaced.replace("sqrt(n)", "sqrt(n + 1)"))
     lab.page.mouse.move(600, 10)
     expect(first.locator("i")).to_have_count(2, timeout=PATIENCE_MS)
     lab.page.keyboard.press("Escape")

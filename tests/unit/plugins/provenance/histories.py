@@ -17,39 +17,8 @@ from agentnb.kernel.job_queue import JobQueue
 from agentnb.plugins.provenance.line_ledger import is_blank
 from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnSteps, ledger_of, steps_of_calls, steps_of_items
 
-NAMES = [
-    "df",
-    "prices",
-    "orders",
-    "customers",
-    "model",
-    "result",
-    "total",
-    "mean_price",
-    "train",
-    "test",
-    "fig",
-    "ax",
-    "scores",
-    "weights",
-    "labels",
-]
-CALLS = [
-    "groupby",
-    "merge",
-    "dropna",
-    "fillna",
-    "sort_values",
-    "mean",
-    "sum",
-    "fit",
-    "predict",
-    "plot",
-    "head",
-    "describe",
-    "astype",
-    "join",
-]
+NAMES = ["df", "prices", "orders", "customers", "model", "result", "total", "train", "test", "fig", "scores", "labels"]
+CALLS = ["groupby", "merge", "dropna", "fillna", "mean", "sum", "fit", "predict", "plot", "head", "astype", "join"]
 COLUMNS = ["price", "date", "id", "amount", "region", "kind", "weight", "city", "year", "month", "status"]
 COMMON = [
     *(
