@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from tests.conftest import ROOT
 SETUP = f"""import sys, agentnb
 agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]
 session = agentnb.start(command=agent, title="Analyst", freedom="auto")"""
+METADATA = (
+    "window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map((cell) => cell.getMetadata('agentnb'))"
+)
 
 
 def turn(*calls: list[Any]) -> str:
@@ -63,7 +67,9 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     expect(card(lab)).to_contain_text("edited by you since")
     lab.page.keyboard.press("Escape")
     expect(card(lab)).to_have_count(0)
-    side.button("Close").last.click()
+    side.chat.get_by_role("tab").first.focus()
+    lab.page.keyboard.press("Delete")
+    expect(side.chat.locator(".turn")).to_have_count(0)
     first.focus()
     lab.page.keyboard.press("Enter")
     shown = side.chat.locator(".turn").first
@@ -73,3 +79,26 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     marks(lab).nth(1).hover()
     expect(card(lab)).to_be_visible()
     lab.picture("provenance-dark")
+    side.resize(700)
+    lab.page.keyboard.press("Escape")
+    marks(lab).nth(1).hover()
+    lab.picture("provenance-narrow")
+    _metadata_says_it_once_the_setting_is_on(lab)
+
+
+def _metadata_says_it_once_the_setting_is_on(lab: Lab) -> None:
+    lab.cell(0).write("agentnb.settings().set('provenance_in_notebook', True)")
+    lab.cell(0).run()
+    lab.cell(0).expect_done()
+    lab.cell(2).write("print(x)  # mine")
+    lab.page.wait_for_function(f"() => {METADATA}.filter(Boolean).length === 3", timeout=PATIENCE_MS)
+    lab.save()
+    saved = [each["metadata"].get("agentnb", "") for each in lab.saved("written.ipynb")["cells"]]
+    assert [re.sub(r" \S+/\S+ ([\d,-]+) \S+$", r" … \1", each).partition(" … ")[2] for each in saved] == [
+        "",
+        "3,6",
+        "",
+        "1",
+        "1-3",
+    ]
+    assert "start" not in "".join(saved)

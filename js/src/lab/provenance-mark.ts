@@ -31,6 +31,7 @@ export class ProvenanceMark {
     this.#around = around;
     this.node.type = "button";
     this.node.tabIndex = -1;
+    this.node.setAttribute("data-lm-suppress-shortcuts", "true");
     this.node.addEventListener("click", (event) => {
       event.stopPropagation();
       const turn = this.#latest;

@@ -46,6 +46,9 @@ export class NotebookProvenance {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
   #isWaiting = false;
+  #isStale = false;
+  /** The cells of the last question. */
+  #sent = "";
 
   constructor(panel: NotebookPanel, surroundings: Surroundings) {
     this.#panel = panel;
@@ -72,7 +75,7 @@ export class NotebookProvenance {
     signal.addEventListener("abort", () => {
       if (this.#ask === ask) this.#ask = undefined;
     });
-    this.#later(SOON);
+    this.#later(SOON, true);
   }
 
   /** Brings the keyboard's focus to the mark of the active cell. */
@@ -92,7 +95,7 @@ export class NotebookProvenance {
         const answer = await this.#ask("provenance/settled", {});
         isSettled = isObject(answer) && answer.isSettled === true;
       }
-      this.#later(SOON);
+      this.#later(SOON, true);
     } catch (error) {
       console.debug("agentnb:", error);
     } finally {
@@ -100,24 +103,30 @@ export class NotebookProvenance {
     }
   }
 
-  #later(pause: number): void {
+  /** `isAfterTurn`: the answer may be another one for the same cells. */
+  #later(pause: number, isAfterTurn = false): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#refresh().catch((error) => console.debug("agentnb:", error)), pause);
+    this.#isStale ||= isAfterTurn;
+    const refresh = (): void => {
+      void this.#refresh(this.#isStale).catch((error) => console.debug("agentnb:", error));
+      this.#isStale = false;
+    };
+    this.#timer = setTimeout(refresh, pause);
   }
 
-  async #refresh(): Promise<void> {
+  async #refresh(isAfterTurn: boolean): Promise<void> {
     const { content, context } = this.#panel;
     const shared = content.model?.sharedModel.cells;
     if (!this.#ask || !shared || this.#panel.isDisposed) return;
     const attempt = ++this.#attempt;
-    const cells = shared.map((cell, index) => {
+    const cells = shared.map((cell) => {
       const saved = cell.getMetadata(KEY);
-      const count = content.widgets[index]?.model.executionCount ?? null;
-      const facts = { id: cell.id, kind: cell.cell_type, source: cell.getSource(), count };
+      const facts = { id: cell.id, kind: cell.cell_type, source: cell.getSource() };
       return typeof saved === "string" ? { ...facts, saved } : facts;
     });
-    const length = cells.reduce((sum, { source }) => sum + source.length, 0);
-    if (length > LONGEST_TEXT) return;
+    const sent = JSON.stringify(cells);
+    if (sent.length > LONGEST_TEXT || (sent === this.#sent && !isAfterTurn)) return; // cells that run change, too
+    this.#sent = sent;
     const answer = readAnswer(await this.#ask("provenance/cells", { path: context.path, cells }));
     if (attempt !== this.#attempt || this.#panel.isDisposed) return;
     this.#answer = answer;

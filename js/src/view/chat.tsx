@@ -331,7 +331,8 @@ function useClosing(sessions: readonly SessionSummary[], select: (resource: stri
     select(closed.resource);
     setClosed(undefined);
   };
-  return { closed, close, reopen };
+  const isBack = sessions.some(({ resource }) => resource === closed?.resource);
+  return { closed: isBack ? undefined : closed, close, reopen };
 }
 
 const PAIRING = (
