@@ -51,7 +51,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-fast test-unit-fast docs test-floors test-floors-short verify-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
+	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -254,6 +254,9 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios (about half an hour)
 	$(BIN)/python -m tests.benchmarks
+
+provenance-histories: $(VENV)/.installed ## attribute the lines of 1,000 generated histories, and print how many rightly (opt-in, 1 min; SEED: others)
+	$(BIN)/python -m tests.unit.plugins.provenance.test_histories 1000 $(or $(SEED),1)
 
 verify-corpus: $(VENV)/.installed ## verify notebooks with planted faults and clean ones, and print how many were found (opt-in, 8 min; SEED: others)
 	$(BIN)/python -m tests.verify_corpus --seed $(or $(SEED),1) $(CORPUS_ARGS)

@@ -253,6 +253,15 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             "changes can be undone.",
             order=(False, True),
         ),
+        Setting(
+            name="provenance_in_notebook",
+            title="Save who wrote a cell",
+            kind="switch",
+            default=False,
+            about="Keep in the notebook, too, which lines of a cell an agent wrote: agent, model, day and turn, in one "
+            "line of the cell's metadata. Nothing of the conversation.",
+            counts="at once",
+        ),
     ),
     "turns": (
         Setting(

@@ -41,6 +41,7 @@ from agentnb.state import (
     XTurnChanges,
     find_turn,
 )
+from agentnb.state.session_state import model_id
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -264,7 +265,14 @@ class ChangeTracker:
             notes.append(store.recovered)
             store.recovered = None
         between = tuple(running.between)
-        record = TurnChangeRecord(turn_id=turn_id, before=before, between=between, after=after, notes=tuple(notes))
+        record = TurnChangeRecord(
+            turn_id=turn_id,
+            before=before,
+            between=between,
+            after=after,
+            notes=tuple(notes),
+            model=model_id(self._channels.session.state),
+        )
         of_kernel = self._of_kernel(turn_id, ())
         if before.id == after.id and not of_kernel:
             return record

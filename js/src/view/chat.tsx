@@ -20,6 +20,7 @@ import { isArchived, needsAnswer } from "./status";
 import { isOver, type Store } from "./store";
 import { TabMenu } from "./tab-menu";
 import { agentName, Tabs, tabId } from "./tabs";
+import type { Jump } from "./transcript";
 import { useAfter, useArmed } from "./use-work";
 
 /** How long a closed tab can be brought back from here; the kernel waits a little longer. */
@@ -81,11 +82,13 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const duplicate = (resource: string) => copy("duplicated", store.request("forkSession", { channel: resource }));
   const { closed, close, reopen } = useClosing(sessions, select);
   const reopened = useExpected(sessions, goTo);
-  useHostEvent<unknown>("agentnb-open", (event) => {
-    const resource = event.detail;
+  const [jump, setJump] = useState<Jump>();
+  useHostEvent<string>("agentnb-open", (event) => {
+    const [resource = "", turnId] = event.detail.split("#");
     const known = root?.sessions?.find((one) => one.resource === resource);
-    if (typeof resource !== "string" || !known) return;
+    if (!known) return;
     event.preventDefault();
+    if (turnId) setJump({ turnId, nonce: Date.now() });
     if (isArchived(known)) store.dispatch(resource, { type: "session/isArchivedChanged", isArchived: false });
     reopened(resource);
   });
@@ -215,6 +218,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             dead={dead}
             doing={doing}
             setDoing={setDoing}
+            jump={jump}
             onGo={select}
             onBeginning={choose}
             onBegun={(channel, before, replaces) => {
@@ -341,7 +345,8 @@ function useClosing(sessions: readonly SessionSummary[], select: (resource: stri
     select(closed.resource);
     setClosed(undefined);
   };
-  return { closed, close, reopen };
+  const isBack = sessions.some(({ resource }) => resource === closed?.resource);
+  return { closed: isBack ? undefined : closed, close, reopen };
 }
 
 const PAIRING = (

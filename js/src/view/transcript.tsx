@@ -3,6 +3,7 @@ import { useLayoutEffect } from "preact/hooks";
 import type { ChatState, ResponsePart } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
 import { Button } from "./controls";
+import { fetchAll } from "./export";
 import { IconButton } from "./icons";
 import { usePinned } from "./pinned";
 import { count } from "./plain";
@@ -39,10 +40,10 @@ export function Transcript({ chat, jump, started }: Props) {
   const hidden = here + older.left;
   const wanted = jump === undefined ? -1 : turns.findIndex((turn) => turn.id === jump.turnId);
   useLayoutEffect(() => {
-    if (wanted < 0) return;
+    if (wanted < 0) return void (jump && fetchAll(store, place.chat).catch(() => undefined));
     if (wanted < here) show(turns.length - wanted + NEAR_JUMP);
     else goTo((jump as Jump).turnId);
-  }, [jump, wanted < here]);
+  }, [jump, wanted < 0, wanted < here]);
   useLayoutEffect(() => {
     if (started > 0) toEnd();
   }, [started]);
