@@ -1,4 +1,4 @@
-"""``agentnb.map`` and ``agentnb.compare``: one prompt over many inputs."""
+"""``agentnb.map`` and ``agentnb.compare_agents``: one prompt over many inputs."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
     return batch
 
 
-def compare(
+def compare_agents(
     prompt: str | Callable[[Any], Any],
     agents: Sequence[str | Mapping[str, Any]],
     inputs: Any,
@@ -193,12 +193,12 @@ def compare(
         UsageError: If there are not two agents, or two have one name.
 
     Example:
-        >>> agentnb.compare("Classify: {input}", ["claude", "codex"], complaints)  # doctest: +SKIP
+        >>> agentnb.compare_agents("Classify: {input}", ["claude", "codex"], complaints)  # doctest: +SKIP
     """
     chosen = [_choice(each) for each in agents]
     names = [name for name, _ in chosen]
     if len(names) < 2 or len(set(names)) < len(names):  # noqa: PLR2004 - to compare takes two
-        raise UsageError("compare needs two agents at least, with different names.", hint="agents=['claude', 'codex']")
+        raise UsageError("compare_agents needs two agents at least, with different names.", hint="agents=['claude', 'codex']")
     if length_of(inputs) is None:
         inputs = list(inputs)
     options = {"on_error": "keep", "progress": False, **options}

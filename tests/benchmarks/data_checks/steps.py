@@ -1,0 +1,236 @@
+"""Steps on tables, as cells: planted faults with their cause, and ordinary ones. `@x` stands for a name of the domain."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """A step that goes wrong."""
+
+    kind: str
+    causes: tuple[str, ...]
+    """The causes that say what went wrong."""
+    about: str
+    """A column or table that the check names."""
+    step: str
+    before: str = ""
+    """Run before the step: what the tables are like."""
+
+
+_TWICE = "@T = pd.concat([@T, @T.sample(SOME, random_state=SEED)], ignore_index=True)"
+_OTHER = (
+    "more = @T.sample(SOME, random_state=SEED).assign(@label='@l0')\n@T = pd.concat([@T, more], ignore_index=True)"
+)
+_GAPS = "@T = @T.iloc[SOME:].reset_index(drop=True)"
+_NO_GROUP = "@E.loc[@E.sample(frac=0.05, random_state=SEED).index, '@g'] = None"
+
+FAULTS = (
+    # joins that repeat rows
+    Fault("fan-out", ("fan-out",), "@k", "@E = @E.merge(@T, on='@k')", _TWICE),
+    Fault("fan-out", ("fan-out",), "@k", "joined = @E.merge(@T, on='@k', how='left')", _OTHER),
+    Fault("fan-out", ("fan-out",), "@k", "joined = pd.merge(@E, @T[['@k', '@label']], how='left')", _OTHER),
+    Fault(
+        *("fan-out", ("fan-out",), "@k", "@E = @E.join(@T.set_index('@k'), on='@k')"),
+        _TWICE,
+    ),
+    Fault("fan-out", ("fan-out",), "key", "full = @E.merge(@T, left_on='@k', right_on='key')", f"{_OTHER}\n@T = @T.rename(columns={{'@k': 'key'}})"),
+    Fault("fan-out", ("fan-out",), "@g", "wide = @E.merge(groups, on='@g', how='left')", "groups = pd.concat([groups, groups.head(2)])"),
+    Fault("fan-out", ("fan-out",), "@g", "pairs = @E.merge(limits, on='@g')", "limits = @E.groupby(['@g', '@n']).size().rename('limit').reset_index()[['@g', 'limit']]"),
+    # silent coercion
+    Fault("coercion", ("type",), "@t", "@E['@t'] = @E['@t'].astype(str)"),
+    Fault("coercion", ("type",), "@t", "@E['@t'] = @E['@t'].dt.strftime('%d.%m.%Y')"),
+    Fault("coercion", ("type",), "@a", "@E['@a'] = @E['@a'].map('{:,.2f}'.format)"),
+    Fault("coercion", ("nulls",), "@a", "@E['@a'] = pd.to_numeric(@E['@a'], errors='coerce')", "@E['@a'] = @E['@a'].map(lambda v: f'{v:,.2f} €' if v > 40 else f'{v:.2f}')"),
+    Fault("coercion", ("nulls",), "@t", "@E['@t'] = pd.to_datetime(@E['@t'], format='%m/%d/%Y', errors='coerce')", "@E['@t'] = @E['@t'].dt.strftime('%d/%m/%Y')"),
+    Fault("coercion", ("type",), "@a", "@E['@a'] = @E['@a'].where(@E['@a'] > 12, 'low')"),
+    Fault("coercion", ("type",), "@a", "@E['@a'] = @E['@a'].astype(int)"),
+    Fault("coercion", ("type",), "@n", "@E['@n'] = @E['@n'].astype('int8')", "@E['@n'] = @E['@n'] * 40"),
+    Fault("coercion", ("type",), "zip", "@T['zip'] = pd.to_numeric(@T['zip'])", "@T['zip'] = [f'{n % 60000:05}' for n in range(700, 700 + 977 * len(@T), 977)]"),
+    Fault("coercion", ("type",), "@g", "@E['@g'] = @E['@g'].map(str)", _NO_GROUP),
+    Fault("coercion", ("type",), "@a", "@E = pd.DataFrame(@E.to_numpy(), columns=@E.columns)"),
+    Fault("coercion", ("nulls",), "@a", "@E['@a'] = prices['@a']", "prices = @E[['@a']].sample(frac=0.9, random_state=SEED)"),
+    # leakage
+    Fault("leakage", ("leakage",), "test", "train = @E.sample(frac=0.8, random_state=SEED)\ntest = @E.sample(frac=0.2, random_state=SEED + 1)"),
+    Fault("leakage", ("leakage",), "test", "cut = int(len(@E) * 0.8)\ntrain, test = @E.iloc[:cut], @E.iloc[cut - SOME:]"),
+    Fault("leakage", ("leakage",), "X_test", "X_train, X_test = values[:-500], values[-500 - SOME:]", "values = @E[['@a', '@n']].to_numpy() + np.random.default_rng(SEED).normal(size=(len(@E), 2))"),
+    Fault("leakage", ("leakage",), "valid", "train = pd.concat([train, valid.head(SOME)])", "train, valid = @E.iloc[:400], @E.iloc[400:]"),
+    Fault("leakage", ("leakage",), "@a", "X['@a'] = (X['@a'] - X['@a'].mean()) / X['@a'].std()\nX_train, X_test = X.iloc[:450].copy(), X.iloc[450:].copy()", "X = @E[['@a', '@n']].astype(float)"),
+    Fault("leakage", ("leakage",), "@a", "X_train = @E[['@n', '@a']]", "y_train = @E['@a']"),
+    Fault("leakage", ("leakage",), "test", "train, test = both.iloc[::2], both.iloc[1::2]", "both = pd.concat([@E, @E.sample(SOME, random_state=SEED)]).sample(frac=1, random_state=SEED).reset_index(drop=True)"),
+    # units
+    Fault("unit", ("unit",), "@a", "@E['@a'] = @E['@a'] * 100"),
+    Fault("unit", ("unit",), "@a", "@E['@a'] /= 1000"),
+    Fault("unit", ("unit",), "@a", "@E = @E.assign(@a=@E['@a'] * 0.45359237)"),
+    Fault("unit", ("unit",), "@a", "clean = @E.copy()\nclean['@a'] = clean['@a'].mul(60)"),
+    Fault("unit", ("unit",), "@a", "@E = pd.concat([@E, late], ignore_index=True)", "late = @E.head(120).assign(@id=lambda d: d['@id'] + 500000, @a=lambda d: d['@a'].sample(frac=1, random_state=SEED).to_numpy() * 100 + 1)\nlate['@t'] += pd.Timedelta(days=200)"),
+    Fault("unit", ("unit",), "@a", "@E.loc[@E['@g'] == '@g0', '@a'] *= 1000"),
+    Fault("unit", ("unit",), "stamp", "@E['stamp'] = pd.to_datetime(@E['stamp'])", "@E['stamp'] = @E['@t'].astype('datetime64[s]').astype('int64')"),
+    Fault("unit", ("unit",), "@a", "@E['@a'] = @E['@a'] * 9 / 5 + 32"),
+    # groups that are lost
+    Fault("groups", ("groups",), "@k", "@E = @E.merge(@T, on='@k')", _GAPS),
+    Fault("groups", ("groups",), "@g", "joined = @E.merge(groups, on='@g')", "groups = groups.iloc[1:]"),
+    Fault("groups", ("groups",), "@g", "summary = @E.groupby('@g')['@a'].sum().reset_index()", _NO_GROUP),
+    Fault("groups", ("groups",), "@g", "summary = @E.groupby('@g', as_index=False).agg({'@a': 'mean', '@n': 'sum'})", _NO_GROUP),
+    Fault("groups", ("groups",), "@g", "@E = @E.dropna()", "@E.loc[@E['@g'] == '@g0', '@a'] = np.nan\n@E.loc[@E.sample(frac=0.05, random_state=SEED).index, '@a'] = np.nan"),
+    Fault("groups", ("groups",), "@g", "table = @E.dropna(subset=['@a']).pivot_table(index='@g', values='@n', aggfunc='sum')", "@E.loc[@E['@g'] == '@g0', '@a'] = np.nan"),
+    Fault("groups", ("nulls", "groups"), "@label", "@E['@label'] = @E['@k'].map(@T.set_index('@k')['@label'])", _GAPS),
+    # dates
+    Fault("dates", ("dates",), "@t", "@E['@t'] = @E['@t'] + pd.Timedelta(days=1)"),
+    Fault("dates", ("dates",), "@t", "@E['@t'] = @E['@t'].dt.tz_localize('UTC').dt.tz_convert('America/New_York').dt.tz_localize(None)"),
+    Fault("dates", ("dates",), "day", "@E['day'] = (@E['@t'] - pd.Timedelta(hours=5)).dt.normalize()"),
+    Fault("dates", ("dates",), "@t", "@E['@t'] = @E['@t'].dt.round('D')"),
+    Fault("dates", ("dates",), "@t", "@E = @E[@E['@t'] < @E['@t'].max().normalize()]"),
+    Fault("dates", ("dates",), "@t", "month = @E['@t'].dt.to_period('M').iloc[len(@E) // 2]\none = @E[(@E['@t'] >= month.start_time) & (@E['@t'] < month.end_time.normalize())]"),
+    Fault("dates", ("dates",), "month", "@E['month'] = @E['@t'].dt.month - 1"),
+    Fault("dates", ("dates",), "@t", "@E['@t'] = @E['@t'].map(pd.to_datetime)", "@E['@t'] = @E['@t'].dt.strftime('%d/%m/%Y')"),
+    Fault("dates", ("dates",), "@a", "daily['@a'] = daily['@a'].shift(1)", "daily = @E.set_index('@t').resample('D')[['@a', '@n']].sum()"),
+    # loaded twice
+    Fault("duplicates", ("duplicates",), "", "@E = pd.concat([@E, @E.tail(SOME * 5)], ignore_index=True)"),
+    Fault("duplicates", ("duplicates",), "", "@E = pd.concat([@E, @E])"),
+    Fault("duplicates", ("duplicates",), "", "parts = [@E.iloc[:300], @E.iloc[300:], @E.iloc[:300]]\nwhole = pd.concat(parts, ignore_index=True)"),
+    Fault("duplicates", ("duplicates",), "@id", "again = @E.head(200).assign(@n=lambda d: d['@n'] + 1)\n@E = pd.concat([@E, again], ignore_index=True)"),
+    Fault("duplicates", ("duplicates",), "", "@T = pd.concat([@T, pd.DataFrame(@T.to_dict('records'))], ignore_index=True)"),
+    Fault("duplicates", ("duplicates",), "", "@E = pd.concat([@E, new], ignore_index=True)", "new = pd.concat([@E.tail(150), @E.tail(100).assign(@id=lambda d: d['@id'] + 70000)])"),
+)
+
+POLARS_FAULTS = (
+    Fault("fan-out", ("fan-out",), "@k", "joined = @E.join(@T, on='@k', how='left')", "@T = pl.concat([@T, @T.head(SOME)])"),
+    Fault("coercion", ("type",), "@t", "@E = @E.with_columns(pl.col('@t').cast(pl.String))"),
+    Fault("coercion", ("nulls",), "@a", "@E = @E.with_columns(pl.col('@a').cast(pl.Float64, strict=False))", "@E = @E.with_columns(pl.when(pl.col('@a') > 40).then(pl.format('{} EUR', '@a')).otherwise(pl.col('@a').cast(pl.String)).alias('@a'))"),
+    Fault("leakage", ("leakage",), "test", "train = @E.sample(fraction=0.8, seed=SEED)\ntest = @E.sample(fraction=0.2, seed=SEED + 1)"),
+    Fault("unit", ("unit",), "@a", "@E = @E.with_columns(pl.col('@a') * 1000)"),
+    Fault("groups", ("groups",), "@g", "joined = @E.join(groups, on='@g')", "groups = groups.head(groups.height - 1)"),
+    Fault("dates", ("dates",), "@t", "@E = @E.with_columns(pl.col('@t').dt.offset_by('1d'))"),
+    Fault("duplicates", ("duplicates",), "", "@E = pl.concat([@E, @E.head(300)])"),
+)
+
+ORDINARY = (
+    "@E = @E[@E['@a'] > @E['@a'].quantile(0.2)]",
+    "big = @E[@E['@n'] >= 10]",
+    "@E = @E.query('@n < 25')",
+    "north = @E[@E['@g'] == '@g0']",
+    "@E = @E[@E['@g'].isin(['@g0', '@g1'])]",
+    "@E = @E[@E['@t'] >= @E['@t'].quantile(0.3)]",
+    "recent = @E[@E['@t'] > @E['@t'].max() - pd.Timedelta(days=30)]",
+    "head = @E.head(100)",
+    "@E = @E.sample(frac=0.5, random_state=SEED)",
+    "few = @E.nlargest(20, '@a')",
+    "@E = @E.rename(columns={'@a': 'value'})",
+    "@E.columns = [each.upper() for each in @E.columns]",
+    "@E = @E.rename(columns=str.title)",
+    "@E = @E.drop(columns=['@n'])",
+    "@E = @E[['@id', '@k', '@a']]",
+    "del @E['@g']",
+    "@E['total'] = @E['@a'] * @E['@n']",
+    "@E['share'] = @E['@a'] / @E['@a'].sum()",
+    "@E['percent'] = 100 * @E['@a'] / @E['@a'].max()",
+    "@E['month'] = @E['@t'].dt.month",
+    "@E['day'] = @E['@t'].dt.normalize()",
+    "@E['weekday'] = @E['@t'].dt.dayofweek",
+    "@E['year'] = @E['@t'].dt.year",
+    "@E['period'] = @E['@t'].dt.to_period('M').dt.to_timestamp()",
+    "@E['log'] = np.log(@E['@a'])",
+    "@E['is_big'] = @E['@a'] > 20",
+    "@E['size'] = pd.cut(@E['@n'], [0, 5, 15, 30], labels=['s', 'm', 'l'])",
+    "@E['rank'] = @E['@a'].rank()",
+    "@E['mean'] = @E.groupby('@g')['@a'].transform('mean')",
+    "@E['before'] = @E['@a'].shift(1)",
+    "@E['rolling'] = @E['@a'].rolling(7).mean()",
+    "@E['change'] = @E['@a'].pct_change()",
+    "@E['so_far'] = @E.groupby('@k')['@a'].cumsum()",
+    "@E['last'] = @E.groupby('@k')['@a'].shift(1)",
+    "@E = @E.assign(twice=lambda d: d['@a'] * 2)",
+    "@E = @E.sort_values('@a')",
+    "@E = @E.sort_values(['@g', '@t'])",
+    "@E = @E.sort_values('@t', ascending=False).reset_index(drop=True)",
+    "@E.sort_values('@n', inplace=True)",
+    "@E = @E.reset_index(drop=True)",
+    "@E = @E.set_index('@id')",
+    "@E = @E.set_index('@t').sort_index()",
+    "joined = @E.merge(@T, on='@k', how='left')",
+    "@E = @E.merge(@T[['@k', '@label']], on='@k')",
+    "@E = @E.merge(groups, on='@g', how='left')",
+    "@E = @E.join(@T.set_index('@k')[['@r']], on='@k')",
+    "@E['@label'] = @E['@k'].map(@T.set_index('@k')['@label'])",
+    "both = @T.merge(@E.groupby('@k', as_index=False)['@a'].sum(), on='@k', how='inner')",
+    "events = @T.merge(@E, on='@k')",
+    "means = @E.groupby('@g')['@a'].mean()",
+    "sums = @E.groupby(['@g', '@k'], as_index=False)['@a'].sum()",
+    "counts = @E['@g'].value_counts()",
+    "per_thing = @E.groupby('@k').agg(total=('@a', 'sum'), last=('@t', 'max')).reset_index()",
+    "daily = @E.set_index('@t').resample('D')['@a'].sum()",
+    "monthly = @E.groupby(@E['@t'].dt.to_period('M'))['@a'].sum()",
+    "table = @E.pivot_table(index='@g', columns='@n', values='@a', aggfunc='mean')",
+    "cross = pd.crosstab(@E['@g'], @E['@n'])",
+    "long = @E.melt(id_vars='@id', value_vars=['@a', '@n'])",
+    "@E = @E.drop_duplicates('@k')",
+    "@E = @E.drop_duplicates()",
+    "stats = @E.describe()",
+    "@E['@g'] = @E['@g'].astype('category')",
+    "@E['@g'] = @E['@g'].str.upper()",
+    "@E['@n'] = @E['@n'].astype('int16')",
+    "@E['@n'] = @E['@n'].astype(float)",
+    "@E['@a'] = @E['@a'].astype('float32')",
+    "@E['@a'] = @E['@a'].round(1)",
+    "@E['@a'] = @E['@a'].clip(upper=@E['@a'].quantile(0.99))",
+    "@E['@a'] = (@E['@a'] - @E['@a'].mean()) / @E['@a'].std()",
+    "@E['@a'] = @E['@a'] / @E['@a'].max()",
+    "@E['@a'] = np.log1p(@E['@a'])",
+    "@E['@a'] = @E['@a'] * 1.19",
+    "train = @E.sample(frac=0.8, random_state=SEED)\ntest = @E.drop(train.index)",
+    "cut = int(len(@E) * 0.8)\ntrain, test = @E.iloc[:cut], @E.iloc[cut:]",
+    "mask = np.random.default_rng(SEED).random(len(@E)) < 0.7\nX_train, X_test = @E.loc[mask, ['@a', '@n']], @E.loc[~mask, ['@a', '@n']]\ny_train, y_test = @E.loc[mask, '@n'] > 9, @E.loc[~mask, '@n'] > 9",
+    "mean, std = X_train.mean(), X_train.std()\nX_train, X_test = (X_train - mean) / std, (X_test - mean) / std|X_train, X_test = @E[['@a']].iloc[:400], @E[['@a']].iloc[400:]",
+    "values = @E[['@a', '@n']].to_numpy()",
+    "values = values * 2|values = @E['@a'].to_numpy()",
+    "both = pd.concat([@E, new], ignore_index=True)|new = @E.head(200).assign(@id=lambda d: d['@id'] + 90000, @a=lambda d: d['@a'] + 1)",
+    "@E = pd.concat([@E, new], ignore_index=True)|new = @E.tail(90).assign(@id=lambda d: d['@id'] + 90000, @t=lambda d: d['@t'] + pd.Timedelta(days=181))",
+    "@E = @E.dropna(subset=['@a'])|@E.loc[@E.sample(frac=0.1, random_state=SEED).index, '@a'] = np.nan",
+    "@E = @E.dropna()|@E.loc[@E.sample(frac=0.1, random_state=SEED).index, '@g'] = None",
+    "@E['@a'] = @E['@a'].fillna(@E['@a'].median())|@E.loc[@E.sample(frac=0.1, random_state=SEED).index, '@a'] = np.nan",
+    "@E['@g'] = @E['@g'].fillna('unknown')|@E.loc[@E.sample(frac=0.1, random_state=SEED).index, '@g'] = None",
+    "@E['@a'] = @E['@a'].replace(-999, np.nan)|@E.loc[@E.sample(frac=0.1, random_state=SEED).index, '@a'] = -999",
+    "@E['@a'] = @E['@a'].mask(@E['@a'] > @E['@a'].quantile(0.99))",
+    "@E['@t'] = pd.to_datetime(@E['@t'])|@E['@t'] = @E['@t'].astype(str)",
+    "@E['@a'] = pd.to_numeric(@E['@a'])|@E['@a'] = @E['@a'].astype(str)",
+    "@E['@a'] = @E['@a'].str.replace(',', '').astype(float)|@E['@a'] = (@E['@a'] * 100).map('{:,.2f}'.format)",
+    "@E['@a'] = pd.to_numeric(@E['@a'], errors='coerce')|@E['@a'] = @E['@a'].map(lambda v: f'{v}' if v < 60 else 'n/a')",
+    "@E['@t'] = @E['@t'].dt.floor('D')",
+    "@E['@t'] = @E['@t'].dt.to_period('M').dt.to_timestamp()",
+    "@E['@t'] = @E['@t'].dt.tz_localize('UTC')",
+    "@E['@t'] = @E['@t'].dt.tz_convert('Europe/Berlin')|@E['@t'] = @E['@t'].dt.tz_localize('UTC')",
+    "@E['code'] = @E['@g'].astype('category').cat.codes",
+    "wide = pd.get_dummies(@E, columns=['@g'])",
+    "@T['parts'] = @T['@name'].str.split('n')\n@T = @T.explode('parts')",
+    "@T['@name'] = @T['@name'].str.strip().str.lower()",
+    "copy = @E.copy()",
+    "first = @E.groupby('@k').first().reset_index()",
+    "@E = @E.reindex(columns=['@id', '@t', '@k', '@a', '@n', '@g'])",
+    "corr = @E[['@a', '@n']].corr()",
+    "long = @E.set_index(['@g', '@id'])[['@a']]",
+    "@E = @E.loc[@E.groupby('@k')['@t'].idxmax()]",
+    "top = @E.groupby('@g').head(3)",
+    "@E['bucket'] = pd.qcut(@E['@a'], 4, labels=False)",
+    "@E = @E.convert_dtypes()",
+    "@E['@k'] = @E['@k'].astype(str)",
+    "matrix = @E.pivot_table(index='@k', columns='@g', values='@a', fill_value=0)",
+    "missing = @T[~@T['@k'].isin(@E['@k'])]",
+    "@E.insert(0, 'row', range(len(@E)))",
+    "shuffled = @E.sample(frac=1, random_state=SEED).reset_index(drop=True)",
+)
+
+POLARS_ORDINARY = (
+    "@E = @E.filter(pl.col('@a') > 20)",
+    "@E = @E.with_columns((pl.col('@a') * pl.col('@n')).alias('total'))",
+    "@E = @E.sort('@a')",
+    "joined = @E.join(@T, on='@k', how='left')",
+    "means = @E.group_by('@g').agg(pl.col('@a').mean())",
+    "@E = @E.rename({'@a': 'value'})",
+    "@E = @E.with_columns(pl.col('@t').dt.truncate('1d').alias('day'))",
+    "@E = @E.unique(subset=['@k'])",
+    "train, test = @E.head(400), @E.tail(@E.height - 400)",
+    "@E = @E.with_columns(pl.col('@g').cast(pl.Categorical))",
+    "@E = @E.drop_nulls()",
+    "lagged = @E.sort('@t').with_columns(pl.col('@a').shift(1).over('@k').alias('last'))",
+)
