@@ -100,8 +100,8 @@ if TYPE_CHECKING:
     from agentnb.errors import UnsupportedVersion as UnsupportedVersion
     from agentnb.errors import UsageError as UsageError
     from agentnb.ipython.sidebar import sidebar as sidebar
+    from agentnb.kernel.data_checks import DataChecks as DataChecks
     from agentnb.kernel.rehearsal_result import Rehearsal as Rehearsal
-    from agentnb.plugins.checks.comparison import DataChecks as DataChecks
     from agentnb.plugins.checks.comparison import compare as compare
     from agentnb.plugins.connect.connecting import Remote as Remote
     from agentnb.plugins.connect.connecting import connect as connect
@@ -139,8 +139,9 @@ _NAMES = {
     "api.turn_view": ("TurnState",),
     "api.usage": ("usage",),
     "ipython.sidebar": ("sidebar",),
+    "kernel.data_checks": ("DataChecks",),
     "kernel.rehearsal_result": ("Rehearsal",),
-    "plugins.checks.comparison": ("DataChecks", "compare"),
+    "plugins.checks.comparison": ("compare",),
     "plugins.connect.connecting": ("Remote", "connect"),
     "plugins.knowledge.code_api": ("code",),
     "plugins.knowledge.research_api": ("research",),

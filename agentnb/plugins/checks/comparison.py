@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import warnings
-from html import escape
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from agentnb.kernel.data_checks import DataChecks
 from agentnb.plugins.checks.alignment import align
 from agentnb.plugins.checks.column_checks import check_columns, check_new_columns
 from agentnb.plugins.checks.date_checks import check_dates, check_derived_dates, check_period
@@ -46,10 +45,10 @@ def compare_tables(
         for name in changed:
             if name in after:
                 checks += _checked(before, after, after[name], changed)
-    return _once(checks)
+    return without_repeats(checks)
 
 
-def _once(checks: Sequence[DataCheck]) -> tuple[DataCheck, ...]:
+def without_repeats(checks: Sequence[DataCheck]) -> tuple[DataCheck, ...]:
     """The same without a second mention of rows that two parts have in common."""
     kept: list[DataCheck] = []
     for each in checks:
@@ -135,63 +134,12 @@ def _origin(same: Table | None, sources: Sequence[Table], table: Table) -> tuple
     return same, None
 
 
-class DataChecks(tuple["DataCheck", ...]):
-    """What may be wrong with tables after a step; a table when displayed. True where there is something.
-
-    Example:
-        >>> DataChecks().ok, str(DataChecks())
-        (True, 'Nothing to check in the tables that changed.')
-    """
-
-    __slots__ = ()
-
-    @property
-    def ok(self) -> bool:
-        """True if there is nothing to look at."""
-        return not self
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """A line for each table."""
-        return tuple(line_of([*checks]) for _, checks in groupby(self, key=lambda each: each.table))
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines) or "Nothing to check in the tables that changed."
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        if not self:
-            return f"<p>{escape(str(self))}</p>"
-        rows = "".join(
-            f'<tr><th style="text-align: left">{escape(each.table)}</th><td>{escape(each.cause)}</td>'
-            f'<td style="text-align: left">{escape(each.text)}</td></tr>'
-            for each in self
-        )
-        return f"<table><tbody>{rows}</tbody></table>"
-
-
-def line_of(checks: Sequence[DataCheck]) -> str:
-    """The line on one table: its rows, where their number changed, and what was found.
-
-    Example:
-        >>> from agentnb.state import DataCheck
-        >>> line_of([DataCheck(table="t", cause="nulls", text="2 new nulls in `a`", rows_before=3, rows_after=3)])
-        '`t`: 2 new nulls in `a`'
-    """
-    first = checks[0]
-    before, after = first.rows_before, first.rows_after
-    grown = before is not None and after is not None and before != after
-    rows = f" rows {before:,} → {after:,}" if grown else ""
-    return f"`{first.table}`{rows}: {'; '.join(each.text for each in checks)}"
-
-
-def compare(before: Any, after: Any, *more: Any, name: str = "table", **options: Any) -> Any:
+def compare(before: Any, after: Any, *more: Any, name: str = "table", **options: Any) -> DataChecks:
     """Returns what may be wrong with tables after a step, compared with how they were before it.
 
     Rows that a join repeats or loses, rows that are there twice, or in two parts that should have nothing in common,
     groups that are lost, values that are gone, of another type, in another unit, or dates that moved. Keys and values
-    say so, not the code. Nothing leaves this process, and the tables are not changed. Of more than 200,000 rows some
+    say so, not the code. Nothing leaves this process, and the tables are not changed. Of more than 100,000 rows some
     are read, evenly spaced: ``is_sampled`` of a check says so.
 
     Args:
@@ -211,7 +159,7 @@ def compare(before: Any, after: Any, *more: Any, name: str = "table", **options:
         `orders` rows 10,412 → 31,980: `id` is not unique in `customers` (3 keys)
     """
     if more or "inputs" in options:
-        return _compare_agents(before, after, *more, **options)
+        return _compare_agents(before, after, *more, **options)  # type: ignore[no-any-return]
     olds, news = (_tables(each, name) for each in (before, after))
     tables = {each: table for each, value in news.items() if (table := table_of(value, each)) is not None}
     known = {each: table for each, value in olds.items() if (table := table_of(value, each)) is not None}
