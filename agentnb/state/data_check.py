@@ -21,6 +21,7 @@ class DataCheck(Wire, frozen=True, kw_only=True):
         is_sampled: Whether only a part of the rows was read, evenly spaced.
         show: Python code that gives the rows; empty where there are none to show.
         assertion: Python code that fails where it is so.
+        question: A prompt for an agent: it mentions the tables, and has no number or value of theirs.
     """
 
     table: str
@@ -34,3 +35,4 @@ class DataCheck(Wire, frozen=True, kw_only=True):
     is_sampled: bool = False
     show: str = ""
     assertion: str = ""
+    question: str = ""

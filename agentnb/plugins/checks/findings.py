@@ -13,6 +13,20 @@ if TYPE_CHECKING:
     from agentnb.plugins.checks.tables import Table
 
 
+_TASKS = {
+    "fan-out": "{table}: a join repeats rows, because {columns} is not unique in {others}",
+    "duplicates": "{table}: rows are there more than once",
+    "leakage": "{others}: they have rows or values in common and should not",
+    "unit": "{table}: {columns} is in another unit than before",
+    "type": "{table}: {columns} has another type, or lost a part of its values",
+    "nulls": "{table}: values of {columns} are gone",
+    "groups": "{table}: groups of {columns} are lost",
+    "dates": "{table}: {columns} moved, or a period lacks a day",
+    "index": "{table}: the index is no longer unique",
+    "order": "{table}: rows are no longer in the order of {columns}",
+}
+
+
 class Findings:
     """What was found about one table that a step changed.
 
@@ -52,6 +66,7 @@ class Findings:
                 rows_after=self.after.rows,
                 is_sampled=is_sampled,
                 show=code.show,
+                question=_question(cause, self.after.name, columns, others),
                 assertion=code.assertion and f"{code.assertion}, {text.replace('`', '')!r}",
             )
         )
@@ -59,6 +74,17 @@ class Findings:
     def has(self, cause: str, column: str | None = None) -> bool:
         """True if there is a finding of *cause*, about *column* where that is given."""
         return any(each.cause == cause and (column is None or column in each.columns) for each in self.checks)
+
+
+def sentence_of(cause: str, table: str, columns: Sequence[str], others: Sequence[str]) -> str:
+    """What may be wrong, by names and cause: no number or value of the tables is in it."""
+    names = {"columns": quoted(columns) or "a column", "others": quoted(others) or "another table"}
+    return _TASKS[cause].format(table=quoted([table]), **names)
+
+
+def _question(cause: str, table: str, columns: Sequence[str], others: Sequence[str]) -> str:
+    mentions = " and ".join(f"@{each}" for each in dict.fromkeys((table, *others)) if each.isidentifier())
+    return f"Look at {mentions or 'the table'}. {sentence_of(cause, table, columns, others)}. Is that meant? If not, mend it."
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.plugins.checks.findings import quoted
+from agentnb.plugins.checks.findings import sentence_of
 from agentnb.ports import TurnCheck
 
 if TYPE_CHECKING:
     from agentnb.ports import ToolSession
     from agentnb.state import DataCheck
-
-_TASKS = {
-    "fan-out": "{table}: a join repeats rows, because {columns} is not unique in {others}",
-    "duplicates": "{table}: rows are there more than once",
-    "leakage": "{others}: they have rows or values in common and should not",
-    "unit": "{table}: {columns} is in another unit than before",
-    "type": "{table}: {columns} has another type, or lost a part of its values",
-    "nulls": "{table}: values of {columns} are gone",
-    "groups": "{table}: groups of {columns} are lost",
-    "dates": "{table}: {columns} moved, or a period lacks a day",
-    "index": "{table}: the index is no longer unique",
-    "order": "{table}: rows are no longer in the order of {columns}",
-}
-
 
 class TablesChecker:
     """Gives the agent what data checks found, where the setting ``data_checks`` is ``required``."""
@@ -49,11 +35,7 @@ def _line(check: DataCheck) -> str:
 
 def task_for_agent(checks: tuple[DataCheck, ...]) -> str:
     """What was found, for the agent: names and causes. No number or value of the user's data is in it."""
-    rows = []
-    for each in checks:
-        names = {"table": quoted([each.table]), "columns": quoted(each.columns) or "a column"}
-        names["others"] = quoted(each.others) or "another table"
-        rows.append(f"- {_TASKS.get(each.cause, '{table}').format(**names)}")
+    rows = [f"- {sentence_of(each.cause, each.table, each.columns, each.others)}" for each in checks]
     first = "The tables that you changed were compared with how they were before. What may be wrong:"
     last = "Mend what is not meant; say why for what is. Then end your turn."
     return "\n".join([first, *dict.fromkeys(rows), last])

@@ -718,6 +718,7 @@ export interface DataCheck {
   readonly isSampled?: boolean;
   readonly show?: string;
   readonly assertion?: string;
+  readonly question?: string;
 }
 
 /** An action in its place (AHP `ActionEnvelope`; ours counts per channel). */

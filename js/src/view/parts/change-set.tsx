@@ -39,6 +39,11 @@ export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
   return (
     <>
       <ChangeSet id={`${turn.id} changes`} channel={channel} title={title} tally={tally} notes={changes.notes} />
+      {changes.dataChecks && (
+        <Fetched name="data-checks" what="the data checks" isQuiet>
+          {({ DataChecks }) => <DataChecks id={turn.id} checks={changes.dataChecks ?? []} />}
+        </Fetched>
+      )}
       <div ref={(into) => void (into && store.notebook?.verification?.(into, turn.id))} />
     </>
   );
