@@ -78,9 +78,11 @@ def step_comparison() -> StepComparison | None:
 
 
 class CheckedWatch:
-    """A watch that has the tables compared before and after the code (:class:`agentnb.kernel.code_runner.CodeWatch`)."""
+    """Has the tables compared before and after the code (:class:`agentnb.kernel.code_runner.CodeWatch`)."""
 
-    def __init__(self, watch: CodeWatch, comparison: StepComparison, variables: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(
+        self, watch: CodeWatch, comparison: StepComparison, variables: Callable[[], Mapping[str, Any]]
+    ) -> None:
         self._watch = watch
         self._comparison = comparison
         self._variables = variables

@@ -18,7 +18,8 @@ _HERE = rehearse_command("true", "/")
 pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
 SETUP = f"""import sys, agentnb, pandas as pd, narwhals
 customers = pd.DataFrame({{"id": [*range(400), 7, 8, 9], "segment": "home"}})
-orders = pd.DataFrame({{"order": range(10_412), "id": [n % 400 for n in range(10_412)], "price": [n / 7 for n in range(10_412)]}})
+orders = pd.DataFrame({{"order": range(10_412), "id": [n % 400 for n in range(10_412)]}})
+orders["price"] = orders["order"] / 7
 days = pd.DataFrame({{"day": pd.date_range("2024-01-01", periods=90), "sold": range(90)}})
 stock = pd.DataFrame({{"item": range(50), "weight": [n * 1.5 + 1 for n in range(50)]}})
 agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]

@@ -33,6 +33,27 @@ class Alignment(NamedTuple):
     removed: Array | None = None
 
 
+class Pair(NamedTuple):
+    """A column before and after, and the rows that are the same."""
+
+    name: str
+    before: Column
+    after: Column
+    rows: Alignment
+
+    def parts(self, most: int | None = None) -> tuple[Rows, Rows]:
+        """The rows, at most *most* of them."""
+        before, after, _, _, _ = self.rows
+        if most is None or isinstance(after, slice):
+            if most is not None and isinstance(after, slice):
+                step = max(after.step or 1, -(-after.stop // most))
+                return slice(0, after.stop, step), slice(0, after.stop, step)
+            return before, after
+        step = slice(0, None, max(1, -(-len(after) // most)))
+        assert not isinstance(before, slice)  # noqa: S101 - both are places
+        return before[step], after[step]
+
+
 def align(before: Table, after: Table) -> Alignment | None:
     """The rows that both tables have; None where that is not known."""
     import numpy as np
@@ -85,8 +106,6 @@ def _share(one: Column, other: Column, rows: Rows, others: Rows) -> float:
 
 def _by_pandas_index(before: Table, after: Table) -> Alignment | None:
     """By the labels of rows, which a filter, a sort or an added row leaves as they are."""
-    import numpy as np
-
     one, other = before.pandas_index(), after.pandas_index()
     if one is None or other is None or one.nlevels > 1 or other.nlevels > 1 or one.dtype != other.dtype:
         return None
@@ -137,7 +156,7 @@ def _by_numbers(count: int, index: Any) -> Alignment | None:
 
 
 def _counts_rows(index: Any) -> bool:
-    """True if the labels are 0, 1, 2 …"""
+    """True if the labels count the rows from 0."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 

@@ -1,12 +1,14 @@
-"""Columns that a step changed: values that are gone, of another type, or in another unit."""
+"""Columns that a step changed: values that are gone, or of another type."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from agentnb.plugins.checks.alignment import Pair
 from agentnb.plugins.checks.findings import counted
-from agentnb.plugins.checks.snippets import missing, of_type, within
+from agentnb.plugins.checks.number_checks import check_numbers, common_factor
+from agentnb.plugins.checks.snippets import missing, of_type
 from agentnb.plugins.checks.tables import TEXT_SAMPLE
 
 if TYPE_CHECKING:
@@ -15,51 +17,19 @@ if TYPE_CHECKING:
     from agentnb.plugins.checks.alignment import Alignment
     from agentnb.plugins.checks.findings import Findings
     from agentnb.plugins.checks.snippets import Snippet
-    from agentnb.plugins.checks.tables import Array, Column, Rows, Table
+    from agentnb.plugins.checks.tables import Array, Rows, Table
 
 _NUMERIC = {"integer", "number"}
 _NO_VALUES = {"", "-", "--", "?", ".", "na", "n/a", "#n/a", "nan", "nat", "null", "none", "missing", "<na>"}
 _TEXTS_OF_NULLS = {"nan", "NaN", "None", "NaT", "<NA>", "null"}
-_NAMES = {"integer": "numbers", "number": "numbers", "time": "dates", "text": "text", "bool": "truth values"}
-_FACTORS = (
-    *(10.0**power for power in range(1, 10)),
-    *(60.0, 3_600.0, 86_400.0, 1_440.0, 24.0, 7.0, 12.0, 365.0, 365.25, 52.0),  # times
-    *(2.54, 25.4, 0.3048, 30.48, 0.9144, 1.609344, 1.609, 1.852),  # lengths
-    *(0.45359237, 0.4536, 453.59237, 28.349523125, 28.35),  # weights
-    *(3.785411784, 4.184, 4.1868, 1_024.0, 1_024.0**2, 1_024.0**3, 6.89475729, 101.325, 133.322),
-    180 / math.pi,
-)
-"""Factors between units."""
-_SAME = 1e-6
-_FEW = 5
-"""So few rows show no unit."""
+_MOST = 0.5
+_NOT_TEXT = {"integer", "number", "time", "bool"}
 
 
 class Add(Protocol):
     """Adds a finding about a type."""
 
     def __call__(self, text: str, count: int = 0) -> None: ...
-
-
-class Pair(NamedTuple):
-    """A column before and after, and the rows that are the same."""
-
-    name: str
-    before: Column
-    after: Column
-    rows: Alignment
-
-    def parts(self, most: int | None = None) -> tuple[Rows, Rows]:
-        """The rows, at most *most* of them."""
-        before, after, _, _, _ = self.rows
-        if most is None or isinstance(after, slice):
-            if most is not None and isinstance(after, slice):
-                step = max(after.step or 1, -(-after.stop // most))
-                return slice(0, after.stop, step), slice(0, after.stop, step)
-            return before, after
-        step = slice(0, None, max(1, -(-len(after) // most)))
-        assert not isinstance(before, slice)  # noqa: S101 - both are places
-        return before[step], after[step]
 
 
 def check_columns(
@@ -76,7 +46,7 @@ def check_columns(
         _check_nulls(findings, before, after, pair)
         _check_type(findings, (before, after, *tables), pair)
         if pair.before.kind in _NUMERIC and pair.after.kind in _NUMERIC:
-            _check_numbers(findings, before, after, pair)
+            check_numbers(findings, after, pair)
 
 
 def _check_nulls(findings: Findings, before: Table, after: Table, pair: Pair) -> None:
@@ -136,40 +106,45 @@ def _is_computed_anew(pair: Pair, gone: Array) -> bool:
     first, second = pair.parts()
     was, now = pair.before.numbers(first), pair.after.numbers(second)
     left = ~gone & (was == was)  # noqa: PLR0124 - without missing ones
-    return bool(left.any()) and float((was[left] != now[left]).mean()) > _EQUAL_SHARE
+    return bool(left.any()) and float((was[left] != now[left]).mean()) > _MOST
 
 
 def _check_type(findings: Findings, tables: Sequence[Table], pair: Pair) -> None:
     was, now = pair.before.kind, pair.after.kind
-    after = findings.after
-    code = of_type(after, pair.name, pair.before.dtype)
-    add = _adder(findings, pair, code)
+    add = _adder(findings, pair, of_type(findings.after, pair.name, pair.before.dtype))
+    types = f"({pair.before.dtype} → {pair.after.dtype})"
     if now == "mixed" and was != "mixed":
-        add(f"`{pair.name}` has numbers and texts now ({pair.before.dtype} → {pair.after.dtype})")
-    elif now == "text" and was in _NAMES and was != "text":
-        if was == "integer" and _names_rows(tables, pair):
-            return
-        add(f"`{pair.name}` became text ({pair.before.dtype} → {pair.after.dtype})")
-    elif now == "text" and was == "text":
-        _check_texts_of_nulls(pair, add)
-    elif was == "text" and now in _NUMERIC:
-        _check_parsed(findings, pair, add)
+        add(f"`{pair.name}` has numbers and texts now {types}")
+    elif now == "text" and was in _NOT_TEXT:
+        if was != "integer" or not _names_rows(tables, pair):
+            add(f"`{pair.name}` became text {types}")
+    elif was == "text":
+        _check_text(findings, pair, add)
     elif was == "time" and now in _NUMERIC:
-        add(f"`{pair.name}` became numbers ({pair.before.dtype} → {pair.after.dtype})")
+        add(f"`{pair.name}` became numbers {types}")
     elif was in _NUMERIC and now == "time":
-        _check_epoch(findings, after, pair)
-    elif was in {"number", "integer", "bool"} and now in {"number", "integer"} and pair.after.is_objects:
-        if not pair.before.is_objects:
-            add(f"dtype {pair.before.dtype} → {pair.after.dtype} in `{pair.name}`")
+        _check_epoch(findings, pair)
+    elif was in _NOT_TEXT and now in _NUMERIC and pair.after.is_objects and not pair.before.is_objects:
+        add(f"dtype {pair.before.dtype} → {pair.after.dtype} in `{pair.name}`")
     elif was in _NUMERIC and now in _NUMERIC:
         _check_lost_digits(pair, add)
-    elif now == "bool" and was == "text":
+
+
+def _check_text(findings: Findings, pair: Pair, add: Add) -> None:
+    """A text that was read as something else, or still is one."""
+    if pair.after.kind == "text":
+        _check_texts_of_nulls(pair, add)
+    elif pair.after.kind in _NUMERIC:
+        _check_parsed(findings, pair, add)
+    elif pair.after.kind == "bool":
         _check_truth(pair, add)
 
 
 def _adder(findings: Findings, pair: Pair, code: Snippet) -> Add:
     def add(text: str, count: int = 0) -> None:
-        findings.add("type", text, count=count, columns=(pair.name,), code=code, is_sampled=pair.after.rows > TEXT_SAMPLE)
+        findings.add(
+            "type", text, count=count, columns=(pair.name,), code=code, is_sampled=pair.after.rows > TEXT_SAMPLE
+        )
 
     return add
 
@@ -237,7 +212,7 @@ def _is_misread(text: str, number: float) -> bool:
     return not math.isclose(expected, abs(number), rel_tol=1e-6)
 
 
-def _check_epoch(findings: Findings, after: Table, pair: Pair) -> None:
+def _check_epoch(findings: Findings, pair: Pair) -> None:
     import numpy as np
 
     first, second = pair.parts()
@@ -248,7 +223,7 @@ def _check_epoch(findings: Findings, after: Table, pair: Pair) -> None:
     years = times[known].astype("datetime64[us]").astype("datetime64[Y]").astype(int) + 1970
     if years.max() == 1970 or years.min() > 2200:  # noqa: PLR2004
         text = f"`{pair.name}` lies in {years.min()}: its numbers were read in another unit"
-        findings.add("unit", text, columns=(pair.name,), code=of_type(after, pair.name, pair.after.dtype))
+        findings.add("unit", text, columns=(pair.name,), code=of_type(findings.after, pair.name, pair.after.dtype))
 
 
 def _check_lost_digits(pair: Pair, add: Add) -> None:
@@ -270,12 +245,18 @@ def _check_lost_digits(pair: Pair, add: Add) -> None:
     was, now = was[both], now[both]
     if pair.before.kind == "number" and pair.after.kind == "integer":
         cut = (was != now) & (np.abs(was - now) < 1)
-        if cut.any() and not bool((np.rint(was) == now).all()) and not bool((np.floor(was) == now).all() and (was < 0).any()):
+        if (
+            cut.any()
+            and not bool((np.rint(was) == now).all())
+            and not bool((np.floor(was) == now).all() and (was < 0).any())
+        ):
             add(f"decimals of {counted(int(cut.sum()), 'value')} in `{pair.name}` are cut", int(cut.sum()))
     wrapped = (was != now) & (was == np.rint(was)) & (np.abs(was - now) >= 1)
-    ratio = _ratio(was, now)
+    ratio = common_factor(was, now)
     if wrapped.any() and ratio is None and _size(pair.after.dtype) < _size(pair.before.dtype):
-        add(f"{counted(int(wrapped.sum()), 'value')} of `{pair.name}` do not fit {pair.after.dtype}", int(wrapped.sum()))
+        add(
+            f"{counted(int(wrapped.sum()), 'value')} of `{pair.name}` do not fit {pair.after.dtype}", int(wrapped.sum())
+        )
 
 
 def _changed_digits(pair: Pair) -> int:
@@ -303,142 +284,7 @@ def _size(dtype: str) -> int:
     return int(digits) if digits else 64
 
 
-def _check_numbers(findings: Findings, before: Table, after: Table, pair: Pair) -> None:
-    """A unit that is another: in all rows, in some, or in those that were added."""
-    import numpy as np
-
-    first, second = pair.parts()
-    was, now = pair.before.numbers(first), pair.after.numbers(second)
-    name = pair.name
-    sampled = after.is_large
-    if len(was) >= _FEW and (factor := _ratio(was, now)) is not None and _is_unit(factor):
-        if _is_scaled_to_one(now):
-            return
-        code = within(after, name, _between(was, now))
-        findings.add("unit", f"values of `{name}` are {_times(factor)}", columns=(name,), code=code, is_sampled=sampled)
-        return
-    if len(was) >= _FEW and (offset := _degrees(was, now)):
-        code = within(after, name, _between(was, now))
-        findings.add("unit", f"values of `{name}` were converted {offset}", columns=(name,), code=code)
-        return
-    with np.errstate(divide="ignore", invalid="ignore"):
-        changed = (was != now) & np.isfinite(was) & np.isfinite(now) & (was != 0)
-    if changed.any() and not changed.all():
-        factor = _ratio(was[changed], now[changed])
-        if factor is not None and _is_unit(factor) and _moves_away(was, now, changed):
-            count = round(int(changed.sum()) * pair.rows.count / len(changed))
-            text = f"{counted(count, 'value')} of `{name}` are {_times(factor)} than before"
-            code = within(after, name, _between(was[changed], now[changed]))
-            findings.add("unit", text, count=count, columns=(name,), code=code, is_sampled=sampled)
-    _check_added(findings, after, pair, now)
-
-
-def _check_added(findings: Findings, after: Table, pair: Pair, known: Array) -> None:
-    """Rows that were added: their values lie a unit's factor beside all others."""
-    import numpy as np
-
-    appended = pair.rows.appended
-    if appended is None or len(appended) < _FEW or after.is_unique(pair.name):
-        return
-    new = np.abs(pair.after.numbers(appended[:: max(1, len(appended) // 100_000)]))
-    old = np.abs(known)
-    new, old = new[np.isfinite(new) & (new > 0)], old[np.isfinite(old) & (old > 0)]
-    if len(new) < _FEW or len(old) < _FEW:
-        return
-    factor = float(np.median(new) / np.median(old))
-    near = min(_FACTORS, key=lambda each: min(abs(math.log(factor / each)), abs(math.log(factor * each))))
-    unit = near if factor > 1 else 1 / near
-    low, middle, high = np.quantile(old, [0.1, 0.5, 0.9])
-    scaled = np.quantile(new / unit, [0.1, 0.5, 0.9])
-    noise = 1.5 if len(new) < 1_000 else 1.25  # noqa: PLR2004 - few rows show less
-    alike = all(1 / noise < one / other < noise for one, other in zip(scaled, (low, middle, high), strict=True))
-    apart = bool(np.quantile(new, 0.1) > middle * 2 or np.quantile(new, 0.9) < middle / 2)
-    if apart and alike and near >= 7:  # noqa: PLR2004 - smaller factors are no evidence
-        text = f"values of `{pair.name}` in {counted(len(appended), 'added row')} are {_times(unit)} than the others"
-        code = within(after, pair.name, math.sqrt(unit) * float(np.median(old)))
-        findings.add("unit", text, count=len(appended), columns=(pair.name,), code=code)
-
-
-def _ratio(was: Array, now: Array) -> float | None:
-    """The factor between all values; None where there is no single one, or it is 1."""
-    import numpy as np
-
-    usable = np.isfinite(was) & np.isfinite(now) & (was != 0)
-    if not usable.any() or bool(((was == 0) & (now != 0) & np.isfinite(now)).any()):
-        return None
-    ratios = now[usable] / was[usable]
-    middle = float(np.median(ratios))
-    near = np.abs(ratios - middle) <= abs(middle) * 1e-4
-    rounded = np.abs(now[usable] - was[usable] * middle) <= 0.51  # noqa: PLR2004 - rounded to whole numbers
-    is_one = bool(near.all()) or (abs(middle) > 1 and bool((near | rounded).all()) and bool(near.mean() > _EQUAL_SHARE))
-    return middle if is_one and abs(middle - 1) > _SAME else None
-
-
-_EQUAL_SHARE = 0.5
-
-
-def _is_unit(factor: float) -> bool:
-    return any(math.isclose(factor, each, rel_tol=2e-3 if each not in _ROUND else 1e-4) for each in _FACTORS) or any(
-        math.isclose(factor, 1 / each, rel_tol=2e-3 if each not in _ROUND else 1e-4) for each in _FACTORS
-    )
-
-
-_ROUND = {10.0**power for power in range(1, 10)} | {60.0, 24.0, 7.0, 12.0, 3_600.0}
-
-
-def _is_scaled_to_one(now: Array) -> bool:
-    """True if the largest value is 1: values were divided by it."""
-    import numpy as np
-
-    return math.isclose(float(np.nanmax(np.abs(now))), 1.0, rel_tol=1e-9)
-
-
-def _times(factor: float) -> str:
-    larger = factor > 1
-    number = factor if larger else 1 / factor
-    text = f"{round(number):,}" if abs(number - round(number)) < 0.005 * number and number > 9 else f"{number:.3g}"  # noqa: PLR2004
-    return f"{text}× {'larger' if larger else 'smaller'}"
-
-
-def _between(was: Array, now: Array) -> float:
-    """A limit between what values were and what they are: twice the former where they fell, too."""
-    import numpy as np
-
-    old, new = float(np.nanmedian(np.abs(was))), float(np.nanmedian(np.abs(now)))
-    return math.sqrt(old * new) if new > old > 0 else old * 2
-
-
-def _degrees(was: Array, now: Array) -> str:
-    """Between which scales temperatures were converted; empty where they were not."""
-    import numpy as np
-
-    usable = np.isfinite(was) & np.isfinite(now)
-    was, now = was[usable], now[usable]
-    if len(was) < _FEW or bool((was == was[0]).all()):
-        return ""
-    scales = {
-        "°C → °F": was * 1.8 + 32,
-        "°F → °C": (was - 32) / 1.8,
-        "°C → K": was + 273.15,
-        "K → °C": was - 273.15,
-    }
-    return next((each for each, values in scales.items() if bool(np.allclose(values, now, rtol=1e-4, atol=0.06))), "")
-
-
-def _moves_away(was: Array, now: Array, changed: Array) -> bool:
-    """True if the changed values were nearer to the others before: a unit that was mended moves them nearer."""
-    import numpy as np
-
-    rest = was[~changed]
-    rest = np.abs(rest[np.isfinite(rest) & (rest != 0)])
-    if not len(rest):
-        return True
-    middle = math.log(float(np.median(rest)))
-    before, after = (math.log(max(1e-300, float(np.median(np.abs(each[changed]))))) for each in (was, now))
-    return abs(after - middle) > abs(before - middle)
-
-
-def check_new_columns(findings: Findings, before: Table, after: Table, tables: Sequence[Table]) -> None:
+def check_new_columns(findings: Findings, before: Table, after: Table) -> None:
     """Columns that were added: one without values, or one that a lookup has left empty for some keys."""
     import numpy as np
 

@@ -12,7 +12,7 @@ from agentnb.plugins.checks.alignment import align
 from agentnb.plugins.checks.column_checks import check_columns, check_new_columns
 from agentnb.plugins.checks.date_checks import check_dates, check_derived_dates, check_period
 from agentnb.plugins.checks.findings import Findings
-from agentnb.plugins.checks.joins import check_join, find_join
+from agentnb.plugins.checks.joins import check_join, check_total, find_joins
 from agentnb.plugins.checks.row_checks import (
     check_groups_of_rows,
     check_index,
@@ -65,24 +65,27 @@ def _checked(
     sources = [*before.values(), *(each for name, each in after.items() if name not in before and each is not table)]
     sources += [each for name, each in after.items() if name in before and name in changed and each is not table]
     first, rows = _origin(same, sources, table)
-    findings = Findings(first if same is None else same, table)
+    findings = Findings(same, table)
     run = _Run(findings)
-    join = run.get(lambda: find_join(table, _different(sources), same))
-    if join is not None:
-        run(lambda: check_join(findings, join))
+    joins = run.get(lambda: find_joins(table, _different(sources), same)) or []
+    for join in joins:
+        if same is None:
+            findings.before = join.left
+        run(lambda join=join: check_join(findings, join))  # type: ignore[misc]
     if first is not None and rows is not None:
         run(lambda: check_columns(findings, first, table, rows, sources))
         run(lambda: check_dates(findings, first, table, rows))
-        if join is None:
-            run(lambda: check_new_columns(findings, first, table, sources))
+        if not joins:
+            run(lambda: check_new_columns(findings, first, table))
             run(lambda: check_period(findings, first, table, rows))
             run(lambda: check_groups_of_rows(findings, first, table, rows))
     run(lambda: check_derived_dates(findings, first, table))
-    if join is None and (first is None or table.rows > first.rows):
+    if not joins and (first is None or table.rows > first.rows):
         parts = [each for each in sources if set(table.columns) <= set(each.columns)]
         run(lambda: check_repeated(findings, parts or ([] if first is None else [first]), table))
-    if join is None and rows is None:
+    if not joins and rows is None:
         run(lambda: check_summary(findings, _different(sources), table))
+        run(lambda: check_total(findings, _different(sources)))
     if same is not None:
         run(lambda: check_index(findings, same, table))
         run(lambda: check_order(findings, same, table))
@@ -101,13 +104,13 @@ class _Run:
     def __call__(self, check: Callable[[], object]) -> None:
         try:
             check()
-        except Exception:  # noqa: BLE001 - as above
+        except Exception:
             log.debug("A check of %s failed", self._findings.after.name, exc_info=True)
 
     def get(self, look: Callable[[], Any]) -> Any:
         try:
             return look()
-        except Exception:  # noqa: BLE001 - as above
+        except Exception:
             log.debug("A check of %s failed", self._findings.after.name, exc_info=True)
             return None
 
@@ -123,8 +126,9 @@ def _different(tables: Sequence[Table]) -> list[Table]:
 def _origin(same: Table | None, sources: Sequence[Table], table: Table) -> tuple[Table | None, Any]:
     """The table that *table* was made from, and which of its rows are which; None where that is not known."""
     candidates = [] if same is None else [same]
-    near = [each for each in sources if each is not same and len(set(each.columns) & set(table.columns)) * 2 > table.width]
-    candidates += sorted(near, key=lambda each: (-len(set(each.columns) & set(table.columns)), abs(each.rows - table.rows)))
+    shared = {id(each): len(set(each.columns) & set(table.columns)) for each in sources}
+    near = [each for each in sources if each is not same and shared[id(each)] * 2 > table.width]
+    candidates += sorted(near, key=lambda each: (-shared[id(each)], abs(each.rows - table.rows)))
     for each in candidates[:5]:
         rows = None
         with contextlib.suppress(Exception):
@@ -186,6 +190,8 @@ def _tables(value: Any, name: str) -> Mapping[str, Any]:
 def _compare_agents(*arguments: Any, **options: Any) -> Any:
     import agentnb
 
-    message = "agentnb.compare(prompt, agents, inputs) is agentnb.compare_agents now; compare(before, after) is of tables."
+    message = (
+        "agentnb.compare(prompt, agents, inputs) is agentnb.compare_agents now; compare(before, after) is of tables."
+    )
     warnings.warn(message, DeprecationWarning, stacklevel=3)
     return agentnb.compare_agents(*arguments, **options)

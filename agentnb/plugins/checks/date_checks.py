@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.plugins.checks.column_checks import Pair
+from agentnb.plugins.checks.alignment import Pair
 from agentnb.plugins.checks.findings import counted
 from agentnb.plugins.checks.snippets import NONE, first_and_last
 from agentnb.plugins.checks.tables import SAMPLE, TEXT_SAMPLE, every
@@ -49,11 +49,13 @@ def check_period(findings: Findings, before: Table, after: Table, rows: Alignmen
     for name, column in before.everything.items():
         if column.kind != "time" or name not in after.everything:
             continue
-        gone = _days(column.times(removed[every(len(removed))]))
-        left = _days(after.everything[name].times(every(after.rows, 5 * SAMPLE)))
+        gone_times = column.times(removed[every(len(removed))])
+        left_times = after.everything[name].times(every(after.rows, 5 * SAMPLE))
+        gone, left = _days(gone_times), _days(left_times)
         if not len(gone) or not len(left):
             continue
         _check_end(findings, name, gone, left)
+        _check_midnight(findings, name, gone_times, left_times)
 
 
 def _check_end(findings: Findings, name: str, gone: Array, left: Array) -> None:
@@ -66,10 +68,23 @@ def _check_end(findings: Findings, name: str, gone: Array, left: Array) -> None:
     day = np.datetime64(last + 1, "D")
     is_last_of_all = bool(gone.max() == last + 1)
     is_end_of_month = (day + 1).astype("datetime64[M]") != day.astype("datetime64[M]")
-    is_start_of_month = left.min() == int(np.datetime64(int(left.min()), "D").astype("datetime64[M]").astype("datetime64[D]").astype(int))
+    first = np.datetime64(int(left.min()), "D").astype("datetime64[M]").astype("datetime64[D]").astype(int)
+    is_start_of_month = not bool(((gone >= first) & (gone < left.min())).any())
     if (is_end_of_month and is_start_of_month) or (is_last_of_all and not bool((gone < left.min()).any())):
         text = f"`{name}` ends a day before {day}: {counted(next_day, 'row')} of that day are left out"
         findings.add("dates", text, count=next_day, columns=(name,), code=_ends(findings, name))
+
+
+def _check_midnight(findings: Findings, name: str, gone: Array, left: Array) -> None:
+    """A period up to a day, of times: only that day's midnight is in it."""
+    last, first = int(left.max()), int(left[left != _NO_TIME].min())
+    later = (gone > last) & (gone < last + _DAY)
+    is_within = ((gone >= first) & (gone < last)).any()
+    if last % _DAY == 0 and later.any() and not is_within and (left % _DAY != 0).any():
+        day = str((left.max() // _DAY).astype("datetime64[D]"))
+        count = int(later.sum())
+        text = f"`{name}` ends at midnight of {day}: {counted(count, 'row')} of that day are left out"
+        findings.add("dates", text, count=count, columns=(name,))
 
 
 def check_derived_dates(findings: Findings, before: Table | None, after: Table) -> None:
@@ -112,7 +127,6 @@ def _ends(findings: Findings, name: str) -> Snippet:
 
 
 def _check_moved(findings: Findings, name: str, was: Array, now: Array) -> None:
-    import numpy as np
 
     was, now = _known(was, now)
     if len(was) < _FEW:
@@ -125,23 +139,30 @@ def _check_moved(findings: Findings, name: str, was: Array, now: Array) -> None:
         return
     if is_binned or _is_start_of_period(was, now):
         return
-    distinct = np.unique(moved)
-    text = ""
-    if len(distinct) == 1:
-        text = f"`{name}` is {_span(int(distinct[0]))}"
-    elif (months := _months(was, now)) is not None:
-        text = f"`{name}` is {abs(months)} month{'s' if abs(months) > 1 else ''} {'later' if months > 0 else 'earlier'}"
-    elif len(distinct) <= _FEW and bool((np.abs(distinct) <= _MOST_ZONE_HOURS * _HOUR).all()):
-        hours = sorted({abs(int(each)) // _HOUR for each in distinct if each})
-        text = f"`{name}` is {'–'.join(map(str, hours))} hours {'later' if distinct.max() > 0 else 'earlier'}"
-    elif 0 in distinct and len(distinct) == 2:  # noqa: PLR2004 - some rows were moved, by the same
-        other = int(distinct[distinct != 0][0])
-        count = int((moved != 0).sum())
-        text = f"`{name}` is {_span(other)} in {counted(count, 'row')}" if abs(other) <= 31 * _DAY else ""
-    elif _is_swapped(was, now):
-        text = f"day and month of `{name}` are swapped"
-    if text:
+    if (late := _in_next_month(was, now)) > 0:
+        text = f"`{name}` is in the next month in {counted(late, 'row')}"
+        findings.add("dates", text, count=late, columns=(name,), code=_ends(findings, name))
+        return
+    if text := _how_moved(name, was, now):
         findings.add("dates", text, count=int((moved != 0).sum()), columns=(name,), code=_ends(findings, name))
+
+
+def _how_moved(name: str, was: Array, now: Array) -> str:
+    """How times were moved: all by the same, by a time zone, some of them, or with day and month swapped."""
+    import numpy as np
+
+    moved = now - was
+    distinct = np.unique(moved)
+    if len(distinct) == 1:
+        return f"`{name}` is {_span(int(distinct[0]))}"
+    if (months := _months(was, now)) is not None:
+        return f"`{name}` is {counted(abs(months), 'month')} {'later' if months > 0 else 'earlier'}"
+    if len(distinct) <= _FEW and bool((np.abs(distinct) <= _MOST_ZONE_HOURS * _HOUR).all()):
+        hours = sorted({abs(int(each)) // _HOUR for each in distinct if each})
+        return f"`{name}` is {'–'.join(map(str, hours))} hours {'later' if distinct.max() > 0 else 'earlier'}"
+    if 0 in distinct and len(distinct) == 2 and np.abs(distinct).max() <= 31 * _DAY:  # noqa: PLR2004 - some, by the same
+        return f"`{name}` is {_span(int(distinct[distinct != 0][0]))} in {counted(int((moved != 0).sum()), 'row')}"
+    return f"day and month of `{name}` are swapped" if _is_swapped(was, now) else ""
 
 
 def _check_binned(findings: Findings, name: str, was: Array, now: Array) -> bool:
@@ -177,6 +198,15 @@ def _is_start_of_period(was: Array, now: Array) -> bool:
     weekdays = (days.astype(int) + 3) % 7
     distance = np.abs(days.astype(int) - before.astype(int))
     return bool((weekdays == weekdays[0]).all()) and bool((distance < 7).all()) and len(np.unique(distance)) > 1  # noqa: PLR2004
+
+
+def _in_next_month(was: Array, now: Array) -> int:
+    """How many times became the end of the next month, where others became that of their own."""
+    days = (now // _DAY).astype("datetime64[D]")
+    months = days.astype("datetime64[M]")
+    distance = (months - was.astype("datetime64[us]").astype("datetime64[M]")).astype(int)
+    is_end = ((days + 1).astype("datetime64[M]") != months).all()
+    return int((distance == 1).sum()) if is_end and {*distance.tolist()} == {0, 1} else 0
 
 
 def _months(was: Array, now: Array) -> int | None:
@@ -291,7 +321,7 @@ def _check_day_of(findings: Findings, name: str, other: str, source: Array, made
     if shift.any() and not shift.all() and bool(((shift >= -1) & (shift <= 1)).all()) and len({*shift.tolist()}) == 2:  # noqa: PLR2004
         hours = source % _DAY
         moved, left = hours[shift != 0], hours[shift == 0]
-        if moved.min() > left.max() or moved.max() < left.min():
+        if moved.min() > left.max() - _HOUR or moved.max() < left.min() + _HOUR:  # in summer, an hour earlier
             word = "later" if shift.max() > 0 else "earlier"
             text = f"`{name}` is a day {word} than `{other}` in {counted(int((shift != 0).sum()), 'row')}"
             findings.add("dates", text, count=int((shift != 0).sum()), columns=(name, other))

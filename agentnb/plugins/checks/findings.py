@@ -84,7 +84,8 @@ def sentence_of(cause: str, table: str, columns: Sequence[str], others: Sequence
 
 def _question(cause: str, table: str, columns: Sequence[str], others: Sequence[str]) -> str:
     mentions = " and ".join(f"@{each}" for each in dict.fromkeys((table, *others)) if each.isidentifier())
-    return f"Look at {mentions or 'the table'}. {sentence_of(cause, table, columns, others)}. Is that meant? If not, mend it."
+    sentence = sentence_of(cause, table, columns, others)
+    return f"Look at {mentions or 'the table'}. {sentence}. Is that meant? If not, mend it."
 
 
 def counted(number: int, one: str, many: str = "") -> str:

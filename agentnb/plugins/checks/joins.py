@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import permutations
 from typing import TYPE_CHECKING
 
 from agentnb.plugins.checks.findings import counted, quoted
@@ -74,17 +73,26 @@ class Join:
         return abs(self.result.rows - rows) <= (0 if self.share == 1 else 0.02 * rows)
 
 
-def find_join(result: Table, tables: Sequence[Table], first: Table | None) -> Join | None:
-    """The join that *result* is: of *first* with another where that fits, else of any two; None where it is none."""
+def find_joins(result: Table, tables: Sequence[Table], first: Table | None) -> list[Join]:
+    """The joins that *result* is: of *first* with others where that fits, else of another; none where it is none."""
     near = [each for each in tables if _from(result, each)]
-    pairs = list(permutations(near, 2))
-    pairs.sort(key=lambda pair: (pair[0] is not first, -pair[0].rows))
-    for left, right in pairs:
-        if len(_from(result, left) | _from(result, right)) * 4 < len(result.columns) * 3:
-            continue
-        for left_on, right_on in _possible_keys(result, left, right):
-            if _is_join(result, left, right, left_on, right_on):
-                return _counted(result, left, right, left_on, right_on)
+    near.sort(key=lambda each: (each is not first, -each.rows))
+    for left in near:
+        joins = [join for right in near if (join := _joined(result, left, right)) is not None]
+        if joins:
+            return joins
+    return []
+
+
+def _joined(result: Table, left: Table, right: Table) -> Join | None:
+    """The join of two tables, or of one with a part of itself; None where *result* is not of both."""
+    if left is right and not any(each.endswith(_SUFFIXES) for each in result.columns):
+        return None
+    if len(_from(result, left) | _from(result, right)) * 2 < len(result.columns):
+        return None
+    for left_on, right_on in _possible_keys(result, left, right):
+        if _is_join(result, left, right, left_on, right_on):
+            return _counted(result, left, right, left_on, right_on)
     return None
 
 
@@ -102,7 +110,7 @@ def _possible_keys(result: Table, left: Table, right: Table) -> Iterator[tuple[t
     suffixed = [each for each in result.columns if each.endswith(_SUFFIXES) and _base(each) in right.columns]
     if not own and not suffixed:
         return
-    if not any(each not in right.columns for each in _from(result, left)):
+    if left is not right and not any(each not in right.columns for each in _from(result, left)):
         return  # nothing is the left table's own
     both = tuple(each for each in left.everything if each in right.everything and each in result.everything)
     if both:
@@ -186,6 +194,52 @@ def _counted(
     )
 
 
+def check_total(findings: Findings, tables: Sequence[Table]) -> None:
+    """A sum by groups, of rows that a join has repeated or lost before: it is that of the rows, each as often."""
+    import numpy as np
+
+    after = findings.after
+    keys = {*after.index} or {*[*after.columns][:1]}
+    for table in tables:
+        if table.rows > SAMPLE or table.rows <= after.rows:
+            continue
+        for name in (each for each in after.columns if each in table.columns and each not in keys):
+            if {after.columns[name].kind, table.columns[name].kind} - {"integer", "number"}:
+                continue
+            values = np.nan_to_num(table.columns[name].numbers(slice(0, table.rows)))
+            total = float(np.nansum(after.columns[name].numbers(slice(0, after.rows))))
+            if not total or np.isclose(total, values.sum(), rtol=1e-9):
+                continue
+            for join in _joins_before(after, table, tables, {*keys}, name):
+                if np.isclose(total, float((values * join.matches).sum()), rtol=1e-9):
+                    _tell_total(findings, join, name)
+                    return
+
+
+def _joins_before(after: Table, table: Table, tables: Sequence[Table], keys: set[str], summed: str) -> Iterator[Join]:
+    """The joins with another table that can have the groups *keys*."""
+    for other in tables:
+        both = tuple(each for each in table.columns if each in other.columns and each != summed)
+        if other is table or not both or not keys <= {*table.everything, *other.everything}:
+            continue
+        join = _counted(after, table, other, both, both)
+        if join is not None:
+            yield join
+
+
+def _tell_total(findings: Findings, join: Join, name: str) -> None:
+    left, right = join.left.name, join.right.name
+    more = {"columns": (*join.right_on, name), "others": (left, right)}
+    if join.repeated_keys:
+        keys = f"{quoted(join.right_on)} is not unique in `{right}` ({counted(join.repeated_keys, 'key')})"
+        text = f"sums of `{name}` count rows of `{left}` more than once: {keys}"
+        findings.add("fan-out", text, count=join.repeated_keys, code=repeated(join.right, join.right_on), **more)
+    elif join.unmatched:
+        rows = f"{quoted(join.left_on)} of {counted(join.unmatched, 'row')} is not in `{right}`"
+        text = f"{counted(join.unmatched_keys, 'group')} lost in sums of `{name}`: {rows}"
+        findings.add("groups", text, count=join.unmatched_keys, **more)
+
+
 def check_join(findings: Findings, join: Join) -> None:
     """Keys that are there more than once, and keys that are missing."""
     result, left, right = join.result, join.left, join.right
@@ -209,9 +263,7 @@ def check_join(findings: Findings, join: Join) -> None:
     more = {"columns": join.left_on, "others": (left.name, right.name), "is_sampled": is_sampled}
     if join.fits(join.inner_rows) or (result.rows < join.left_rows and not _has_unmatched(join)):
         keys_lost = counted(join.unmatched_keys, "group")
-        text = (
-            f"{keys_lost} lost: {quoted(join.left_on)} of {counted(join.unmatched, 'row')} is not in `{right.name}`"
-        )
+        text = f"{keys_lost} lost: {quoted(join.left_on)} of {counted(join.unmatched, 'row')} is not in `{right.name}`"
         findings.add("groups", text, count=join.unmatched_keys, **more, **({} if code is None else {"code": code}))
     elif _has_unmatched(join):
         new = next((each for each in result.columns if each in right.columns and each not in left.columns), None)
@@ -235,9 +287,7 @@ def _is_fan_out(findings: Findings, join: Join) -> bool:
     if join.repeated_keys * 2 > join.right_distinct and not _has_same_rows(right):
         return False
     own = [each for each in right.columns if each not in join.right_on]
-    is_table_of_its_own = any(
-        right.columns[each].kind in {"integer", "text"} and right.is_unique(each) for each in own
-    )
+    is_table_of_its_own = any(right.columns[each].kind in {"integer", "text"} and right.is_unique(each) for each in own)
     return not is_table_of_its_own
 
 

@@ -27,12 +27,10 @@ def check_repeated(findings: Findings, sources: Sequence[Table], after: Table) -
     if not names or findings.has("fan-out"):
         return
     extra = _repeats(after, names)
-    repeats = {
-        each.rows: _repeats(each, [one for one in names if one in each.everything]) for each in sources if extra
-    }
+    repeats = {each.rows: _repeats(each, [one for one in names if one in each.everything]) for each in sources if extra}
     before = max(repeats.values(), default=0)
     limit = _expected(repeats, after)
-    if extra > before + limit and _names_rows(after, names, 0.8 if sources else 0.999):  # noqa: PLR2004
+    if extra > before + limit and _names_rows(after, names, 0.8 if sources else 0.999):
         text = f"{counted(extra - before, 'row')} are there twice" if extra - before > 1 else "1 row is there twice"
         findings.add("duplicates", text, count=extra - before, code=repeated(after, ()), is_sampled=after.is_large)
         return
@@ -236,7 +234,7 @@ def check_summary(findings: Findings, tables: Sequence[Table], after: Table) -> 
     """A table with a row for each group: groups of the rows that it was made from and that it lacks."""
     import numpy as np
 
-    levels = [*after.index] or [*after.columns][:1]
+    levels = [*after.index] or _keys_of_rows(after)
     for name in levels:
         own = after.everything[name]
         if own.kind not in {"text", "integer", "bool", "time"} or after.rows < 2:  # noqa: PLR2004 - one row is no summary
@@ -253,7 +251,19 @@ def check_summary(findings: Findings, tables: Sequence[Table], after: Table) -> 
             keys, groups = source.keys(rows), own.keys(slice(0, after.rows))
             if keys is None or groups is None or (not table.is_large and not bool(np.isin(groups, keys).all())):
                 continue
-            _tell_lost(findings, table, after, name, keys, groups)
+            _tell_lost(findings, table, name, keys, groups)
+
+
+def _keys_of_rows(table: Table) -> list[str]:
+    """The first columns that together are another in each row, at most three; none where there are none."""
+    import numpy as np
+
+    names = [*table.columns][: min(3, len(table.columns) - 1)]
+    for count in range(1, len(names) + 1):
+        keys = row_keys(table, names[:count], slice(0, min(table.rows, TEXT_SAMPLE)))
+        if keys is not None and len(np.unique(keys)) == len(keys):
+            return names[:count]
+    return []
 
 
 def _is_summary(table: Table, after: Table, name: str) -> bool:
@@ -277,16 +287,18 @@ def _is_summary(table: Table, after: Table, name: str) -> bool:
     return bool(after.index) and not table.index and table.rows > 2 * after.rows
 
 
-def _tell_lost(findings: Findings, table: Table, after: Table, name: str, keys: Array, groups: Array) -> None:
+def _tell_lost(findings: Findings, table: Table, name: str, keys: Array, groups: Array) -> None:
     import numpy as np
 
     lost = np.setdiff1d(keys, groups)
+    if len(lost) > len(groups):
+        return  # some were chosen
     without = round(int((keys == 0).sum()) * table.rows / len(keys)) if 0 in lost else 0
     named = lost[lost != 0]
     if len(named):
         count = round(int(np.isin(keys, named).sum()) * table.rows / len(keys))
         text = f"{counted(len(named), 'group')} of `{name}` lost: {counted(count, 'row')} of `{table.name}`"
-        code = unmatched(table, name, after, name)
+        code = unmatched(table, name, findings.after, name)
         findings.add("groups", text, count=len(named), columns=(name,), others=(table.name,), code=code)
     elif without:
         text = f"1 group lost: {counted(without, 'row')} of `{table.name}` without {quoted((name,))}"

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _PARTS = {
     **dict.fromkeys(("train", "training", "fit", "tr", "trn", "learn"), "train"),
-    **dict.fromkeys(("test", "testing", "valid", "validation", "val", "holdout", "eval", "evaluation", "dev", "te", "tst"), "test"),
+    **dict.fromkeys(
+        ("test", "testing", "valid", "validation", "val", "holdout", "eval", "evaluation", "dev", "te", "tst"), "test"
+    ),
 }
 _WORD = re.compile(r"[A-Za-z]+")
 _FEW = 3
@@ -56,9 +58,7 @@ def pairs_of(after: Table, tables: Mapping[str, Table]) -> list[tuple[Table, Tab
 def check_split(findings: Findings, train: Table, test: Table, earlier: Mapping[str, Table]) -> None:
     """Rows that are in both parts, the same rows of the table that they come from, and time that goes back."""
     names = [
-        each
-        for each, column in test.columns.items()
-        if each in train.columns and column.kind not in {"other", "mixed"}
+        each for each, column in test.columns.items() if each in train.columns and column.kind not in {"other", "mixed"}
     ]
     if not names or not train.rows or not test.rows:
         return
@@ -129,7 +129,7 @@ def _has_identity(table: Table, names: list[str]) -> bool:
         return False
     for each in names:
         values = table.columns[each].keys(rows)
-        if values is not None and len(np.unique(values)) >= 0.999 * distinct:  # noqa: PLR2004 - but for chance
+        if values is not None and len(np.unique(values)) >= 0.999 * distinct:
             return True
     return False
 
@@ -171,7 +171,7 @@ def check_target(findings: Findings, after: Table, tables: Mapping[str, Table]) 
     head = re.match(r"[xX](?=_|$|\d)", after.name)
     if head is None:
         return
-    target = tables.get(("y" if after.name[0] == "x" else "y") + after.name[1:]) or tables.get("Y" + after.name[1:])
+    target = tables.get("y" + after.name[1:]) or tables.get("Y" + after.name[1:])
     if target is None or target.width != 1 or target.rows != after.rows:
         return
     rows = every(after.rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,10 @@ class TurnTables:
         room = MOST_COPIED
         kept: dict[str, Any] = {}
         for name in [each for each, value in variables.items() if is_table(value)][-MOST_TABLES:]:
-            kept[name], used = _kept(variables[name], room)
-            room -= used
+            kept[name] = variables[name]
+            with contextlib.suppress(Exception):  # another thread writes to it
+                kept[name], used = _kept(variables[name], room)
+                room -= used
         self._before = kept
 
     def end(self, variables: Mapping[str, Any], changed: Collection[str]) -> tuple[DataCheck, ...]:

@@ -5,7 +5,7 @@ None of the user's code runs: values of other types than Python's own and NumPy'
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 import functools
 import sys
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[Any]
@@ -34,7 +33,7 @@ MOST_LEVELS = 3
 """Levels of an index that are read."""
 _HEAD = 1_000
 _NUMBERS = (int, float, complex, decimal.Decimal)
-_TIMES = (datetime.date, datetime.datetime)
+_TIMES = (dt.date, dt.datetime)
 _FRAMES = {
     "pandas": ("DataFrame", "Series"),
     "polars": ("DataFrame", "Series"),
@@ -42,7 +41,7 @@ _FRAMES = {
     "dask.dataframe": ("DataFrame",),
     "modin.pandas": ("DataFrame", "Series"),
 }
-_MICROSECONDS = "datetime64[us]"
+MICROSECONDS = "datetime64[us]"
 _NO_TIME = -(2**63)
 
 
@@ -77,7 +76,7 @@ class Column:
             return "duration"
         if name.startswith(("Categorical", "Enum")):
             return "text"
-        return _kind_of_objects(self._objects(slice(0, min(self.rows, TEXT_SAMPLE))))
+        return kind_of_objects(self._objects(slice(0, min(self.rows, TEXT_SAMPLE))))
 
     @property
     def is_objects(self) -> bool:
@@ -121,12 +120,12 @@ class Column:
 
         if self.is_objects:
             values = [_naive(each) for each in self._objects(rows)]
-            return np.array(values, dtype=_MICROSECONDS).astype("int64")
+            return np.array(values, dtype=MICROSECONDS).astype("int64")
         part = self._part(rows)
         if getattr(self._dtype, "time_zone", None):
             part = (part.dt.convert_time_zone("UTC") if utc else part).dt.replace_time_zone(None)
         values = np.asarray(part.to_numpy())
-        return values.astype(_MICROSECONDS).astype("int64")
+        return values.astype(MICROSECONDS).astype("int64")
 
     @property
     def has_zone(self) -> bool:
@@ -301,7 +300,9 @@ def table_of(value: Any, name: str) -> Table | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _of_array(value, name) if _library(type(value)) == "" else _of_frame(value, name)
+            from agentnb.plugins.checks.arrays import of_array  # which is about tables
+
+            return of_array(value, name) if _library(type(value)) == "" else _of_frame(value, name)
     except Exception:  # noqa: BLE001 - another thread writes to it, or it is of a kind that narwhals does not read
         return None
 
@@ -371,107 +372,7 @@ def _index_of(value: Any, rows: int) -> dict[str, Column]:
     }
 
 
-def _of_array(value: Any, name: str) -> Table:
-    import narwhals.stable.v2 as nw
-    import numpy as np
-
-    rows = len(value)
-    if value.dtype.names:
-        parts = {each: value[each] for each in value.dtype.names if value[each].ndim == 1}
-    elif value.ndim == 1:
-        parts = {"values": value}
-    else:
-        step = max(1, -(-value.shape[1] // MOST_COLUMNS))
-        parts = {str(number): value[:, number] for number in range(0, value.shape[1], step)}
-    mask = np.ma.getmaskarray(value) if isinstance(value, np.ma.MaskedArray) else None
-    columns: dict[str, Column] = {}
-    for number, (each, part) in enumerate(parts.items()):
-        plain = np.asarray(part)
-        if mask is not None and mask.dtype.names is None and plain.dtype.kind in "iuf":
-            plain = np.where(mask if mask.ndim == 1 else mask[:, number], np.nan, plain.astype(float))
-        columns[each] = ArrayColumn(each, plain)
-    width = len(value.dtype.names) if value.dtype.names else 1 if value.ndim == 1 else value.shape[1]
-    del nw
-    return Table(name, rows, columns, width, native=value, library="numpy")
-
-
-class ArrayColumn(Column):
-    """One column of an array."""
-
-    def __init__(self, name: str, values: Array) -> None:
-        self.name = name
-        self.rows = len(values)
-        self._values = values
-
-    @property
-    def dtype(self) -> str:
-        return str(self._values.dtype)
-
-    @functools.cached_property
-    def kind(self) -> Kind:
-        kinds: dict[str, Kind] = {
-            **dict.fromkeys("iu", "integer"),
-            "f": "number",
-            "b": "bool",
-            "M": "time",
-            "m": "duration",
-            **dict.fromkeys("US", "text"),
-        }
-        known = kinds.get(self._values.dtype.kind)
-        return _kind_of_objects(self._objects(slice(0, TEXT_SAMPLE))) if known is None else known
-
-    @property
-    def is_objects(self) -> bool:
-        return bool(self._values.dtype.kind == "O")
-
-    @functools.cached_property
-    def null_count(self) -> int:
-        rows = every(self.rows, 10 * SAMPLE)
-        missing = self.nulls(rows)
-        return round(int(missing.sum()) * self.rows / max(1, len(missing)))
-
-    def nulls(self, rows: Rows) -> Array:
-        import numpy as np
-
-        part = self._values[rows]
-        if part.dtype.kind == "f":
-            return np.isnan(part)
-        if part.dtype.kind in "mM":
-            return np.isnat(part)
-        if part.dtype.kind == "O":
-            return np.fromiter((_is_missing(each) for each in part), bool, len(part))
-        return np.zeros(len(part), dtype=bool)
-
-    def numbers(self, rows: Rows) -> Array:
-        import numpy as np
-
-        part = self._values[rows]
-        if part.dtype.kind == "O":
-            return np.array([_number(each) for each in part], dtype=float)
-        return part.astype("int64").astype(float) if part.dtype.kind == "m" else part.astype(float)
-
-    def integers(self, rows: Rows) -> Array | None:
-        part = self._values[rows]
-        return part if part.dtype.kind in "iub" else None
-
-    def times(self, rows: Rows, *, utc: bool = False) -> Array:
-        del utc
-        part: Array = self._values[rows].astype(_MICROSECONDS).astype("int64")
-        return part
-
-    @property
-    def has_zone(self) -> bool:
-        return False
-
-    def _whole(self) -> Any:
-        return self._values
-
-    def _objects(self, rows: Rows) -> list[Any]:
-        found: list[Any] = self._values[rows].tolist()
-        return found
-
-
-def _kind_of_objects(values: list[Any]) -> Kind:
+def kind_of_objects(values: list[Any]) -> Kind:
     kinds = {*map(type, values)} - {type(None)}
     if float in kinds and any(each.__class__ is float and each == each for each in values) is False:  # noqa: PLR0124
         kinds.discard(float)  # only NaN: a missing value
@@ -494,18 +395,20 @@ def _is_number_class(kind: type) -> bool:
     return kind in _NUMBERS or kind is bool or (numpy is not None and issubclass(kind, numpy.number))
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or (value.__class__ is float and value != value) or type(value).__name__ in {"NAType", "NaTType"}  # noqa: PLR0124
+def is_missing(value: Any) -> bool:
+    """True if *value* stands for one that is missing."""
+    is_nan = value.__class__ is float and value != value  # noqa: PLR0124
+    return value is None or is_nan or type(value).__name__ in {"NAType", "NaTType"}
 
 
-def _number(value: Any) -> float:
+def number_of(value: Any) -> float:
     return float(value) if _is_number_class(type(value)) else float("nan")
 
 
 def _naive(value: Any) -> Any:
-    if isinstance(value, datetime.datetime):
+    if isinstance(value, dt.datetime):
         return value.replace(tzinfo=None) if type(value).__name__ != "NaTType" else None
-    return value if isinstance(value, datetime.date) else None
+    return value if isinstance(value, dt.date) else None
 
 
 def _floats(part: Any, *, objects: bool = False, is_duration: bool = False) -> Array:
@@ -513,7 +416,7 @@ def _floats(part: Any, *, objects: bool = False, is_duration: bool = False) -> A
     import numpy as np
 
     if objects:
-        return np.array([_number(each) for each in part.to_list()], dtype=float)
+        return np.array([number_of(each) for each in part.to_list()], dtype=float)
     if is_duration:
         values = np.asarray(part.to_numpy()).astype("timedelta64[us]").astype("int64").astype(float)
         return np.where(values == float(_NO_TIME), np.nan, values)

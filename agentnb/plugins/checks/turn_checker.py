@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from agentnb.ports import ToolSession
     from agentnb.state import DataCheck
 
+
 class TablesChecker:
     """Gives the agent what data checks found, where the setting ``data_checks`` is ``required``."""
 
@@ -26,7 +27,9 @@ class TablesChecker:
         checks = () if turn is None or kernel is None else kernel.data_checks(turn.id)
         if not checks:
             return TurnCheck(passed=True)
-        return TurnCheck(passed=False, summary=f"Data checks: {'; '.join(map(_line, checks))}.", task=task_for_agent(checks))
+        return TurnCheck(
+            passed=False, summary=f"Data checks: {'; '.join(map(_line, checks))}.", task=task_for_agent(checks)
+        )
 
 
 def _line(check: DataCheck) -> str:

@@ -7,23 +7,21 @@ import gc
 import logging
 import sys
 import time
-import warnings
+from collections.abc import Iterator
 from itertools import cycle, islice
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 
 import agentnb
-from tests.benchmarks.data_checks import steps
-from tests.benchmarks.data_checks.tables import DEVELOPED, HELD_OUT, Domain, names_of, tables_of
+from tests.benchmarks.data_checks.corpus import alarms, faults, run_fault, run_ordinary
+from tests.benchmarks.data_checks.tables import DEVELOPED, HELD_OUT
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--faults", type=int, default=len(steps.FAULTS) + len(steps.POLARS_FAULTS))
+    parser.add_argument("--faults", type=int, default=len(faults()))
     parser.add_argument("--ordinary", type=int, default=200)
     parser.add_argument("--developed", action="store_true", help="the domains that the checks were developed with")
     parser.add_argument("--speed", action="store_true", help="measure the time instead")
@@ -35,63 +33,36 @@ def main() -> int:
     domains = DEVELOPED if chosen.developed else HELD_OUT
     found, kinds = 0, dict[str, list[bool]]()
     rng = np.random.default_rng(chosen.seed)
-    faults = [*((each, False) for each in steps.FAULTS), *((each, True) for each in steps.POLARS_FAULTS)]
-    for number in range(chosen.faults):
-        fault, polars = faults[number % len(faults)] if chosen.faults >= len(faults) else faults[rng.integers(len(faults))]
-        checks, text = _run(domains[number % len(domains)], rng, fault.step, fault.before, polars=polars)
-        about = _named(fault.about, domains[number % len(domains)])
-        right = [each for each in checks if each.cause in fault.causes and about in (each.text + "".join(each.columns))]
+    for number, (fault, polars) in enumerate(islice(cycle(faults()), chosen.faults)):
+        checks, text, about = run_fault(fault, domains[number % len(domains)], rng, polars=polars)
+        right = [each for each in checks if each.cause in fault.causes and about in each.text + "".join(each.columns)]
         found += bool(right)
         kinds.setdefault(fault.kind, []).append(bool(right))
         if not right:
             print(f"missed {fault.kind}: {text!r}\n    {checks}")
-    alarms, ordinary = 0, [*((each, False) for each in steps.ORDINARY), *((each, True) for each in steps.POLARS_ORDINARY)]
-    rng.shuffle(ordinary)
-    for number, (step, polars) in enumerate(islice(cycle(ordinary), chosen.ordinary)):
-        code, _, before = step.partition("|")
-        checks, text = _run(domains[number % len(domains)], rng, code, before, polars=str(polars) == "True")
+    ordinary, false = alarms(), 0
+    order = rng.permutation(len(ordinary))
+    for number in range(chosen.ordinary):
+        step, polars = ordinary[order[number % len(order)]]
+        checks, text = run_ordinary(step, domains[number % len(domains)], rng, polars=polars)
         if checks:
-            alarms += 1
+            false += 1
             print(f"alarm: {text!r}\n    {checks}")
     for kind, results in kinds.items():
         print(f"{kind:12} {sum(results)}/{len(results)}")
-    print(f"seed {chosen.seed}: {found}/{chosen.faults} faults with the right cause ({found / max(1, chosen.faults):.0%}), "
-          f"{alarms}/{chosen.ordinary} alarms ({alarms / max(1, chosen.ordinary):.1%})")
-    return 0 if found >= 0.85 * chosen.faults and alarms <= 0.03 * chosen.ordinary else 1
+    shares = f"{found / max(1, chosen.faults):.0%}", f"{false / max(1, chosen.ordinary):.1%}"
+    print(f"seed {chosen.seed}: {found}/{chosen.faults} faults with the right cause ({shares[0]}),", end=" ")
+    print(f"{false}/{chosen.ordinary} alarms ({shares[1]})")
+    return 0 if found >= 0.85 * chosen.faults and false <= 0.03 * chosen.ordinary else 1
 
 
-def _named(text: str, domain: Domain, *, some: int = 0, seed: int = 0) -> str:
-    for short, name in sorted(names_of(domain).items(), key=lambda each: -len(each[0])):
-        text = text.replace(f"@{short}", name)
-    return text.replace("SOME", str(some)).replace("SEED", str(seed))
-
-
-def _run(domain: Domain, rng: np.random.Generator, step: str, before: str, *, polars: bool) -> tuple[Any, str]:
-    tables: dict[str, Any] = tables_of(domain, rng)
-    some, seed = int(rng.integers(3, 25)), int(rng.integers(1, 10_000))
-    if polars:
-        tables = {name: pl.from_pandas(each) for name, each in tables.items()}
-    scope: dict[str, Any] = {"pd": pd, "np": np, "pl": pl, **tables}
-    code = [_named(each, domain, some=some, seed=seed) for each in (before, step)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(code[0], scope)  # noqa: S102 - the steps are ours
-        known = {name: _kept(value) for name, value in scope.items() if not name.startswith("__")}
-        same = {name: id(value) for name, value in scope.items()}
-        exec(code[1], scope)  # noqa: S102
-    after = {name: value for name, value in scope.items() if not name.startswith("__")}
-    for name in after:  # what is the same object is unchanged, unless the step wrote to it
-        if name in known and same.get(name) == id(after[name]) and _equal(known[name], after[name]):
-            known[name] = after[name]
-    return agentnb.compare(known, after), code[1]
-
-
-def _kept(value: Any) -> Any:
-    return value.copy(deep=False) if isinstance(value, (pd.DataFrame, pd.Series)) else value
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return bool(one.equals(other)) if isinstance(one, (pd.DataFrame, pd.Series)) else one is other
+def _steps(events: pd.DataFrame, customers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    yield "join", events.merge(customers, on="customer")
+    yield "unit", events.assign(price=events["price"] * 100)
+    yield "filter", events[events["price"] > 50]
+    yield "sort", events.sort_values("price")
+    yield "twice", pd.concat([events, events.head(1_000)], ignore_index=True)
+    yield "summary", events.groupby("customer", as_index=False)["price"].sum()
 
 
 def _speed() -> int:
@@ -109,27 +80,16 @@ def _speed() -> int:
         )
         customers = pd.DataFrame({"customer": np.arange(rows // 20), "segment": rng.choice(list("abc"), rows // 20)})
         customers = pd.concat([customers, customers.head(3)], ignore_index=True)
-        cases = {
-            "join": lambda: events.merge(customers, on="customer"),
-            "unit": lambda: events.assign(price=events.price * 100),
-            "filter": lambda: events[events.price > 50],
-            "sort": lambda: events.sort_values("price"),
-            "twice": lambda: pd.concat([events, events.head(1000)], ignore_index=True),
-            "summary": lambda: events.groupby("customer", as_index=False).price.sum(),
-        }
-        for name, step in cases.items():
-            after = step()
+        before = {"events": events, "customers": customers}
+        for name, after in _steps(events, customers):
             times = []
             for _ in range(3):
                 gc.collect()
                 begun = time.perf_counter()
-                checks = agentnb.compare(
-                    {"events": events, "customers": customers}, {"events": after, "customers": customers}
-                )
+                checks = agentnb.compare(before, {**before, "events": after})
                 times.append(time.perf_counter() - begun)
             slowest = max(slowest, min(times) / limit)
-            print(f"{rows:>11,} rows, {name:8} {min(times) * 1000:6.0f} ms (at most {limit * 1000:.0f})  {checks}")
-            del after
+            print(f"{rows:>11,} rows, {name:8} {min(times) * 1000:6.0f} ms (at most {limit * 1000:.0f})  {checks!s}")
     return 0 if slowest <= 1 else 1
 
 

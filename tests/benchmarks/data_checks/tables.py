@@ -75,17 +75,23 @@ def tables_of(domain: Domain, rng: np.random.Generator) -> dict[str, Any]:
     """The tables of one case."""
     things, rows = int(rng.integers(40, 400)), int(rng.integers(600, 6_000))
     texts = bool(rng.integers(0, 2))
-    ids: Any = [f"{domain.thing_id[:1].upper()}{number:05}" for number in range(things)] if texts else np.arange(things) + 1000
+    ids: Any = (
+        [f"{domain.thing_id[:1].upper()}{number:05}" for number in range(things)] if texts else np.arange(things) + 1000
+    )
     thing = pd.DataFrame(
         {
             domain.thing_id: ids,
-            domain.thing_name: [f"{word}{number}" for number, word in enumerate(rng.choice(["ann", "bo", "cy"], things))],
+            domain.thing_name: [
+                f"{word}{number}" for number, word in enumerate(rng.choice(["ann", "bo", "cy"], things))
+            ],
             domain.label: rng.choice(domain.labels, things),
             domain.rate: rng.uniform(0, 0.3, things).round(3),
         }
     )
     start = np.datetime64("2023-01-01T00:00:00") + np.timedelta64(int(rng.integers(0, 600)), "D")
-    seconds = np.sort(rng.integers(0, 180 * 86_400, rows)) if rng.integers(0, 2) else rng.integers(0, 180 * 86_400, rows)
+    seconds = (
+        np.sort(rng.integers(0, 180 * 86_400, rows)) if rng.integers(0, 2) else rng.integers(0, 180 * 86_400, rows)
+    )
     event = pd.DataFrame(
         {
             domain.event_id: np.arange(rows) + int(rng.integers(1, 9)) * 10_000,

@@ -1,4 +1,4 @@
-"""Turns that change tables: what is found is with the turn, on the card's preview, and a condition where that is wanted."""
+"""Turns that change tables: what is found is with the turn, on previews, and a condition where that is wanted."""
 
 from __future__ import annotations
 
