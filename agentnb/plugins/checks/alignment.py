@@ -21,14 +21,14 @@ class Alignment(NamedTuple):
     Attributes:
         before: Their places in the table before.
         after: Their places in the table after.
-        count: How many rows are aligned, also where only some of them are read.
+        total: How many rows are aligned, also where only some of them are read.
         appended: The places of rows that only the table after has; none where that is not known.
         removed: The places of rows that only the table before had; none where that is not known.
     """
 
     before: Rows
     after: Rows
-    count: int
+    total: int
     appended: Array | None = None
     removed: Array | None = None
 
@@ -115,7 +115,7 @@ def _by_pandas_index(before: Table, after: Table) -> Alignment | None:
         return None
     else:
         alignment = _by_labels(before.rows, one.get_indexer(other))
-    if alignment is None or alignment.count * 2 < min(before.rows, after.rows):
+    if alignment is None or alignment.total * 2 < min(before.rows, after.rows):
         return None
     return alignment if _is_same(before, after, alignment) else None
 
@@ -167,7 +167,7 @@ def _some(before: Array, after: Array) -> tuple[Array, Array]:
 
 def _is_same(before: Table, after: Table, alignment: Alignment, but: str = "") -> bool:
     """True if rows that are taken for the same have the same in some column, or there is none to tell by."""
-    step = slice(0, None, max(1, alignment.count // 1_000))
+    step = slice(0, None, max(1, alignment.total // 1_000))
     rows = alignment.before[step] if not isinstance(alignment.before, slice) else alignment.before
     others = alignment.after[step] if not isinstance(alignment.after, slice) else alignment.after
     common = [each for each in _common(before, after) if each != but]

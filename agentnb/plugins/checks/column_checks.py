@@ -55,9 +55,9 @@ def _check_nulls(findings: Findings, before: Table, after: Table, pair: Pair) ->
         return
     first, second = pair.parts()
     gone = pair.after.nulls(second) & ~pair.before.nulls(first)
-    share = pair.rows.count / max(1, len(gone))
+    share = pair.rows.total / max(1, len(gone))
     count = round(int(gone.sum()) * share)
-    if pair.rows.count == before.rows == after.rows:
+    if pair.rows.total == before.rows == after.rows:
         count = max(count, pair.after.null_count - pair.before.null_count) if count else 0
     is_meant = bool(gone.any()) and (_is_meant(pair, gone) or _is_computed_anew(pair, gone))
     appended = _appended_nulls(pair)
@@ -87,8 +87,8 @@ def _is_meant(pair: Pair, gone: Array) -> bool:
     first, _ = pair.parts()
     if pair.before.kind in {"text", "mixed"}:
         rows = np.arange(pair.before.rows)[first] if isinstance(first, slice) else first
-        values = pair.before.objects(rows[gone][:TEXT_SAMPLE])
-        return all(not isinstance(each, str) or each.strip().lower() in _NO_VALUES for each in values)
+        texts = pair.before.objects(rows[gone][:TEXT_SAMPLE])
+        return all(not isinstance(each, str) or each.strip().lower() in _NO_VALUES for each in texts)
     if pair.before.kind == "time":
         return False
     values = pair.before.numbers(first)

@@ -105,8 +105,8 @@ def check_derived_dates(findings: Findings, before: Table | None, after: Table) 
 
 
 def _days(times: Array) -> Array:
-    known = times[times != _NO_TIME]
-    return known // _DAY
+    days: Array = times[times != _NO_TIME] // _DAY
+    return days
 
 
 def _known(was: Array, now: Array) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentnb.plugins.checks.findings import counted, quoted
-from agentnb.plugins.checks.snippets import missing, repeated, unmatched
+from agentnb.plugins.checks.snippets import NONE, missing, repeated, unmatched
 from agentnb.plugins.checks.tables import SAMPLE, combined, may_be_among, rows_for
 
 if TYPE_CHECKING:
@@ -229,48 +229,66 @@ def _joins_before(after: Table, table: Table, tables: Sequence[Table], keys: set
 
 def _tell_total(findings: Findings, join: Join, name: str) -> None:
     left, right = join.left.name, join.right.name
-    more = {"columns": (*join.right_on, name), "others": (left, right)}
+    columns, others = (*join.right_on, name), (left, right)
     if join.repeated_keys:
         keys = f"{quoted(join.right_on)} is not unique in `{right}` ({counted(join.repeated_keys, 'key')})"
         text = f"sums of `{name}` count rows of `{left}` more than once: {keys}"
-        findings.add("fan-out", text, count=join.repeated_keys, code=repeated(join.right, join.right_on), **more)
+        code = repeated(join.right, join.right_on)
+        findings.add("fan-out", text, count=join.repeated_keys, columns=columns, others=others, code=code)
     elif join.unmatched:
         rows = f"{quoted(join.left_on)} of {counted(join.unmatched, 'row')} is not in `{right}`"
         text = f"{counted(join.unmatched_keys, 'group')} lost in sums of `{name}`: {rows}"
-        findings.add("groups", text, count=join.unmatched_keys, **more)
+        findings.add("groups", text, count=join.unmatched_keys, columns=columns, others=others)
 
 
 def check_join(findings: Findings, join: Join) -> None:
     """Keys that are there more than once, and keys that are missing."""
-    result, left, right = join.result, join.left, join.right
-    keys = quoted(join.right_on)
-    is_sampled = join.share < 1
-    if result.rows > left.rows and join.repeated_keys and _is_fan_out(findings, join):
-        text = f"{keys} is not unique in `{right.name}` ({counted(join.repeated_keys, 'key')})"
-        code = repeated(right, join.right_on)
+    if join.result.rows > join.left.rows and join.repeated_keys and _is_fan_out(findings, join):
+        text = f"{quoted(join.right_on)} is not unique in `{join.right.name}` ({counted(join.repeated_keys, 'key')})"
         findings.add(
             "fan-out",
             text,
             count=join.repeated_keys,
             columns=join.right_on,
-            others=(right.name,),
+            others=(join.right.name,),
+            code=repeated(join.right, join.right_on),
+            is_sampled=join.share < 1,
+        )
+    if join.unmatched:
+        _tell_unmatched(findings, join)
+
+
+def _tell_unmatched(findings: Findings, join: Join) -> None:
+    """Rows without a partner: gone, or without the values of the other table."""
+    result, left, right = join.result, join.left, join.right
+    others, is_sampled = (left.name, right.name), join.share < 1
+    if join.fits(join.inner_rows) or (result.rows < join.left_rows and not _has_unmatched(join)):
+        rows = f"{quoted(join.left_on)} of {counted(join.unmatched, 'row')} is not in `{right.name}`"
+        text = f"{counted(join.unmatched_keys, 'group')} lost: {rows}"
+        code = unmatched(left, join.left_on[0], right, join.right_on[0]) if len(join.left_on) == 1 else NONE
+        findings.add(
+            "groups",
+            text,
+            count=join.unmatched_keys,
+            columns=join.left_on,
+            others=others,
             code=code,
             is_sampled=is_sampled,
         )
-    if not join.unmatched:
-        return
-    code = unmatched(left, join.left_on[0], right, join.right_on[0]) if len(join.left_on) == 1 else None
-    more = {"columns": join.left_on, "others": (left.name, right.name), "is_sampled": is_sampled}
-    if join.fits(join.inner_rows) or (result.rows < join.left_rows and not _has_unmatched(join)):
-        keys_lost = counted(join.unmatched_keys, "group")
-        text = f"{keys_lost} lost: {quoted(join.left_on)} of {counted(join.unmatched, 'row')} is not in `{right.name}`"
-        findings.add("groups", text, count=join.unmatched_keys, **more, **({} if code is None else {"code": code}))
     elif _has_unmatched(join):
         new = next((each for each in result.columns if each in right.columns and each not in left.columns), None)
         if new is None or result.columns[new].null_count <= right.columns[new].null_count:
             return  # the gaps were filled
         text = f"{counted(join.unmatched, 'new null')} in `{new}`: {quoted(join.left_on)} is not in `{right.name}`"
-        findings.add("nulls", text, count=join.unmatched, code=missing(result, new), **more)
+        findings.add(
+            "nulls",
+            text,
+            count=join.unmatched,
+            columns=join.left_on,
+            others=others,
+            code=missing(result, new),
+            is_sampled=is_sampled,
+        )
 
 
 def _is_fan_out(findings: Findings, join: Join) -> bool:

@@ -50,7 +50,7 @@ def check_numbers(findings: Findings, after: Table, pair: Pair) -> None:
     if changed.any() and not changed.all():
         factor = common_factor(was[changed], now[changed])
         if factor is not None and _is_unit(factor) and _moves_away(was, now, changed):
-            count = round(int(changed.sum()) * pair.rows.count / len(changed))
+            count = round(int(changed.sum()) * pair.rows.total / len(changed))
             text = f"{counted(count, 'value')} of `{name}` are {_times(factor)} than before"
             code = within(after, name, _between(was[changed], now[changed]))
             findings.add("unit", text, count=count, columns=(name,), code=code, is_sampled=sampled)

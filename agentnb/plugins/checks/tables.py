@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -119,13 +119,11 @@ class Column:
         import numpy as np
 
         if self.is_objects:
-            values = [_naive(each) for each in self._objects(rows)]
-            return np.array(values, dtype=MICROSECONDS).astype("int64")
+            return _microseconds(np.array([_naive(each) for each in self._objects(rows)], dtype=MICROSECONDS))
         part = self._part(rows)
         if getattr(self._dtype, "time_zone", None):
             part = (part.dt.convert_time_zone("UTC") if utc else part).dt.replace_time_zone(None)
-        values = np.asarray(part.to_numpy())
-        return values.astype(MICROSECONDS).astype("int64")
+        return _microseconds(np.asarray(part.to_numpy()))
 
     @property
     def has_zone(self) -> bool:
@@ -173,7 +171,8 @@ class Column:
         if values.dtype.itemsize != 8 or values.dtype.kind not in "iuf":  # noqa: PLR2004 - bytes
             return None
         with np.errstate(over="ignore"):
-            return (values.view("uint64") * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(44)
+            codes: Array = (values.view("uint64") * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(44)
+        return codes
 
     def _whole(self) -> Any:
         return self._series.to_numpy()
@@ -308,11 +307,11 @@ def table_of(value: Any, name: str) -> Table | None:
 
 
 @functools.lru_cache(maxsize=256)
-def _library(kind: type) -> str:
+def _library(kind: Hashable) -> str:
     for module, names in _FRAMES.items():
         for each in names:
             base = getattr(sys.modules.get(module), each, None)
-            if isinstance(base, type) and issubclass(kind, base):
+            if isinstance(base, type) and isinstance(kind, type) and issubclass(kind, base):
                 return module.partition(".")[0]
     return ""
 
@@ -426,6 +425,11 @@ def _floats(part: Any, *, objects: bool = False, is_duration: bool = False) -> A
     return values.astype(float, copy=False)
 
 
+def _microseconds(times: Array) -> Array:
+    whole: Array = times.astype(MICROSECONDS).astype("int64")
+    return whole
+
+
 def _mixed(values: Array) -> Array:
     """Whole numbers spread over all 64 bits (splitmix64), never 0."""
     import numpy as np
@@ -434,4 +438,5 @@ def _mixed(values: Array) -> Array:
         mixed = values.astype("int64").view("uint64") + np.uint64(0x9E3779B97F4A7C15)
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.maximum(mixed ^ (mixed >> np.uint64(31)), np.uint64(1))
+    spread: Array = np.maximum(mixed ^ (mixed >> np.uint64(31)), np.uint64(1))
+    return spread

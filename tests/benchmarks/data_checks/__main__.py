@@ -82,7 +82,7 @@ def _speed() -> int:
         customers = pd.concat([customers, customers.head(3)], ignore_index=True)
         before = {"events": events, "customers": customers}
         for name, after in _steps(events, customers):
-            times = []
+            times, checks = [], agentnb.DataChecks()
             for _ in range(3):
                 gc.collect()
                 begun = time.perf_counter()

@@ -75,9 +75,9 @@ class Hostile:
     def _fail(self, *_: object) -> NoReturn:
         raise AssertionError("the user's own code ran")
 
-    __eq__ = __ne__ = __lt__ = __bool__ = __len__ = __iter__ = __float__ = __repr__ = __str__ = _fail  # type: ignore[assignment]
-    __hash__ = _fail  # type: ignore[assignment]
-    __copy__ = __deepcopy__ = __reduce__ = __array__ = _fail  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __bool__ = __len__ = __iter__ = __float__ = __repr__ = __str__ = _fail
+    __hash__ = _fail
+    __copy__ = __deepcopy__ = __reduce__ = __array__ = _fail
 
 
 def array_of(columns: dict[Any, Any]) -> Any:

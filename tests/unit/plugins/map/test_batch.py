@@ -252,8 +252,8 @@ def test_agents_are_compared_side_by_side(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two agents"):
         agentnb.compare_agents("{input}", ["eliza", "eliza"], ["a"])
     with pytest.warns(DeprecationWarning, match="compare_agents"):  # its name in 0.2
-        compared = agentnb.compare("/say {input}.", agents, ["Yes"], cwd=tmp_path).wait()
-    assert compared.majority == ["Yes."]
+        before: Any = agentnb.compare("/say {input}.", agents, ["Yes"], cwd=tmp_path)
+    assert before.wait().majority == ["Yes."]
 
 
 def test_answer_that_the_check_does_not_accept_is_asked_for_again_with_what_is_wrong(ask: Asks, log: Path) -> None:
