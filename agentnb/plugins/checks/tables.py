@@ -10,11 +10,12 @@ import decimal
 import functools
 import sys
 import warnings
+import weakref
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -43,6 +44,7 @@ _FRAMES = {
 }
 MICROSECONDS = "datetime64[us]"
 _NO_TIME = -(2**63)
+_LIBRARIES: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
 
 class Column:
@@ -306,14 +308,17 @@ def table_of(value: Any, name: str) -> Table | None:
         return None
 
 
-@functools.lru_cache(maxsize=256)
-def _library(kind: Hashable) -> str:
-    for module, names in _FRAMES.items():
-        for each in names:
-            base = getattr(sys.modules.get(module), each, None)
-            if isinstance(base, type) and isinstance(kind, type) and issubclass(kind, base):
-                return module.partition(".")[0]
-    return ""
+def _library(kind: type) -> str:
+    known = _LIBRARIES.get(kind)
+    if known is None:
+        known = _LIBRARIES[kind] = next((library for library in _FRAMES if _is_of(kind, library)), "").partition(".")[0]
+    return known
+
+
+def _is_of(kind: type, library: str) -> bool:
+    module = sys.modules.get(library)
+    bases = [getattr(module, each, None) for each in _FRAMES[library]]
+    return any(isinstance(each, type) and issubclass(kind, each) for each in bases)
 
 
 def _of_frame(value: Any, name: str) -> Table | None:
