@@ -51,7 +51,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
+	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -260,6 +260,10 @@ provenance-histories: $(VENV)/.installed ## attribute the lines of 1,000 generat
 
 verify-corpus: $(VENV)/.installed ## verify notebooks with planted faults and clean ones, and print how many were found (opt-in, 8 min; SEED: others)
 	$(BIN)/python -m tests.verify_corpus --seed $(or $(SEED),1) $(CORPUS_ARGS)
+
+data-checks-corpus: $(VENV)/.installed ## steps on tables with planted faults and ordinary ones, how many were found, and the time (opt-in, 1 min; SEED: others)
+	$(BIN)/python -m tests.benchmarks.data_checks --seed $(or $(SEED),1) $(CORPUS_ARGS)
+	$(BIN)/python -m tests.benchmarks.data_checks --speed
 
 newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks (about 5 min)
 	$(BIN)/python scripts/newcomer.py

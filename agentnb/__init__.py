@@ -100,7 +100,9 @@ if TYPE_CHECKING:
     from agentnb.errors import UnsupportedVersion as UnsupportedVersion
     from agentnb.errors import UsageError as UsageError
     from agentnb.ipython.sidebar import sidebar as sidebar
+    from agentnb.kernel.data_checks import DataChecks as DataChecks
     from agentnb.kernel.rehearsal_result import Rehearsal as Rehearsal
+    from agentnb.plugins.checks.comparison import compare as compare
     from agentnb.plugins.connect.connecting import Remote as Remote
     from agentnb.plugins.connect.connecting import connect as connect
     from agentnb.plugins.knowledge.code_api import code as code
@@ -109,7 +111,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.batch import Batch as Batch
     from agentnb.plugins.map.batch import BatchResult as BatchResult
     from agentnb.plugins.map.comparison import Comparison as Comparison
-    from agentnb.plugins.map.start import compare as compare
+    from agentnb.plugins.map.start import compare_agents as compare_agents
     from agentnb.plugins.map.start import map as map  # noqa: A004 - the public name
     from agentnb.plugins.provenance.provenance import provenance as provenance
     from agentnb.plugins.provenance.result import CellProvenance as CellProvenance
@@ -141,14 +143,16 @@ _NAMES = {
     "api.turn_view": ("TurnState",),
     "api.usage": ("usage",),
     "ipython.sidebar": ("sidebar",),
+    "kernel.data_checks": ("DataChecks",),
     "kernel.rehearsal_result": ("Rehearsal",),
+    "plugins.checks.comparison": ("compare",),
     "plugins.connect.connecting": ("Remote", "connect"),
     "plugins.knowledge.code_api": ("code",),
     "plugins.knowledge.research_api": ("research",),
     "plugins.knowledge.skills_api": ("skills",),
     "plugins.map.batch": ("Batch", "BatchResult"),
     "plugins.map.comparison": ("Comparison",),
-    "plugins.map.start": ("compare", "map"),
+    "plugins.map.start": ("compare_agents", "map"),
     "plugins.provenance.provenance": ("provenance",),
     "plugins.provenance.result": ("CellProvenance", "Provenance"),
     "plugins.provenance.turns": ("ProvenanceTurn",),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.acp.peer import Spawn
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.request import PolicyRequest
-    from agentnb.state import ToolCallDetails
+    from agentnb.state import DataCheck, ToolCallDetails
 
 PORTS_VERSION = 1
 """The version of this module's interface. A plug-in made for another one is not loaded."""
@@ -344,8 +344,39 @@ class TurnCheck(NamedTuple):
     task: str = ""
 
 
+class StepComparison(Protocol):
+    """Compares the user's tables before and after the steps of one turn. Both methods run on the main thread."""
+
+    def begin(self, variables: Mapping[str, Any]) -> None:
+        """A step is about to run: remember, at little cost, how the tables are."""
+        ...
+
+    def end(self, variables: Mapping[str, Any], changed: Collection[str]) -> tuple[DataCheck, ...]:
+        """A step has ended: returns what may be wrong with the tables that the steps so far changed.
+
+        Args:
+            variables: The user's variables as they are now.
+            changed: The names that the step added, bound anew, or whose values it changed in place.
+        """
+        ...
+
+
+class DataChecker(Protocol):
+    """Checks what steps did to tables. The first that a plug-in offers does it.
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def comparison(self) -> StepComparison:
+        """Returns what compares the steps of one turn."""
+        ...
+
+
 class TurnChecker(Protocol):
-    """Checks what an agent did, before its turn is done. The first that a plug-in offers does it.
+    """Checks what an agent did, before its turn is done. All that plug-ins offer do it.
 
     Attributes:
         name: Its name, for `agentnb plugins`.
@@ -382,6 +413,7 @@ class Plugin:
         launchers: Ways to start an agent behind components.
         customizers: Say what agents are given besides.
         checkers: Check what an agent did, before its turn is done.
+        data_checkers: Check what steps did to tables.
 
     Example:
         >>> Plugin(name="weather", summary="Adds the weather.").offers
@@ -402,6 +434,7 @@ class Plugin:
     launchers: tuple[Launcher, ...] = ()
     customizers: tuple[Customizer, ...] = ()
     checkers: tuple[TurnChecker, ...] = ()
+    data_checkers: tuple[DataChecker, ...] = ()
 
     @property
     def offers(self) -> dict[str, list[str]]:
@@ -412,6 +445,6 @@ class Plugin:
 
 PORTS = (
     *("commands", "magics", "prompt_words", "tools", "requests", "exporters"),
-    *("confiners", "previewers", "launchers", "customizers", "checkers"),
+    *("confiners", "previewers", "launchers", "customizers", "checkers", "data_checkers"),
 )
 """The names of the ports."""

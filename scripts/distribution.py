@@ -25,6 +25,7 @@ BUILT = (
             "agents",
             "attention",
             "cell-changes",
+            "data-checks",
             "freedom",
             "history",
             "pairing",

@@ -48,6 +48,7 @@ VARIABLES = """\
 | `AGENTNB_LONG_TEXTS` | `make test-browser` | `all`: every long text, as `make test-long-texts`; else a few |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_VERIFY` | kernels | as the setting `verify`: `each turn` or `until verified`; else on demand |
+| `AGENTNB_DATA_CHECKS` | kernels | as the setting `data_checks`: `required` or `off`; else shown |
 | `AGENTNB_LOG_DAYS` | kernels | delete conversations that were quiet for so many days; else none |
 | `AGENTNB_LOG_MAX` | kernels | delete the oldest ones beyond this size, as `2G`; else none |
 | `AGENTNB_AGENT_MATRIX` | `make agent-matrix` | the file in which tests of real agents write what they found |

@@ -13,6 +13,7 @@ from agentnb.host.changes.undo import merged
 from agentnb.host.files.changes import FileChange
 from agentnb.host.intents import FROM_PYTHON
 from agentnb.host.turns.rewind import rewind
+from agentnb.kernel.data_checks import DataChecks
 from agentnb.state import find_finished_turn
 
 if TYPE_CHECKING:
@@ -185,6 +186,14 @@ def changes_of(conversation: Conversation, turn_id: str | None) -> ChangeTable:
     """Returns what turn *turn_id* changed, or the whole conversation; waits until that is known."""
     in_time(conversation.host, conversation.changes.compared(turn_id), WAIT_SECONDS, _late(WAIT_SECONDS))
     return conversation.host.loop.call(_read, conversation, turn_id)
+
+
+def data_checks_of(conversation: Conversation, turn_id: str) -> DataChecks:
+    """Returns what may be wrong with the tables that turn *turn_id* changed; waits until that is known."""
+    in_time(conversation.host, conversation.changes.compared(turn_id), WAIT_SECONDS, _late(WAIT_SECONDS))
+    ended = conversation.host.loop.call(find_finished_turn, conversation.chat.state, turn_id)
+    changes = None if ended is None else ended.changes
+    return DataChecks(() if changes is None else changes.data_checks or ())
 
 
 def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:

@@ -6,7 +6,7 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agentnb.api.changes import carry_out, changes_of, files_of
+from agentnb.api.changes import carry_out, changes_of, data_checks_of, files_of
 from agentnb.api.files import FileChangeTable
 from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from agentnb.api.changes import Change, ChangeTable, Choice
     from agentnb.host.conversation import Conversation
+    from agentnb.kernel.data_checks import DataChecks
     from agentnb.state import ChatState, ErrorInfo, PlanEntry, UsageInfo
 
     Snapshot = FinishedTurn | ActiveTurn
@@ -123,6 +124,19 @@ class TurnView:
             >>> print(turn.changes[0].diff())  # doctest: +SKIP
         """
         return changes_of(self._conversation, self._id)
+
+    @property
+    def data_checks(self) -> DataChecks:
+        """What may be wrong with the tables that it changed, compared with how they were before it.
+
+        Rows that a join repeats, rows loaded twice, lost groups, new nulls, other units … as :func:`agentnb.compare`
+        finds them. After the turn it waits until the comparison is done.
+
+        Example:
+            >>> turn.data_checks  # doctest: +SKIP
+            `orders` rows 10,412 → 31,980: `id` is not unique in `customers` (3 keys)
+        """
+        return data_checks_of(self._conversation, self._id)
 
     @property
     def plan(self) -> tuple[PlanEntry, ...]:

@@ -316,6 +316,18 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             widens=True,
             counts="at once",
         ),
+        Setting(
+            name="data_checks",
+            title="Check tables",
+            kind="choice",
+            default="shown",
+            about="Whether tables that a step changed are compared with how they were: 'shown' below the turn and in "
+            "previews, 'required' also in verified turns (the agent gets the causes, without values), 'off'.",
+            choices={"shown": "Show", "required": "Required in verified turns", "off": "Off"},
+            variable="AGENTNB_DATA_CHECKS",
+            trait=False,
+            counts="at once",
+        ),
     ),
     "local": (
         Setting(

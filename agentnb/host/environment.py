@@ -16,6 +16,7 @@ from agentnb.configuration.sources import read_settings
 from agentnb.configuration.table import SETTINGS
 from agentnb.errors import UsageError
 from agentnb.host.changes.location import are_off
+from agentnb.kernel.data_checks import step_comparison
 from agentnb.kernel.job_queue import JobQueue
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import SessionOptions
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.policy.freedom import CellReview, Mode
+    from agentnb.ports import StepComparison
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
@@ -195,6 +197,10 @@ class Environment:
     def was_autosaved(self, path: str, since: int, until: int) -> bool:
         """True if an editor saved the file *path* between two moments, and the user did not."""
         return self.editors is not None and self.editors.was_autosaved(path, since, until)
+
+    def step_comparison(self) -> StepComparison | None:
+        """Returns what compares the tables of a turn's steps; None where the settings switch that off."""
+        return None if self.sources()["data_checks"].value == "off" else step_comparison()
 
     def default_changes(self) -> tuple[bool, bool]:
         """True if what turns change is followed, and whether that stores the contents of files with secrets, too."""

@@ -13,6 +13,7 @@ import msgspec
 
 from agentnb.errors import AgentnbError, ChangesError, KernelChangesConflict
 from agentnb.kernel.cell_changes import steps_in_order
+from agentnb.kernel.data_checks import CheckedWatch, compared
 from agentnb.kernel.variables.changes import Binding, NameChange
 from agentnb.kernel.variables.summary import summarize_value
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from agentnb.kernel.cell_changes import CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace, NotebookView
     from agentnb.kernel.job_queue import JobQueue
+    from agentnb.ports import StepComparison
+    from agentnb.state import DataCheck
 
 Choice = Literal["mine", "theirs"]
 """The answer to a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
@@ -52,6 +55,8 @@ class _Turn:
         self.orders: dict[str, tuple[CellOrder, CellOrder]] = {}
         """By notebook: the cells before the first and after the last change of their order."""
         self.variables: dict[str, NameChange] = {}
+        self.comparison: StepComparison | None = None
+        self.data_checks: tuple[DataCheck, ...] = ()
         self.ended = False
 
     def order(self, known_as: Sequence[str]) -> tuple[CellOrder, CellOrder] | None:
@@ -70,12 +75,14 @@ class KernelChanges:
         job_queue: JobQueue,
         *,
         limit: int = HELD_BYTES,
+        comparison: Callable[[], StepComparison | None] = lambda: None,
     ) -> None:
         self.changed: Callable[[str], object] = lambda _turn_id: None
         self._owner = owner
         self._runner = runner
         self._job_queue = job_queue
         self._limit = limit
+        self._comparison = comparison
         self.patience = PATIENCE_SECONDS
         self._lock = threading.RLock()
         self._turns: dict[str, _Turn] = {}
@@ -97,6 +104,7 @@ class KernelChanges:
             if turn is None:
                 return ()
             turn.ended = True
+            self._forget_tables(turn)
             return (*map(copy, turn.cells.values()), *(copy(turn.variables[name]) for name in sorted(turn.variables)))
 
     def cells_changed(self, changes: Iterable[CellRecord], orders: tuple[CellOrder, CellOrder] | None = None) -> None:
@@ -142,17 +150,41 @@ class KernelChanges:
         if turn.ended:
             self.changed(next(turn_id for turn_id, each in self._turns.items() if each is turn))
 
+    def data_checks(self, turn_id: str) -> tuple[DataCheck, ...]:
+        """What may be wrong with the tables that the turn has changed so far."""
+        with self._lock:
+            turn = self._turns.get(turn_id, _Turn())
+            undone = {each.name for each in turn.variables.values() if each.undone}
+            return tuple(each for each in turn.data_checks if each.table not in undone)
+
     def watch(self, then: Callable[[Sequence[NameChange]], object] = lambda _changes: None) -> CodeWatch | None:
         """A watch for code that the agent runs now; None where there is no kernel."""
         turn_id, runner = self._current, self._runner()
         if runner is None:
             return None
+        namespace = runner.namespace
+        with self._lock:
+            turn = self._turns.get(turn_id or "")
+            if turn is not None and turn.comparison is None:
+                turn.comparison = self._comparison()
+            comparison = None if turn is None else turn.comparison
 
         def found(changes: Sequence[NameChange]) -> None:
+            checks = compared(comparison, namespace.variables(), [each.name for each in changes])
+            if turn is not None and checks is not None:
+                turn.data_checks = checks
             self._found(turn_id, changes)
             then(changes)
 
-        return runner.namespace.watch(found)
+        watch = namespace.watch(found)
+        return watch if comparison is None else CheckedWatch(watch, comparison, namespace.variables)
+
+    def _forget_tables(self, turn: _Turn) -> None:
+        """Let go what the tables of a turn are compared with; freed on the main thread."""
+        comparison, turn.comparison = turn.comparison, None
+        runner = self._runner() if comparison is not None else None
+        if runner is not None:
+            runner.namespace.release([comparison])
 
     def _found(self, turn_id: str | None, changes: Sequence[NameChange]) -> None:
         """Code has ended, on the main thread."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.kernel.data_checks import DataChecks
 from agentnb.plugin_registry import plugins
-from agentnb.state import RehearsalFile, RehearsalVariable
+from agentnb.state import DataCheck, RehearsalFile, RehearsalVariable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         traceback: The exception's traceback; empty where there is none.
         exit_code: A command's exit code; negative, the signal that ended it. None for code.
         variables: The variables that would change, by name.
+        data_checks: What may be wrong with the tables that would change.
         files: The files that would change.
         more_files: How many files would change besides those.
         pictures: The pictures that were drawn: PNG, as bytes.
@@ -60,6 +62,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     traceback: str = ""
     exit_code: int | None = None
     variables: tuple[RehearsalVariable, ...] = ()
+    data_checks: tuple[DataCheck, ...] = ()
     files: tuple[RehearsalFile, ...] = ()
     more_files: int = 0
     pictures: tuple[bytes, ...] = ()
@@ -130,6 +133,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def _rows(self) -> Iterator[tuple[str, str]]:
         for variable in self.variables[:MOST_ROWS]:
             yield variable.name, _short(f"{variable.status}: {variable.detail}")
+        yield from (("check", line) for line in DataChecks(self.data_checks).lines)
         yield from _file_rows(self.files, self.more_files)
         outputs = {
             "printed": _short(self.stdout.rstrip("\n"), at_end=True),

@@ -30,6 +30,7 @@ MODULES = {
         "agents",
         "attention",
         "cell-changes",
+        "data-checks",
         "freedom",
         "highlighting",
         "history",

@@ -9,6 +9,7 @@ import msgspec
 from agentnb.state.chat_input_state import ChatInputRequest
 from agentnb.state.chat_message_state import Message, PendingMessage
 from agentnb.state.chat_part_state import ErrorResponsePart
+from agentnb.state.data_check import DataCheck
 from agentnb.state.parts import Parts, ResponseParts
 from agentnb.state.terminal_views import TerminalSequence
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Number, Wire
@@ -42,6 +43,7 @@ class TurnChanges(Wire, frozen=True, kw_only=True):
         kept: How many of them the user has accepted.
         undoable: How many of them could be undone now; absent where that is not known.
         notes: What is not covered, or cannot be undone: whole sentences.
+        data_checks: What may be wrong with the tables that it changed.
     """
 
     status: Literal["computing", "ready", "error"]
@@ -55,6 +57,7 @@ class TurnChanges(Wire, frozen=True, kw_only=True):
     kept: int = 0
     undoable: int | None = None
     notes: tuple[str, ...] | None = None
+    data_checks: tuple[DataCheck, ...] | None = None
 
 
 class ActiveTurn(Wire, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentnb.state.chat_tool_content import ToolBlockContent
+from agentnb.state.data_check import DataCheck
 from agentnb.state.wire import Wire
 
 
@@ -54,6 +55,7 @@ class ToolCallRehearsal(Wire, frozen=True, kw_only=True):
         error: The exception, or why it ended early.
         exit_code: A command's exit code.
         variables: The variables that would change.
+        data_checks: What may be wrong with the tables that it would change.
         files: The files that would change, as far as they are listed.
         more_files: How many files would change besides.
         pictures: The pictures that were drawn.
@@ -75,6 +77,7 @@ class ToolCallRehearsal(Wire, frozen=True, kw_only=True):
     error: str | None = None
     exit_code: int | None = None
     variables: tuple[RehearsalVariable, ...] = ()
+    data_checks: tuple[DataCheck, ...] = ()
     files: tuple[RehearsalFile, ...] = ()
     more_files: int = 0
     pictures: tuple[ToolBlockContent, ...] = ()

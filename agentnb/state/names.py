@@ -23,6 +23,7 @@ from agentnb.state.codec import decode as decode
 from agentnb.state.codec import decode_action as decode_action
 from agentnb.state.codec import encode as encode
 from agentnb.state.codec import to_json as to_json
+from agentnb.state.data_check import *
 from agentnb.state.envelope import *
 from agentnb.state.parts import Parts as Parts
 from agentnb.state.parts import part_id as part_id

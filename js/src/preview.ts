@@ -5,6 +5,7 @@ import { FetchedStyles } from "./fetched-styles";
 import css from "./preview.css";
 import { table } from "./state/object";
 import type { RehearsalFile, ToolCallRehearsal } from "./state/types.gen";
+import { byTable, lineOf, pieces } from "./view/data-check-lines";
 import type { PreviewPart } from "./view/parts/preview";
 import { bytes, count, line, plain } from "./view/plain";
 
@@ -42,11 +43,28 @@ function body(shown: ToolCallRehearsal, part: PreviewPart): Node[] {
   // A failure, or what could not be seen, is no good news.
   if (!shown.summary?.startsWith("Would ")) summary.classList.add("is-doubtful");
   if (shown.isAvailable === false) return [summary];
-  return [summary, ...notes(shown), ...rows(shown), ...texts(shown), ...(part === "all" ? [took(shown)] : [])];
+  return [
+    summary,
+    ...notes(shown),
+    ...tables(shown),
+    ...rows(shown),
+    ...texts(shown),
+    ...(part === "all" ? [took(shown)] : []),
+  ];
 }
 
 function notes({ reason }: ToolCallRehearsal): Node[] {
   return reason ? [element("p", "note", line(reason, 500))] : [];
+}
+
+/** What may be wrong with the tables that it would change. */
+function tables({ dataChecks }: ToolCallRehearsal): Node[] {
+  if (!dataChecks?.length) return [];
+  const lines = byTable(dataChecks).map((checks) => {
+    const coded = pieces(lineOf(checks)).map((piece, at) => (at % 2 ? element("code", "", piece) : piece));
+    return element("li", "preview-check", ...coded);
+  });
+  return [element("ul", { class: "list", label: "Data checks" }, ...lines)];
 }
 
 /** The exception, what was printed, and the last value. */

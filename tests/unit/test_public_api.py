@@ -41,7 +41,8 @@ BatchResult(number, label, prompt, state, text, output, error, reason, attempts,
 CellProvenance(*, index, id, kind, count, line_count, lines, turns, is_edited, agent_line_count=0)
 chat(session=None)
 code(question, symbol=None, *, cell=None, file=None, line=None, column=None, new_name=None)
-compare(prompt, agents, inputs, **options)
+compare(before, after, *more, name='table', **options)
+compare_agents(prompt, agents, inputs, **options)
 Comparison
     agreement
     cancel()
@@ -49,11 +50,13 @@ Comparison
     to_frame()
     wait(timeout=None)
 connect(url, token=None, *, certificate=None, insecure=False)
+DataChecks(iterable=(), /)
 delete_session(session, agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
 doctor(*names)
 duplicate_session(session)
 Finding(*, kind, cause, cell=None, evidence='', advice='', related=())
 forget(session)
+history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50)
 InputQuestion
     answer(values=None, *, response='accept')
     answers
@@ -63,9 +66,8 @@ InputQuestion
     message
     questions
     url
-history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50)
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
-map(prompt, inputs, *, agent=None, command=None, env=None, model=None, cwd=None, permissions='deny', mcp_servers=(), concurrency=4, processes=1, output=None, timeout=None, retries=1, backoff=1.0, on_error='raise', max_failures=None, max_cost=None, resume=None, cassette=None, executor=None, progress=True)
+map(prompt, inputs, *, agent=None, command=None, env=None, model=None, cwd=None, permissions='deny', mcp_servers=(), concurrency=4, processes=1, output=None, check=None, timeout=None, retries=1, backoff=1.0, on_error='raise', max_failures=None, max_cost=None, resume=None, cassette=None, executor=None, progress=True)
 pair()
 PermissionQuestion
     agent
@@ -103,6 +105,7 @@ PermissionRequest
 Rehearsal
     available
     connections
+    data_checks
     error
     exit_code
     files
@@ -214,6 +217,7 @@ Turn
     add_done_callback(callback)
     cancel()
     changes
+    data_checks
     done
     error
     files

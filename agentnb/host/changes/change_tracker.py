@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.kernel.changes import KernelChanges
     from agentnb.policy.sensitive import Patterns
-    from agentnb.state import ResponsePart
+    from agentnb.state import DataCheck, ResponsePart
 
 log = logger("agentnb.changes")
 
@@ -317,7 +317,7 @@ class ChangeTracker:
             notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
         if items and runs_commands(self._parts(turn_id)):
             notes.append(_COMMANDS)
-        record = replace(record, items=items, notes=tuple(notes))
+        record = replace(record, items=items, notes=tuple(notes), data_checks=self._data_checks(turn_id))
         if items:
             await self.save(self.record.with_turn(record))
             await store.prune()
@@ -330,6 +330,9 @@ class ChangeTracker:
         kept = {each.id for each in known if each.state == "kept"}
         return tuple(kernel_item(change, is_kept=change.id in kept) for change in self.kernel.end(turn_id))
 
+    def _data_checks(self, turn_id: str) -> tuple[DataCheck, ...]:
+        return () if self.kernel is None else self.kernel.data_checks(turn_id)
+
     def refresh_kernel(self, turn_id: str) -> None:
         """Take over what the kernel knows of turn *turn_id* now: code that went on has changed more, or undo has."""
         turn = self.record.turn(turn_id)
@@ -337,10 +340,10 @@ class ChangeTracker:
         of_kernel = self._of_kernel(turn_id, known)
         if turn_id in self._running or self.kernel is None:
             return  # it is looked at when the turn has ended
-        items = (*(each for each in known if each.kind == "file"), *of_kernel)
-        if items == known:
+        items, checks = (*(each for each in known if each.kind == "file"), *of_kernel), self._data_checks(turn_id)
+        if items == known and (turn is None or checks == turn.data_checks):
             return
-        turn = replace(turn or TurnChangeRecord(turn_id=turn_id), items=items)
+        turn = replace(turn or TurnChangeRecord(turn_id=turn_id), items=items, data_checks=checks)
         self._record = self.record.with_turn(turn)  # at once: it is told of now, and others may add to it
         self._loop.spawn(self._write())
         self.tell(turn_id)

@@ -92,6 +92,7 @@ def numbers(record: TurnChangeRecord) -> TurnChanges:
         kept=sum(each.state == "kept" for each in items),
         undoable=sum(each.state == "open" and each.undoable and not is_left_alone(each.by) for each in items),
         notes=record.notes or None,
+        data_checks=record.data_checks or None,
     )
 
 

@@ -14,6 +14,7 @@ from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
 from agentnb.safe_json import read_record as read_json_record
+from agentnb.state import DataCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -73,6 +74,7 @@ class TurnChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     removed_folders: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     model: str = ""  # the language model's id, as far as the agent says
+    data_checks: tuple[DataCheck, ...] = ()
 
     def item(self, item_id: str) -> Item | None:
         return next((each for each in self.items if each.id == item_id), None)

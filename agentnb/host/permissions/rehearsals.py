@@ -280,6 +280,9 @@ class Rehearsals:
                 )
                 for each in found.variables[:SHOWN_VARIABLES]
             ),
+            data_checks=tuple(
+                replace(each, text=hidden(each.text), show="", assertion="") for each in found.data_checks
+            ),
             files=tuple(files),
             more_files=found.more_files + max(0, len(found.files) - SHOWN_FILES),
             pictures=tuple(_pictures(found)),

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from agentnb.errors import AgentnbError
 from agentnb.plugin_registry import plugins
+from agentnb.ports import TurnCheck
 from agentnb.state import Message, MessageOrigin
 from agentnb.state.change import milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentnb.host.channels import SessionChannels
-    from agentnb.ports import ToolSession, TurnCheck, TurnChecker
+    from agentnb.ports import ToolSession, TurnChecker
 
 MOST_ROUNDS = 3
 """How often an agent is asked to mend what was found."""
@@ -43,18 +44,18 @@ class TurnChecks:
 
     async def task(self, turn_id: str) -> Message | None:
         """Check the turn; what the agent is asked to do, None where the turn is done."""
-        checker: TurnChecker | None = plugins().first("checkers")
-        if checker is None:
+        checkers: list[TurnChecker] = [each for _, each in plugins().offers("checkers")]
+        if not checkers:
             self._channels.say(turn_id, "Not verified: no plug-in that verifies is loaded (`agentnb plugins`).")
             return None
         active = self._channels.chat.state.active_turn
         since = milliseconds(active.started_at) / 1000 if active is not None and active.started_at else time.time()
         try:
-            check = await checker.check(self._session, since)
+            checks = [await each.check(self._session, since) for each in checkers]
         except AgentnbError as error:
             self._channels.say(turn_id, f"Not verified: {error}")
             return None
-        return self._next(turn_id, check, since)
+        return self._next(turn_id, _together(checks), since)
 
     def _next(self, turn_id: str, check: TurnCheck, since: float) -> Message | None:
         rounds = self._rounds.pop(turn_id, 0)
@@ -77,3 +78,12 @@ class TurnChecks:
         if time.time() - since > MOST_SECONDS:
             return "The turn has taken too long to go on; it is yours."
         return "The turn has used too many tokens to go on; it is yours." if tokens > MOST_TOKENS else ""
+
+
+def _together(checks: Sequence[TurnCheck]) -> TurnCheck:
+    """The outcome of several checks as one."""
+    return TurnCheck(
+        passed=all(each.passed for each in checks),
+        summary="\n".join(each.summary for each in checks if each.summary),
+        task="\n\n".join(each.task for each in checks if each.task),
+    )

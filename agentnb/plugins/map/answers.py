@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.errors import UsageError
+from agentnb.kernel.data_checks import DataChecks
 from agentnb.safe_json import read_json, read_json_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from agentnb.plugins.map.records import Body
 
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)```", re.DOTALL)
 _PLACES = 200  # beginnings of an object or a list that are tried in an answer
@@ -22,6 +25,26 @@ _SHOWN = 300
 
 class AnswerUnfit(Exception):
     """An answer is not what was wanted; ``str`` says why, for the agent and for people."""
+
+
+class AnswerRefused(AnswerUnfit):
+    """The user's ``check`` does not accept an answer; ``str`` says why, for the agent and for people."""
+
+
+def check_answer(check: Callable[[Any], Any], body: Body) -> None:
+    """Have the user's function check an answer.
+
+    Raises:
+        AnswerRefused: If it raises, or says what is wrong: of data checks the causes, and no value.
+    """
+    try:
+        problem = check(body.text if body.output is None else body.output)
+    except Exception as error:
+        raise AnswerRefused(_short(f"{type(error).__name__}: {error}".removeprefix("AssertionError: "))) from error
+    if isinstance(problem, DataChecks):
+        problem = " ".join(each.question for each in problem)
+    if problem:
+        raise AnswerRefused(_short(str(problem)))
 
 
 class Wanted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import queue
 import re
 import threading
@@ -29,6 +30,7 @@ class InputPrompt(NamedTuple):
     label: Any
     text: str
     context: tuple[Any, ...] = ()
+    check: Callable[[Any], Any] | None = None
 
 
 class Taking:
@@ -78,16 +80,18 @@ def length_of(inputs: Any) -> int | None:
     return len(inputs) if isinstance(inputs, Sized) and not _is_lazy(inputs) else None
 
 
-def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[InputPrompt]:
+def asked(
+    prompt: str | Callable[[Row], Any], inputs: Any, check: Callable[[Row, Any], Any] | None = None
+) -> Iterator[InputPrompt]:
     """The prompts, in the order of the inputs; each is made when it is wanted."""
     make = prompt if callable(prompt) else template(prompt)
     _check_kind(inputs)
     if not callable(prompt) and length_of(inputs) and hasattr(inputs, "__getitem__"):  # tqdm is gone through once
         make(next(rows_of(inputs))[1])
-    return _prompts(make, inputs)
+    return _prompts(make, inputs, check)
 
 
-def _prompts(make: Callable[[Row], Any], inputs: Any) -> Iterator[InputPrompt]:
+def _prompts(make: Callable[[Row], Any], inputs: Any, check: Callable[[Row, Any], Any] | None) -> Iterator[InputPrompt]:
     for number, (label, row) in enumerate(rows_of(inputs)):
         made = make(row)
         text, context = made if isinstance(made, tuple) and len(made) == 2 else (made, ())  # noqa: PLR2004 - text, context
@@ -96,7 +100,7 @@ def _prompts(make: Callable[[Row], Any], inputs: Any) -> Iterator[InputPrompt]:
             raise UsageError(
                 f"The prompt of input {number} is {what}.", hint="A prompt is a text, or a text and its context."
             )
-        yield InputPrompt(label, text, tuple(context))
+        yield InputPrompt(label, text, tuple(context), None if check is None else functools.partial(check, row))
 
 
 def template(text: str) -> Callable[[Row], str]:

@@ -15,6 +15,8 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from agentnb.api.attachments import attachment_of
 from agentnb.api.unattended import parts_of_work
 from agentnb.errors import (
@@ -29,7 +31,7 @@ from agentnb.errors import (
     UnknownAgent,
     UsageError,
 )
-from agentnb.plugins.map.answers import AnswerUnfit
+from agentnb.plugins.map.answers import AnswerRefused, AnswerUnfit, check_answer
 from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, ClusterLost, Job, SessionWorker, WorkerLost
 from agentnb.plugins.map.inputs import Taking
 
@@ -81,6 +83,7 @@ class BatchRunner:
         self._records = records
         self._cassette = cassette
         self._on_change = on_change
+        self._checks: dict[int, Callable[[Any], Any]] = {}
         self._jobs: dict[int, Job] = {}  # those that are not done, for what their rows do not hold
         self._began = time.monotonic()
         self._ended_at = self._began
@@ -217,6 +220,8 @@ class BatchRunner:
             if kept is None:
                 self.counts["running"] += 1
                 job = self._jobs[number] = Job(number, prompt.text, key, copy, attachments)
+                if prompt.check is not None:
+                    self._checks[number] = prompt.check
                 return job
             self.counts["done"] += 1
             self._count(kept.body)
@@ -240,12 +245,12 @@ class BatchRunner:
         self._stop_where_wanted(state, body)
 
     async def _tried(self, job: Job, asking: SessionWorker | ClusterWorker) -> tuple[RowState, Body]:
-        failures = busy = 0
+        failures, busy, again = 0, 0, job
         while True:
             await self._until_calm()
             self._records.asked(job.number)
             try:
-                body = await asking.ask(job)
+                body = await self._asked(again, asking)
             except ClusterLost as error:
                 self.stopped = self.stopped or str(error)
                 return "cancelled", asking.body(error=str(error), reason="cluster lost")
@@ -255,6 +260,7 @@ class BatchRunner:
                     self._pause()
                     continue
                 failures += 1
+                again = _with_refusal(job, error)
                 if failures > self._question.retries or isinstance(error, (*_HOPELESS, TurnRefused, UsageError)):
                     if isinstance(error, _HOPELESS):
                         self.stopped = self.stopped or str(error)
@@ -265,6 +271,13 @@ class BatchRunner:
                 if self._cassette is not None:
                     self._cassette.keep(self._question.name, job.key, job.copy, job.text, body)
                 return "done", body
+
+    async def _asked(self, job: Job, asking: SessionWorker | ClusterWorker) -> Body:
+        """Ask once, and have the user's function check the answer."""
+        body = await asking.ask(job)
+        if (check := self._checks.get(job.number)) is not None:
+            await asyncio.to_thread(check_answer, check, body)
+        return body
 
     def _recorded(self, key: str, prompt: str, copy: int) -> Body | None:
         return None if self._cassette is None else self._cassette.answer(key, copy, prompt)
@@ -298,6 +311,13 @@ class BatchRunner:
             self.stopped = self.stopped or f"It cost {money(self.costs)} (max_cost={question.max_cost:g})."
 
 
+def _with_refusal(job: Job, error: Exception) -> Job:
+    """*job* with what was wrong with its last answer, where a check said so."""
+    if not isinstance(error, AnswerRefused):
+        return job
+    return replace(job, text=f"{job.text}\n\nAn earlier answer was not accepted: {error}")
+
+
 def _is_busy(error: Exception) -> bool:
     return not isinstance(error, (AnswerUnfit, TurnTimeout)) and _BUSY.search(str(error)) is not None
 
@@ -305,7 +325,7 @@ def _is_busy(error: Exception) -> bool:
 def _reason(error: Exception) -> str:
     """A few words that failures of one kind share."""
     if isinstance(error, AnswerUnfit):
-        return "answer does not fit"
+        return "answer not accepted" if isinstance(error, AnswerRefused) else "answer does not fit"
     if isinstance(error, TurnTimeout):
         return "timeout"
     if isinstance(error, TurnRefused):

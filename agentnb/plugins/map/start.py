@@ -1,4 +1,4 @@
-"""``agentnb.map`` and ``agentnb.compare``: one prompt over many inputs."""
+"""``agentnb.map`` and ``agentnb.compare_agents``: one prompt over many inputs."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
     concurrency: int = 4,
     processes: int = 1,
     output: Any = None,
+    check: Callable[[Any, Any], Any] | None = None,
     timeout: float | None = None,
     retries: int = 1,
     backoff: float = 1.0,
@@ -84,6 +85,9 @@ def map(  # noqa: A001 - the public name, agentnb.map
         output: What answers must be: a msgspec, dataclass or pydantic type, any other type such as ``list[str]`` or
             ``Literal["good", "bad"]``, or a JSON schema. The answer is read as JSON and checked; one that does not fit
             is asked for once more, with the error.
+        check: A function of the input and the answer that says what is wrong with it: a text, data checks
+            (:func:`agentnb.compare`), an ``assert``; nothing where it is fine. The input is then asked again, with that
+            (of data checks without values), as after a failure.
         timeout: Seconds for an input; None for no limit.
         retries: How often an input is asked again after a failure.
         backoff: Seconds of the first pause when the agent says that its model is busy (429 and its like); each further
@@ -150,7 +154,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
         max_cost=max_cost,
         is_isolated=is_isolated,
     )
-    source = asked(prompt, inputs)
+    source = asked(prompt, inputs, check)
     records = BatchRows(resume, question.agent, question.prompt)
     total = length_of(inputs)
     batch = Batch(
@@ -171,7 +175,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
     return batch
 
 
-def compare(
+def compare_agents(
     prompt: str | Callable[[Any], Any],
     agents: Sequence[str | Mapping[str, Any]],
     inputs: Any,
@@ -193,12 +197,14 @@ def compare(
         UsageError: If there are not two agents, or two have one name.
 
     Example:
-        >>> agentnb.compare("Classify: {input}", ["claude", "codex"], complaints)  # doctest: +SKIP
+        >>> agentnb.compare_agents("Classify: {input}", ["claude", "codex"], complaints)  # doctest: +SKIP
     """
     chosen = [_choice(each) for each in agents]
     names = [name for name, _ in chosen]
     if len(names) < 2 or len(set(names)) < len(names):  # noqa: PLR2004 - to compare takes two
-        raise UsageError("compare needs two agents at least, with different names.", hint="agents=['claude', 'codex']")
+        raise UsageError(
+            "compare_agents needs two agents at least, with different names.", hint="agents=['claude', 'codex']"
+        )
     if length_of(inputs) is None:
         inputs = list(inputs)
     options = {"on_error": "keep", "progress": False, **options}

@@ -25,7 +25,7 @@ from agentnb.plugins.rehearsal.running import Running, begin
 from agentnb.plugins.rehearsal.supervisor import Scene, supervise
 from agentnb.plugins.rehearsal.thread_pools import calculate_in_one_thread, libraries_that_hang
 from agentnb.safe_json import read_record
-from agentnb.state import RehearsalVariable
+from agentnb.state import DataCheck, RehearsalVariable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -44,6 +44,7 @@ class CodeNotes(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     traceback: str = ""
     variables: tuple[RehearsalVariable, ...] = ()
+    data_checks: tuple[DataCheck, ...] = ()
     pictures: tuple[str, ...] = ()
     ended: bool = True
     memory: int | None = None
@@ -117,6 +118,7 @@ def _wait(running: Running, notes: Notes) -> Rehearsal:
         result=told.result,
         traceback=told.traceback,
         variables=told.variables,
+        data_checks=told.data_checks,
         pictures=tuple(_decoded(told.pictures)),
         processes=_texts(acts, "process"),
         connections=tuple(dict.fromkeys((*_texts(acts, "connection"), *rehearsal.connections))),

@@ -705,6 +705,22 @@ export interface Cost {
   readonly currency: string;
 }
 
+/** Ours: something about a table that a step changed and that may be a mistake. */
+export interface DataCheck {
+  readonly table: string;
+  readonly cause: string;
+  readonly text: string;
+  readonly count?: number;
+  readonly columns?: readonly string[];
+  readonly others?: readonly string[];
+  readonly rowsBefore?: number;
+  readonly rowsAfter?: number;
+  readonly isSampled?: boolean;
+  readonly show?: string;
+  readonly assertion?: string;
+  readonly question?: string;
+}
+
 /** An action in its place (AHP `ActionEnvelope`; ours counts per channel). */
 export interface Envelope {
   readonly channel: string;
@@ -1570,6 +1586,7 @@ export interface ToolCallRehearsal {
   readonly error?: string;
   readonly exitCode?: number;
   readonly variables?: readonly RehearsalVariable[];
+  readonly dataChecks?: readonly DataCheck[];
   readonly files?: readonly RehearsalFile[];
   readonly moreFiles?: number;
   readonly pictures?: readonly ToolBlockContent[];
@@ -1763,6 +1780,7 @@ export interface TurnChanges {
   readonly kept?: number;
   readonly undoable?: number;
   readonly notes?: readonly string[];
+  readonly dataChecks?: readonly DataCheck[];
 }
 
 export type TurnContentAction =

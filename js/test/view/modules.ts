@@ -1,4 +1,5 @@
 /** The parts of the front end that a page fetches, as the kernel gives them. */
+import * as dataChecks from "../../src/data-checks";
 import * as questions from "../../src/questions";
 import * as review from "../../src/review";
 import * as uses from "../../src/uses";
@@ -16,6 +17,7 @@ const MODULES = new Map<string, () => Promise<{ default: unknown }>>([
 
 /** The parts of the view: as they are built, they are given what they share, which here they have. */
 const PARTS = new Map<string, unknown>([
+  ["data-checks", dataChecks],
   ["questions", questions],
   ["review", review],
   ["uses", uses],

@@ -75,6 +75,11 @@ export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
         notes={changes.notes}
         onRun={run}
       />
+      {changes.dataChecks && (
+        <Fetched name="data-checks" what="the data checks" isQuiet>
+          {({ DataChecks }) => <DataChecks id={turn.id} checks={changes.dataChecks ?? []} />}
+        </Fetched>
+      )}
       <div ref={(into) => void (into && store.notebook?.verification?.(into, turn.id))} />
     </>
   );

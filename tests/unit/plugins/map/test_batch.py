@@ -244,13 +244,32 @@ def test_several_processes_share_the_inputs(ask: Asks) -> None:
 def test_agents_are_compared_side_by_side(tmp_path: Path) -> None:
     """Case and the last full stop make no difference."""
     agents = [{"agent": "eliza", "name": each} for each in ("one", "two")]
-    compared = agentnb.compare("/say {input}.", agents, ["Yes", "no"], cwd=tmp_path).wait()
+    compared = agentnb.compare_agents("/say {input}.", agents, ["Yes", "no"], cwd=tmp_path).wait()
     assert compared.agreement == {("one", "two"): 1.0}
     assert compared.majority == ["Yes.", "no."]
     assert list(compared.to_frame().columns) == ["one", "two"]
     assert "one = two" in repr(compared)
     with pytest.raises(UsageError, match="two agents"):
-        agentnb.compare("{input}", ["eliza", "eliza"], ["a"])
+        agentnb.compare_agents("{input}", ["eliza", "eliza"], ["a"])
+    with pytest.warns(DeprecationWarning, match="compare_agents"):  # its name in 0.2
+        before: Any = agentnb.compare("/say {input}.", agents, ["Yes"], cwd=tmp_path)
+    assert before.wait().majority == ["Yes."]
+
+
+def test_answer_that_the_check_does_not_accept_is_asked_for_again_with_what_is_wrong(ask: Asks, log: Path) -> None:
+    """Of data checks the agent gets the cause and no value; after the last try the input has failed."""
+    table = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=9), "sold": range(9)})
+
+    def check(row: str, answer: str) -> Any:
+        assert row in answer
+        return None if "earlier" in answer else agentnb.compare(table, table.assign(day=table["day"].astype(str)))
+
+    assert "An earlier answer was not accepted: Look at @table." in ask(["a"], check=check)[0]
+    first, second = log.read_text().splitlines()
+    assert (first, second.startswith("a An earlier answer was not accepted:")) == ("a", True)
+    assert "`day` has another type" in second
+    batch = ask(["b"], check=lambda _row, _answer: "no", on_error="keep").wait(check=False)
+    assert (batch[0], batch.result(0).error) == (None, "no")
 
 
 def test_recorded_answers_are_not_asked_for_and_a_changed_input_alone_is_recorded_anew(

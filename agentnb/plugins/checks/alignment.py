@@ -1,0 +1,255 @@
+"""Which row of a table is which row of the one before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentnb.plugins.checks.tables import SAMPLE, combined, every
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.plugins.checks.tables import Array, Column, Rows, Table
+
+_EQUAL = 0.5
+"""How much of another column must be the same for two tables to be of the same rows."""
+
+
+class Alignment(NamedTuple):
+    """Rows of two tables that are the same ones.
+
+    Attributes:
+        before: Their places in the table before.
+        after: Their places in the table after.
+        total: How many rows are aligned, also where only some of them are read.
+        appended: The places of rows that only the table after has; none where that is not known.
+        removed: The places of rows that only the table before had; none where that is not known.
+    """
+
+    before: Rows
+    after: Rows
+    total: int
+    appended: Array | None = None
+    removed: Array | None = None
+
+
+class Pair(NamedTuple):
+    """A column before and after, and the rows that are the same."""
+
+    name: str
+    before: Column
+    after: Column
+    rows: Alignment
+
+    def parts(self, most: int | None = None) -> tuple[Rows, Rows]:
+        """The rows, at most *most* of them."""
+        before, after, _, _, _ = self.rows
+        if most is None or isinstance(after, slice):
+            if most is not None and isinstance(after, slice):
+                step = max(after.step or 1, -(-after.stop // most))
+                return slice(0, after.stop, step), slice(0, after.stop, step)
+            return before, after
+        step = slice(0, None, max(1, -(-len(after) // most)))
+        assert not isinstance(before, slice)  # noqa: S101 - both are places
+        return before[step], after[step]
+
+
+def align(before: Table, after: Table) -> Alignment | None:
+    """The rows that both tables have; None where that is not known."""
+    import numpy as np
+
+    if not before.rows or not after.rows:
+        return None
+    if before.rows == after.rows and (_has_same_index(before, after) or _stands_the_same(before, after)):
+        rows = every(after.rows)
+        none = np.array([], dtype="int64")
+        return Alignment(rows, rows, after.rows, none, none)
+    by_index = _by_pandas_index(before, after)
+    if by_index is not None:
+        return by_index
+    if (by_key := _by_key(before, after)) is not None:
+        return by_key
+    return _by_place(before, after)
+
+
+def _has_same_index(before: Table, after: Table) -> bool:
+    one, other = before.pandas_index(), after.pandas_index()
+    if one is None or other is None:
+        return one is None and other is None and not _was_sorted(before, after)
+    return bool(one is other or one.equals(other))
+
+
+def _was_sorted(before: Table, after: Table) -> bool:
+    """True if no column that both have begins the same: the rows stand in another order."""
+    rows = slice(0, min(100, before.rows))
+    return not any(
+        _share(before.columns[each], after.columns[each], rows, rows) > _EQUAL for each in _common(before, after)
+    )
+
+
+def _stands_the_same(before: Table, after: Table) -> bool:
+    """True if most columns that both have are the same from the first row on, whatever the labels of the rows."""
+    rows = slice(0, before.rows, max(1, before.rows // 1_000))
+    shares = [_share(before.columns[each], after.columns[each], rows, rows) for each in _common(before, after)]
+    return bool(shares) and sum(each > 0.95 for each in shares) * 2 > len(shares)  # noqa: PLR2004 - but for some
+
+
+def _common(before: Table, after: Table) -> list[str]:
+    return [each for each in before.columns if each in after.columns]
+
+
+def _share(one: Column, other: Column, rows: Rows, others: Rows) -> float:
+    """How much of two columns is the same."""
+    first, second = one.keys(rows), other.keys(others)
+    return 0.0 if first is None or second is None or len(first) != len(second) else float((first == second).mean())
+
+
+def _by_pandas_index(before: Table, after: Table) -> Alignment | None:
+    """By the labels of rows, which a filter, a sort or an added row leaves as they are."""
+    one, other = before.pandas_index(), after.pandas_index()
+    if one is None or other is None or one.nlevels > 1 or other.nlevels > 1 or one.dtype != other.dtype:
+        return None
+    if _counts_rows(one) and (_counts_rows(other) or max(before.rows, after.rows) > SAMPLE):
+        alignment = _by_numbers(before.rows, other)
+    elif max(before.rows, after.rows) > SAMPLE or not one.is_unique:
+        return None
+    else:
+        alignment = _by_labels(before.rows, one.get_indexer(other))
+    if alignment is None or alignment.total * 2 < min(before.rows, after.rows):
+        return None
+    return alignment if _is_same(before, after, alignment) else None
+
+
+def _by_labels(count: int, at: Array) -> Alignment:
+    """*at*: the place of each row before, -1 for a row that was not there; the first row of a place is the same row."""
+    import numpy as np
+
+    known = np.flatnonzero(at >= 0)
+    first = np.full(count, -1)
+    first[at[known[::-1]]] = known[::-1]
+    fits = np.sort(first[first >= 0])
+    appended = np.setdiff1d(np.arange(len(at)), fits, assume_unique=True)
+    step = every(len(fits))
+    return Alignment(at[fits[step]], fits[step], len(fits), appended, np.flatnonzero(first < 0))
+
+
+def _by_numbers(count: int, index: Any) -> Alignment | None:
+    """The same where labels were the numbers of *count* rows, which is quick for many rows."""
+    import numpy as np
+
+    if _counts_rows(index):
+        both = min(count, len(index))
+        some = np.arange(0, both, every(both).step)
+        return Alignment(some, some, both, np.arange(both, len(index)), np.arange(both, count))
+    labels = np.asarray(index)
+    if labels.dtype.kind not in "iu" or not len(labels) or labels.min() < 0 or labels.max() >= count:
+        return None
+    step = every(len(labels))
+    some = np.arange(0, len(labels), step.step)
+    none = np.array([], dtype="int64")
+    if len(labels) == count:  # sorted, or shuffled
+        return Alignment(labels[step], some, count, none, none)
+    kept = np.zeros(count, dtype=bool)
+    kept[labels] = True
+    removed = np.flatnonzero(~kept)
+    return Alignment(labels[step], some, len(labels), none, removed) if len(removed) + len(labels) == count else None
+
+
+def _counts_rows(index: Any) -> bool:
+    """True if the labels count the rows from 0."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def _some(before: Array, after: Array) -> tuple[Array, Array]:
+    step = every(len(after))
+    return before[step], after[step]
+
+
+def _is_same(before: Table, after: Table, alignment: Alignment, but: str = "") -> bool:
+    """True if rows that are taken for the same have the same in some column, or there is none to tell by."""
+    step = slice(0, None, max(1, alignment.total // 1_000))
+    rows = alignment.before[step] if not isinstance(alignment.before, slice) else alignment.before
+    others = alignment.after[step] if not isinstance(alignment.after, slice) else alignment.after
+    common = [each for each in _common(before, after) if each != but]
+    return not common or any(
+        _share(before.columns[each], after.columns[each], rows, others) > _EQUAL for each in common
+    )
+
+
+def _by_key(before: Table, after: Table) -> Alignment | None:
+    """By a column that names each row."""
+    import numpy as np
+
+    names = [
+        each
+        for each in before.everything
+        if each in after.everything
+        and before.everything[each].kind in {"integer", "text", "time"}
+        and before.everything[each].kind == after.everything[each].kind
+        and before.is_unique(each)
+        and after.is_unique(each)
+    ]
+    for name in names:
+        rows, others = before.exact_rows(before.everything[name]), after.exact_rows(after.everything[name])
+        ours, theirs = before.everything[name].keys(rows), after.everything[name].keys(others)
+        if ours is None or theirs is None:
+            continue
+        _, at, to = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
+        if len(at) * 2 < min(len(ours), len(theirs)):
+            continue
+        is_whole = rows.stop == before.rows and others.stop == after.rows
+        appended = np.setdiff1d(np.arange(after.rows), to) if is_whole else None
+        removed = np.setdiff1d(np.arange(before.rows), at) if is_whole else None
+        order = np.argsort(to)
+        alignment = Alignment(*_some(at[order], to[order]), len(at), appended, removed)
+        if _is_same(before, after, alignment, but=name):
+            return alignment
+    return None
+
+
+def _by_place(before: Table, after: Table) -> Alignment | None:
+    """The same rows at the beginning, or at the end, and others appended."""
+    import numpy as np
+
+    if after.rows <= before.rows:
+        return _by_contents(before, after) if after.rows < before.rows else None
+    common = _common(before, after)
+    rows = slice(0, before.rows, max(1, before.rows // 1_000))
+    for offset in (0, after.rows - before.rows):
+        places = np.arange(rows.start, rows.stop, rows.step)
+        shares = [_share(before.columns[each], after.columns[each], places, places + offset) for each in common]
+        if shares and max(shares) > 0.95 and sum(each > _EQUAL for each in shares) * 2 > len(shares):  # noqa: PLR2004
+            step = every(before.rows)
+            some = np.arange(step.start, step.stop, step.step)
+            begin, end = (before.rows, after.rows) if offset == 0 else (0, offset)
+            return Alignment(some, some + offset, before.rows, np.arange(begin, end), np.array([], dtype="int64"))
+    return None
+
+
+def _by_contents(before: Table, after: Table) -> Alignment | None:
+    """Some rows of the table before."""
+    import numpy as np
+
+    common = [each for each in _common(before, after) if before.columns[each].kind not in {"other", "mixed"}]
+    if not common or before.rows > SAMPLE:
+        return None
+    ours, theirs = (row_keys(each, common, slice(0, each.rows)) for each in (before, after))
+    if ours is None or theirs is None or len(np.unique(ours)) < len(ours) or not np.isin(theirs, ours).all():
+        return None
+    order = np.argsort(ours)
+    at = order[np.searchsorted(ours, theirs, sorter=order)]
+    removed = np.setdiff1d(np.arange(before.rows), at)
+    return Alignment(at, np.arange(after.rows), after.rows, np.array([], dtype="int64"), removed)
+
+
+def row_keys(table: Table, names: Sequence[str], rows: Rows) -> Array | None:
+    """A number for each row, the same for rows with the same values in *names*; None where that cannot be known."""
+    parts = []
+    for each in names:
+        keys = table.everything[each].keys(rows)
+        if keys is None:
+            if table.everything[each].kind in {"other", "mixed"}:
+                continue
+            return None
+        parts.append(keys)
+    return combined(parts)

@@ -1,0 +1,323 @@
+"""Columns that a step changed: values that are gone, or of another type."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Protocol
+
+from agentnb.plugins.checks.alignment import Pair
+from agentnb.plugins.checks.findings import counted
+from agentnb.plugins.checks.number_checks import check_numbers, common_factor
+from agentnb.plugins.checks.snippets import missing, of_type
+from agentnb.plugins.checks.tables import TEXT_SAMPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.plugins.checks.alignment import Alignment
+    from agentnb.plugins.checks.findings import Findings
+    from agentnb.plugins.checks.snippets import Snippet
+    from agentnb.plugins.checks.tables import Array, Rows, Table
+
+_NUMERIC = {"integer", "number"}
+_NO_VALUES = {"", "-", "--", "?", ".", "na", "n/a", "#n/a", "nan", "nat", "null", "none", "missing", "<na>"}
+_TEXTS_OF_NULLS = {"nan", "NaN", "None", "NaT", "<NA>", "null"}
+_MOST = 0.5
+_NOT_TEXT = {"integer", "number", "time", "bool"}
+
+
+class Add(Protocol):
+    """Adds a finding about a type."""
+
+    def __call__(self, text: str, count: int = 0) -> None: ...
+
+
+def check_columns(
+    findings: Findings, before: Table, after: Table, rows: Alignment, tables: Sequence[Table] = ()
+) -> None:
+    """The columns that both tables have, row by row."""
+    for name, column in after.everything.items():
+        if name not in before.everything:
+            continue
+        pair = Pair(name, before.everything[name], column, rows)
+        if pair.before.kind == "other" or pair.after.kind == "other":
+            _check_nulls(findings, before, after, pair)
+            continue
+        _check_nulls(findings, before, after, pair)
+        _check_type(findings, (before, after, *tables), pair)
+        if pair.before.kind in _NUMERIC and pair.after.kind in _NUMERIC:
+            check_numbers(findings, after, pair)
+
+
+def _check_nulls(findings: Findings, before: Table, after: Table, pair: Pair) -> None:
+    """Values that are gone; not those that were marked as missing, or that lay outside of all others."""
+    if pair.after.null_count == 0:
+        return
+    first, second = pair.parts()
+    gone = pair.after.nulls(second) & ~pair.before.nulls(first)
+    share = pair.rows.total / max(1, len(gone))
+    count = round(int(gone.sum()) * share)
+    if pair.rows.total == before.rows == after.rows:
+        count = max(count, pair.after.null_count - pair.before.null_count) if count else 0
+    is_meant = bool(gone.any()) and (_is_meant(pair, gone) or _is_computed_anew(pair, gone))
+    appended = _appended_nulls(pair)
+    total = (0 if is_meant else count) + appended
+    if not total:
+        return
+    text = f"{counted(total, 'new null')} in `{pair.name}`"
+    if appended and not count:
+        text = f"{text}, all in added rows"
+    code = missing(after, pair.name, 0 if after.rows != before.rows else pair.before.null_count)
+    findings.add("nulls", text, count=total, columns=(pair.name,), code=code, is_sampled=after.is_large)
+
+
+def _appended_nulls(pair: Pair) -> int:
+    appended = pair.rows.appended
+    if appended is None or not len(appended):
+        return 0
+    missing_there = int(pair.after.nulls(appended).sum())
+    usual = pair.before.null_count / max(1, pair.before.rows)
+    return missing_there if usual == 0 and missing_there else 0
+
+
+def _is_meant(pair: Pair, gone: Array) -> bool:
+    """True if the rows whose value is gone had one value, a word for "missing", or one beyond all that were left."""
+    import numpy as np
+
+    first, _ = pair.parts()
+    if pair.before.kind in {"text", "mixed"}:
+        rows = np.arange(pair.before.rows)[first] if isinstance(first, slice) else first
+        texts = pair.before.objects(rows[gone][:TEXT_SAMPLE])
+        return all(not isinstance(each, str) or each.strip().lower() in _NO_VALUES for each in texts)
+    if pair.before.kind == "time":
+        return False
+    values = pair.before.numbers(first)
+    lost, left = values[gone], values[~gone]
+    left = left[~np.isnan(left)]
+    if len(lost) and bool((lost == lost[0]).all()) and (len(lost) > 1 or not np.isin(lost[0], left)):
+        return len(lost) > 1 or lost[0] < left.min(initial=np.inf) or lost[0] > left.max(initial=-np.inf)
+    return len(left) > 0 and bool(np.all((lost < left.min()) | (lost > left.max())))
+
+
+def _is_computed_anew(pair: Pair, gone: Array) -> bool:
+    """True if most values that are left are others, too: a difference or a mean of several rows lacks some."""
+    if pair.before.kind not in _NUMERIC or pair.after.kind not in _NUMERIC:
+        return False
+    first, second = pair.parts()
+    was, now = pair.before.numbers(first), pair.after.numbers(second)
+    left = ~gone & (was == was)  # noqa: PLR0124 - without missing ones
+    return bool(left.any()) and float((was[left] != now[left]).mean()) > _MOST
+
+
+def _check_type(findings: Findings, tables: Sequence[Table], pair: Pair) -> None:
+    was, now = pair.before.kind, pair.after.kind
+    add = _adder(findings, pair, of_type(findings.after, pair.name, pair.before.dtype))
+    types = f"({pair.before.dtype} → {pair.after.dtype})"
+    if now == "mixed" and was != "mixed":
+        add(f"`{pair.name}` has numbers and texts now {types}")
+    elif now == "text" and was in _NOT_TEXT:
+        if was != "integer" or not _names_rows(tables, pair):
+            add(f"`{pair.name}` became text {types}")
+    elif was == "text":
+        _check_text(findings, pair, add)
+    elif was == "time" and now in _NUMERIC:
+        add(f"`{pair.name}` became numbers {types}")
+    elif was in _NUMERIC and now == "time":
+        _check_epoch(findings, pair)
+    elif was in _NOT_TEXT and now in _NUMERIC and pair.after.is_objects and not pair.before.is_objects:
+        add(f"dtype {pair.before.dtype} → {pair.after.dtype} in `{pair.name}`")
+    elif was in _NUMERIC and now in _NUMERIC:
+        _check_lost_digits(pair, add)
+
+
+def _check_text(findings: Findings, pair: Pair, add: Add) -> None:
+    """A text that was read as something else, or still is one."""
+    if pair.after.kind == "text":
+        _check_texts_of_nulls(pair, add)
+    elif pair.after.kind in _NUMERIC:
+        _check_parsed(findings, pair, add)
+    elif pair.after.kind == "bool":
+        _check_truth(pair, add)
+
+
+def _adder(findings: Findings, pair: Pair, code: Snippet) -> Add:
+    def add(text: str, count: int = 0) -> None:
+        findings.add(
+            "type", text, count=count, columns=(pair.name,), code=code, is_sampled=pair.after.rows > TEXT_SAMPLE
+        )
+
+    return add
+
+
+def _names_rows(tables: Sequence[Table], pair: Pair) -> bool:
+    """True if whole numbers that name rows of some table became their digits: nobody calculates with those."""
+    _, second = pair.parts(1_000)
+    digits = all(each is None or each.lstrip("-").isdigit() for each in pair.after.texts(second))
+    return digits and any(each.is_unique(pair.name) for each in tables if pair.name in each.everything)
+
+
+def _check_truth(pair: Pair, add: Add) -> None:
+    """Values that became truth values: a text that is not empty is true, also “False”."""
+    import numpy as np
+
+    first, second = pair.parts(TEXT_SAMPLE)
+    was, now = pair.before.keys(first), pair.after.numbers(second)
+    if was is None or len(now) == 0:
+        return
+    known = len(np.unique(was[was != 0]))
+    if known > 2 or (known == 2 and now.min() == now.max()):  # noqa: PLR2004 - truth has two values
+        add(f"`{pair.name}` became truth values ({pair.before.dtype} → {pair.after.dtype})")
+
+
+def _check_texts_of_nulls(pair: Pair, add: Add) -> None:
+    first, second = pair.parts(TEXT_SAMPLE)
+    missing_before = pair.before.nulls(first)
+    if not missing_before.any():
+        return
+    texts = pair.after.texts(second)
+    made = [each for each, was in zip(texts, missing_before, strict=True) if was and each in _TEXTS_OF_NULLS]
+    if made:
+        add(f"{counted(len(made), 'null')} of `{pair.name}` became the text “{made[0]}”", len(made))
+
+
+def _check_parsed(findings: Findings, pair: Pair, add: Add) -> None:
+    """Texts that were read as numbers: zeros before them, and points and commas."""
+    import numpy as np
+
+    first, second = pair.parts(TEXT_SAMPLE)
+    texts, numbers = pair.before.texts(first), pair.after.numbers(second)
+    zeros = sum(1 for each in texts if each and len(each) > 1 and each[0] == "0" and each.isdigit())
+    if zeros and zeros * 10 >= sum(1 for each in texts if each):
+        add(f"zeros before {counted(zeros, 'value')} of `{pair.name}` are lost", zeros)
+        return
+    kept = [(each, number) for each, number in zip(texts, numbers, strict=True) if each and np.isfinite(number)]
+    wrong = sum(1 for each, number in kept if _is_misread(each, float(number)))
+    if kept and wrong * 2 > sum(1 for each, _ in kept if "," in each or "." in each) > 0:
+        text = f"points and commas in `{pair.name}` were read wrongly ({counted(wrong, 'row')})"
+        findings.add("unit", text, count=wrong, columns=(pair.name,), code=of_type(findings.after, pair.name, ""))
+
+
+def _is_misread(text: str, number: float) -> bool:
+    """True if a text with a decimal comma, or with points between thousands, was read as another number."""
+    digits = text.strip().lstrip("-+€$£ ").rstrip("€$£ ")
+    whole, comma, rest = digits.rpartition(",")
+    if comma and rest.isdigit() and len(rest) in {1, 2} and whole.replace(".", "").replace(" ", "").isdigit():
+        expected = float(f"{whole.replace('.', '').replace(' ', '')}.{rest}")
+    elif digits.count(".") > 1 and digits.replace(".", "").isdigit():
+        expected = float(digits.replace(".", ""))
+    elif comma and len(rest) == 3 and rest.isdigit() and whole.replace(",", "").isdigit():  # noqa: PLR2004 - thousands
+        expected = float(digits.replace(",", ""))
+    else:
+        return False
+    return not math.isclose(expected, abs(number), rel_tol=1e-6)
+
+
+def _check_epoch(findings: Findings, pair: Pair) -> None:
+    import numpy as np
+
+    first, second = pair.parts()
+    numbers, times = pair.before.numbers(first), pair.after.times(second)
+    known = times > np.iinfo("int64").min
+    if not known.any() or np.nanmax(numbers) < 100_000_000:  # noqa: PLR2004 - seconds, three years
+        return
+    years = times[known].astype("datetime64[us]").astype("datetime64[Y]").astype(int) + 1970
+    if years.max() == 1970 or years.min() > 2200:  # noqa: PLR2004
+        text = f"`{pair.name}` lies in {years.min()}: its numbers were read in another unit"
+        findings.add("unit", text, columns=(pair.name,), code=of_type(findings.after, pair.name, pair.after.dtype))
+
+
+def _check_lost_digits(pair: Pair, add: Add) -> None:
+    """Decimals that were cut, and whole numbers that the new type cannot hold."""
+    import numpy as np
+
+    first, second = pair.parts()
+    if pair.before.kind == "integer" and (lost := _changed_digits(pair)):
+        add(f"last digits of {counted(lost, 'value')} in `{pair.name}` are lost", lost)
+        return
+    if pair.before.dtype == pair.after.dtype:
+        return
+    was, now = pair.before.numbers(first), pair.after.numbers(second)
+    endless = int((np.isfinite(was) & np.isinf(now)).sum())
+    if endless:
+        add(f"{counted(endless, 'value')} of `{pair.name}` became infinite", endless)
+        return
+    both = np.isfinite(was) & np.isfinite(now)
+    was, now = was[both], now[both]
+    if pair.before.kind == "number" and pair.after.kind == "integer":
+        cut = (was != now) & (np.abs(was - now) < 1)
+        if (
+            cut.any()
+            and not bool((np.rint(was) == now).all())
+            and not bool((np.floor(was) == now).all() and (was < 0).any())
+        ):
+            add(f"decimals of {counted(int(cut.sum()), 'value')} in `{pair.name}` are cut", int(cut.sum()))
+    wrapped = (was != now) & (was == np.rint(was)) & (np.abs(was - now) >= 1)
+    ratio = common_factor(was, now)
+    if wrapped.any() and ratio is None and _size(pair.after.dtype) < _size(pair.before.dtype):
+        add(
+            f"{counted(int(wrapped.sum()), 'value')} of `{pair.name}` do not fit {pair.after.dtype}", int(wrapped.sum())
+        )
+
+
+def _changed_digits(pair: Pair) -> int:
+    """How many long whole numbers are slightly other than before: they were decimals in between, or are."""
+    import numpy as np
+
+    first, second = pair.parts()
+    was, now = pair.before.integers(first), pair.after.integers(second)
+    if was is None or was.dtype.kind != "i":
+        return 0
+    if now is None:
+        decimals = pair.after.numbers(second)
+        if not np.isfinite(decimals).all() or np.abs(decimals).max(initial=0) >= 2**62:
+            return 0
+        now = decimals.astype("int64")
+    if len(was) != len(now) or now.dtype.kind != "i":
+        return 0
+    off = np.abs(was.astype("int64") - now.astype("int64"))
+    is_slight = bool((off <= np.abs(was) * 1e-6).all())
+    return int((off != 0).sum()) if is_slight and int(np.abs(was).max(initial=0)) > 2**24 else 0
+
+
+def _size(dtype: str) -> int:
+    digits = "".join(each for each in dtype if each.isdigit())
+    return int(digits) if digits else 64
+
+
+def check_new_columns(findings: Findings, before: Table, after: Table) -> None:
+    """Columns that were added: one without values, or one that a lookup has left empty for some keys."""
+    import numpy as np
+
+    if findings.has("nulls") or findings.has("fan-out"):
+        return
+    for name, column in after.columns.items():
+        if name in before.columns or column.kind == "other":
+            continue
+        count = column.null_count
+        if not count:
+            continue
+        if count == after.rows:
+            findings.add("nulls", f"`{name}` has no value", count=count, columns=(name,), code=missing(after, name))
+            continue
+        rows = slice(0, after.rows, max(1, -(-after.rows // TEXT_SAMPLE)))
+        gone = column.nulls(rows)
+        key = next((each for each in before.columns if _decides(after, each, rows, gone)), None)
+        if key is not None and not np.any(gone[:1] & (count == 1)):
+            text = f"{counted(count, 'null')} in `{name}`: some `{key}` have no value"
+            findings.add("nulls", text, count=count, columns=(name, key), code=missing(after, name))
+
+
+def _decides(table: Table, key: str, rows: Rows, gone: Array) -> bool:
+    """True if, for each value of *key*, either all rows are empty or none, and several rows show that."""
+    import numpy as np
+
+    column = table.columns.get(key)
+    if column is None or column.kind not in {"integer", "text"} or (keys := column.keys(rows)) is None:
+        return False
+    distinct, at = np.unique(keys, return_inverse=True)
+    if len(distinct) * 3 > len(keys) or len(distinct) < 3:  # noqa: PLR2004 - else each row decides for itself
+        return False
+    of_key = np.bincount(at)
+    empty = np.bincount(at, weights=gone)
+    some = empty > 0
+    return bool((empty[some] == of_key[some]).all()) and bool(some.sum() * 2 < len(distinct)) and bool(gone.sum() > 2)  # noqa: PLR2004

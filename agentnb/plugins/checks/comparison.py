@@ -1,0 +1,197 @@
+"""Compares tables before and after a step: ``agentnb.compare``."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from agentnb.kernel.data_checks import DataChecks
+from agentnb.plugins.checks.alignment import align
+from agentnb.plugins.checks.column_checks import check_columns, check_new_columns
+from agentnb.plugins.checks.date_checks import check_dates, check_derived_dates, check_period
+from agentnb.plugins.checks.findings import Findings
+from agentnb.plugins.checks.joins import check_join, check_total, find_joins
+from agentnb.plugins.checks.row_checks import (
+    check_groups_of_rows,
+    check_index,
+    check_order,
+    check_repeated,
+    check_summary,
+)
+from agentnb.plugins.checks.split_checks import check_split, check_target, pairs_of
+from agentnb.plugins.checks.tables import table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from agentnb.plugins.checks.tables import Table
+    from agentnb.state import DataCheck
+
+log = logging.getLogger("agentnb.checks")
+
+MOST_TABLES = 50
+"""Tables that are looked at, the last ones."""
+
+
+def compare_tables(
+    before: Mapping[str, Table], after: Mapping[str, Table], changed: Collection[str]
+) -> tuple[DataCheck, ...]:
+    """What may be wrong with the tables of *after* that are named in *changed*."""
+    checks: list[DataCheck] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in changed:
+            if name in after:
+                checks += _checked(before, after, after[name], changed)
+    return without_repeats(checks)
+
+
+def without_repeats(checks: Sequence[DataCheck]) -> tuple[DataCheck, ...]:
+    """The same without a second mention of rows that two parts have in common."""
+    kept: list[DataCheck] = []
+    for each in checks:
+        if each.cause == "leakage" and any(one.cause == "leakage" and one.text == each.text for one in kept):
+            continue
+        kept.append(each)
+    return tuple(kept)
+
+
+def _checked(
+    before: Mapping[str, Table], after: Mapping[str, Table], table: Table, changed: Collection[str]
+) -> list[DataCheck]:
+    same = before.get(table.name)
+    sources = [*before.values(), *(each for name, each in after.items() if name not in before and each is not table)]
+    sources += [each for name, each in after.items() if name in before and name in changed and each is not table]
+    first, rows = _origin(same, sources, table)
+    findings = Findings(same, table)
+    run = _Run(findings)
+    joins = run.get(lambda: find_joins(table, _different(sources), same)) or []
+    for join in joins:
+        if same is None:
+            findings.before = join.left
+        run(lambda join=join: check_join(findings, join))  # type: ignore[misc]
+    if first is not None and rows is not None:
+        run(lambda: check_columns(findings, first, table, rows, sources))
+        run(lambda: check_dates(findings, first, table, rows))
+        if not joins:
+            run(lambda: check_new_columns(findings, first, table))
+            run(lambda: check_period(findings, first, table, rows))
+            run(lambda: check_groups_of_rows(findings, first, table, rows))
+    run(lambda: check_derived_dates(findings, first, table))
+    if not joins and (first is None or table.rows > first.rows):
+        parts = [each for each in sources if set(table.columns) <= set(each.columns)]
+        run(lambda: check_repeated(findings, parts or ([] if first is None else [first]), table))
+    if not joins and rows is None:
+        run(lambda: check_summary(findings, _different(sources), table))
+        run(lambda: check_total(findings, _different(sources)))
+    if same is not None:
+        run(lambda: check_index(findings, same, table))
+        run(lambda: check_order(findings, same, table))
+    for train, test in pairs_of(table, after):
+        run(lambda train=train, test=test: check_split(findings, train, test, before))  # type: ignore[misc]
+    run(lambda: check_target(findings, table, after))
+    return findings.checks
+
+
+class _Run:
+    """Runs checks: one that fails, because another thread writes to the table, finds nothing."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+
+    def __call__(self, check: Callable[[], object]) -> None:
+        try:
+            check()
+        except Exception:
+            log.debug("A check of %s failed", self._findings.after.name, exc_info=True)
+
+    def get(self, look: Callable[[], Any]) -> Any:
+        try:
+            return look()
+        except Exception:
+            log.debug("A check of %s failed", self._findings.after.name, exc_info=True)
+            return None
+
+
+def _different(tables: Sequence[Table]) -> list[Table]:
+    """Each object once."""
+    seen: dict[int, Table] = {}
+    for each in tables:
+        seen.setdefault(id(each.native), each)
+    return [*seen.values()][-MOST_TABLES:]
+
+
+def _origin(same: Table | None, sources: Sequence[Table], table: Table) -> tuple[Table | None, Any]:
+    """The table that *table* was made from, and which of its rows are which; None where that is not known."""
+    candidates = [] if same is None else [same]
+    shared = {id(each): len(set(each.columns) & set(table.columns)) for each in sources}
+    near = [each for each in sources if each is not same and shared[id(each)] * 2 > table.width]
+    candidates += sorted(near, key=lambda each: (-shared[id(each)], abs(each.rows - table.rows)))
+    for each in candidates[:5]:
+        rows = None
+        with contextlib.suppress(Exception):
+            rows = align(each, table)
+        if rows is not None:
+            return each, rows
+    return same, None
+
+
+def compare(before: Any, after: Any, *more: Any, name: str = "table", **options: Any) -> DataChecks:
+    """Returns what may be wrong with tables after a step, compared with how they were before it.
+
+    Rows that a join repeats or loses, rows that are there twice, or in two parts that should have nothing in common,
+    groups that are lost, values that are gone, of another type, in another unit, or dates that moved. Keys and values
+    say so, not the code. Nothing leaves this process, and the tables are not changed. Of more than 100,000 rows some
+    are read, evenly spaced: ``is_sampled`` of a check says so.
+
+    Args:
+        before: A table (pandas, polars, Arrow, a NumPy array), or a mapping of names to tables: all that there were,
+            also those that did not change, since what was joined says what should have come of it.
+        after: The same after the step. What is the very same object as before counts as unchanged.
+        more: The former form, ``compare(prompt, agents, inputs)``: now :func:`agentnb.compare_agents`.
+        name: The table's name, where the tables stand alone.
+        options: Likewise.
+
+    Returns:
+        :class:`agentnb.DataChecks`: empty where there is nothing to look at, and then ``ok``.
+
+    Example:
+        >>> agentnb.compare({"orders": orders, "customers": customers},
+        ...                 {"orders": merged, "customers": customers})  # doctest: +SKIP
+        `orders` rows 10,412 → 31,980: `id` is not unique in `customers` (3 keys)
+    """
+    if more or "inputs" in options:
+        return _compare_agents(before, after, *more, **options)  # type: ignore[no-any-return]
+    olds, news = (_tables(each, name) for each in (before, after))
+    tables = {each: table for each, value in news.items() if (table := table_of(value, each)) is not None}
+    known = {each: table for each, value in olds.items() if (table := table_of(value, each)) is not None}
+    changed = [each for each in tables if each not in olds or olds[each] is not news[each]]
+    return DataChecks(compare_tables(known, tables, changed))
+
+
+def _tables(value: Any, name: str) -> Mapping[str, Any]:
+    from collections.abc import Mapping as AnyMapping
+
+    from agentnb.errors import UsageError
+    from agentnb.plugins.checks.tables import is_table
+
+    if is_table(value):
+        return {name: value}
+    if isinstance(value, AnyMapping):
+        return {str(each): value[each] for each in value}
+    raise UsageError(
+        f"compare takes tables, or mappings of names to tables, not {type(value).__name__}.",
+        hint='agentnb.compare({"orders": before}, {"orders": after})',
+    )
+
+
+def _compare_agents(*arguments: Any, **options: Any) -> Any:
+    import agentnb
+
+    message = (
+        "agentnb.compare(prompt, agents, inputs) is agentnb.compare_agents now; compare(before, after) is of tables."
+    )
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
+    return agentnb.compare_agents(*arguments, **options)

@@ -1,0 +1,163 @@
+"""Numbers that a step changed: in another unit, in all rows, in some, or in those that were added."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from agentnb.plugins.checks.findings import counted
+from agentnb.plugins.checks.snippets import within
+
+if TYPE_CHECKING:
+    from agentnb.plugins.checks.alignment import Pair
+    from agentnb.plugins.checks.findings import Findings
+    from agentnb.plugins.checks.tables import Array, Table
+
+_FACTORS = (
+    *(10.0**power for power in range(1, 10)),
+    *(60.0, 3_600.0, 86_400.0, 1_440.0, 24.0, 7.0, 12.0, 365.0, 365.25, 52.0),  # times
+    *(2.54, 25.4, 0.3048, 30.48, 0.9144, 1.609344, 1.609, 1.852),  # lengths
+    *(0.45359237, 0.4536, 453.59237, 28.349523125, 28.35),  # weights
+    *(3.785411784, 4.184, 4.1868, 1_024.0, 1_024.0**2, 1_024.0**3, 6.89475729, 101.325, 133.322),
+    180 / math.pi,
+)
+"""Factors between units."""
+_SAME = 1e-6
+_FEW = 5
+"""So few rows show no unit."""
+
+
+def check_numbers(findings: Findings, after: Table, pair: Pair) -> None:
+    """A unit that is another: in all rows, in some, or in those that were added."""
+    import numpy as np
+
+    first, second = pair.parts()
+    was, now = pair.before.numbers(first), pair.after.numbers(second)
+    name = pair.name
+    sampled = after.is_large
+    if len(was) >= _FEW and (factor := common_factor(was, now)) is not None and _is_unit(factor):
+        if _is_scaled_to_one(now):
+            return
+        code = within(after, name, _between(was, now))
+        findings.add("unit", f"values of `{name}` are {_times(factor)}", columns=(name,), code=code, is_sampled=sampled)
+        return
+    if len(was) >= _FEW and (offset := _degrees(was, now)):
+        code = within(after, name, _between(was, now))
+        findings.add("unit", f"values of `{name}` were converted {offset}", columns=(name,), code=code)
+        return
+    with np.errstate(divide="ignore", invalid="ignore"):
+        changed = (was != now) & np.isfinite(was) & np.isfinite(now) & (was != 0)
+    if changed.any() and not changed.all():
+        factor = common_factor(was[changed], now[changed])
+        if factor is not None and _is_unit(factor) and _moves_away(was, now, changed):
+            count = round(int(changed.sum()) * pair.rows.total / len(changed))
+            text = f"{counted(count, 'value')} of `{name}` are {_times(factor)} than before"
+            code = within(after, name, _between(was[changed], now[changed]))
+            findings.add("unit", text, count=count, columns=(name,), code=code, is_sampled=sampled)
+    _check_added(findings, after, pair, now)
+
+
+def _check_added(findings: Findings, after: Table, pair: Pair, known: Array) -> None:
+    """Rows that were added: their values lie a unit's factor beside all others."""
+    import numpy as np
+
+    appended = pair.rows.appended
+    if appended is None or len(appended) < _FEW or (pair.after.kind == "integer" and after.is_unique(pair.name)):
+        return  # names of rows go on
+    new = np.abs(pair.after.numbers(appended[:: max(1, len(appended) // 100_000)]))
+    old = np.abs(known)
+    new, old = new[np.isfinite(new) & (new > 0)], old[np.isfinite(old) & (old > 0)]
+    if len(new) < _FEW or len(old) < _FEW:
+        return
+    factor = float(np.median(new) / np.median(old))
+    near = min(_FACTORS, key=lambda each: min(abs(math.log(factor / each)), abs(math.log(factor * each))))
+    unit = near if factor > 1 else 1 / near
+    low, middle, high = np.quantile(old, [0.1, 0.5, 0.9])
+    scaled = np.quantile(new / unit, [0.1, 0.5, 0.9])
+    spread = math.log(high / low)
+    noise = math.exp(0.2 + 2 * spread / math.sqrt(min(len(new), len(old))))  # few rows show less
+    alike = all(1 / noise < one / other < noise for one, other in zip(scaled, (low, middle, high), strict=True))
+    apart = bool(np.quantile(new, 0.1) > middle * 2 or np.quantile(new, 0.9) < middle / 2)
+    if apart and alike and near >= 7:  # noqa: PLR2004 - smaller factors are no evidence
+        text = f"values of `{pair.name}` in {counted(len(appended), 'added row')} are {_times(unit)} than the others"
+        code = within(after, pair.name, math.sqrt(unit) * float(np.median(old)))
+        findings.add("unit", text, count=len(appended), columns=(pair.name,), code=code)
+
+
+def common_factor(was: Array, now: Array) -> float | None:
+    """The factor between all values; None where there is no single one, or it is 1."""
+    import numpy as np
+
+    usable = np.isfinite(was) & np.isfinite(now) & (was != 0)
+    if not usable.any() or bool(((was == 0) & (now != 0) & np.isfinite(now)).any()):
+        return None
+    ratios = now[usable] / was[usable]
+    middle = float(np.median(ratios))
+    near = np.abs(ratios - middle) <= abs(middle) * 1e-4
+    rounded = np.abs(now[usable] - was[usable] * middle) <= 0.51  # noqa: PLR2004 - rounded to whole numbers
+    is_one = bool(near.all()) or (abs(middle) > 1 and bool((near | rounded).all()) and bool(near.mean() > _EQUAL_SHARE))
+    return middle if is_one and abs(middle - 1) > _SAME else None
+
+
+_EQUAL_SHARE = 0.5
+
+
+def _is_unit(factor: float) -> bool:
+    return any(math.isclose(factor, each, rel_tol=2e-3 if each not in _ROUND else 1e-4) for each in _FACTORS) or any(
+        math.isclose(factor, 1 / each, rel_tol=2e-3 if each not in _ROUND else 1e-4) for each in _FACTORS
+    )
+
+
+_ROUND = {10.0**power for power in range(1, 10)} | {60.0, 24.0, 7.0, 12.0, 3_600.0}
+
+
+def _is_scaled_to_one(now: Array) -> bool:
+    """True if the largest value is 1: values were divided by it."""
+    import numpy as np
+
+    return math.isclose(float(np.nanmax(np.abs(now))), 1.0, rel_tol=1e-9)
+
+
+def _times(factor: float) -> str:
+    larger = factor > 1
+    number = factor if larger else 1 / factor
+    text = f"{round(number):,}" if abs(number - round(number)) < 0.005 * number and number > 9 else f"{number:.3g}"  # noqa: PLR2004
+    return f"{text}× {'larger' if larger else 'smaller'}"
+
+
+def _between(was: Array, now: Array) -> float:
+    """A limit between what values were and what they are: twice the former where they fell, too."""
+    import numpy as np
+
+    old, new = float(np.nanmedian(np.abs(was))), float(np.nanmedian(np.abs(now)))
+    return math.sqrt(old * new) if new > old > 0 else old * 2
+
+
+def _degrees(was: Array, now: Array) -> str:
+    """Between which scales temperatures were converted; empty where they were not."""
+    import numpy as np
+
+    usable = np.isfinite(was) & np.isfinite(now)
+    was, now = was[usable], now[usable]
+    if len(was) < _FEW or bool((was == was[0]).all()):
+        return ""
+    scales = {
+        "°C → °F": was * 1.8 + 32,
+        "°F → °C": (was - 32) / 1.8,
+        "°C → K": was + 273.15,
+        "K → °C": was - 273.15,
+    }
+    return next((each for each, values in scales.items() if bool(np.allclose(values, now, rtol=1e-4, atol=0.06))), "")
+
+
+def _moves_away(was: Array, now: Array, changed: Array) -> bool:
+    """True if the changed values were nearer to the others before: a unit that was mended moves them nearer."""
+    import numpy as np
+
+    rest = was[~changed]
+    rest = np.abs(rest[np.isfinite(rest) & (rest != 0)])
+    if not len(rest):
+        return True
+    middle = math.log(float(np.median(rest)))
+    before, after = (math.log(max(1e-300, float(np.median(np.abs(each[changed]))))) for each in (was, now))
+    return abs(after - middle) > abs(before - middle)

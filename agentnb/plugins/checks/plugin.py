@@ -1,0 +1,37 @@
+"""The plug-in: `agentnb.compare`, and checks of what a step did to tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentnb.ports import Plugin
+
+if TYPE_CHECKING:
+    from agentnb.ports import StepComparison, ToolSession, TurnCheck
+
+
+class _Tables:
+    """Loads the comparison at its first use."""
+
+    name = "checks"
+
+    def comparison(self) -> StepComparison:
+        """See :meth:`agentnb.ports.DataChecker.comparison`."""
+        from agentnb.plugins.checks.steps import TurnTables
+
+        return TurnTables()
+
+    async def check(self, session: ToolSession, since: float) -> TurnCheck:
+        """See :meth:`agentnb.ports.TurnChecker.check`."""
+        from agentnb.plugins.checks.turn_checker import TablesChecker
+
+        return await TablesChecker().check(session, since)
+
+
+_TABLES = _Tables()
+PLUGIN = Plugin(
+    name="checks",
+    summary="Checks what a step did to tables: rows that a join repeats, groups that are lost, units, dates, leakage.",
+    data_checkers=(_TABLES,),
+    checkers=(_TABLES,),
+)

@@ -1,0 +1,447 @@
+"""Reads tables of any library the same way: pandas, polars, Arrow, Dask by narwhals, arrays by NumPy.
+
+None of the user's code runs: values of other types than Python's own and NumPy's are neither compared nor hashed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import functools
+import sys
+import warnings
+import weakref
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[Any]
+    Rows: TypeAlias = "NDArray[Any] | slice"
+
+Kind = Literal["integer", "number", "bool", "time", "duration", "text", "mixed", "other"]
+
+SAMPLE = 100_000
+"""Rows of numbers and times that are read of a larger table, evenly spaced."""
+TEXT_SAMPLE = 30_000
+"""Rows of texts, likewise."""
+MOST_COLUMNS = 200
+"""Columns of one table that are read, evenly spaced."""
+MOST_LEVELS = 3
+"""Levels of an index that are read."""
+_HEAD = 1_000
+_NUMBERS = (int, float, complex, decimal.Decimal)
+_TIMES = (dt.date, dt.datetime)
+_FRAMES = {
+    "pandas": ("DataFrame", "Series"),
+    "polars": ("DataFrame", "Series"),
+    "pyarrow": ("Table",),
+    "dask.dataframe": ("DataFrame",),
+    "modin.pandas": ("DataFrame", "Series"),
+}
+MICROSECONDS = "datetime64[us]"
+_NO_TIME = -(2**63)
+_LIBRARIES: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+
+
+class Column:
+    """One column of a table."""
+
+    def __init__(self, name: str, series: Any, rows: int) -> None:
+        self.name = name
+        self.rows = rows
+        self._series = series
+        self._dtype = series.dtype
+
+    @property
+    def dtype(self) -> str:
+        """The library's own name of its type."""
+        return str(getattr(self._series.to_native(), "dtype", self._dtype))
+
+    @functools.cached_property
+    def kind(self) -> Kind:
+        """The kind of its values; of a column of objects by its first values."""
+        dtype = self._dtype
+        name = str(dtype)
+        if dtype.is_integer():
+            return "integer"
+        if dtype.is_numeric():
+            return "number"
+        if name == "Boolean":
+            return "bool"
+        if name.startswith(("Datetime", "Date")):
+            return "time"
+        if name.startswith("Duration"):
+            return "duration"
+        if name.startswith(("Categorical", "Enum")):
+            return "text"
+        return kind_of_objects(self._objects(slice(0, min(self.rows, TEXT_SAMPLE))))
+
+    @property
+    def is_objects(self) -> bool:
+        """True if each value is an object of Python's."""
+        return str(self._dtype) in {"Object", "Unknown"}
+
+    @functools.cached_property
+    def null_count(self) -> int:
+        """How many values are missing (NaN too); estimated where the table is large."""
+        if self.kind == "number" or self.is_objects:
+            missing = self.nulls(every(self.rows, SAMPLE if self.is_objects else 10 * SAMPLE))
+            return round(int(missing.sum()) * (self.rows / max(1, len(missing))))
+        return int(self._series.null_count())
+
+    def nulls(self, rows: Rows) -> Array:
+        """Returns which values are missing."""
+        import numpy as np
+
+        part = self._part(rows)
+        if self.kind == "number" and not self.is_objects:
+            return np.isnan(_floats(part))
+        return np.asarray(part.is_null().to_numpy(), dtype=bool)
+
+    def numbers(self, rows: Rows) -> Array:
+        """Numbers, truth values and durations as floats; missing ones are NaN."""
+        return _floats(self._part(rows), objects=self.is_objects, is_duration=self.kind == "duration")
+
+    def integers(self, rows: Rows) -> Array | None:
+        """Whole numbers exactly; None where some are missing."""
+        import numpy as np
+
+        part = self._part(rows)
+        if part.null_count():
+            return None
+        values = np.asarray(part.to_numpy())
+        return values if values.dtype.kind in "iub" else None
+
+    def times(self, rows: Rows, *, utc: bool = False) -> Array:
+        """Times in microseconds since 1970 by their own clock, or in UTC; missing ones are the smallest integer."""
+        import numpy as np
+
+        if self.is_objects:
+            return _microseconds(np.array([_naive(each) for each in self._objects(rows)], dtype=MICROSECONDS))
+        part = self._part(rows)
+        if getattr(self._dtype, "time_zone", None):
+            part = (part.dt.convert_time_zone("UTC") if utc else part).dt.replace_time_zone(None)
+        return _microseconds(np.asarray(part.to_numpy()))
+
+    @property
+    def has_zone(self) -> bool:
+        """True if its times have a time zone."""
+        return bool(getattr(self._dtype, "time_zone", None))
+
+    def texts(self, rows: Rows) -> list[str | None]:
+        """Texts; what is none, or missing, is None."""
+        return [each if isinstance(each, str) else None for each in self._objects(rows)]
+
+    def objects(self, rows: Rows) -> list[Any]:
+        """The values as Python's objects."""
+        return self._objects(rows)
+
+    def keys(self, rows: Rows) -> Array | None:
+        """A number for each value, the same for equal ones; None where that cannot be known. Missing values are 0."""
+        import numpy as np
+
+        if self.kind in {"integer", "bool"} and (whole := self.integers(rows)) is not None:
+            return _mixed(whole.astype("int64"))
+        if self.kind in {"integer", "number", "bool", "duration"}:
+            values = self.numbers(rows)
+            with np.errstate(invalid="ignore"):
+                whole = np.where(np.isfinite(values) & (np.abs(values) < 2**62), values, 0).astype("int64")
+            coded = np.where(whole == values, whole, (values + 0.0).view("int64"))
+            return np.where(np.isnan(values), 0, _mixed(coded))
+        if self.kind == "time":
+            values = self.times(rows, utc=True)
+            return np.where(values == _NO_TIME, 0, _mixed(values))
+        if self.kind == "text":
+            objects = self._objects(rows)
+            if not {*map(type, objects)} <= {str, type(None), float}:
+                return None
+            coded = np.fromiter((hash(each) if each.__class__ is str else 0 for each in objects), "int64", len(objects))
+            return np.where(coded == 0, 0, _mixed(coded))
+        return None
+
+    def rough(self) -> Array | None:
+        """A number below 2^20 for each value, the same for equal ones; quick for many rows. None for texts."""
+        import numpy as np
+
+        if self.kind not in {"integer", "number", "time"} or self.is_objects:
+            return None
+        values = self.times(slice(0, self.rows)) if self.kind == "time" else np.asarray(self._whole())
+        if values.dtype.itemsize != 8 or values.dtype.kind not in "iuf":  # noqa: PLR2004 - bytes
+            return None
+        with np.errstate(over="ignore"):
+            codes: Array = (values.view("uint64") * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(44)
+        return codes
+
+    def _whole(self) -> Any:
+        return self._series.to_numpy()
+
+    def _part(self, rows: Rows) -> Any:
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(self.rows)
+            whole = (start, stop, step) == (0, self.rows, 1)
+            return self._series if whole else self._series[start:stop].gather_every(step)
+        return self._series[rows]
+
+    def _objects(self, rows: Rows) -> list[Any]:
+        found: list[Any] = self._part(rows).to_list()
+        return found
+
+
+class Table:
+    """One table as it is read.
+
+    Attributes:
+        name: Its name.
+        rows: How many rows it has.
+        columns: Its columns by their names, those that are read.
+        width: How many columns it has.
+        index: Its index, a column for each level; none where it only counts the rows.
+        library: ``pandas``, ``polars``, ``numpy`` …
+        native: The library's own object.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rows: int,
+        columns: Mapping[str, Column],
+        width: int,
+        *,
+        native: Any,
+        library: str,
+        index: Mapping[str, Column] | None = None,
+    ) -> None:
+        self.name = name
+        self.rows = rows
+        self.columns = dict(columns)
+        self.width = width
+        self.native = native
+        self.library = library
+        self.index = dict(index or {})
+        self._unique: dict[str, bool] = {}
+
+    @property
+    def is_large(self) -> bool:
+        """True if only a part of its rows is read."""
+        return self.rows > SAMPLE
+
+    @functools.cached_property
+    def everything(self) -> dict[str, Column]:
+        """The levels of its index and its columns."""
+        return {**self.index, **self.columns}
+
+    def is_unique(self, name: str) -> bool:
+        """True if no value of a column is there twice, and none is missing; as far as that is read."""
+        import numpy as np
+
+        if name not in self._unique:
+            column = self.everything[name]
+            head = column.keys(slice(0, min(self.rows, 2_000)))
+            known = head is not None and head.all() and len(np.unique(head)) == len(head)
+            keys = column.keys(self.exact_rows(column)) if known else None
+            self._unique[name] = keys is not None and bool(keys.all()) and len(np.unique(keys)) == len(keys)
+        return self._unique[name]
+
+    def exact_rows(self, column: Column) -> slice:
+        """The first rows of a column, as many as can be read one by one."""
+        return slice(0, min(self.rows, TEXT_SAMPLE if column.kind == "text" else SAMPLE))
+
+    def pandas_index(self) -> Any:
+        """The index of a pandas table; None where there is none."""
+        return getattr(self.native, "index", None) if self.library == "pandas" else None
+
+
+def every(rows: int, most: int = SAMPLE) -> slice:
+    """At most about *most* rows, evenly spaced."""
+    return slice(0, rows, max(1, -(-rows // most)))
+
+
+def rows_for(table: Table, names: Iterable[str], most: int | None = None) -> slice:
+    """Rows of *table*, evenly spaced, as many as can be read of these columns."""
+    is_text = any(table.everything[each].kind == "text" for each in names)
+    return every(table.rows, most or (TEXT_SAMPLE if is_text else SAMPLE))
+
+
+def may_be_among(values: Array, wanted: Array) -> Array:
+    """Which of many keys may be among a few wanted ones: all that are, and hardly any other."""
+    import numpy as np
+
+    bits = np.uint64((1 << 20) - 1)
+    known = np.zeros(1 << 20, dtype=bool)
+    known[wanted & bits] = True
+    found: Array = known[values & bits]
+    return found
+
+
+def combined(keys: Iterable[Array]) -> Array | None:
+    """One number for each row of several keys."""
+    result: Array | None = None
+    for each in keys:
+        result = each if result is None else _mixed(result * 31 + each)
+    return result
+
+
+def is_table(value: Any) -> bool:
+    """True if *value* is a table or an array that can be compared; nothing is imported."""
+    kind = type(value)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(kind, numpy.ndarray):
+        return value.ndim in {1, 2} and value.dtype.kind in "iufbMmUSVO" and not (value.ndim == 1 and len(value) == 0)
+    return _library(kind) != ""
+
+
+def table_of(value: Any, name: str) -> Table | None:
+    """The table that *value* is; None where it is none, or cannot be read."""
+    if not is_table(value):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from agentnb.plugins.checks.arrays import of_array  # which is about tables
+
+            return of_array(value, name) if _library(type(value)) == "" else _of_frame(value, name)
+    except Exception:  # noqa: BLE001 - another thread writes to it, or it is of a kind that narwhals does not read
+        return None
+
+
+def _library(kind: type) -> str:
+    known = _LIBRARIES.get(kind)
+    if known is None:
+        known = _LIBRARIES[kind] = next((library for library in _FRAMES if _is_of(kind, library)), "").partition(".")[0]
+    return known
+
+
+def _is_of(kind: type, library: str) -> bool:
+    module = sys.modules.get(library)
+    bases = [getattr(module, each, None) for each in _FRAMES[library]]
+    return any(isinstance(each, type) and issubclass(kind, each) for each in bases)
+
+
+def _of_frame(value: Any, name: str) -> Table | None:
+    import narwhals.stable.v2 as nw
+
+    library = _library(type(value))
+    native = value
+    if library == "pandas":
+        native = _plain_pandas(value)
+    read = nw.from_native(native, allow_series=True)
+    if isinstance(read, nw.LazyFrame):
+        return None
+    if isinstance(read, nw.Series):
+        read = read.alias(str(read.name or name)).to_frame()
+    width, rows = read.shape[1], read.shape[0]
+    wanted = list(islice(read.columns, 0, None, max(1, -(-width // MOST_COLUMNS))))
+    columns = {each: Column(each, read[each], rows) for each in wanted}
+    index = _index_of(value, rows) if library == "pandas" else {}
+    return Table(name, rows, columns, width, native=value, library=library, index=index)
+
+
+def _plain_pandas(value: Any) -> Any:
+    """The same with texts as names, each once."""
+    if not hasattr(value, "columns"):
+        return value
+    names: list[str] = []
+    seen: dict[str, int] = {}
+    for each in value.columns:
+        text = "_".join(map(str, each)) if isinstance(each, tuple) else str(each)
+        seen[text] = seen.get(text, 0) + 1
+        names.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
+    if names == [*value.columns]:
+        return value
+    shallow = value.copy(deep=False)
+    shallow.columns = names
+    return shallow
+
+
+def _index_of(value: Any, rows: int) -> dict[str, Column]:
+    import narwhals.stable.v2 as nw
+    import pandas as pd
+
+    index = value.index
+    if isinstance(index, pd.RangeIndex) or index.nlevels > MOST_LEVELS:
+        return {}
+    levels = [index.get_level_values(number) for number in range(index.nlevels)]
+    if index.nlevels == 1 and index.name is None and pd.api.types.is_integer_dtype(index.dtype):
+        return {}  # the numbers of rows that are left of more
+    taken = {str(each) for each in getattr(value, "columns", ())}
+    names = [str(each.name) if each.name is not None else "index" for each in levels]
+    return {
+        each: Column(each, nw.from_native(level.to_series(), series_only=True), rows)
+        for each, level in zip(names, levels, strict=True)
+        if each not in taken
+    }
+
+
+def kind_of_objects(values: list[Any]) -> Kind:
+    kinds = {*map(type, values)} - {type(None)}
+    if float in kinds and any(each.__class__ is float and each == each for each in values) is False:  # noqa: PLR0124
+        kinds.discard(float)  # only NaN: a missing value
+    kinds = {each for each in kinds if each.__name__ not in {"NAType", "NaTType"}}
+    if not kinds:
+        return "text"
+    if kinds <= {str}:
+        return "text"
+    if kinds <= {bool}:
+        return "bool"
+    if all(_is_number_class(each) for each in kinds):
+        return "number"
+    if all(issubclass(each, _TIMES) for each in kinds):
+        return "time"
+    return "mixed" if all(each is str or _is_number_class(each) for each in kinds) else "other"
+
+
+def _is_number_class(kind: type) -> bool:
+    numpy = sys.modules.get("numpy")
+    return kind in _NUMBERS or kind is bool or (numpy is not None and issubclass(kind, numpy.number))
+
+
+def is_missing(value: Any) -> bool:
+    """True if *value* stands for one that is missing."""
+    is_nan = value.__class__ is float and value != value  # noqa: PLR0124
+    return value is None or is_nan or type(value).__name__ in {"NAType", "NaTType"}
+
+
+def number_of(value: Any) -> float:
+    return float(value) if _is_number_class(type(value)) else float("nan")
+
+
+def _naive(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None) if type(value).__name__ != "NaTType" else None
+    return value if isinstance(value, dt.date) else None
+
+
+def _floats(part: Any, *, objects: bool = False, is_duration: bool = False) -> Array:
+    import narwhals.stable.v2 as nw
+    import numpy as np
+
+    if objects:
+        return np.array([number_of(each) for each in part.to_list()], dtype=float)
+    if is_duration:
+        values = np.asarray(part.to_numpy()).astype("timedelta64[us]").astype("int64").astype(float)
+        return np.where(values == float(_NO_TIME), np.nan, values)
+    values = np.asarray(part.to_numpy())
+    if values.dtype.kind not in "iufb" or (values.dtype.kind != "f" and part.null_count()):
+        values = np.asarray(part.cast(nw.Float64).to_numpy())
+    return values.astype(float, copy=False)
+
+
+def _microseconds(times: Array) -> Array:
+    whole: Array = times.astype(MICROSECONDS).astype("int64")
+    return whole
+
+
+def _mixed(values: Array) -> Array:
+    """Whole numbers spread over all 64 bits (splitmix64), never 0."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        mixed = values.astype("int64").view("uint64") + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    spread: Array = np.maximum(mixed ^ (mixed >> np.uint64(31)), np.uint64(1))
+    return spread

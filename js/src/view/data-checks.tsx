@@ -1,0 +1,98 @@
+/** Below a turn: what may be wrong with the tables that it changed, a line each; opened, what can be done about it. */
+import type { DataCheck } from "../state/types.gen";
+import { useMemory, usePlace, useView } from "./context";
+import { TextButton } from "./controls";
+import { byTable, lineOf, pieces } from "./data-check-lines";
+import { Fold } from "./fold";
+import { Icon } from "./icons";
+import { line, plain } from "./plain";
+
+/** Lines that are shown at first. */
+const SHOWN = 2;
+
+export function DataChecks({ id, checks }: { id: string; checks: readonly DataCheck[] }) {
+  const [isOpen, open] = useMemory(`${id} checks`, false);
+  const tables = byTable(checks);
+  const left = tables.length - SHOWN;
+  return (
+    <section class="data-checks" aria-label="Data checks">
+      {tables.slice(0, isOpen ? tables.length : SHOWN).map((found) => (
+        <Fold
+          key={found[0]?.table}
+          id={`${id} checks ${found[0]?.table}`}
+          head={
+            <>
+              <Icon name="alert" className="warn" />
+              <span class="label data-check-line">
+                <Coded text={lineOf(found)} />
+              </span>
+            </>
+          }
+        >
+          <ul class="list">
+            {found.map((check) => (
+              <li key={check.text}>
+                <One check={check} isAlone={found.length === 1} />
+              </li>
+            ))}
+          </ul>
+        </Fold>
+      ))}
+      {left > 0 && !isOpen && (
+        <TextButton onClick={() => open(true)}>
+          {left} more table{left > 1 ? "s" : ""}
+        </TextButton>
+      )}
+    </section>
+  );
+}
+
+/** Text with what stands between backticks as code. */
+function Coded({ text }: { text: string }) {
+  return <>{pieces(text).map((piece, at) => (at % 2 ? <code key={at}>{piece}</code> : piece))}</>;
+}
+
+/** One thing that may be wrong; alone it stands in the line already. */
+function One({ check, isAlone }: { check: DataCheck; isAlone: boolean }) {
+  const { store, drafts, root, announce } = useView();
+  const { chat } = usePlace();
+  const { notebook } = store;
+  const does = (what: () => void, said: string) => () => {
+    what();
+    announce(said);
+  };
+  const ask = () => {
+    const written = drafts.of(chat).peek().trimEnd();
+    drafts.set(chat, written === "" ? plain(check.question) : `${written}\n${plain(check.question)}`);
+    root.querySelector<HTMLElement>(".prompt textarea")?.focus();
+  };
+  const { show = "", assertion = "" } = check;
+  return (
+    <>
+      {!isAlone && (
+        <p>
+          <Coded text={line(check.text, 300)} />
+        </p>
+      )}
+      <div class="row wraps">
+        {notebook && show && (
+          <TextButton title={plain(show)} onClick={does(() => notebook.run(show), "Showing them in a new cell.")}>
+            Show them
+          </TextButton>
+        )}
+        <TextButton title="Write the question into the message box" onClick={ask}>
+          Ask the agent
+        </TextButton>
+        {notebook && assertion && (
+          <TextButton
+            title={plain(assertion)}
+            onClick={does(() => notebook.insertBelow(assertion), "Inserted in a new cell.")}
+          >
+            Make it an assertion
+          </TextButton>
+        )}
+        {check.isSampled && <span class="dim">Found in a part of the rows</span>}
+      </div>
+    </>
+  );
+}

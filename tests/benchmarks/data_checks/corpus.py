@@ -1,0 +1,73 @@
+"""Runs one step of the corpus, and compares the tables before and after it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+import agentnb
+from agentnb import DataChecks
+from tests.benchmarks.data_checks import steps
+from tests.benchmarks.data_checks.tables import Domain, names_of, tables_of
+
+
+def faults() -> list[tuple[steps.Fault, bool]]:
+    """The planted faults, and whether each is a step of polars."""
+    return [*((each, False) for each in steps.FAULTS), *((each, True) for each in steps.POLARS_FAULTS)]
+
+
+def alarms() -> list[tuple[str, bool]]:
+    """The ordinary steps, likewise."""
+    return [*((each, False) for each in steps.ORDINARY), *((each, True) for each in steps.POLARS_ORDINARY)]
+
+
+def run_fault(
+    fault: steps.Fault, domain: Domain, rng: np.random.Generator, *, polars: bool
+) -> tuple[DataChecks, str, str]:
+    """What was found, the step, and the name that it is about."""
+    checks, text = _run(domain, rng, fault.step, fault.before, polars=polars)
+    return checks, text, _named(fault.about, domain)
+
+
+def run_ordinary(step: str, domain: Domain, rng: np.random.Generator, *, polars: bool) -> tuple[DataChecks, str]:
+    """What was found, and the step."""
+    code, _, before = step.partition("|")
+    return _run(domain, rng, code, before, polars=polars)
+
+
+def _named(text: str, domain: Domain, *, some: int = 0, seed: int = 0) -> str:
+    for short, name in sorted(names_of(domain).items(), key=lambda each: -len(each[0])):
+        text = text.replace(f"@{short}", name)
+    return text.replace("SOME", str(some)).replace("SEED", str(seed))
+
+
+def _run(domain: Domain, rng: np.random.Generator, step: str, before: str, *, polars: bool) -> tuple[DataChecks, str]:
+    tables: dict[str, Any] = tables_of(domain, rng)
+    some, seed = int(rng.integers(3, 25)), int(rng.integers(1, 10_000))
+    if polars:
+        tables = {name: pl.from_pandas(each) for name, each in tables.items()}
+    scope: dict[str, Any] = {"pd": pd, "np": np, "pl": pl, **tables}
+    code = [_named(each, domain, some=some, seed=seed) for each in (before, step)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(code[0], scope)  # noqa: S102 - the steps are ours
+        known = {name: _kept(value) for name, value in scope.items() if not name.startswith("__")}
+        same = {name: id(value) for name, value in scope.items()}
+        exec(code[1], scope)  # noqa: S102
+    after = {name: value for name, value in scope.items() if not name.startswith("__")}
+    for name, value in after.items():  # what is the same object is unchanged, unless the step wrote to it
+        if name in known and same.get(name) == id(value) and _equal(known[name], value):
+            known[name] = value
+    return agentnb.compare(known, after), code[1]
+
+
+def _kept(value: Any) -> Any:
+    return value.copy(deep=False) if isinstance(value, (pd.DataFrame, pd.Series)) else value
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(one.equals(other)) if isinstance(one, (pd.DataFrame, pd.Series)) else one is other

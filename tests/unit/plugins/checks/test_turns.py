@@ -1,0 +1,112 @@
+"""Turns that change tables: what is found is with the turn, on previews, and a condition where that is wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import agentnb
+from agentnb.host import Host
+from agentnb.kernel.rehearsal_result import begin_code
+from agentnb.plugins.checks.turn_checker import task_for_agent
+from agentnb.plugins.rehearsal.command import rehearse_command
+from agentnb.state import SystemNotificationResponsePart
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.test_permissions import Talk, environment, host, work
+from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.shell_tools import Tools
+
+__all__ = ["environment", "host", "tools", "work"]  # the fixtures
+
+_HERE = rehearse_command("true", "/")
+REPEATED = "`orders` rows 100 → 101: `id` is not unique in `customers` (1 key)"
+JOIN = "orders = orders.merge(customers, on='id')"
+
+
+@pytest.fixture
+def talk(host: Host, work: Path, tools: Tools) -> Talk:
+    """A session whose agent has access to the kernel, and need not ask; the kernel has two tables."""
+    host.environment.connect(shell=tools)
+    tools.shell.user_ns.update(tables())
+    return Talk(host, work, "allow", script="calls_kernel", kernel_tools=True)
+
+
+def tables() -> dict[str, Any]:
+    """Orders and customers; one customer is there twice."""
+    orders = pd.DataFrame({"order": range(100), "id": range(100), "price": [float(each) + 0.5 for each in range(100)]})
+    customers = pd.DataFrame({"id": [*range(100), 7], "segment": ["home", "office"] * 50 + ["home"]})
+    return {"orders": orders, "customers": customers}
+
+
+def run(talk: Talk, *codes: str) -> agentnb.Turn:
+    """A turn that runs *codes*, each in a call of its own."""
+    steps: list[dict[str, Any]] = []
+    for number, code in enumerate(codes, 1):
+        steps += [{"start": ["run_code", {"code": code}]}, {"end": number}]
+    return talk.prompt(*steps).wait(PATIENCE)
+
+
+def test_turn_whose_join_repeats_rows_says_which_key_is_not_unique(talk: Talk) -> None:
+    turn = run(talk, JOIN)
+    assert str(turn.data_checks) == REPEATED
+    (check,) = turn.data_checks
+    assert (check.cause, check.columns, check.others) == ("fan-out", ("id",), ("customers",))
+
+
+def test_code_of_a_check_shows_its_rows_and_fails_where_it_is_so(talk: Talk, tools: Tools) -> None:
+    (check,) = run(talk, JOIN).data_checks
+    names = tools.shell.user_ns
+    assert eval(check.show, names)["id"].tolist() == [7, 7]  # noqa: S307 - the check's own code
+    with pytest.raises(AssertionError, match="id is not unique in customers"):
+        exec(check.assertion, names)  # noqa: S102 - likewise
+
+
+def test_turn_that_changes_a_table_in_place_in_two_steps_is_compared_with_how_it_was_before_the_turn(
+    talk: Talk,
+) -> None:
+    turn = run(talk, "orders['price'] *= 10", "orders['price'] *= 10")
+    assert str(turn.data_checks) == "`orders`: values of `price` are 100× larger"
+
+
+def test_turn_that_mends_its_own_fault_finds_nothing(talk: Talk) -> None:
+    turn = run(talk, JOIN, "orders = orders.drop_duplicates('order')[['order', 'id', 'price']]")
+    assert turn.data_checks.ok
+
+
+def test_undone_table_has_no_check_any_more_and_has_it_again_once_it_is_redone(talk: Talk) -> None:
+    turn = run(talk, JOIN)
+    turn.undo()
+    assert turn.data_checks.ok
+    turn.redo()
+    assert str(turn.data_checks) == REPEATED
+
+
+def test_turn_where_the_setting_is_off_is_not_compared(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTNB_DATA_CHECKS", "off")
+    assert run(talk, JOIN).data_checks.ok
+
+
+def test_verified_turn_with_data_checks_required_gives_the_agent_causes_and_no_values(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTNB_DATA_CHECKS", "required")
+    monkeypatch.setenv("AGENTNB_VERIFY", "each turn")
+    turn = run(talk, JOIN)
+    assert turn.snapshot is not None
+    notes = [each.content for each in turn.snapshot.response_parts if isinstance(each, SystemNotificationResponsePart)]
+    assert "Data checks: `orders`: `id` is not unique in `customers` (1 key)." in map(str, notes)
+    task = task_for_agent(turn.data_checks)
+    assert "`orders`: a join repeats rows, because `id` is not unique in `customers`" in task
+    assert not any(each.isdigit() for each in task)
+
+
+@pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+def test_preview_of_code_says_what_it_would_do_to_tables_and_does_nothing(tools: Tools, work: Path) -> None:
+    tools.shell.user_ns.update(tables())
+    result = begin_code(tools.shell, JOIN, str(work), seconds=20)()
+    assert str(agentnb.DataChecks(result.data_checks)) == REPEATED
+    assert "`id` is not unique in `customers`" in repr(result)
+    assert len(tools.shell.user_ns["orders"]) == 100
