@@ -23,8 +23,8 @@ get_comm_manager().register_target("probe", see)
 """A turn that runs `UNTIL_OPENED` ends when the page has said something, and not before."""
 
 
-def test_a_prompt_gives_one_markdown_output_and_the_turn(kernel: RunningKernel) -> None:
-    result = kernel.run("turn = %agent /say **Hello** <b>\nturn.text, turn.stop_reason")
+def test_a_prompt_gives_one_markdown_output_and_the_turn(shared_kernel: RunningKernel) -> None:
+    result = shared_kernel.run("turn = %agent /say **Hello** <b>\nturn.text, turn.stop_reason")
     assert ["**Hello** &lt;b>"] == result.displayed()
     assert ["('**Hello** <b>', 'end_turn')"] == result.values
 
@@ -60,8 +60,8 @@ def test_a_whole_cell_is_a_prompt_and_the_turn_is_bound_to_a_name(shared_kernel:
         "await get_ipython().run_line_magic('_agent_awaited', '/say Hi');",
     ],
 )
-def test_it_works_wherever_code_can_stand(cell: str, kernel: RunningKernel) -> None:
-    result = kernel.run(cell)
+def test_it_works_wherever_code_can_stand(cell: str, shared_kernel: RunningKernel) -> None:
+    result = shared_kernel.run(cell)
     assert ("ok", ["Hi"]) == (result.status, result.displayed()), result.error
 
 

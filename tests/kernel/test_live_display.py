@@ -55,16 +55,13 @@ def test_a_background_turn_leaves_its_record_where_its_view_was(shared_kernel: R
     shared_kernel.until_update(shown["transient"]["display_id"])
 
 
-def test_a_cell_that_blocks_does_not_hang_on_a_question(kernel: RunningKernel) -> None:
+def test_a_cell_that_blocks_does_not_hang_on_a_question_and_text_only_is_a_setting(kernel: RunningKernel) -> None:
     """A turn that asks while its cell blocks is denied where no page is there, and never hangs."""
     result = kernel.run("%%time\n%agent /ask edit", clickable=True)
     assert "**Permission denied.**" in result.displayed()[-1]
-
-
-def test_text_only_is_a_setting(kernel: RunningKernel) -> None:
     kernel.run("%config Agentnb.view = 'text'")
-    assert [] == kernel.run("%agent /say Hi", clickable=True).displayed(WIDGET)
-    assert "Hi" == kernel.run("%agent /say Hi", clickable=True).displayed()[-1]
+    said = kernel.run("%agent /say Hi", clickable=True)
+    assert ([], "Hi") == (said.displayed(WIDGET), said.displayed()[-1])
 
 
 def test_a_console_gets_the_words_printed(kernel: RunningKernel) -> None:

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
-from agentnb.agent.catalog import AgentSpec
+from agentnb import Session
+from agentnb.agent import AgentSpec
 from agentnb.agent.confinement import way_here
-from agentnb.api.session import Session
 from agentnb.host import Host
 from tests.peers.agents import FURTHER, PEERS
 from tests.peers.model import COMMAND

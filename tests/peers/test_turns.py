@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.api.session import Session
+from agentnb import Session
 from agentnb.host import Host
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallResponsePart
 from tests.peers.agents import PEERS

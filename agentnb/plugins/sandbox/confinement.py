@@ -71,7 +71,10 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def summary(self) -> str:
         """Returns what it is confined to, in a line."""
-        *folders, last = ["this folder", *self.directories, *["its own settings"] * self.has_settings]
+        writable = ["this folder", *self.directories]
+        if self.has_settings:
+            writable.append("its own settings")
+        *folders, last = writable
         where = f"{', '.join(folders)} and {last}" if folders else last
         hosts = "" if isinstance(self.network, str) else f", and reaches only {', '.join(self.network)}"
         network = ", in a sandbox without network" if self.network == "none" else hosts

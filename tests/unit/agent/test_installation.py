@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.acp.doctor import examine
-from agentnb.agent.catalog import AgentSpec, find, known
+from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import find, known
 from agentnb.agent.installation import Installation, InstallEnd, install_words
 from agentnb.agent.process import startable
 from agentnb.agent.programs import install_folders, remember_folder

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from agentnb import InputQuestion
-from agentnb.agent.catalog import AgentSpec, custom
-from agentnb.api.session import Session
+from agentnb import InputQuestion, Session
+from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import custom
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment

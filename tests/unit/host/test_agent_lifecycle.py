@@ -9,8 +9,8 @@ from typing import Any
 import psutil
 import pytest
 
+from agentnb import Session
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session
 from agentnb.errors import AgentError
 from agentnb.host import Host
 from agentnb.host.agents.agent_pool import AgentPool, Backoff

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from agentnb import Session
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.mcp import mcp_servers
-from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.session_options import Configuration
 from tests.unit.api.conftest import AGENTS, PATIENCE

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agentnb import Session
 from agentnb.agent.catalog import find
-from agentnb.api.session import Session
 from agentnb.configuration.write import change_setting
 from agentnb.errors import AgentStartFailed
 from agentnb.host import Host

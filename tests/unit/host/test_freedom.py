@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from agentnb import Rehearsal, Session
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session
 from agentnb.errors import PolicyError, UsageError
 from agentnb.host import Host
 from agentnb.host.history.restore import read_back, recorder_of
 from agentnb.host.intents import carry_out
 from agentnb.host.permissions.at_once import is_harmless
 from agentnb.host.permissions.session_policy import HostPolicy
-from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
+from agentnb.kernel.rehearsal_result import unavailable
 from agentnb.policy.audit import AuditLog
 from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentnb import PermissionQuestion
-from agentnb.api.session import Session
+from agentnb import PermissionQuestion, Session
 from agentnb.errors import PermissionDenied, UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from agentnb import Session, Turn
 from agentnb.agent.catalog import custom, find
-from agentnb.api.session import Session, Turn
 from agentnb.errors import LogDamaged, LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
 from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of

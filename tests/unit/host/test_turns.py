@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agentnb import Session
 from agentnb.agent.catalog import custom, find
-from agentnb.api.session import Session
 from agentnb.clock import now_ms
 from agentnb.host import Host
 from agentnb.policy.freedom import Mode
