@@ -74,9 +74,9 @@ def start(
             components (``"rules"``), commands of programs that are ACP proxies (a text or a list of words), instances
             and classes of :class:`agentnb.plugins.chain.components.Component`; where None, those of
             ``%config Agentnb.components``. Those of the agent's own description come behind them.
-        kernel_tools: Whether the agent gets tools for this kernel: look at variables, run code, read and change the
-            notebook's cells. What runs or changes something is asked for like everything else. Where None, as the
-            setting ``kernel_tools`` says, if IPython runs here.
+        kernel_tools: Whether the agent may use this kernel: look at variables, run code, read and change the notebook's
+            cells. What runs or changes something is asked for like everything else. Where None, as the setting
+            ``kernel_tools`` says, if IPython runs here. :attr:`Session.kernel_tools` changes it.
         confine: Whether the agent and all that it starts, the commands that it runs through agentnb included, can read
             and change only what they need: the system, its install, the workspace, *directories*, its own settings, and
             a temporary folder. Where None, as your policy file, the setting ``confine`` or the agent's description

@@ -57,6 +57,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def without_kernel(self) -> Configuration:
+        """The same whatever its agent may do with the kernel."""
+        return msgspec.structs.replace(self, kernel="", is_kernel_closed=False)
+
+    @property
     def bare(self) -> Configuration:
         """The same without components and further folders."""
         return Configuration(spec=self.spec, cwd=self.cwd, env=self.env, network=self.network)
@@ -108,8 +113,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def _kernel(self, environment: Environment) -> str:
         """The id of its kernel tools; an agent has them while the kernel is closed to it, so that it can be opened."""
-        is_replay = environment.cassette.stands_in
-        can_be_opened = environment.shell is not None and self.spec.takes_mcp and not is_replay
+        is_recorded = environment.cassette.stands_in
+        can_be_opened = environment.shell is not None and self.spec.takes_mcp and not is_recorded
         if not self.kernel_tools and (self.kernel_tools is None or not can_be_opened):
             return ""
-        return SHARED if self.spec.mcp_per_session and not is_replay else new_id()
+        return SHARED if self.spec.mcp_per_session and not is_recorded else new_id()

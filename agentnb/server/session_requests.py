@@ -106,9 +106,7 @@ def _empty(asker: Asker[Host], options: SessionOptions, kernel: str | None) -> C
         chat, state = conversation.chat.state, conversation.session.state
         is_new = not (chat.turns or chat.active_turn or chat.queued_messages or chat.steering_message)
         is_quiet = conversation.closing is None and not asker.service.drafts.get(conversation.chat.uri)
-        is_same = msgspec.structs.replace(conversation.configuration, kernel="") == msgspec.structs.replace(
-            same, kernel=""
-        )
+        is_same = conversation.configuration.without_kernel == same.without_kernel
         has_same = conversation.mode == options.mode and conversation.channels.kernel_access == wanted
         if is_new and is_quiet and is_same and has_same and state.lifecycle in {"creating", "ready"}:
             return conversation

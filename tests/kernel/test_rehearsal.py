@@ -119,6 +119,7 @@ def test_rehearse_code_shows_what_it_would_do(kernel: RunningKernel) -> None:
     os.remove('keep.txt'); open('out.csv', 'w').write('1,2\\n')
     log.write('more\\n'); log.flush()
     subprocess.run('echo child', shell=True)
+    !echo typed
     await asyncio.sleep(0)
     class Picture:
         def _repr_png_(self): return b'\\x89PNG'
@@ -130,11 +131,11 @@ def test_rehearse_code_shows_what_it_would_do(kernel: RunningKernel) -> None:
     """
     found: dict[str, Any] = literal_eval(kernel.run(f"import textwrap; told(textwrap.dedent({code!r}))").values[0])
     assert found["error"] is None
-    assert found["stdout"] == "printed\nchild\n"
+    assert found["stdout"] == "printed\nchild\ntyped\n"
     assert found["result"] == "3"
     assert found["variables"] == {"n": "changed", "new": "added", "xs": "changed", "Picture": "added"}
     assert found["files"] == {"keep.txt": "deleted", "out.csv": "created", "app.log": "changed"}
-    assert found["processes"] == ("/bin/sh -c echo child",)
+    assert [each.partition(" -c ")[2] for each in found["processes"]] == ["echo child", "echo typed"]
     assert found["connections"] == ("192.0.2.1:80",)
     assert found["pictures"] == 1
     assert kernel.run("n, xs, 'new' in globals(), mine.fileno() > 0").values == ["(5, [1, 2], False, True)"]

@@ -8,8 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
-from msgspec.structs import replace
-
 from agentnb.acp.agent import Agent
 from agentnb.acp.peer import PATIENCE
 from agentnb.agent.process import SpawnedAgent
@@ -98,10 +96,10 @@ class AgentPool:
 
     def _take_early(self, configuration: Configuration) -> None:
         """Let *configuration* have a process that was started early for the same, but for other kernel tools."""
-        wanted = replace(configuration, kernel="").key
+        wanted = configuration.without_kernel.key
         for key, early in [*self._early.items()]:
             is_free = self._users.get(key) == {WARM} and key in self._launches
-            if is_free and replace(early, kernel="").key == wanted and early.confine == configuration.confine:
+            if is_free and early.without_kernel.key == wanted and early.confine == configuration.confine:
                 self._users.pop(key)
                 self._early.pop(key)
                 self._launches[configuration.key] = self._launches.pop(key)

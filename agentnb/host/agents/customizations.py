@@ -6,8 +6,6 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from agentnb.errors import PluginFailed, UsageError
 from agentnb.kernel.tools import kernel_tools
 from agentnb.plugin_registry import plugins
@@ -41,7 +39,7 @@ class Customizations:
         """Look what the agent is given now, and tell the clients where that is other than they know."""
         async with self._telling:
             asks = self._channels.kernel_access != "off"
-            given = self._configuration if asks else replace(self._configuration, kernel="")
+            given = self._configuration if asks else self._configuration.without_kernel
             rows = await asyncio.to_thread(customizations, given, self._environment, asks=asks)
             if rows != (self._channels.session.state.customizations or ()):
                 self._channels.dispatch(SessionCustomizationsChanged(customizations=rows))

@@ -130,6 +130,7 @@ def _cut_off(shell: Any) -> None:
     """Let nothing reach a page: what the kernel sends, streams that are held elsewhere, and its running loop."""
     asyncio._set_running_loop(None)  # noqa: SLF001 - documented for loops; the kernel's does not run here
     asyncio.set_event_loop(asyncio.new_event_loop())
+    shell.system = shell.system_raw  # `!command` without a terminal, of which there is none here
     shell.loop_runner = lambda coroutine: asyncio.new_event_loop().run_until_complete(coroutine)
     kernel = getattr(shell, "kernel", None)
     session = getattr(kernel, "session", None)

@@ -201,7 +201,7 @@ def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
             env=env,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
             **ordinary,
         )
