@@ -11,7 +11,7 @@ import { bundledPackages, FILE, licences } from "./licences.mjs";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** In bytes, minified and gzipped. */
 const LIMITS = {
-  "widget.js": { minified: 290 * 1024, gzipped: 99 * 1024 },
+  "widget.js": { minified: 290 * 1024, gzipped: 100 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
   // Fetched when they are needed; the history and the agents have their own copies of Preact.
   "highlighting.js": { minified: 96 * 1024, gzipped: 32 * 1024 },
