@@ -67,6 +67,17 @@ def test_turn_when_the_setting_says_each_turn_is_checked_and_the_agent_not_asked
     assert len(notices(turn)) == 1
 
 
+def test_batch_that_is_to_be_verified_mends_each_notebook_before_its_answer_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each input in a copy of the folder: the answer comes behind the mending."""
+    monkeypatch.chdir(tmp_path)
+    batch = agentnb.map(
+        "Sum {input}", ["a", "b"], command=SCRIPT, verify=True, permissions="allow", cwd="isolated", progress=False
+    )
+    assert [each.endswith("Mended: True.") for each in batch] == [True, True]
+
+
 def test_verified_turn_that_changed_no_notebook_is_done_at_once(start: Callable[..., Session]) -> None:
     """There is nothing to verify."""
     turn = start("echo", verify=True).prompt("Hello").wait(PATIENCE)
