@@ -67,7 +67,6 @@ class CellFacts(NamedTuple):
     orderless: tuple[str, ...] = ()
     changes: frozenset[str] = frozenset()
     repeats_differ: bool = False
-    is_timed: bool = False
     takes_time: bool = False
     names_version: bool = False
     texts: frozenset[str] = frozenset()
@@ -117,7 +116,7 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
     tree = parsed(source)[0]
     is_timed = any(name in _TIMING for _, name, _ in magics_of(source))
     if tree is None:
-        return CellFacts(is_timed=is_timed, takes_time=is_timed)
+        return CellFacts(takes_time=is_timed)
     clock: list[str] = []
     random: list[str] = []
     identity: list[str] = []
@@ -151,7 +150,6 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
         orderless=tuple(orderless),
         changes=frozenset(changes),
         repeats_differ=_repeats_differ(source, changes),
-        is_timed=is_timed,
         takes_time=is_timed or bool(clock and _DURATIONS.search(source)),
         names_version=names_version or "version" in source.lower(),
         texts=frozenset(texts),
