@@ -281,8 +281,8 @@ class _Known(NamedTuple):
     kind: Kind
     why: str
     advice: str
-    names: str = "$^"
-    text: str = "$^"
+    names: str = "(?!)"
+    text: str = "(?!)"
 
 
 _KNOWN = (
