@@ -32,6 +32,7 @@ _SEEDS = re.compile(r"numpy\.random\.(?:default_rng|RandomState|Generator|PCG64|
 _IDENTITIES = frozenset(
     {"id", "os.getpid", "os.getppid", "threading.get_ident", "tempfile.mkdtemp", "tempfile.mkstemp"}
 )
+_LOGGED_IDS = ("%(process)", "%(thread)")
 _TIMING = frozenset({"time", "timeit", "prun", "memit", "lprun"})
 _MUTATORS = frozenset(
     {
@@ -139,6 +140,7 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
                 stored.update(_stored_key(each))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             texts.add(node.value)
+            identity += [each for each in _LOGGED_IDS if each in node.value]
         elif isinstance(node, ast.Set):
             orderless.append("{…}")
         elif isinstance(node, ast.Attribute) and node.attr == "__version__":
