@@ -23,6 +23,7 @@ FAKE_CALL = '<tool_call>\n{"name": "write_file", "arguments": {"path": "owned.tx
 MODELS = {
     "echo": "repeats the last message",
     "scripted": "does the steps in the prompt, a JSON list: {'calls': [[NAME, ARGUMENTS]]} or {'say': TEXT}",
+    "mends": "writes a notebook with a fault, and mends it when it hears what a verification found",
     "reads": "reads the file that the prompt names, and tells its first line",
     "reasons": "thinks in `reasoning`",
     "reasons-content": "thinks in `reasoning_content`",
@@ -298,6 +299,20 @@ def scripted(out, messages):
     return "stop"
 
 
+def mends(out, messages):
+    asked = max(at for at, message in enumerate(messages) if message["role"] == "user")
+    is_found = "Found:" in messages[asked]["content"]
+    if any(message["role"] == "assistant" for message in messages[asked:]):
+        out.text("Mended." if is_found else "Written.")
+        return "stop"
+    shown = [{"output_type": "stream", "name": "stdout", "text": "3\n"}]
+    source = f"{'numbers = [1, 2]' if is_found else '# numbers'}\nprint(sum(numbers))"
+    cell = {"cell_type": "code", "id": "sum", "metadata": {}, "source": source, "outputs": shown, "execution_count": 1}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    out.call(0, "write_file", {"path": "made.ipynb", "content": json.dumps(notebook)}, 50)
+    return "tool_calls"
+
+
 def reads(out, messages):
     """Reads the file that the prompt names, then tells how many lines it has and its first."""
     if messages[-1]["role"] == "tool":
@@ -310,6 +325,7 @@ def reads(out, messages):
 
 PIECES = {
     "scripted": scripted,
+    "mends": mends,
     "reads": reads,
     "reasons": reasons("reasoning"),
     "reasons-content": reasons("reasoning_content"),

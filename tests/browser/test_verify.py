@@ -85,6 +85,11 @@ def test_notebook_is_verified_as_it_reads_in_the_editor_and_the_mark_is_stale_on
     mark.button("Verify again").click()
     mark.expect(VERIFIED)
 
+    lab.cell(1).write("print(nowhere)")
+    mark.expect(STALE)
+    lab.expect_in_kernel("__import__('agentnb').verify().ok", False)
+    mark.expect(re.compile("would fail: nowhere"))
+
 
 def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: Lab, kernelspecs: Path) -> None:
     """The agent gets the finding folded in the message; after its turn the notebook is verified by itself."""

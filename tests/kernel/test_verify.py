@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.unit.plugins.verify.notebooks import cell, notebook, saved
 
 if TYPE_CHECKING:
@@ -39,3 +41,14 @@ def test_verify_in_the_notebooks_own_kernel_names_the_deleted_cell_and_changes_n
         set(),
         before[1],
     ]
+
+
+def test_agent_magic_with_verify_ends_once_the_notebook_that_was_written_is_verified(kernel: RunningKernel) -> None:
+    """The agent gets what was found in the same turn; the cell shows that it is verified."""
+    line = f"{sys.executable} {ROOT / 'tests/agents/mends_notebooks.py'}"
+    write = f"from agentnb.agent.own_agents import write_agent\nwrite_agent('mends', {line!r}, {{}}, state='')"
+    kernel.run(f"%load_ext agentnb\n{write}")
+    result = kernel.run("%agent -n -a mends --permissions allow --verify Sum them")
+    text = "".join(result.displayed()) + result.stdout
+    assert "Mended: True." in text, result
+    assert "made.ipynb: verified (1 of 1 cells run" in text

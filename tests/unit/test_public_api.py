@@ -67,7 +67,7 @@ InputQuestion
     questions
     url
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
-map(prompt, inputs, *, agent=None, command=None, env=None, model=None, cwd=None, permissions='deny', mcp_servers=(), concurrency=4, processes=1, output=None, check=None, timeout=None, retries=1, backoff=1.0, on_error='raise', max_failures=None, max_cost=None, resume=None, cassette=None, executor=None, progress=True)
+map(prompt, inputs, *, agent=None, command=None, env=None, model=None, cwd=None, permissions='deny', mcp_servers=(), verify=False, concurrency=4, processes=1, output=None, check=None, timeout=None, retries=1, backoff=1.0, on_error='raise', max_failures=None, max_cost=None, resume=None, cassette=None, executor=None, progress=True)
 pair()
 PermissionQuestion
     agent
@@ -242,7 +242,7 @@ untrust(folder='.')
 update_session(session, *, title=None, pinned=None, archived=None)
 usage(by='day', *, session=None, folder=None, agent=None, since=None, until=None, limit=100)
 Verification(*, ok, findings=(), seconds=0.0, not_checked=(), notebook='', cells=0, ran=0, runs=0, way='', digest='')
-verify(notebook=None, *, run=True, seconds=120.0, cwd=None)
+verify(notebook=None, *, run=True, seconds=120.0, cwd=None, network=None)
 warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=None, directories=(), components=None)
 """  # noqa: E501 - as they are
 TYPES = {

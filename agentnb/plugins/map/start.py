@@ -44,6 +44,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
     cwd: str | os.PathLike[str] | None = None,
     permissions: Permissions = "deny",
     mcp_servers: Any = (),
+    verify: bool = False,
     concurrency: int = 4,
     processes: int = 1,
     output: Any = None,
@@ -80,6 +81,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
             the result (``changes``), and ``result.keep()`` makes it in the folder.
         permissions: As for :func:`agentnb.start`; ``"deny"`` by default, since nobody wants to be asked 1,000 times.
         mcp_servers: As for :func:`agentnb.start`.
+        verify: As for :func:`agentnb.start`: an answer is done once the notebooks that its turn wrote are verified.
         concurrency: How many inputs are asked at once.
         processes: How many processes of the agent they share.
         output: What answers must be: a msgspec, dataclass or pydantic type, any other type such as ``list[str]`` or
@@ -131,7 +133,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
     recorded = cassette_for(cassette)
     variables = not_recorded(env, recorded)
     if executor is None and (recorded is None or not recorded.is_complete):
-        configured(agent, command, variables, cwd, mcp_servers=mcp_servers)
+        configured(agent, command, variables, cwd, mcp_servers=mcp_servers, verify=verify)
     options = {
         "agent": agent,
         "command": None if command is None else tuple(command),
@@ -139,6 +141,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
         "cwd": cwd,
         "permissions": permissions,
         "mcp_servers": mcp_servers,
+        **({"verify": True} if verify else {}),
     }
     question = BatchQuestion(
         options=options,

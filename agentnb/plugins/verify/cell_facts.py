@@ -32,6 +32,7 @@ _SEEDS = re.compile(r"numpy\.random\.(?:default_rng|RandomState|Generator|PCG64|
 _IDENTITIES = frozenset(
     {"id", "os.getpid", "os.getppid", "threading.get_ident", "tempfile.mkdtemp", "tempfile.mkstemp"}
 )
+_LOGGED_IDS = ("%(process)", "%(thread)")
 _TIMING = frozenset({"time", "timeit", "prun", "memit", "lprun"})
 _MUTATORS = frozenset(
     {
@@ -67,7 +68,6 @@ class CellFacts(NamedTuple):
     orderless: tuple[str, ...] = ()
     changes: frozenset[str] = frozenset()
     repeats_differ: bool = False
-    is_timed: bool = False
     takes_time: bool = False
     names_version: bool = False
     texts: frozenset[str] = frozenset()
@@ -117,7 +117,7 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
     tree = parsed(source)[0]
     is_timed = any(name in _TIMING for _, name, _ in magics_of(source))
     if tree is None:
-        return CellFacts(is_timed=is_timed, takes_time=is_timed)
+        return CellFacts(takes_time=is_timed)
     clock: list[str] = []
     random: list[str] = []
     identity: list[str] = []
@@ -140,6 +140,7 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
                 stored.update(_stored_key(each))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             texts.add(node.value)
+            identity += [each for each in _LOGGED_IDS if each in node.value]
         elif isinstance(node, ast.Set):
             orderless.append("{…}")
         elif isinstance(node, ast.Attribute) and node.attr == "__version__":
@@ -151,7 +152,6 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
         orderless=tuple(orderless),
         changes=frozenset(changes),
         repeats_differ=_repeats_differ(source, changes),
-        is_timed=is_timed,
         takes_time=is_timed or bool(clock and _DURATIONS.search(source)),
         names_version=names_version or "version" in source.lower(),
         texts=frozenset(texts),

@@ -17,6 +17,7 @@ _UNREADABLE = frozenset({"application/javascript", "text/javascript", "applicati
 """Kinds that are not compared: what a script does is not known, and a PDF holds the time at which it was made."""
 _BYTES = re.compile(r"image/(?!png|svg).*|video/.*|audio/.*")
 _WARNING = re.compile(r"^.*\b\w*Warning: .*(?:\n[ \t]+.*)*$", re.MULTILINE)
+_PLACE = re.compile(r"^.*?:\d+: (?=\w*Warning: )")
 _OWN_STATE = re.compile(
     r"^.*(?:building the font cache|Debugger warning|Debugging will proceed|PYDEVD_|[Nn]o writable cache"
     r"|mkdir -p failed|temporary cache directory).*$",
@@ -66,7 +67,8 @@ def _compare_stderr(stored: str, now: str) -> Difference | None:
     rest = compare_texts(_WARNING.sub("", stored), _WARNING.sub("", now))
     if rest is not None:
         return rest
-    warned = compare_texts("\n".join(_WARNING.findall(stored)), "\n".join(_WARNING.findall(now)))
+    warnings = ["\n".join(_PLACE.sub("", each) for each in _WARNING.findall(text)) for text in (stored, now)]
+    warned = compare_texts(*warnings)
     return None if warned is None else warned._replace(kind="warning", is_mild=True)
 
 

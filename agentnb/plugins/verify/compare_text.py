@@ -23,7 +23,7 @@ _DROPPED = re.compile(
 _TOKEN = re.compile(
     r"(?P<address>\b0x[0-9a-fA-F]{5,}\b)"
     r"|(?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
-    r"|(?P<path>(?:/private)?/(?:tmp|var/folders|var/tmp|dev/shm)/[^\s'\"),:]+)"
+    r"|(?P<path>(?<![\w./])(?:/private)?/(?:tmp|var/folders|var/tmp|dev/shm)(?![\w.-])(?:/[^\s'\"),:]+)?)"
     r"|(?P<moment>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b)"
     r"|(?P<clock>\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b)"
     r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?[ ]?(?:ns|µs|μs|us|ms|s|sec|secs|seconds?|min|minutes?)\b)"

@@ -35,7 +35,6 @@ _NO_HOST = re.compile(
     r"^.*(?:[Cc]ould not resolve host|unable to resolve host|failure in name resolution|Network is unreachable).*",
     re.MULTILINE,
 )
-_MEMORY = re.compile(r"MemoryError|_ArrayMemoryError|OutOfMemory\w*")
 _DEVICE = re.compile(
     r"CUDA|NVIDIA|\bGPU\b|cuda|no display|\$DISPLAY|cannot connect to X|Could not connect to display", re.IGNORECASE
 )
@@ -94,12 +93,6 @@ def explained(failure: Failure, names: NameFinder) -> Finding | None:
     return None
 
 
-def _input(failure: Failure) -> Finding | None:
-    if failure.name != "StdinNotImplementedError":
-        return None
-    return failure.finding("input", "it waits for input from a person.", "Set the value in the code, or in a variable.")
-
-
 def _module(failure: Failure) -> Finding | None:
     if failure.name not in {"ModuleNotFoundError", "PackageNotFoundError", "DistributionNotFound"}:
         return None
@@ -152,14 +145,6 @@ def _version(failure: Failure) -> Finding | None:
         f"{name} is installed, and the code is written for another version.",
         f"Pin the version of {module} that it was written for, or adapt the code.",
     )
-
-
-def _style(failure: Failure) -> Finding | None:
-    if "is not a valid package style" not in failure.text:
-        return None
-    name = f"matplotlib {_installed_version('matplotlib')}"
-    why = f"{name} has no such style: the code is for another version."
-    return failure.finding("package-version", why, "Use a style that `plt.style.available` lists.")
 
 
 def _called_library(failure: Failure) -> str:
@@ -237,26 +222,6 @@ def needs_network(hosts: Sequence[str]) -> str:
     )
 
 
-def _memory(failure: Failure) -> Finding | None:
-    if not _MEMORY.fullmatch(failure.name) and "Unable to allocate" not in failure.text:
-        return None
-    return failure.finding(
-        "memory", "it needs more memory than there is.", "Work with a part of the data, or in chunks."
-    )
-
-
-def _processes(failure: Failure) -> Finding | None:
-    if "Resource temporarily unavailable" not in failure.text and "can't start new thread" not in failure.text:
-        return None
-    return failure.finding("processes", "it starts more processes than a verification allows.", "Start fewer at once.")
-
-
-def _disk(failure: Failure) -> Finding | None:
-    if not re.search(r"No space left|File too large|Disk quota|database or disk is full", failure.text):
-        return None
-    return failure.finding("disk", "it writes more than a verification allows (512 MB).", "Write less, or in parts.")
-
-
 def _magic(failure: Failure) -> Finding | None:
     match = re.search(r"(?:Line|Cell) magic(?: function)? `?(?P<name>%+\w+)`?", failure.text)
     if failure.name != "UsageError" or match is None:
@@ -275,12 +240,6 @@ def _device(failure: Failure) -> Finding | None:
         return None
     what = "a display" if re.search(r"display|to X", failure.text, re.IGNORECASE) else "a GPU"
     return failure.finding("unavailable", f"it needs {what}, which is not here.", "Do without where there is none.")
-
-
-def _syntax(failure: Failure) -> Finding | None:
-    if failure.name not in {"SyntaxError", "IndentationError", "TabError"}:
-        return None
-    return failure.finding("syntax", "it is not valid Python.", "Correct the line.")
 
 
 def missing_command(cell: Cell, result: CellResult) -> Finding | None:
@@ -316,26 +275,65 @@ def missing_network(cell: Cell, result: CellResult) -> Finding | None:
     )
 
 
-def _exit(failure: Failure) -> Finding | None:
-    if failure.name != "SystemExit":
-        return None
-    why = "it ends the run (`sys.exit()`, or a program that ends itself)."
-    return failure.finding("error", why, "Take it out; where the run is to end here, tag the cell `raises-exception`.")
+class _Known(NamedTuple):
+    """What an error says by itself: by its name, or by its text."""
+
+    kind: Kind
+    why: str
+    advice: str
+    names: str = "(?!)"
+    text: str = "(?!)"
+
+
+_KNOWN = (
+    _Known(
+        "input",
+        "it waits for input from a person.",
+        "Set the value in the code, or in a variable.",
+        names="StdinNotImplementedError",
+    ),
+    _Known(
+        "memory",
+        "it needs more memory than there is.",
+        "Work with a part of the data, or in chunks.",
+        names=r"MemoryError|_ArrayMemoryError|OutOfMemory\w*",
+        text="Unable to allocate",
+    ),
+    _Known(
+        "processes",
+        "it starts more processes than a verification allows.",
+        "Start fewer at once.",
+        text="Resource temporarily unavailable|can't start new thread",
+    ),
+    _Known(
+        "disk",
+        "it writes more than a verification allows (512 MB).",
+        "Write less, or in parts.",
+        text="No space left|File too large|Disk quota|database or disk is full",
+    ),
+    _Known(
+        "package-version",
+        "this matplotlib has no such style: the code is for another version.",
+        "Use a style that `plt.style.available` lists.",
+        text="is not a valid package style",
+    ),
+    _Known("syntax", "it is not valid Python.", "Correct the line.", names="SyntaxError|IndentationError|TabError"),
+    _Known(
+        "error",
+        "it ends the run (`sys.exit()`, or a program that ends itself).",
+        "Take it out; where the run is to end here, tag the cell `raises-exception`.",
+        names="SystemExit",
+    ),
+)
+
+
+def _by_itself(failure: Failure) -> Finding | None:
+    for each in _KNOWN:
+        if re.fullmatch(each.names, failure.name) or re.search(each.text, failure.text):
+            return failure.finding(each.kind, each.why, each.advice)
+    return None
 
 
 _EXPLANATIONS: tuple[Callable[[Failure], Finding | None], ...] = (
-    _input,
-    _module,
-    _style,
-    _magic,
-    _command,
-    _memory,
-    _processes,
-    _disk,
-    _device,
-    _file,
-    _network,
-    _version,
-    _syntax,
-    _exit,
+    *(_module, _magic, _command, _device, _file, _network, _version, _by_itself),
 )

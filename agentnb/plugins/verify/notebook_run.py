@@ -96,15 +96,13 @@ class NotebookRun:
         self._all: dict[int, CellOutputs] = {}
         self._models: Models = {}
         self._without_memory = 0
-        self.memory = 0
 
     def run(self) -> None:
         """Run everything; what happens is reported."""
         ended: dict[str, Any] = {"event": "ended", "why": ""}
-        begun = time.monotonic()
         try:
             self._start()
-            self._tell(event="started", seconds=time.monotonic() - begun)
+            self._tell(event="started")
             for cell in self._task["cells"]:
                 self._cell(cell)
             ended["why"] = "done"
@@ -121,7 +119,6 @@ class NotebookRun:
                 self._kernel.end()
                 ended["status"] = self._kernel.process.returncode
             ended["outputs"] = self._final_outputs()
-            ended["memory"] = self.memory
             self._tell(**ended)
 
     def _final_outputs(self) -> dict[int, list[dict[str, Any]]]:
@@ -153,7 +150,6 @@ class NotebookRun:
     def _cell(self, cell: dict[str, Any]) -> None:
         index = cell["index"]
         self._tell(event="begin", index=index)
-        begun = time.monotonic()
         stored = self._all[index] = CellOutputs()
         cut: Cut | None = None
         trace: dict[str, Any] = {}
@@ -169,7 +165,6 @@ class NotebookRun:
             event="cell",
             index=index,
             status=status,
-            seconds=time.monotonic() - begun,
             outputs=stored.outputs,
             is_cut=stored.is_cut,
             trace=trace,
@@ -242,7 +237,6 @@ class NotebookRun:
         else:
             self._without_memory = 0
         resident = sum(map(_resident, below))
-        self.memory = max(self.memory, resident)
         if resident > self._task["memory"]:
             raise Cut("memory", f"{resident / 1e9:.1f} GB were in use")
 

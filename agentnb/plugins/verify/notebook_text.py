@@ -82,7 +82,6 @@ class Notebook(msgspec.Struct, kw_only=True):
     cells: list[Cell]
     kernel: str = ""
     language: str = "python"
-    python: str = ""
     path: Path | None = None
 
     @property
@@ -138,7 +137,6 @@ def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Noteb
         cells=made,
         kernel=str(spec.get("name", "")),
         language=str(language.get("name") or spec.get("language") or "python").lower(),
-        python=str(language.get("version", "")),
         path=path,
     )
 

@@ -52,7 +52,6 @@ class CellResult(msgspec.Struct, kw_only=True):
 
     index: int
     status: str
-    seconds: float = 0.0
     outputs: list[dict[str, Any]] = []
     is_cut: bool = False
     trace: dict[str, Any] = {}
@@ -71,14 +70,11 @@ class Run(msgspec.Struct, kw_only=True):
     why: str = ""
     detail: str = ""
     status: int | None = None
-    memory: int = 0
-    kernel_seconds: float = 0.0
     seconds: float = 0.0
     way: str = ""
     note: str = ""
     files: tuple[RehearsalFile, ...] = ()
     connections: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
     error: str = ""
 
 
@@ -304,11 +300,9 @@ class _Task:
             run.begun = event["index"]
         elif kind == "cell":
             run.cells[event["index"]] = msgspec.convert(event, CellResult)
-        elif kind == "started":
-            run.kernel_seconds = event["seconds"]
-        else:
+        elif kind == "ended":
             run.why, run.detail = event["why"], event.get("detail", "")
-            run.status, run.memory = event.get("status"), event["memory"]
+            run.status = event.get("status")
             for index, outputs in event["outputs"].items():
                 run.cells[int(index)].outputs = outputs
         self._progress(len(run.cells), self._count)
@@ -317,7 +311,7 @@ class _Task:
 def _take(run: Run, rehearsal: Rehearsal) -> None:
     run.way = rehearsal.way if rehearsal.available else ""
     run.note = rehearsal.reason
-    run.files, run.connections, run.refused = rehearsal.files, rehearsal.connections, rehearsal.refused
+    run.files, run.connections = rehearsal.files, rehearsal.connections
     run.error = rehearsal.error or ""
     if not run.why:
         run.detail = run.detail or rehearsal.stdout[-1000:]

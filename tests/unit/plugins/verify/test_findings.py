@@ -131,6 +131,9 @@ def test_verify_compares_the_widgets_and_displays_that_later_cells_change(tmp_pa
     assert any("the state of widgets, which is not saved" in each for each in unsaved.not_checked)
 
 
+LOGS = "import logging\nlogging.basicConfig(format='%(process)d %(message)s', force=True)\nlogging.error('late')"
+
+
 def test_verify_of_a_notebook_that_gives_what_it_shows_is_ok(tmp_path: Path) -> None:
     """Prints, values, times, an exception that is meant, top-level await."""
     cells = [
@@ -139,11 +142,12 @@ def test_verify_of_a_notebook_that_gives_what_it_shows_is_ok(tmp_path: Path) -> 
         cell("print(f'took {time.time() - begun:.3f} s')", 3, "took 9.100 s\n"),
         cell("1 / 0", 4, [{"output_type": "error", "ename": "ZeroDivisionError"}], "raises-exception"),
         cell("print('after')", 5, "after\n"),
+        cell(LOGS, 6, [stderr("123 late\n")]),
     ]
     result = agentnb.verify(saved(tmp_path, notebook(*cells)))
     assert result.ok, result
-    assert (result.ran, result.cells, result.runs) == (5, 5, 1)
-    assert "verified (5 of 5 cells run" in result.summary
+    assert (result.ran, result.cells, result.runs) == (6, 6, 1)
+    assert "verified (6 of 6 cells run" in result.summary
 
 
 def test_verify_of_a_file_that_was_changed_says_which(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.plugins.local.conftest import Models, models
 
+__all__ = ["models"]  # the fixture
 pytestmark = pytest.mark.slow
 SCRIPT = [sys.executable, str(AGENTS / "mends_notebooks.py")]
 
@@ -39,6 +41,20 @@ def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(
     assert first.startswith("Not verified. made.ipynb: Cell [1] would fail: `numbers`")
     assert last.startswith("made.ipynb: verified (1 of 1 cells run")
     assert agentnb.verify(tmp_path / "made.ipynb").ok
+
+
+def test_verified_turn_of_a_real_agent_whose_model_breaks_a_notebook_is_done_once_that_is_mended(
+    models: Models, tmp_path: Path
+) -> None:
+    """`agentnb local` in its own process, with the tools and the loop that it has; only the model is scripted."""
+    env = {"AGENTNB_LOCAL_PORTS": str(models.ports["ollama"]), "AGENTNB_LOCAL_MODEL": "mends"}
+    with agentnb.start("local", env=env, cwd=tmp_path, permissions="allow", verify=True) as session:
+        turn = session.prompt("Sum the numbers in a notebook.").wait(PATIENCE * 4)
+    assert turn.text.split() == ["Written.Mended."]
+    first, last = notices(turn)
+    assert "Cell [1] would fail: `numbers`" in first
+    assert last.startswith("made.ipynb: verified (1 of 1 cells run")
+    assert [call.status for call in turn.tool_calls] == ["completed", "completed"]
 
 
 def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(start: Callable[..., Session]) -> None:
@@ -65,6 +81,17 @@ def test_turn_when_the_setting_says_each_turn_is_checked_and_the_agent_not_asked
     turn = start(command=SCRIPT).prompt("Sum them").wait(PATIENCE * 4)
     assert turn.text == "Written."
     assert len(notices(turn)) == 1
+
+
+def test_batch_that_is_to_be_verified_mends_each_notebook_before_its_answer_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each input in a copy of the folder: the answer comes behind the mending."""
+    monkeypatch.chdir(tmp_path)
+    batch = agentnb.map(
+        "Sum {input}", ["a", "b"], command=SCRIPT, verify=True, permissions="allow", cwd="isolated", progress=False
+    )
+    assert [each.endswith("Mended: True.") for each in batch] == [True, True]
 
 
 def test_verified_turn_that_changed_no_notebook_is_done_at_once(start: Callable[..., Session]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.unit.plugins.verify.notebooks import cell, notebook, saved
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="Linux only")]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="Linux only: namespaces")]
 
 WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]
 NO_NAMESPACES = 77
