@@ -163,7 +163,10 @@ def test_a_decision_of_one_page_is_in_the_cells_of_the_other_whose_chat_is_close
 def test_a_cell_that_the_user_changed_or_deleted_says_so_and_nothing_offers_to_allow_it(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """The cell says it, and offers to accept again once the user's change is undone; a deleted one leaves a refusal."""
+    """The cell says it, and offers to accept again once the user's change is undone; a deleted one leaves a refusal.
+
+    A restart of the kernel takes what waits out of the cells.
+    """
     lab.open("conflict.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
     side = Side(lab.page)
@@ -195,6 +198,15 @@ def test_a_cell_that_the_user_changed_or_deleted_says_so_and_nothing_offers_to_a
     accept.click()
     expect(side.chat.locator(".waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
     expect_sources(lab, ["a = 1\nprint(a + 10)"])
+
+    side.say(json.dumps(STEPS[1:]))
+    expect(bar).to_have_count(1, timeout=PATIENCE_MS)
+    lab.restart()
+    expect(bar).to_have_count(0, timeout=PATIENCE_MS)
+    expect(lab.panel.locator("[class*=agentnb-new], [class*=agentnb-proposed]")).to_have_count(0)
+    expect_sources(lab, ["a = 1\nprint(a + 10)"])
+    side.expect_chat()
+    expect(side.chat.locator(".permission, .waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
 
 
 FIFTEEN = [f"x{number} = {number}" for number in range(15)]

@@ -37,7 +37,7 @@ def sides(lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path) -> tuple[Sid
     return first, second
 
 
-def test_a_card_is_three_lines_and_one_answer_in_two_windows(lab: Lab, sides: tuple[Side, Side]) -> None:
+def test_a_card_is_three_lines_and_one_answer_in_two_windows_as_is_a_form(lab: Lab, sides: tuple[Side, Side]) -> None:
     first = sides[0]
     first.resize(420)
     first.say("/run python -c 'print(6 * 7)'")
@@ -57,6 +57,14 @@ def test_a_card_is_three_lines_and_one_answer_in_two_windows(lab: Lab, sides: tu
     for side in sides:
         expect(side.chat.locator(".permission")).to_have_count(0, timeout=PATIENCE_MS)
         expect(side.chat.locator(".decision").last).to_contain_text("You allowed this", timeout=PATIENCE_MS)
+    first.say("/form")
+    forms = [side.chat.locator(".input-request") for side in sides]
+    for form in forms:
+        expect(form).to_be_visible(timeout=PATIENCE_MS)
+    sides[1].page.bring_to_front()
+    forms[1].get_by_role("button", name="Skip", exact=True).click()
+    for form in forms:
+        expect(form).to_have_count(0, timeout=PATIENCE_MS)
 
 
 def test_an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, sides: tuple[Side, Side]) -> None:

@@ -183,7 +183,7 @@ def test_a_conversation_is_cleared_and_stays_so_after_a_restart(lab: Lab, side: 
 
 
 def test_much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
-    """2,000 calls, 500 files, a title of 100 KB and an error of 1 MB in one turn."""
+    """2,000 calls, 500 files, a title of 100 KB and an error of 1 MB in one turn, then 1 MB in the box."""
     turn = does(side, "Many", "That was much.")
     expect(turn.get_by_text("500 files")).to_be_visible(timeout=PATIENCE_MS)
     assert json.loads(lab.page.evaluate("() => JSON.stringify(1 + 1)")) == 2
@@ -199,6 +199,13 @@ def test_much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
     expect(turn.locator(".change")).to_have_count(120)
     review.get_by_role("combobox").select_option("many/file-499.txt")
     expect(review.locator(".cm-content").last).to_contain_text("499", timeout=PATIENCE_MS)
+    side.box.focus()
+    lab.page.keyboard.insert_text("x" * 1_000_000)
+    assert len(side.box.input_value()) == 1_000_000
+    lab.page.keyboard.press("Enter")
+    side.expect_answer("Yes.")
+    expect(side.chat.locator(".turn").last.get_by_role("button", name="Show all")).to_be_visible()
+    expect(side.box).to_have_value("")
 
 
 def test_the_conversations_that_were_open_are_tabs_again_after_a_restart(lab: Lab, kernelspecs: Path) -> None:
