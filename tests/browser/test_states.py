@@ -77,7 +77,7 @@ class Walk:
 
     def pill(self) -> None:
         self.press("Agent: ")
-        expect(self.side.agents.locator("[data-item]:focus")).to_be_visible(timeout=PATIENCE_MS)
+        expect(self.side.agents.locator(":focus")).to_be_visible(timeout=PATIENCE_MS)
         self.clean("pill")
         self.keys.press("Escape")
         expect(self.side.pill).to_be_focused()
@@ -105,7 +105,9 @@ class Walk:
         expect(self.chat.locator(".waiting-question")).to_have_count(0)
         self.clean("cells")
         self.lab.command("agentnb:next-cell-change")
-        self.press("Accept all")
+        self.keys.press("ArrowDown")
+        assert self.page.evaluate(FOCUSED) == "Accept all"
+        self.keys.press("Enter")
         expect(bars).to_have_count(0, timeout=PATIENCE_MS)
         expect(self.review.last).to_be_visible(timeout=PATIENCE_MS)
 
