@@ -105,6 +105,7 @@ class Walk:
         expect(self.chat.locator(".waiting-question")).to_have_count(0)
         self.clean("cells")
         self.lab.command("agentnb:next-cell-change")
+        expect(bars.first.get_by_role("button", name="Accept", exact=True)).to_be_focused(timeout=PATIENCE_MS)
         self.keys.press("ArrowDown")
         assert self.page.evaluate(FOCUSED) == "Accept all"
         self.keys.press("Enter")
