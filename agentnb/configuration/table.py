@@ -296,6 +296,17 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             trait=False,
             counts="at once",
         ),
+        Setting(
+            name="verify_network",
+            title="Hosts for verification",
+            kind="names",
+            default=[],
+            about="Hosts that a notebook may reach while it is verified, such as `api.example.org` or "
+            "`*.example.org:8443`. It has no network otherwise.",
+            trait=False,
+            widens=True,
+            counts="at once",
+        ),
     ),
     "local": (
         Setting(

@@ -22,8 +22,7 @@ session = agentnb.start(command=agent, title="Fit", cwd="changed", kernel_tools=
 OLD = "import numpy\n\nslope = 1\n"
 NEW = "import numpy\n\nslope = 2\nprint(slope)\n"
 COUNTS = "2 files 3 lines added, 1 removed+3\u2009−1 · 2 cells · 1 variable"
-THEMES = ("Dark", "Light")
-WIDTHS = (1_200, 320, 420)
+LOOKS = (("Dark", 1_200), ("Dark", 320), ("Light", 420))
 REVIEW = """async () => (await axe.run('.agentnb-review', { resultTypes: ['violations'] })).violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
   .map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html.slice(0, 200) + failureSummary)])"""
@@ -82,12 +81,11 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     expect(review.locator(".cm-merge-b")).to_contain_text("print(slope)", timeout=PATIENCE_MS)
     expect(review.locator("option")).to_have_text(["fit.py", "report.md", "In [2]: a = 10", "In [3]: b = 20"])
     lab.picture("changes")
-    for theme in THEMES:
+    for theme, width in LOOKS:
         lab.theme(f"JupyterLab {theme}")
-        for width in WIDTHS:
-            side.resize(width)
-            assert (theme, width, serious(lab.page), lab.page.evaluate(REVIEW)) == (theme, width, [], [])
-            lab.picture(f"changes-{theme.lower()}-{width}")
+        side.resize(width)
+        assert (theme, width, serious(lab.page), lab.page.evaluate(REVIEW)) == (theme, width, [], [])
+        lab.picture(f"changes-{theme.lower()}-{width}")
 
     button(side, "Undo fit.py").click()
     expect(button(side, "Redo fit.py")).to_be_focused(timeout=PATIENCE_MS)

@@ -10,7 +10,6 @@ from playwright.sync_api import Locator, expect
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
-from tests.browser.test_sidebar_notebook7 import Classic
 from tests.conftest import ROOT
 
 SETUP = f"""import sys, agentnb
@@ -72,20 +71,3 @@ def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_
     expect(suggested).to_have_count(0, timeout=PATIENCE_MS)
     expect(side.chat.locator("[data-turn]")).to_have_count(2)
     lab.expect_in_kernel("session.suggestions", ())
-
-
-@pytest.mark.notebook7
-def test_what_the_agent_suggests_is_chosen_by_keyboard_in_notebook_7(lab: Lab, side: Side) -> None:
-    classic = Classic(lab)
-    classic.open("suggestions7.ipynb", SETUP)
-    lab.run_cells(1)
-    classic.button.click()
-    side.expect_chat()
-    side.say("fail")
-    suggested = group(side, "Suggestions")
-    expect(suggested).to_have_count(3, timeout=PATIENCE_MS)
-    suggested.nth(0).focus()
-    lab.page.keyboard.press("Enter")
-    expect(side.box).to_have_value("Run the failed test alone")
-    expect(side.box).to_be_focused()
-    lab.picture("suggestions-notebook7")

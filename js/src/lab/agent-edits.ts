@@ -8,7 +8,7 @@ import { part } from "./parts";
 /** What the kernel asks for (agentnb/server/lab_messages.py: `EditParams`). */
 export interface AgentEdit {
   id: string;
-  action: "insert" | "replace" | "run" | "change" | "read";
+  action: "insert" | "replace" | "run" | "change" | "read" | "restart";
   cellId?: string | null;
   source?: string;
   /** The text that a cell must have to be replaced, or its beginning. */
@@ -80,6 +80,10 @@ export class AgentEdits {
       if (!conflicts.length && edit.fileHashes && this.#files)
         await takeAsLoaded(this.#panel.context, this.#files, edit.fileHashes);
       return { conflicts: conflicts.map(({ cellId, current }) => ({ cellId, current: told(current) ?? null })) };
+    }
+    if (action === "restart") {
+      setTimeout(() => void this.#panel.sessionContext.restartKernel().catch(console.warn)); // the answer goes first
+      return {};
     }
     const index = cellId ? placeOf(shared.cells, cellId) : shared.cells.length - 1;
     if (action === "insert") {
