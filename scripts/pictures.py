@@ -36,7 +36,6 @@ ANALYSIS = (
 TALK = (
     "/plan 3",
     "/think The noise grows with x, so the weights matter.",
-    "/markdown",
     "/tool search",
     "/diff",
 )
@@ -89,6 +88,7 @@ def _chat(lab: Lab, folder: Path) -> None:
     cell.expect_done(3)
     for text in TALK:
         _say(cell, text)
+    cell.output.locator(".tool .fold-head").last.click()  # the difference is seen
     view = cell.output.locator(".agentnb-view")
     for name, theme in THEMES.items():
         lab.theme(theme)

@@ -67,6 +67,7 @@ def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(lab: Lab) 
     expect(lab.page.locator(".jp-LauncherCard", has_text="Agent")).to_be_visible(timeout=PATIENCE_MS)
     lab.page.locator(".jp-LauncherCard", has_text="Agent").click()
     expect(side.box).to_be_focused(timeout=PATIENCE_MS)
+    expect(lab.page.locator(".jp-Launcher")).to_have_count(0)
     expect(side.pill).to_have_text("goose")
     assert serious(lab.page) == []
     lab.picture("box-first")

@@ -141,7 +141,10 @@ def a_decision_is_in_the_other_page_whose_chat_is_closed(pages: tuple[Lab, Lab],
 def test_a_cell_that_the_user_changed_or_deleted_says_so_and_nothing_offers_to_allow_it(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """The cell says it, and offers to accept again once the user's change is undone; a deleted one leaves a refusal."""
+    """The cell says it, and offers to accept again once the user's change is undone; a deleted one leaves a refusal.
+
+    A restart of the kernel takes what waits out of the cells.
+    """
     lab.open("conflict.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
     side = Side(lab.page)
@@ -173,6 +176,15 @@ def test_a_cell_that_the_user_changed_or_deleted_says_so_and_nothing_offers_to_a
     accept.click()
     expect(side.chat.locator(".waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
     expect_sources(lab, ["a = 1\nprint(a + 10)"])
+
+    side.say(json.dumps(STEPS[1:]))
+    expect(bar).to_have_count(1, timeout=PATIENCE_MS)
+    lab.restart()
+    expect(bar).to_have_count(0, timeout=PATIENCE_MS)
+    expect(lab.panel.locator("[class*=agentnb-new], [class*=agentnb-proposed]")).to_have_count(0)
+    expect_sources(lab, ["a = 1\nprint(a + 10)"])
+    side.expect_chat()
+    expect(side.chat.locator(".permission, .waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
 
 
 FIFTEEN = [f"x{number} = {number}" for number in range(15)]

@@ -181,7 +181,7 @@ def test_two_windows(chat: Chat, window: Page) -> None:
         expect(view.root.get_by_role("button", name="Reject once")).to_be_visible(timeout=PATIENCE_MS)
     other.root.get_by_role("button", name="Reject once").click()
     for view in (other, chat):
-        expect(view.root.locator(".decision")).to_contain_text("You denied this", timeout=PATIENCE_MS)
+        expect(view.root.locator(".tool").last).to_contain_text("You denied this", timeout=PATIENCE_MS)
         expect(view.root.get_by_role("button", name="Allow once")).to_have_count(0)
     assert chat.answer(3) == other.answer(3)
 

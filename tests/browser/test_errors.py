@@ -66,7 +66,7 @@ def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab
     expect(fixing(lab, 0)).to_have_count(0)
     fixing(lab, 1).click()
     side.expect_chat()
-    expect(side.question).to_contain_text("Replace In [2]", timeout=PATIENCE_MS)
+    expect(side.question).to_contain_text("Waiting in [2] →", timeout=PATIENCE_MS)
     lab.picture("fix-light")
     side.allow()
     expect(side.chat.locator(".change-counts")).to_have_text("1 cell", timeout=PATIENCE_MS)

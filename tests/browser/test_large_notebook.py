@@ -91,7 +91,7 @@ def test_large_notebook_and_doubled_ids_when_fixed_reviewed_and_mentioned_stay_u
     side.expect_chat()
     bar = lab.panel.locator(".agentnb-cell-bar")
     expect(bar).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
-    expect(side.question).to_contain_text("Replace In [2]", timeout=PATIENCE_MS)
+    expect(side.question).to_contain_text("Waiting in [2] →", timeout=PATIENCE_MS)
     lab.picture("large-notebook")
     all_told = told(lab)
     assert max(cells for cells, _ in all_told) == TOLD

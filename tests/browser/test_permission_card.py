@@ -60,6 +60,18 @@ def test_a_card_is_answered_once_for_good_and_taken_back_in_two_windows(lab: Lab
         expect(side.chat.locator(".decision").last).to_contain_text("You allowed this", timeout=PATIENCE_MS)
     nothing_moves_under_the_pointer_when_a_preview_comes(lab, first)
     an_answer_for_good_names_what_it_permits_and_is_taken_back(lab, first, second)
+    a_form_is_answered_in_one_window_for_both(sides)
+
+
+def a_form_is_answered_in_one_window_for_both(sides: tuple[Side, Side]) -> None:
+    sides[0].say("/form")
+    forms = [side.chat.locator(".input-request") for side in sides]
+    for form in forms:
+        expect(form).to_be_visible(timeout=PATIENCE_MS)
+    sides[1].page.bring_to_front()
+    forms[1].get_by_role("button", name="Skip", exact=True).click()
+    for form in forms:
+        expect(form).to_have_count(0, timeout=PATIENCE_MS)
 
 
 def an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, first: Side, second: Side) -> None:

@@ -349,7 +349,7 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     side.expect_text("Ran In [4]")
     lab.cell(2).expect_text("42")
     side.say("/kernel replace 4 1 / 0")
-    expect(side.question).to_contain_text("Replace In [4]: print(x)")
+    expect(side.question).to_contain_text("Waiting in [4] →Replace print(x)")
     side.allow()
     side.expect_text("Replaced the text of In [4]")
     assert sources(lab)[2:] == ["1 / 0"]

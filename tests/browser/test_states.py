@@ -41,6 +41,129 @@ def go(page: Page, name: str, key: str = "Tab") -> None:
     raise AssertionError(f"{key} does not lead to {name!r}: {passed}")
 
 
+class Walk:
+    """Goes through the states, one method for each."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab, self.page, self.keys = lab, lab.page, lab.page.keyboard
+        self.side = Side(lab.page)
+        self.chat = self.side.chat
+        self.review = self.chat.get_by_role("button", name="Review", exact=True)
+
+    def say(self, *steps: object) -> None:
+        """Write what the agent is to do, and send it."""
+        expect(self.side.box).to_be_focused(timeout=PATIENCE_MS)
+        self.keys.insert_text(json.dumps(steps))
+        self.keys.press("Enter")
+
+    def press(self, name: str, key: str = "Tab") -> None:
+        """Go to something by a key, and press Enter."""
+        go(self.page, name, key)
+        self.keys.press("Enter")
+
+    def clean(self, state: str) -> None:
+        """See that axe finds nothing."""
+        assert (state, serious(self.page)) == (state, [])
+
+    def to_box(self) -> None:
+        """Go on from wherever the focus is."""
+        go(self.page, "Message to")
+
+    def rest(self) -> None:
+        self.lab.command("agentnb:focus")
+        self.side.expect_chat()
+        expect(self.side.box).to_be_focused(timeout=PATIENCE_MS)
+        self.clean("rest")
+
+    def pill(self) -> None:
+        self.press("Agent: ")
+        expect(self.side.agents.locator(":focus")).to_be_visible(timeout=PATIENCE_MS)
+        self.clean("pill")
+        self.keys.press("Escape")
+        expect(self.side.pill).to_be_focused()
+        go(self.page, "Message to", "Shift+Tab")
+
+    def permission_and_working(self) -> None:
+        self.say({"start": ["run_code", {"code": WAIT}]}, {"end": 1})
+        card = self.chat.locator(".permission-options")
+        expect(card).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+        self.clean("permission")
+        self.press("Allow$", "Shift+Tab")
+        self.side.expect_text("begun")
+        self.clean("working")
+        self.press("Stop this code")
+        expect(self.chat.get_by_role("button", name="Stop", exact=True)).to_have_count(0, timeout=PATIENCE_MS)
+        expect(self.chat.get_by_text("Stopped", exact=True)).to_be_visible()
+        self.to_box()
+
+    def cells(self) -> None:
+        inserts = [{"start": ["insert_cell", {"below": "2", "source": f"b = {number}"}]} for number in range(2)]
+        self.say(*inserts, {"end": 2})
+        bars = self.lab.panel.locator(".agentnb-cell-bar")
+        expect(bars).to_have_count(2, timeout=PATIENCE_MS)
+        expect(bars.first).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+        expect(self.chat.locator(".waiting-question")).to_have_count(0)
+        self.clean("cells")
+        self.lab.command("agentnb:next-cell-change")
+        expect(bars.first.get_by_role("button", name="Accept", exact=True)).to_be_focused(timeout=PATIENCE_MS)
+        self.keys.press("ArrowDown")
+        assert self.page.evaluate(FOCUSED) == "Accept all"
+        self.keys.press("Enter")
+        expect(bars).to_have_count(0, timeout=PATIENCE_MS)
+        expect(self.review.last).to_be_visible(timeout=PATIENCE_MS)
+
+    def finished_and_review(self) -> None:
+        self.lab.command("agentnb:focus")
+        self.say({"write": ["long.txt", NEW]}, {"say": "Done."})
+        self.side.expect_answer("Done.")
+        expect(self.review).to_have_count(3, timeout=PATIENCE_MS)  # that of the variables of the code, too
+        self.clean("finished")
+        self.press("Review", "Shift+Tab")
+        shown = self.page.locator(".agentnb-review:visible")
+        bars = shown.locator(".agentnb-hunk-bar")
+        expect(bars).to_have_count(2, timeout=PATIENCE_MS)
+        expect(self.lab.panel).to_be_visible()
+        assert self.page.evaluate(REVIEW) == []
+        self.clean("review")
+        self.lab.picture("states-review")
+        self.press("Keep part 1 of 2")
+        expect(bars).to_have_count(1, timeout=PATIENCE_MS)
+
+    def failed(self) -> None:
+        self.lab.command("agentnb:focus")
+        self.to_box()
+        self.say({"fail": "Overloaded. Try again in a minute."})
+        self.side.expect_text("Overloaded")
+        self.clean("failed")
+        go(self.page, "Send again", "Shift+Tab")
+
+    def panels(self) -> None:
+        for name in ("Settings", "History"):
+            self.press("Conversation$", "Shift+Tab")
+            self.press(name, "ArrowDown")
+            panel = self.chat.locator("section.panel", has=self.page.get_by_role("searchbox"))
+            expect(panel).to_be_visible(timeout=PATIENCE_MS)
+            self.clean(name)
+            if name == "History":
+                self.press("More$")
+                self.press("Storage", "ArrowDown")
+                expect(self.chat.get_by_text("Delete older than").first).to_be_visible(timeout=PATIENCE_MS)
+                self.clean("storage")
+                self.keys.press("Escape")
+            self.keys.press("Escape")
+            expect(self.chat.get_by_role("searchbox")).to_have_count(0)
+
+    def rewind(self) -> None:
+        self.press("Turn$", "Shift+Tab")
+        self.press("Go back", "ArrowDown")
+        dialog = self.chat.get_by_role("alertdialog")
+        expect(dialog).to_be_visible(timeout=PATIENCE_MS)
+        self.clean("rewind")
+        self.keys.press("Escape")
+        expect(dialog).to_have_count(0)
+        assert re.match("Turn$", self.page.evaluate(FOCUSED))
+
+
 def test_ten_states_of_the_chat_are_used_by_keyboard_alone_and_axe_finds_nothing(lab: Lab, kernelspecs: Path) -> None:
     """From the box at rest to going back; what opens gives the focus back when it goes."""
     folder = lab.server.folder / "states"
@@ -48,108 +171,12 @@ def test_ten_states_of_the_chat_are_used_by_keyboard_alone_and_axe_finds_nothing
     (folder / "long.txt").write_text(OLD, encoding="utf-8")
     lab.open("states.ipynb", notebook(SETUP, "a = 1", kernel="ipykernel7"))
     lab.run_cells(2)
-    page, side, keys = lab.page, Side(lab.page), lab.page.keyboard
-    lab.command("agentnb:focus")
-    side.expect_chat()
-
-    def say(*steps: object) -> None:
-        expect(side.box).to_be_focused(timeout=PATIENCE_MS)
-        keys.insert_text(json.dumps(steps))
-        keys.press("Enter")
-
-    def clean(state: str) -> None:
-        assert (state, serious(page)) == (state, [])
-
-    expect(side.box).to_be_focused(timeout=PATIENCE_MS)
-    clean("rest")
-
-    go(page, "Agent: ")
-    keys.press("Enter")
-    expect(side.agents.locator("[data-item]:focus")).to_be_visible(timeout=PATIENCE_MS)
-    clean("pill")
-    keys.press("Escape")
-    expect(side.pill).to_be_focused()
-    go(page, "Message to", "Shift+Tab")
-
-    say({"start": ["run_code", {"code": WAIT}]}, {"end": 1})
-    card = side.chat.locator(".permission-options")
-    expect(card).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
-    clean("permission")
-    go(page, "Allow$", "Shift+Tab")
-    keys.press("Enter")
-    side.expect_text("begun")
-    clean("working")
-    go(page, "Stop this code")
-    keys.press("Enter")
-    expect(side.chat.get_by_role("button", name="Stop", exact=True)).to_have_count(0, timeout=PATIENCE_MS)
-    expect(side.chat.get_by_text("Stopped", exact=True)).to_be_visible()
-    go(page, "Message to")
-
-    inserts = [{"start": ["insert_cell", {"below": "2", "source": f"b = {number}"}]} for number in range(2)]
-    say(*inserts, {"end": 2})
-    bars = lab.panel.locator(".agentnb-cell-bar")
-    expect(bars).to_have_count(2, timeout=PATIENCE_MS)
-    expect(side.chat.locator(".waiting-question")).to_have_count(0)
-    expect(bars.first).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
-    clean("cells")
-    lab.command("agentnb:next-cell-change")
-    go(page, "Accept all")
-    keys.press("Enter")
-    expect(bars).to_have_count(0, timeout=PATIENCE_MS)
-    changes = side.chat.get_by_role("button", name="Review", exact=True)
-    expect(changes.last).to_be_visible(timeout=PATIENCE_MS)
-
-    lab.command("agentnb:focus")
-    say({"write": ["long.txt", NEW]}, {"say": "Done."})
-    side.expect_answer("Done.")
-    expect(changes).to_have_count(2, timeout=PATIENCE_MS)
-    clean("finished")
-    go(page, "Review", "Shift+Tab")
-    keys.press("Enter")
-    review = page.locator(".agentnb-review:visible")
-    expect(review.locator(".agentnb-hunk-bar")).to_have_count(2, timeout=PATIENCE_MS)
-    expect(lab.panel).to_be_visible()
-    assert page.evaluate(REVIEW) == []
-    clean("review")
-    lab.picture("states-review")
-    go(page, "Keep part 1 of 2")
-    keys.press("Enter")
-    expect(review.locator(".agentnb-hunk-bar")).to_have_count(1, timeout=PATIENCE_MS)
-
-    lab.command("agentnb:focus")
-    go(page, "Message to")
-    say({"fail": "Overloaded. Try again in a minute."})
-    side.expect_text("Overloaded")
-    clean("failed")
-    go(page, "Send again", "Shift+Tab")
-    go(page, "Message to")
-
-    for panel in ("Settings", "History"):
-        go(page, "Conversation$", "Shift+Tab")
-        keys.press("Enter")
-        go(page, panel, "ArrowDown")
-        keys.press("Enter")
-        region = side.chat.get_by_role("region", name=panel, exact=True)
-        expect(region.get_by_role("searchbox").first).to_be_visible(timeout=PATIENCE_MS)
-        clean(panel)
-        if panel == "History":
-            go(page, "More$")
-            keys.press("Enter")
-            go(page, "Storage", "ArrowDown")
-            keys.press("Enter")
-            expect(side.chat.get_by_text("Delete older than").first).to_be_visible(timeout=PATIENCE_MS)
-            clean("storage")
-            keys.press("Escape")
-        keys.press("Escape")
-        expect(region).to_have_count(0)
-
-    go(page, "Turn$", "Shift+Tab")
-    keys.press("Enter")
-    go(page, "Go back", "ArrowDown")
-    keys.press("Enter")
-    dialog = side.chat.get_by_role("alertdialog")
-    expect(dialog).to_be_visible(timeout=PATIENCE_MS)
-    clean("rewind")
-    keys.press("Escape")
-    expect(dialog).to_have_count(0)
-    assert re.match("Turn$", page.evaluate(FOCUSED))
+    walk = Walk(lab)
+    walk.rest()
+    walk.pill()
+    walk.permission_and_working()
+    walk.cells()
+    walk.finished_and_review()
+    walk.failed()
+    walk.panels()
+    walk.rewind()

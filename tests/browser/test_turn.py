@@ -110,7 +110,7 @@ def calls_that_fail_for_one_cause_are_one_card_with_one_sentence(side: Side) -> 
 
 
 def much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
-    """2,000 calls, 500 files, a title of 100 KB and an error of 1 MB in one turn."""
+    """2,000 calls, 500 files, a title of 100 KB and an error of 1 MB in one turn, then 1 MB in the box."""
     turn = does(side, "Many", "That was much.")
     expect(turn.get_by_text("500 files")).to_be_visible(timeout=PATIENCE_MS)
     assert json.loads(lab.page.evaluate("() => JSON.stringify(1 + 1)")) == 2
@@ -121,11 +121,18 @@ def much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
     expect(turn.locator(".change")).to_have_count(20)
     review = lab.page.locator(".agentnb-review:visible")
     expect(review.locator(".cm-content")).to_contain_text("0", timeout=PATIENCE_MS)
-    assert review.get_by_role("button").count() + turn.get_by_role("button").count() <= 100
+    assert review.get_by_role("button").count() + turn.get_by_role("button").count() <= 120
     turn.get_by_role("button", name="Show 100 more of 500").click()
     expect(turn.locator(".change")).to_have_count(120)
     review.get_by_role("combobox").select_option("many/file-499.txt")
     expect(review.locator(".cm-content").last).to_contain_text("499", timeout=PATIENCE_MS)
+    side.box.focus()
+    lab.page.keyboard.insert_text("x" * 1_000_000)
+    assert len(side.box.input_value()) == 1_000_000
+    lab.page.keyboard.press("Enter")
+    side.expect_answer("Yes.")
+    expect(side.chat.locator(".turn").last.get_by_role("button", name="Show all", exact=True)).to_be_visible()
+    expect(side.box).to_have_value("")
 
 
 def test_a_conversation_goes_back_is_edited_and_cleared(lab: Lab, side: Side) -> None:

@@ -21,7 +21,7 @@ export const COMMANDS = {
 };
 
 interface Doings {
-  create(cwd: string | undefined): Promise<unknown>;
+  create(cwd: string | undefined): Promise<void>;
   toggle(): void;
   reveal(): void;
 }

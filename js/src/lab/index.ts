@@ -85,18 +85,18 @@ function activate(
       if (classic) localStorage.setItem(OPEN_KEY, visible ? "open" : "");
       app.commands.notifyCommandChanged(COMMANDS.toggle);
     },
-    (place) =>
-      part("new-notebook").then(({ fillBox }) => fillBox(place, async (text) => void (await create(undefined, text)))),
+    (place) => part("new-notebook").then(({ fillBox }) => fillBox(place, (text) => create(undefined, text))),
   );
-  const create = async (cwd?: string, text?: string): Promise<NotebookPanel> => {
+  const create = async (cwd?: string, text?: string): Promise<void> => {
     const { openNotebook } = await part("new-notebook");
+    const before = app.shell.currentWidget;
     const panel = await openNotebook(app, cwd);
+    if (before?.id.startsWith("launcher")) before.dispose(); // as where its own cards open one
     await panel.revealed; // then it takes the focus for its empty cell, as soon as that is drawn
     await panel.content.activeCell?.ready;
     reveal();
     sidebar.follow();
     if (text) sidebar.sessionOf(panel)?.say(text);
-    return panel; // the launcher goes then
   };
   app.shell.add(sidebar, "right", { rank: 900, type: "Agent Chat" });
   restorer?.add(sidebar, ID);

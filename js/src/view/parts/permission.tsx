@@ -49,6 +49,9 @@ export function Permission({ turnId, call }: Props) {
   return <Card turnId={turnId} call={call} obstacle={place?.obstacle ?? ""} />;
 }
 
+/** Which cell it is, in a title beside its place. */
+const NUMBERED = / In \[\d+\]:?(?= )/;
+
 /** One line for all changes of cells that wait in the notebook, at the first of them. */
 function WaitingInCell({ id, where, turnId, call }: Props & { id: string; where: string }) {
   const { store } = useView();
@@ -67,7 +70,7 @@ function WaitingInCell({ id, where, turnId, call }: Props & { id: string; where:
         <button type="button" class="row waiting-link" onClick={() => store.notebook?.showProposal?.(id)}>
           <Icon name="shield" />
           <span>Waiting {isOne ? where : `in ${waiting.length} cells`} →</span>
-          {isOne && <span class="cut dim">{coded(askTitle(call))}</span>}
+          {isOne && <span class="cut dim">{coded(askTitle(call).replace(NUMBERED, ""))}</span>}
         </button>
         {isOne && button}
       </div>

@@ -98,7 +98,7 @@ function Places({ call }: { call: ToolCallState }) {
   const { name } = splitPath(place.path);
   const more = (call.details?.locations?.length ?? 1) - 1;
   const row = typeof place.line === "number" ? `:${place.line}` : "";
-  const where = toolTitle(call).includes(name) ? row : line(name, 60) + row;
+  const where = toolTitle(call).includes(name) ? "" : line(name, 60) + row;
   if (where === "" && more === 0) return null;
   return (
     <span class="cut place" title={line(place.path, 500)}>
