@@ -89,8 +89,11 @@ def _insert(arguments: Mapping[str, Any], notebook: NotebookView, _cells: Sequen
     below = named_cell(arguments["below"], notebook) if "below" in arguments else None
     above = below or (notebook.cells[-1] if notebook.cells else None)
     kind, source, below_id = arguments.get("cell_type", "code"), arguments["source"], _id(below)
+    # Where the number says which cell it is, its code would look like the new one's.
+    name = f"In [{below.count}]" if below is not None and below.count else below and cell_title(below)
+    place = f"below {name}" if name else "at the end"
     return CellPlan(
-        title=f"Insert a cell {f'below {cell_title(below)}' if below is not None else 'at the end'}",
+        title=f"Insert a cell {place}",
         edit=Edit(action="insert", cell_id=below_id, source=source, kind=kind, notebook=notebook.name),
         shown=ToolCallCell(notebook=notebook.name, action="insert", cell_id=below_id, kind=kind, new_text=source),
         records=(_added(notebook, "", kind, source, below=_id(above)),),

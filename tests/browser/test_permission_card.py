@@ -91,7 +91,7 @@ def an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, first: 
     second.page.bring_to_front()
     card.get_by_role("button", name="Reject", exact=True).click()
     for side in (first, second):
-        expect(side.chat.locator(".decision").last).to_contain_text("You denied this", timeout=PATIENCE_MS)
+        expect(side.chat.locator(".tool").last).to_contain_text("You denied this", timeout=PATIENCE_MS)
 
 
 def nothing_moves_under_the_pointer_when_a_preview_comes(lab: Lab, first: Side) -> None:

@@ -23,7 +23,7 @@ def group(side: Side, name: str) -> Locator:
 
 
 def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_prompt(lab: Lab, side: Side) -> None:
-    """By mouse and by keyboard, before what the chat itself offers; a long one is cut, its tooltip is whole."""
+    """By mouse and by keyboard; a long one is cut, its tooltip is whole."""
     lab.open("suggestions.ipynb", notebook(SETUP, kernel="ipykernel7"))
     lab.run_cells(1)
     side.open()
@@ -31,7 +31,6 @@ def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_
     side.say("fail")
     suggested = group(side, "Suggestions")
     expect(suggested).to_have_text(["Run the failed test alone", LONG, "Show what the fit returns"])
-    expect(group(side, "Next")).to_have_text(["Explain the error"])
     expect(suggested.nth(1)).to_have_attribute("title", LONG)
     assert [suggested.nth(at).evaluate(IS_CUT) for at in range(3)] == [False, True, False]
     heights = {suggested.nth(at).evaluate("button => button.offsetHeight") for at in range(3)}

@@ -64,11 +64,11 @@ def test_a_turn_that_did_much_is_a_few_lines_at_rest(lab: Lab, side: Side) -> No
     turn = does(side, "Analyse it", "All fourteen cells are in place: they load, clean and plot the data.")
     expect(turn.get_by_role("button", name="Undo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     assert sum(turn.evaluate(HEIGHTS)) <= 6 * LINE
-    assert turn.evaluate(VISIBLE) == ["Inserted 14 cells, ran 1 command", "Review", "Undo"]
+    assert turn.evaluate(VISIBLE) == ["Inserted 14 cells, ran 1 command", "Review", "Undo", "Run the changed cells"]
     turn.hover()
     assert turn.evaluate(VISIBLE)[-2:] == ["Copy answer", "Turn"]
     lab.page.mouse.move(5, 5)
-    turn.get_by_role("button", name="Undo", exact=True).focus()
+    turn.get_by_role("button", name="Run the changed cells").focus()
     lab.page.keyboard.press("Tab")
     expect(turn.get_by_role("button", name="Copy answer")).to_be_focused()
     assert turn.evaluate(VISIBLE)[-2:] == ["Copy answer", "Turn"]
@@ -118,7 +118,14 @@ def much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
     turn.get_by_role("button", name="Searched 2,000 times, read 1 file").click()
     expect(turn.locator(".in-run")).to_have_count(101)
     turn.get_by_role("button", name="Review").click()
-    expect(turn.locator(".change")).to_have_count(100)
+    expect(turn.locator(".change")).to_have_count(20)
+    review = lab.page.locator(".agentnb-review:visible")
+    expect(review.locator(".cm-content")).to_contain_text("0", timeout=PATIENCE_MS)
+    assert review.get_by_role("button").count() + turn.get_by_role("button").count() <= 100
+    turn.get_by_role("button", name="Show 100 more of 500").click()
+    expect(turn.locator(".change")).to_have_count(120)
+    review.get_by_role("combobox").select_option("many/file-499.txt")
+    expect(review.locator(".cm-content").last).to_contain_text("499", timeout=PATIENCE_MS)
 
 
 def test_a_conversation_goes_back_is_edited_and_cleared(lab: Lab, side: Side) -> None:

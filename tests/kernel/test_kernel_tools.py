@@ -89,6 +89,21 @@ def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> Non
 
 
 @ONE_KERNEL
+def test_interrupt_ends_the_cell_that_the_kernel_runs_and_asks_first(kernel: RunningKernel) -> None:
+    """A cell that waits for the turn is none; where nobody may be asked, nothing is interrupted."""
+    kernel.run("import agentnb\nsession = agentnb.start(kernel_tools=True, permissions='allow')")
+    interrupted = kernel.run(f"{BUSY}\nturn = session.prompt('/mcp kernel interrupt {{}}')\nwork()")
+    assert interrupted.error.startswith("KeyboardInterrupt")
+    assert "Interrupted. What the cell had done so far stays." in kernel.run("turn.wait(); turn.text").values[0]
+    waits = kernel.run("turn = session.prompt('/mcp kernel interrupt {}')\nturn.wait(); turn.text").values[0]
+    assert "The kernel waits for this turn" in waits
+    asked = "agentnb.start(kernel_tools=True, permissions='deny').prompt('/mcp kernel interrupt {}').wait().text"
+    assert "Interrupted" not in kernel.run(asked).values[0]
+    restart = kernel.run("session.prompt('/mcp kernel restart_kernel {}').wait().text").values[0]
+    assert "failed: It is not known which notebook this is." in restart
+
+
+@ONE_KERNEL
 def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> None:
     """Where nobody is: denied, with the reason; each decision is in the log."""
     kernel.run("secret = 'x'\nxs = [1]")

@@ -162,7 +162,7 @@ Session
     on_extension(method, handler)
     open(timeout=120.0)
     permissions
-    prompt(text, context=(), *, attachments=(), verify=False)
+    prompt(text, context=(), *, attachments=(), verify=False, instructions='')
     questions
     queue
     read_only

@@ -85,8 +85,8 @@ async def restart_kernel(session: ToolSession, _arguments: dict[str, Any]) -> st
     conversation = host.find(session.session)
     turn = conversation.chat.state.active_turn
     lost = lost_variables(runner.namespace.variables())
-    title = f"Restart the kernel after this turn: {lost}"
-    await session.ask(PolicyRequest(kind="permission", asked="other", title=title))
+    title = "Restart the kernel after this turn"
+    await session.ask(PolicyRequest(kind="permission", asked="other", title=title, concern=lost))
     is_over = asyncio.Event()
 
     def look(*_: object) -> None:
@@ -105,13 +105,12 @@ async def restart_kernel(session: ToolSession, _arguments: dict[str, Any]) -> st
 
 
 def lost_variables(variables: Mapping[str, Any]) -> str:
-    """The variables that a restart takes away, in words."""
+    """The variables that a restart takes away, in a sentence."""
     names = [name for name in sorted(variables) if not isinstance(variables[name], ModuleType)]
     if not names:
-        return "no variable is lost"
+        return "Ends what runs in the kernel. It has no variables."
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    count = "1 variable is" if len(names) == 1 else f"{len(names)} variables are"
-    return f"{count} lost ({', '.join(names[:MOST_NAMES])}{more})"
+    return f"Loses your variables for good: {', '.join(names[:MOST_NAMES])}{more}."
 
 
 async def run_tests(session: ToolSession, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _DROPPED = re.compile(
 _TOKEN = re.compile(
     r"(?P<address>\b0x[0-9a-fA-F]{5,}\b)"
     r"|(?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
-    r"|(?P<path>(?:/private)?/(?:tmp|var/folders|var/tmp)/[^\s'\"),:]+)"
+    r"|(?P<path>(?:/private)?/(?:tmp|var/folders|var/tmp|dev/shm)/[^\s'\"),:]+)"
     r"|(?P<moment>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b)"
     r"|(?P<clock>\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b)"
     r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?[ ]?(?:ns|µs|μs|us|ms|s|sec|secs|seconds?|min|minutes?)\b)"
@@ -136,7 +136,7 @@ def same_number(old: str, new: str, tolerance: float = TOLERANCE) -> bool:
         return True
     if not any(sign in each for each in plain for sign in ".eE"):
         return False
-    unit = max(_unit(each) for each in plain)
+    unit = min((_unit(each) for each in plain if _unit(each)), default=0.0)  # of the one with more decimals
     return abs(first - second) <= max(tolerance * max(abs(first), abs(second)), unit * 1.000001)
 
 

@@ -208,10 +208,10 @@ class DifferenceCauses:
             return None
         path = self._read_by(reader)[0].relative_to(self._folder)
         why = f"would fail, and ran before: {path} ({reader.name} reads it) has changed."
-        found = failure.cell.finding(
+        finding = failure.cell.finding(
             "file-changed", why, evidence=failure.evidence, advice=f"Put {path} back, or adapt the code."
         )
-        return replace(found, cell=reader.place, related=() if reader is failure.cell else (failure.cell.place,))
+        return replace(finding, cell=reader.place, related=() if reader is failure.cell else (failure.cell.place,))
 
     def _by_reading(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
         """A cell that reads a file shows something else, or everything between it and this cell is as it was."""

@@ -185,7 +185,8 @@ def _installed_version(name: str) -> str:
 
 def _file(failure: Failure) -> Finding | None:
     is_missing = failure.name == "FileNotFoundError" or re.search(
-        r"No such file or directory|unable to open database file|no such table|does not exist", failure.text
+        r"No such file or directory|^File .* not found|unable to open database file|no such table|does not exist",
+        failure.text,
     )
     if not is_missing or failure.name == "CalledProcessError":
         return None

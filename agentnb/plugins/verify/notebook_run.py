@@ -100,19 +100,22 @@ class NotebookRun:
 
     def run(self) -> None:
         """Run everything; what happens is reported."""
-        ended: dict[str, Any] = {"event": "ended", "why": "done"}
+        ended: dict[str, Any] = {"event": "ended", "why": ""}
         begun = time.monotonic()
         try:
             self._start()
             self._tell(event="started", seconds=time.monotonic() - begun)
             for cell in self._task["cells"]:
                 self._cell(cell)
+            ended["why"] = "done"
         except Cut as cut:
             ended.update(why=cut.why, detail=cut.detail)
         except KernelLost as lost:
             ended.update(why="no-kernel", detail=str(lost))
         except FileNotFoundError as error:
             ended.update(why="no-kernel", detail=f"the program {error.filename} is not there")
+        except OSError as error:
+            ended.update(why="no-kernel", detail=error.strerror or str(error))
         finally:
             if self._kernel is not None:
                 self._kernel.end()

@@ -98,6 +98,8 @@ class Notebook(msgspec.Struct, kw_only=True):
 
 def read_file(path: Path) -> str:
     """The text of a notebook's file."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.", hint=f"Name the notebooks in it: {path}/*.ipynb.")
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be verified.")
@@ -114,8 +116,8 @@ def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Noteb
     Raises:
         UsageError: If it is none.
     """
-    content = _parsed(text) if isinstance(text, str) else text
     named = "The notebook" if path is None else path.name
+    content = _parsed(text, named) if isinstance(text, str) else text
     if not isinstance(content, dict):
         raise _corrupt(named, "it is no JSON object")
     cells = content.get("cells")
@@ -141,14 +143,14 @@ def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Noteb
     )
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str, named: str) -> Any:
     try:
         return read_json(text, repair=False)
     except ValueError as error:
-        why = "it has no JSON" if not text.strip() else f"its JSON breaks off or is damaged ({error})"
-        raise _corrupt("The notebook", why) from None
+        why = "it is empty" if not text.strip() else f"its JSON breaks off or is damaged ({error})"
+        raise _corrupt(named, why) from None
     except RecursionError:
-        raise _corrupt("The notebook", "it is nested too deep") from None
+        raise _corrupt(named, "it is nested too deep") from None
 
 
 def _corrupt(named: str, why: str) -> UsageError:

@@ -44,7 +44,7 @@ class StateParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     Attributes:
         path: The notebook's file, as in ``verify/begin``.
-        revision: The last revision that the page knows: the answer waits until there is a newer one, 25 s at most.
+        revision: The last revision that the page knows: the answer waits until there is a newer one, an hour at most.
     """
 
     path: str = ""
@@ -79,6 +79,7 @@ def _path(named: str) -> Path:
 
 def _begin(params: BeginParams) -> VerificationState:
     from agentnb.plugins.verify.own_notebook import current_text, own_notebook
+    from agentnb.plugins.verify.run import RunOptions
     from agentnb.plugins.verify.verify import allowed_hosts
     from agentnb.plugins.verify.verifying import check_notebook
 
@@ -88,17 +89,9 @@ def _begin(params: BeginParams) -> VerificationState:
     text = params.text or (current_text(path) if own is None else own.text)
 
     def check(progress: Callable[[int, int], object], stop: threading.Event) -> Verification:
-        return check_notebook(
-            text,
-            path.parent,
-            path=path,
-            run=not params.fast,
-            seconds=params.seconds,
-            hosts=hosts,
-            live=None if own is None else own.live,
-            progress=progress,
-            stop=stop,
-        )
+        options = RunOptions(params.seconds, hosts, progress, stop)
+        live = None if own is None else own.live
+        return check_notebook(text, path.parent, path=path, run=not params.fast, live=live, options=options)
 
     job = job_of(path)
     job.begin(text, check)
@@ -110,13 +103,10 @@ async def begin(params: BeginParams) -> VerificationState:
     return await asyncio.to_thread(_begin, params)
 
 
-def _state(params: StateParams) -> VerificationState:
+def _state(path: Path) -> VerificationState:
     from agentnb.plugins.verify.own_notebook import current_text, own_notebook
 
-    path = _path(params.path)
     job = job_of(path)
-    if params.revision >= 0:
-        job.wait(params.revision)
     if job.state.status != "ended":
         return job.state
     own = own_notebook(path)
@@ -126,7 +116,10 @@ def _state(params: StateParams) -> VerificationState:
 
 async def state(params: StateParams) -> VerificationState:
     """How a verification stands."""
-    return await asyncio.to_thread(_state, params)
+    path = await asyncio.to_thread(_path, params.path)
+    if params.revision >= 0:
+        await job_of(path).wait(params.revision)
+    return await asyncio.to_thread(_state, path)
 
 
 async def stop(params: StopParams) -> VerificationState:

@@ -40,7 +40,7 @@ def run_end(run: Run, cell: Cell | None, seconds: float) -> Finding | None:
             evidence=run.detail or run.error,
             advice="Start fewer at once.",
         )
-    if run.why == "no-kernel":
+    if run.why == "no-kernel" or (run.why == "" and cell is None):
         return Finding(
             kind="no-kernel",
             cause="The notebook's kernel did not start.",

@@ -12,6 +12,7 @@ from agentnb.plugins.verify.notebook_text import read_file
 from agentnb.plugins.verify.own_notebook import own_notebook
 from agentnb.plugins.verify.page_jobs import job_of
 from agentnb.plugins.verify.result import SECONDS
+from agentnb.plugins.verify.run import RunOptions
 from agentnb.plugins.verify.verifying import check_notebook
 
 if TYPE_CHECKING:
@@ -56,27 +57,24 @@ def verify(
         True
     """
     check_seconds(seconds)
-    hosts = allowed_hosts(network)
+    options = RunOptions(seconds, allowed_hosts(network))
     folder = None if cwd is None else Path(cwd).expanduser().resolve()
     if folder is not None and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder.", hint="Give the folder that the notebook should run in.")
     if isinstance(notebook, dict):
-        return check_notebook(notebook, folder or Path.cwd(), run=run, seconds=seconds, hosts=hosts)
+        return check_notebook(notebook, folder or Path.cwd(), run=run, options=options)
     wanted = None if notebook is None else Path(notebook).expanduser().resolve()
     own = own_notebook(wanted)
     if own is not None:
-        result = check_notebook(
-            own.text, folder or own.path.parent, path=own.path, run=run, seconds=seconds, hosts=hosts, live=own.live
-        )
+        where = folder or own.path.parent
+        result = check_notebook(own.text, where, path=own.path, run=run, live=own.live, options=options)
         if run:
             job_of(own.path).take(own.text, result)
         return result
     if wanted is None:
         message = "It is not known which notebook this is."
         raise UsageError(message, hint='Name its file: agentnb.verify("analysis.ipynb").')
-    return check_notebook(
-        read_file(wanted), folder or wanted.parent, path=wanted, run=run, seconds=seconds, hosts=hosts
-    )
+    return check_notebook(read_file(wanted), folder or wanted.parent, path=wanted, run=run, options=options)
 
 
 def allowed_hosts(network: Sequence[str] | None = None) -> tuple[str, ...]:

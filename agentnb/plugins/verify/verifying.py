@@ -26,15 +26,14 @@ from agentnb.plugins.verify.notebook_text import (
     Notebook,
     read_notebook,
 )
-from agentnb.plugins.verify.result import SECONDS, Finding, Verification
-from agentnb.plugins.verify.run import NotebookRunner, Run, kernel_command
+from agentnb.plugins.verify.result import Finding, Verification
+from agentnb.plugins.verify.run import DEFAULTS, NotebookRunner, Run, RunOptions, kernel_command
 from agentnb.plugins.verify.run_end import run_end
 from agentnb.plugins.verify.static_check import LiveKernel, check_names
 from agentnb.plugins.verify.written_files import written_files
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 NO_WALLS = (
@@ -54,11 +53,8 @@ def check_notebook(
     *,
     path: Path | None = None,
     run: bool = True,
-    seconds: float = SECONDS,
-    hosts: tuple[str, ...] = (),
     live: LiveKernel | None = None,
-    progress: Callable[[int, int], object] = lambda _done, _all: None,
-    stop: threading.Event | None = None,
+    options: RunOptions = DEFAULTS,
 ) -> Verification:
     """Verify a notebook's text.
 
@@ -67,14 +63,11 @@ def check_notebook(
         folder: The folder that it runs in.
         path: Its file, where it has one.
         run: False for the answer that the names in the cells give without running any.
-        seconds: How long the cells may take in all.
-        hosts: The hosts that it may reach.
         live: What the notebook's own kernel knows.
-        progress: Is called with how many cells have run, and how many there are.
-        stop: Ends it once it is set.
+        options: What holds for each of its runs.
 
     Raises:
-        Stopped: If *stop* was set before its end.
+        Stopped: If *options.stop* was set before its end.
     """
     begun = time.monotonic()
     name = path.name if path is not None else ""
@@ -84,7 +77,7 @@ def check_notebook(
     except UsageError as error:
         finding = Finding(kind="corrupt", cause=error.message, advice=error.hint or "")
         return Verification(ok=False, findings=(finding,), notebook=name, digest=digest)
-    verifying = _Verifying(parsed, folder, seconds=seconds, hosts=hosts, live=live, progress=progress, stop=stop)
+    verifying = _Verifying(parsed, folder, live, options)
     findings = verifying.by_running() if run else verifying.without_running()
     hidden = Credentials(dict(os.environ)).hidden if findings or verifying.not_checked else str
     return Verification(
@@ -114,21 +107,13 @@ class _Verifying:
         self,
         notebook: Notebook,
         folder: Path,
-        *,
-        seconds: float,
-        hosts: tuple[str, ...],
         live: LiveKernel | None,
-        progress: Callable[[int, int], object],
-        stop: threading.Event | None,
+        options: RunOptions,
     ) -> None:
         self._notebook = notebook
         self._folder = folder
-        self._seconds = seconds
-        self._hosts = hosts
         self._live = live
-        self._progress = progress
-        self._stop = stop
-        self._done = 0
+        self._options = options
         self._left_out = LeftOut()
         self.not_checked: list[str] = []
         self.ran = self.runs = 0
@@ -155,33 +140,19 @@ class _Verifying:
         environment = {"AGENTNB_CASSETTE_MODE": "builtin"}  # no real agent is asked
         if cassette is not None:
             environment = {"AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": "replay"}
-        runner = NotebookRunner(
-            self._folder,
-            kernel,
-            seconds=self._seconds,
-            environment=environment,
-            hosts=self._hosts,
-            progress=self._take,
-            stop=self._stop,
-        )
-        self._count = len(cells)
+        runner = NotebookRunner(self._folder, kernel, environment, self._options)
         run = runner.run(cells)
         self.way = run.way
         self.ran = sum(each.status != "cut" for each in run.cells.values())
         if run.way != "namespaces":
             self.not_checked.append(NO_WALLS.format((run.note or "no plug-in closes it in").rstrip(".")))
-        if self._hosts:
-            self.not_checked.append(f"What {', '.join(self._hosts)} may answer another time: the run could reach it.")
+        if self._options.hosts:
+            self.not_checked.append(
+                f"What {', '.join(self._options.hosts)} may answer another time: the run could reach it."
+            )
         findings = self._findings(cells, run, runner)
         self.runs = runner.runs
         return sorted(findings, key=lambda each: each.cell.index if each.cell else 1 << 30)
-
-    def _take(self, event: dict[str, Any]) -> None:
-        if event["event"] == "started" and not self._done:
-            self._progress(0, self._count)
-        if event["event"] == "cell":
-            self._done = min(self._done + 1, self._count)
-            self._progress(self._done, self._count)
 
     def _no_kernel(self, language: str, note: str) -> Finding:
         if note:
@@ -235,7 +206,7 @@ class _Verifying:
         static = check_names(self._notebook, self._live)
         last = by_index.get(run.begun if run.begun is not None else -1)
         findings: list[Finding] = []
-        ended = run_end(run, last, self._seconds)
+        ended = run_end(run, last, self._options.seconds)
         result = run.cells.get(last.index) if last is not None else None
         if ended is not None:
             findings.append(ended)
@@ -246,7 +217,7 @@ class _Verifying:
             )
             findings += [] if self._is_for_lack_of_agents(last, finding) else [finding]
         elif "processes" in run.error:
-            too_many = run_end(Run(why="processes", detail=run.error), last, self._seconds)
+            too_many = run_end(Run(why="processes", detail=run.error), last, self._options.seconds)
             findings += [too_many] if too_many is not None else []
         if run.why != "done" and last is not None:
             behind = sum(each.index > last.index for each in cells)

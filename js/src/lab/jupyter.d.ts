@@ -213,7 +213,10 @@ declare module "@jupyterlab/notebook" {
     readonly sessionContext: SessionContext;
     /** Its content is there; a notebook of one empty cell takes the focus for it then. */
     readonly revealed: Promise<void>;
-    readonly toolbar: Widget & { insertItem(index: number, name: string, widget: Widget): boolean };
+    readonly toolbar: Widget & {
+      names(): Iterable<string>;
+      insertItem(index: number, name: string, widget: Widget): boolean;
+    };
   }
   export interface Tracker {
     readonly currentWidget: NotebookPanel | null;

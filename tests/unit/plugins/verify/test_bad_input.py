@@ -33,6 +33,7 @@ def test_verify_of_a_damaged_notebook_finds_that(tmp_path: Path, text: str, run:
     path.write_text(text)
     result = agentnb.verify(path, run=run)
     assert [each.kind for each in result.findings] == ["corrupt"]
+    assert result.findings[0].cause.startswith("nb.ipynb ")
     assert result.runs == 0
 
 
