@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, 
 from tests.browser import server as jupyter
 from tests.browser.lab import PATIENCE_MS, Lab
 from tests.browser.server import Server
+from tests.browser.side import Side
 from tests.conftest import ROOT
 
 expect.set_options(timeout=PATIENCE_MS)  # Playwright's own 5 s are few on a busy machine
@@ -180,6 +181,12 @@ def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
         yield lab
     kept.give_back(lab, passed=request.session.testsfailed == failed and not faults, kind=kind)
     assert faults == []
+
+
+@pytest.fixture
+def side(lab: Lab, kernelspecs: Path) -> Side:
+    """The sidebar of a page."""
+    return Side(lab.page)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import serious
@@ -47,12 +46,6 @@ STEPS = [
     *call("replace_cell", cell="3", source="b = 20"),
     *call("run_code", code="x = 2"),
 ]
-
-
-@pytest.fixture
-def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
-    return Side(lab.page)
 
 
 def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:

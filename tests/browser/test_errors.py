@@ -38,12 +38,6 @@ COVERED = """(buttons) => {
 
 
 @pytest.fixture
-def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
-    return Side(lab.page)
-
-
-@pytest.fixture
 def classic(lab: Lab, kernelspecs: Path) -> Classic:
     """A page with Notebook 7."""
     return Classic(lab)

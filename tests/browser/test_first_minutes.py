@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import serious
@@ -15,12 +12,6 @@ TABLE = """import pandas as pd
 petals = pd.DataFrame({"length": [1.4, 4.7], "species": ["setosa", "versicolor"]})
 petals.describe()"""
 EXAMPLES = ["Explain @cell:1", "Plot @petals by species", "Fix the last error: @error"]
-
-
-@pytest.fixture
-def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
-    return Side(lab.page)
 
 
 def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, side: Side) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import serious
@@ -12,12 +11,6 @@ from tests.browser.chat import Chat
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
 from tests.unit.agent.installers import make_installers
-
-
-@pytest.fixture
-def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
-    return Side(lab.page)
 
 
 def test_an_agent_is_installed_from_the_list_and_answers(lab: Lab, side: Side, tmp_path: Path) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
@@ -44,12 +41,6 @@ DOUBLED = """(source) => {
   return shared.cells.filter(({ id }) => id === first.id).length;
 }"""
 """Puts in a cell with the id of the second one; the server would give it another one when it reads the file."""
-
-
-@pytest.fixture
-def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
-    return Side(lab.page)
 
 
 def told(lab: Lab) -> list[tuple[int, int]]:

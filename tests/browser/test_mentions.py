@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import serious
@@ -27,12 +26,6 @@ COLOUR = """async (image) => {
   context.drawImage(image, 0, 0);
   return [...context.getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data];
 }"""
-
-
-@pytest.fixture
-def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
-    return Side(lab.page)
 
 
 def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(lab: Lab, side: Side) -> None:

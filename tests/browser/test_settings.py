@@ -29,12 +29,6 @@ def advanced(panel: Locator) -> None:
     panel.get_by_text("Advanced", exact=True).click()
 
 
-@pytest.fixture
-def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
-    return Side(lab.page)
-
-
 @pytest.fixture(autouse=True)
 def _no_settings_left(home: Path) -> Iterator[None]:
     """A test that fails half-way leaves no file of settings to the others."""

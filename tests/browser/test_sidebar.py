@@ -85,12 +85,6 @@ MOVING = """(view) => view.shadowRoot.getAnimations()
 
 
 @pytest.fixture
-def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
-    return Side(lab.page)
-
-
-@pytest.fixture
 def deaf(kernelspecs: Path) -> str:
     """A kernel that hears no page while a cell blocks it."""
     if not (kernelspecs / "kernels/ipykernel6").exists():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import serious
@@ -18,12 +15,6 @@ session = agentnb.start(command=agent, title="Residuals", permissions="ask")"""
 LONG = "Plot the residuals of both fits beside each other, with one colour for each species, and say which is better"
 """As the agent has it."""
 IS_CUT = "button => button.firstChild.scrollWidth > button.firstChild.clientWidth"
-
-
-@pytest.fixture
-def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
-    return Side(lab.page)
 
 
 def group(side: Side, name: str) -> Locator:
