@@ -216,7 +216,9 @@ class Conversation:
             printed=lambda text: self.lifecycle.look_for_refusals(text),  # noqa: PLW0108 - it is made below
             mode_changed=self._mode_changed,
         )
-        self._kernel_changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
+        self._kernel_changes = KernelChanges(
+            tab_id, environment.code_runner, environment.job_queue, limit=environment.undo_memory
+        )
         self._tool_session = tool_session(
             self._authorize_tool,
             environment,

@@ -69,7 +69,7 @@ def _play(shell: Any, code: str, notes: Notes) -> None:
     _cut_off(shell)
     needed = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     changes: list[NameChange] = []
-    watch = ShellNamespace(shell, JobQueue()).watch(changes.extend)
+    watch = ShellNamespace(shell, JobQueue()).watch(code, changes.extend)
     with capturing(shell):
         shell.events.trigger("post_execute")  # figures that the user's cell has open are the cell's
     drawn = _figures()
@@ -195,5 +195,6 @@ def _variable(change: NameChange) -> RehearsalVariable:
         name=change.name,
         status="added" if before is None else "deleted" if after is None else "changed",
         detail=detail if change.rebound else f"{detail}, changed in place",
+        can_restore=change.reason is None,
         value=value,
     )
