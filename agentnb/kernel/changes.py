@@ -378,6 +378,7 @@ class KernelChanges:
                 return ()
             self._turn_objects(namespace, ready, undone=undone)
             for variable in ready:
+                variable.note_binding(names)
                 if variable.is_rebinding(undone=undone):
                     self._bind(namespace, variable, names)
             self._read(variables, namespace)

@@ -10,7 +10,7 @@ from agentnb.kernel.variables.states import CannotRestore
 from agentnb.kernel.variables.summary import ValueSummary, difference, estimated_size, summarize_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Mapping
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
     from agentnb.kernel.variables.states import State
 
@@ -92,11 +92,11 @@ class Mark:
 
     def __init__(self, value: Any, skip: Container[int]) -> None:
         marked = Keeper({"": value}, LIMIT, mode="mark", skip=skip).keep([""])
-        self._entries = [(_followed(each.follow()), each.state) for each in marked.objects.values()]
+        self._entries = [(each.at, _followed(each.follow()), each.state) for each in marked.objects.values()]
 
     def matches(self) -> bool:
         """True if all is like that now, as far as it is still there."""
-        for follow, state in self._entries:
+        for _, follow, state in self._entries:
             value = follow()
             try:
                 if value is not None and not state.matches(value):
@@ -104,6 +104,11 @@ class Mark:
             except Exception:  # noqa: BLE001 - a broken object, or changed by another thread meanwhile
                 return False
         return True
+
+
+    def add(self, other: Mark, skip: Container[int] = frozenset()) -> None:
+        """Count what *other* knows, too, but for the objects whose ids are in *skip*."""
+        self._entries += [each for each in other._entries if each[0] not in skip]
 
 
 def _followed(value: Any) -> Callable[[], Any]:
@@ -136,6 +141,15 @@ class Binding(Reference):
         """Remember what the object is like."""
         for value in self.objects:
             self._mark = None if is_primitive(value) else Mark(value, skip)
+
+    def read_with(self, earlier: Binding | None, changed: Sequence[ObjectChange]) -> None:
+        """Remember also what *earlier* does, but what the objects *changed* since are like now."""
+        if self._mark is not None:
+            if earlier is not None and earlier._mark is not None:
+                self._mark.add(earlier._mark, {id(value) for each in changed for value in each.objects})
+            for each in changed:
+                if each._mark is not None:
+                    self._mark.add(each._mark)
 
     def is_of(self, value: Any) -> bool:
         """True if *value* is this very object, or a number or text that equals it."""
@@ -254,6 +268,7 @@ class NameChange:
         self.unbound = False
         self.kept = False
         self.lost = ""
+        self._is_elsewhere = False
 
     @property
     def undone(self) -> bool:
@@ -287,6 +302,8 @@ class NameChange:
         rebound = (self.rebound or later.rebound) and not _is_one(self.before, later.after)
         if not rebound and not objects:
             return None
+        if later.after is not None:
+            later.after.read_with(self.after, later.objects)
         merged = NameChange(self.name, self.before, later.after, rebound=rebound, objects=objects)
         merged.lost = self.lost or later.lost
         return merged
@@ -333,14 +350,20 @@ class NameChange:
 
     def is_untouched(self, names: Mapping[str, Any], *, undone: bool) -> bool:
         """True if the name is bound to the source, and nothing that is brought back has been changed since."""
-        if not self._is_bound(self.source, names) or not all(each.is_as_read for each in self.turning(undone=undone)):
+        if not all(each.is_as_read for each in self.turning(undone=undone)):
             return False
-        return self.source is None or self.source.is_as_read
+        if self._is_elsewhere:
+            return True
+        return self._is_bound(self.source, names) and (self.source is None or self.source.is_as_read)
 
     def _is_bound(self, binding: Binding | None, names: Mapping[str, Any]) -> bool:
         if binding is None or self.name not in names:
             return binding is None and self.name not in names
         return binding.is_of(names[self.name])
+
+    def note_binding(self, names: Mapping[str, Any]) -> None:
+        """Its objects were turned: remember that the name leads elsewhere, where the user wanted that all the same."""
+        self._is_elsewhere = not self.rebound and not self._is_bound(self.source, names)
 
     def reverse(self, replaced: Binding | None) -> None:
         """Note that the name is bound to the target now, and was bound to *replaced*."""
