@@ -23,7 +23,9 @@ STEPS_OF_A_RUN = 40
 LONGEST = 4
 LEFT = 0.5
 """How often a conflict is left as it is."""
-_SETUP = "import numpy as np, pandas as pd\nclass Thing: pass\ndef thing(v):\n    t = Thing()\n    t.v = v\n    return t"
+_SETUP = (
+    "import numpy as np, pandas as pd\nclass Thing: pass\ndef thing(v):\n    t = Thing()\n    t.v = v\n    return t"
+)
 
 Change = tuple[str, Callable[[Heap], object], set[str]]
 """Code, what it does to the model, and the names that it reads."""
