@@ -178,7 +178,7 @@ class KernelChanges:
     def _found(self, turn_id: str | None, changes: Sequence[NameChange], lost: Mapping[str, str]) -> None:
         """Code has ended, on the main thread."""
         for change in changes:
-            for binding in change.bindings:
+            for binding in change.bindings if change.rebound else ():
                 binding.measure()
         with self._lock:
             turn = self._turns.get(turn_id or "")

@@ -25,7 +25,7 @@ class Reference:
 
     def __init__(self, value: Any) -> None:
         self.size = 0
-        self._mark: Mark | None = None
+        self.mark: Mark | None = None
         self._refer(value)
 
     def _refer(self, value: Any) -> None:
@@ -33,7 +33,7 @@ class Reference:
         self._weak = weak_reference(value, lambda _: self._forget())
 
     def _forget(self) -> None:
-        self._mark = None
+        self.mark = None
 
     @property
     def objects(self) -> tuple[Any, ...]:
@@ -67,7 +67,7 @@ class Reference:
     @property
     def is_as_read(self) -> bool:
         """True if nobody has changed the object in place since it was read; also where it is gone."""
-        return self._mark is None or self._mark.matches()
+        return self.mark is None or self.mark.matches()
 
     def replace(self, old: Any, new: Any) -> None:
         """Refer to *new* in the place of *old*."""
@@ -76,6 +76,11 @@ class Reference:
             self._refer(new)
             if not was_held and self.is_followed:
                 self._held = ()
+
+    @property
+    def is_gone(self) -> bool:
+        """True if nobody has the object any more."""
+        return self._weak is not None and not self.objects
 
     def hold(self) -> None:
         """Hold the object from now on, where it is still there."""
@@ -104,7 +109,6 @@ class Mark:
             except Exception:  # noqa: BLE001 - a broken object, or changed by another thread meanwhile
                 return False
         return True
-
 
     def add(self, other: Mark, skip: Container[int] = frozenset()) -> None:
         """Count what *other* knows, too, but for the objects whose ids are in *skip*."""
@@ -140,16 +144,16 @@ class Binding(Reference):
     def read(self, skip: Container[int] = frozenset()) -> None:
         """Remember what the object is like."""
         for value in self.objects:
-            self._mark = None if is_primitive(value) else Mark(value, skip)
+            self.mark = None if is_primitive(value) else Mark(value, skip)
 
     def read_with(self, earlier: Binding | None, changed: Sequence[ObjectChange]) -> None:
         """Remember also what *earlier* does, but what the objects *changed* since are like now."""
-        if self._mark is not None:
-            if earlier is not None and earlier._mark is not None:
-                self._mark.add(earlier._mark, {id(value) for each in changed for value in each.objects})
-            for each in changed:
-                if each._mark is not None:
-                    self._mark.add(each._mark)
+        if self.mark is None:
+            return
+        if earlier is not None and earlier.mark is not None:
+            self.mark.add(earlier.mark, {id(value) for each in changed for value in each.objects})
+        for mark in filter(None, (each.mark for each in changed)):
+            self.mark.add(mark)
 
     def is_of(self, value: Any) -> bool:
         """True if *value* is this very object, or a number or text that equals it."""
@@ -183,17 +187,17 @@ class ObjectChange(Reference):
     def read(self) -> None:
         """Remember what the object itself is like, not what is in it."""
         for value in self.objects:
-            self._mark = Mark(value, _AllBut(value))
+            self.mark = Mark(value, _AllBut(value))
 
     @property
     def can_turn(self) -> bool:
         """True if what it was like is still kept, or nobody has the object any more."""
-        return self._target is not None or self._other is not None or not self.objects
+        return self._target is not None or self._other is not None or self.is_gone
 
     @property
     def is_back(self) -> bool:
         """True if the object is what undo, or redo, makes of it."""
-        return not self.objects or (self._target is not None and self._target.matches(self.value))
+        return self.is_gone or any(self._target is not None and self._target.matches(each) for each in self.objects)
 
     def measure(self) -> None:
         """Count what is held for it alone."""
@@ -211,7 +215,7 @@ class ObjectChange(Reference):
         """This and a later change as one; the later one alone where somebody else changed the object in between."""
         if self.undone or self.is_stale or self._target is None:
             return later
-        self._mark = later._mark
+        self.mark = later.mark
         return self
 
     def turn(self, limit: int, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:

@@ -370,7 +370,7 @@ _SIZED = frozenset({list, dict, set, deque})
 
 
 def _length(value: Any) -> int:
-    base = next(base for base in (list, dict, set, deque) if isinstance(value, base))
+    base = next(base for base in (list, dict, set, deque) if issubclass(type(value), base))
     return int(base.__len__(value))
 
 

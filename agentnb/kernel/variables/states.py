@@ -61,7 +61,7 @@ class ItemsState(State):
     """The items of a list or a deque."""
 
     def __init__(self, value: Any) -> None:
-        self._base = list if isinstance(value, list) else deque
+        self._base = list if issubclass(type(value), list) else deque
         self._items = self._read(value)
         self.size = len(self._items) * _POINTER
 
@@ -86,10 +86,11 @@ class MappingState(State):
     """The keys and values of a dict, in their order."""
 
     def __init__(self, value: Any) -> None:
-        self._items: dict[Any, Any] | list[tuple[Any, Any]] = dict.copy(value)
-        self._is_ordered = isinstance(value, OrderedDict)
-        if self._is_ordered:
-            self._items = [*OrderedDict.items(value)]
+        kind = type(value)
+        self._base = OrderedDict if issubclass(kind, OrderedDict) else dict
+        # A copy takes the hashes over; that of a class with its own ``__iter__`` would run it.
+        is_plain = self._base is dict and kind.__iter__ is dict.__iter__
+        self._items: dict[Any, Any] | list[Any] = dict.copy(value) if is_plain else [*self._base.items(value)]
         self._factory = value.default_factory if type(value) is defaultdict else _absent
         self.size = len(self._items) * 3 * _POINTER
 
@@ -99,7 +100,7 @@ class MappingState(State):
     def matches(self, value: Any) -> bool:
         if self._factory is not _absent and value.default_factory is not self._factory:
             return False
-        items = OrderedDict.items(value) if self._is_ordered else dict.items(value)
+        items = self._base.items(value)
         return len(self._items) == dict.__len__(value) and same_items(self._pairs(), [*chain.from_iterable(items)])
 
     def restore(self, value: Any) -> None:
@@ -109,9 +110,9 @@ class MappingState(State):
             dict.clear(value)
             dict.update(value, self._items)  # into an empty dict: the hashes are taken over
             return
-        OrderedDict.clear(value)
+        self._base.clear(value)
         for key, each in self._items:
-            OrderedDict.__setitem__(value, key, each)
+            self._base.__setitem__(value, key, each)
 
     def children(self) -> Iterable[Any]:
         return self._pairs()
@@ -150,7 +151,7 @@ class BytesState(State):
         return self._data == _raw(value)
 
     def restore(self, value: Any) -> None:
-        if isinstance(value, bytearray):
+        if issubclass(type(value), bytearray):
             bytearray.__setitem__(value, slice(None), self._data)
         else:
             array.array.__delitem__(value, slice(None))
@@ -303,7 +304,7 @@ class MethodsState(State):
         self._read = read
         self._write = write
         self._state = read(value)
-        self.size = len(self._state[0]) if isinstance(value, _BUFFERS) else 0
+        self.size = len(self._state[0]) if issubclass(type(value), _BUFFERS) else 0
 
     def matches(self, value: Any) -> bool:
         return repr(self._read(value)) == repr(self._state)

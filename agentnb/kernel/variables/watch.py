@@ -110,7 +110,7 @@ class VariableWatch:
         self._bindings = {}
         for name in self._snapshot.names:
             held = (self._before or {})[name]
-            self._bindings[name] = held if isinstance(held, Binding) else Binding(name, held)
+            self._bindings[name] = held if type(held) is Binding else Binding(name, held)
 
     def _forget(self) -> None:
         self._snapshot, self._bindings = Snapshot(), {}
@@ -123,7 +123,7 @@ class VariableWatch:
         self._before = _for_later(names)
         for name in {**before, **names}:
             old, new = before.get(name, _absent), names.get(name, _absent)
-            unchanged = old.is_of(new) if isinstance(old, Binding) else is_same(old, new)
+            unchanged = old.is_of(new) if type(old) is Binding else is_same(old, new)
             if not unchanged and not (_is_no_variable(old) and _is_no_variable(new)):
                 after = None if new is _absent else Binding(name, new)
                 self._changes.add(NameChange(name, self._binding(name, old), after))
@@ -132,7 +132,7 @@ class VariableWatch:
         """The binding of *name* before the code changed it."""
         if old is _absent:
             return None
-        if isinstance(old, Binding):
+        if type(old) is Binding:
             return old
         known = self._bindings.get(name)
         return known if known is not None and known.is_of(old) else Binding(name, old)

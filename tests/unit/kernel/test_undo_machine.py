@@ -23,9 +23,12 @@ STEPS_OF_A_RUN = 40
 LONGEST = 4
 LEFT = 0.5
 """How often a conflict is left as it is."""
-_SETUP = (
-    "import numpy as np, pandas as pd\nclass Thing: pass\ndef thing(v):\n    t = Thing()\n    t.v = v\n    return t"
-)
+_SETUP = """import numpy as np, pandas as pd
+class Thing: pass
+def thing(v):
+    t = Thing()
+    t.v = v
+    return t"""
 
 Change = tuple[str, Callable[[Heap], object], set[str]]
 """Code, what it does to the model, and the names that it reads."""
@@ -91,12 +94,17 @@ class Machine:
                 if not self.settle(work, turn_id, turn, ids):
                     return
             else:
-                assert turn.was_done and "no longer held" in error.message, [*self.log, error]
-                assert shape_of(self.tools.shell.user_ns) == self.heap.shape()
+                self.is_refused(turn, error)
                 return
         then = turn.turned(self.heap)
         turn.turn(self.heap, then)
         self.heap = then
+
+    def is_refused(self, turn: TurnModel, error: ChangesError) -> None:
+        """Only where the user deleted what redo would bring back, and nobody has it any more."""
+        if not turn.was_done or "no longer held" not in error.message:
+            raise AssertionError([*self.log, "refused"]) from error
+        assert shape_of(self.tools.shell.user_ns) == self.heap.shape()
 
     def settle(self, work: Any, turn_id: str, turn: TurnModel, ids: list[str]) -> bool:
         """There was a conflict, and nothing changed: overwrite what is there, or leave it."""

@@ -1,6 +1,6 @@
 """A model of the user's variables, and of what undo makes of them: plain values only, nothing of the product.
 
-Objects are numbers; each has a content, which is a tuple of numbers and of ``Ref``\\ s to other objects.
+Objects are numbers; each has a content, which is a tuple of numbers and references to other objects.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class TurnModel:
         self.left = then.copy()
 
     def loses(self, now: Heap) -> bool:
-        """True if undo, or redo, would overwrite what somebody did since: names that were bound, objects that changed."""
+        """True if undo, or redo, would overwrite a name that somebody bound since, or an object that they changed."""
         names, objects = self.names.items(), {at for done in self.names.values() for at in done.objects}
         ends = [(_name(now, name), {done.before, done.after}) for name, done in names if done.is_bound]
         return any(value not in known for value, known in ends) or any(
