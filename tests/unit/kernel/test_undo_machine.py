@@ -132,7 +132,7 @@ class Machine:
             if isinstance(value, Ref):
                 choices += _in_place(each, str(kind), value, number, self.heap)
                 choices += _in_place(each, str(kind), value, number + 1, self.heap)
-            choices.append((f"del {each}", lambda heap, each=each: heap.names.pop(each), {each}))
+            choices.append((f"del {each}", _unbinds(each), {each}))
             choices.append(
                 (f"{name} = [{each}, {number}]", _binds_new(name, "list", self.heap.names[each], number), {each})
             )
@@ -141,6 +141,14 @@ class Machine:
 
 def _binds(name: str, value: object) -> Callable[[Heap], object]:
     return lambda heap: heap.names.__setitem__(name, value)
+
+
+def _unbinds(name: str) -> Callable[[Heap], object]:
+    return lambda heap: heap.names.pop(name)
+
+
+def _becomes(value: Ref, content: tuple[object, ...]) -> Callable[[Heap], object]:
+    return lambda heap: heap.objects.__setitem__(value.at, content)
 
 
 def _binds_new(name: str, *content: object) -> Callable[[Heap], object]:
@@ -175,11 +183,11 @@ def _in_place(name: str, kind: str, value: Ref, number: int, heap: Heap) -> list
             made += [(f"{name}['{key}'] = {number}", _with(content, key, number))]
         case _:
             made = [(f"{name}.v = {number}", ("thing", number)), (f"{name}.v = {name}", ("thing", value))]
-    return [(code, lambda heap, then=then: heap.objects.__setitem__(value.at, then), {name}) for code, then in made]
+    return [(code, _becomes(value, then), {name}) for code, then in made]
 
 
 def _with(content: tuple[object, ...], key: str, number: int) -> tuple[object, ...]:
-    pairs = dict(each for each in content[1:] if isinstance(each, tuple))
+    pairs: dict[str, object] = dict(each for each in content[1:] if isinstance(each, tuple))
     return (content[0], *({**pairs, key: number}.items()))
 
 
