@@ -174,6 +174,7 @@ class KernelChanges:
         with self._lock:
             if (turn := self._turns.get(turn_id or "")) is not None:
                 turn.variables.find_stale()
+            self._trim()
 
     def _found(self, turn_id: str | None, changes: Sequence[NameChange], lost: Mapping[str, str]) -> None:
         """Code has ended, on the main thread."""
@@ -396,10 +397,13 @@ class KernelChanges:
                 each.turn(self._limit(), bind)
                 turned.append(each)
                 self._hold(each)
+            for each in objects:
+                each.read()
         except Exception as error:
             for each in reversed(turned):
                 with contextlib.suppress(Exception):
                     each.turn(self._limit(), bind)
+                    each.read()
             kind = type(error).__name__
             raise ChangesError(f"The variables could not be brought back ({kind}). Nothing was changed.") from error
 

@@ -219,7 +219,7 @@ class ObjectChange(Reference):
         return self
 
     def turn(self, limit: int, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
-        """Make the object what it was before, or again what it became.
+        """Make the object what it was before, or again what it became; it is to be read then.
 
         Where that cannot be done in place, *bind* binds the names that have it to another object, and says which lead
         to it still.
@@ -231,7 +231,6 @@ class ObjectChange(Reference):
                 self._restore(value, limit, bind)
         self.undone = not self.undone
         self.is_stale = False
-        self.read()
 
     def _restore(self, value: Any, limit: int, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
         target = self._target

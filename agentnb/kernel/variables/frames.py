@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.kernel.variables.arrays import same_elements
 from agentnb.kernel.variables.kinds import is_same
-from agentnb.kernel.variables.states import State, attributes_of, same_items
+from agentnb.kernel.variables.states import AttributesState, State, attributes_of, same_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,6 +88,12 @@ def copies_on_write() -> bool:
 def pandas_size(value: Any) -> int:
     """The bytes of the columns, without what they refer to."""
     return sum(int(each.values.nbytes) for each in (attributes_of(value) or {})["_mgr"].blocks)
+
+
+def extension_state(value: Any) -> State | list[Any]:
+    """The state of a column that is no plain array: its attributes, or the array that has its elements."""
+    array = getattr(value, "_ndarray", None)
+    return AttributesState(value) if array is None else [array]
 
 
 class LabelsState(State):

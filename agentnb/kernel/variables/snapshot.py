@@ -25,7 +25,14 @@ from agentnb.kernel.variables.arrays import (
     tensor_is_plain,
     tensor_size,
 )
-from agentnb.kernel.variables.frames import LabelsState, PandasState, PolarsState, copies_on_write, pandas_size
+from agentnb.kernel.variables.frames import (
+    LabelsState,
+    PandasState,
+    PolarsState,
+    copies_on_write,
+    extension_state,
+    pandas_size,
+)
 from agentnb.kernel.variables.kinds import is_same
 from agentnb.kernel.variables.states import (
     AttributesState,
@@ -158,6 +165,7 @@ class Keeper:
         memory = available_memory()
         self._free = None if memory is None else max(0, memory - RESERVE)
         self._room = Room(limit if self._free is None else min(limit, self._free // 2))
+        self._no_room = _SIZE if self._room.left == limit else "memory is nearly full"
         self._families: dict[int, tuple[type[Any], Any]] = {}
         self._failed: dict[int, str] = {}
         self._worked_until = time.thread_time() + LOOK_SECONDS
@@ -208,7 +216,7 @@ class Keeper:
                 follow = (None if state.is_kept else kinds.weak_reference(each)) or partial(_itself, each)
                 snapshot.objects[at] = KeptObject(at, follow, state, ids)
                 if not state.is_kept:
-                    self._failed[at] = _SIZE
+                    self._failed[at] = self._no_room
             waiting += children
             yield from _names_used(each)
 
@@ -281,7 +289,7 @@ class Keeper:
         with memoryview(value) as view:
             size = view.nbytes
         if not self._room.take(size):
-            raise _Lost(_SIZE)
+            raise _Lost(self._no_room)
         return _Nothing() if self._mode == "plan" else BytesState(value)
 
     def array(self, value: Any) -> State:
@@ -416,6 +424,7 @@ _LIBRARIES: dict[str, Callable[[Keeper, Any], Any]] = {
     "numpy.random.RandomState": lambda _, value: generator_state(value),
     "pandas.DataFrame": Keeper.pandas,
     "pandas.Series": Keeper.pandas,
+    "pandas.api.extensions.ExtensionArray": lambda _, value: extension_state(value),
     "pandas.Index": lambda _, value: LabelsState(value),
     "polars.DataFrame": Keeper.polars,
     "polars.Series": Keeper.polars,
