@@ -39,16 +39,19 @@ AT_FLOORS = $(AT_HOME) AGENTNB_IPYKERNEL6=none $(FLOORS)/bin/python
 STATIC := agentnb/static/widget.js
 LABEXTENSION := $(VENV)/share/jupyter/labextensions/agentnb/package.json
 JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/schema/*.json js/package.json js/tsconfig.json) agentnb/__init__.py # which has the version
+PLUGIN_TESTS := $(filter-out __pycache__,$(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Modules are compiled when they are first imported, which most of what is installed never is: half of an installation.
+export PIP_COMPILE := 0
 # Where it is set, each of some thousand processes compiles what it imports anew: a third of a kernel's start.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast test-unit-fast docs test-floors test-floors-short verify-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
+	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -130,15 +133,14 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (about 10 s; LAB_ARGS:
 
 # ---------------------------------------------------------------- checks and tests
 
-# Installing and checking side by side, each as soon as what it needs is there; the tests one after another, since each kind
-# uses all cores. Kernels and notebooks wait for programs a third of their time: one goes on while the other waits.
+# Installing and checking side by side, each as soon as what it needs is there; then the core's tests, which use all cores.
+# The browser's wait for two fifths of their time: those of kernels, then those of notebooks go on meanwhile (decision 348).
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass (17 min, with a fresh environment)
+test: ## everything that must pass (about: 16 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js test-pythons
 	@$(MAKE) --no-print-directory test-core
-	+@$(SIDE_BY_SIDE) test-kernel test-notebooks
-	@$(MAKE) --no-print-directory test-browser
+	+@$(SIDE_BY_SIDE) --jobs 2 test-browser test-kernel test-notebooks
 
 # They only compute: as many processes as cores, and nothing waits for another target.
 test-fast: env ## static checks, the unit tests that start no programs, TypeScript (2 min)
@@ -172,11 +174,16 @@ test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 
 CORE_TESTS = $(filter-out tests/unit/plugins/,$(wildcard tests/unit/*/)) $(wildcard tests/unit/test_*.py)
 
-test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 7 min)
+# Each plug-in's in one process, and those side by side: three processes for each would mostly collect and start.
+test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 6 min)
 	AGENTNB_PLUGINS= $(PYTEST) $(CORE_TESTS) --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
-	$(PYTEST) tests/unit/plugins/test_*.py --numprocesses $(MORE_WORKERS) $(PYTEST_ARGS)
-	for each in $(filter-out __pycache__,$(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/))); do \
-		AGENTNB_PLUGINS=$$each $(PYTEST) tests/unit/plugins/$$each --numprocesses $(MORE_WORKERS) --dist loadfile $(PYTEST_ARGS) || exit 1; done
+	+@$(SIDE_BY_SIDE) --keep-going $(PLUGIN_TESTS:%=test-plugin-%) test-plugins
+
+test-plugins: $(VENV)/.installed | $(STATIC) # all together
+	$(PYTEST) tests/unit/plugins/test_*.py $(PYTEST_ARGS)
+
+$(PLUGIN_TESTS:%=test-plugin-%): test-plugin-%: $(VENV)/.installed | $(STATIC)
+	AGENTNB_PLUGINS=$* $(PYTEST) tests/unit/plugins/$* $(PYTEST_ARGS)
 
 test-pythons: $(OTHER_PYTHONS:%=test-python-%) ## how programs end, on newer Pythons where they are installed (1 min, with their environments)
 
@@ -247,6 +254,9 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios (about half an hour)
 	$(BIN)/python -m tests.benchmarks
+
+provenance-histories: $(VENV)/.installed ## attribute the lines of 1,000 generated histories, and print how many rightly (opt-in, 1 min; SEED: others)
+	$(BIN)/python -m tests.unit.plugins.provenance.test_histories 1000 $(or $(SEED),1)
 
 verify-corpus: $(VENV)/.installed ## verify notebooks with planted faults and clean ones, and print how many were found (opt-in, 8 min; SEED: others)
 	$(BIN)/python -m tests.verify_corpus --seed $(or $(SEED),1) $(CORPUS_ARGS)

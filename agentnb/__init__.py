@@ -111,6 +111,10 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.comparison import Comparison as Comparison
     from agentnb.plugins.map.start import compare as compare
     from agentnb.plugins.map.start import map as map  # noqa: A004 - the public name
+    from agentnb.plugins.provenance.provenance import provenance as provenance
+    from agentnb.plugins.provenance.result import CellProvenance as CellProvenance
+    from agentnb.plugins.provenance.result import Provenance as Provenance
+    from agentnb.plugins.provenance.turns import ProvenanceTurn as ProvenanceTurn
     from agentnb.plugins.verify.result import Finding as Finding
     from agentnb.plugins.verify.result import Verification as Verification
     from agentnb.plugins.verify.verify import verify as verify
@@ -145,6 +149,9 @@ _NAMES = {
     "plugins.map.batch": ("Batch", "BatchResult"),
     "plugins.map.comparison": ("Comparison",),
     "plugins.map.start": ("compare", "map"),
+    "plugins.provenance.provenance": ("provenance",),
+    "plugins.provenance.result": ("CellProvenance", "Provenance"),
+    "plugins.provenance.turns": ("ProvenanceTurn",),
     "plugins.verify.result": ("Finding", "Verification"),
     "plugins.verify.verify": ("verify",),
     "errors": (

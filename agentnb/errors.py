@@ -158,6 +158,9 @@ class TurnRefused(TurnError):
 class TurnCancelled(TurnError):
     """The turn was cancelled."""
 
+    def _render_traceback_(self) -> list[str]:
+        return [self.message]
+
 
 class TurnTimeout(TurnError):
     """The turn did not end in the time given; unless the message says otherwise it continues."""

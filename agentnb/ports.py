@@ -239,6 +239,7 @@ class Previewer(Protocol):
         env: Mapping[str, str] | None,
         seconds: float,
         descriptors: Sequence[int] = (),
+        hosts: tuple[str, ...] = (),
     ) -> Rehearsal:
         """Returns what *command* would do, run by the shell in *folder*.
 
@@ -248,6 +249,7 @@ class Previewer(Protocol):
             env: Its environment; this process's where None.
             seconds: How long it may take.
             descriptors: Open files and pipes that it gets under the same numbers, to read its task and to report.
+            hosts: The hosts that it may reach, as ``confine=`` names them; it has no network otherwise.
         """
         ...
 

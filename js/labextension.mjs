@@ -30,6 +30,7 @@ const PARTS = [
   "compare",
   "mermaid",
   "new-notebook",
+  "provenance",
   "rejoin",
   "review",
   "settings-editor",

@@ -2,7 +2,7 @@
 
 They are for looking, after a change of what is shown; no document has them.
 
-Usage: ``python scripts/flow_pictures.py FOLDER``
+Usage: ``python scripts/flow_pictures.py FOLDER [PART …]``; the part ``box_and_pill`` comes first.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
@@ -20,9 +21,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.benchmarks.browser import a_lab  # noqa: E402 - the checkout is not on the path before
-from tests.browser.lab import Lab, notebook  # noqa: E402
+from tests.browser.lab import PATIENCE_MS, Lab, notebook  # noqa: E402
 from tests.browser.side import Side  # noqa: E402
 from tests.mcp_client import McpClient  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 WIDTHS = {420: 1100, 1200: 1800}
@@ -30,24 +34,38 @@ WIDTHS = {420: 1100, 1200: 1800}
 HEIGHT = 900
 LAID_OUT = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
 AGENTS = ROOT / "tests/agents"
-SETUP = f"""import sys, agentnb
-helper = [sys.executable, {str(AGENTS / "assistant.py")!r}]
-steps = [sys.executable, {str(AGENTS / "calls_kernel.py")!r}]"""
+PLAN = "plan.json"
+"""Holds what the agent is to do: the messages in the pictures are a user's."""
 TABLE = """import pandas as pd
 petals = pd.DataFrame({"length": [1.4, 4.7], "species": ["setosa", "versicolor"]})
 petals"""
 FAILING = "south, east = 30, 0\nshare = south / east"
-START = "session = agentnb.start(command={}, title={!r}, kernel_tools=True)"
-FORMULAS = r"""/say The slope is $\hat\beta = \frac{\sum_i x_i y_i}{\sum_i x_i^2}$, and costs \$5:
-
-$$
-\operatorname{Var}(\hat\beta)
-- \frac{\sigma^2}{\sum_i x_i^2} = \begin{pmatrix} a & b \\ c & d \end{pmatrix} \int_0^\infty e^{-x^2}\,dx
-$$
-
-1. In a list: \(a_1 \ne b\)
-2. Wrong: $\frobnicate{x}$"""
-RUN = "import time\nfor step in range(3):\n    print(f'\\x1b[32mstep {step}\\x1b[0m done')\n1 / 0"
+OLD = "petals.plot()"
+FIT = "".join(f"x_{number} = read({number})\n" for number in range(24))
+FIT_NEW = FIT.replace("x_3 = read(3)", "x_3 = read(3, header=True)\ncheck(x_3)").replace("x_20 = read(20)\n", "")
+RUN = """import threading
+for step in range(3):
+    print(f'step {step} done')
+threading.Event().wait()"""
+READ = {"kind": "read", "status": "completed"}
+QUESTIONS = {
+    "permission": {
+        "toolCallId": "push",
+        "title": "git push origin main",
+        "kind": "execute",
+        "rawInput": {"command": "git push origin main"},
+    },
+    "permission-long": {
+        "toolCallId": "script",
+        "title": "Run a script",
+        "kind": "execute",
+        "rawInput": {"command": "python - <<'E'\nimport shutil\nshutil.rmtree('results/old')\nE"},
+    },
+}
+CLOSE_REVIEW = """() => {
+  for (const widget of [...window.jupyterapp.shell.widgets("main")])
+    if (widget.id.startsWith("agentnb-review")) widget.close();
+}"""
 
 
 class Flows:
@@ -78,22 +96,178 @@ class Flows:
             self.lab.cell(index).run()
             self.lab.cell(index).expect_done()
 
-    def start_page(self) -> None:
-        """The box, the list of its agent pill, and the examples."""
+    def ask(self, *steps: object, said: str = "Analyse the measurements") -> None:
+        """Have the agent of the shown conversation do *steps*; the message says something else."""
+        (self.folder / PLAN).write_text(json.dumps(steps))
+        self.side.say(said)
+
+    def ended(self) -> None:
+        """See the last turn end."""
+        expect(self.side.chat.get_by_role("button", name="Stop", exact=True)).to_have_count(0, timeout=PATIENCE_MS)
+        expect(self.side.chat.locator(".turn-end").last).to_be_attached()
+        self.lab.page.mouse.move(5, 5)
+
+    def choose(self, name: str) -> None:
+        """Choose in the menu of the conversation."""
+        self.side.chat.get_by_role("button", name="Conversation", exact=True).click()
+        self.side.chat.get_by_role("menuitem", name=re.compile(f"^{name}")).click()
+
+    def box_and_pill(self) -> None:
+        """The box at rest, and the list of its agent pill."""
         self.run(0, 1, 2)
         self.side.open()
         self.side.expect_chat()
         self.take("01-box")
         self.side.pill.click()
-        expect(self.side.agents.get_by_role("button", name="Tour")).to_be_visible()
-        self.take("01-pill")
+        expect(self.side.agents.get_by_role("button", name="Helper").first).to_be_visible()
+        self.take("02-pill")
+        self.side.agents.get_by_role("button", name="Choosy").first.click()
+        expect(self.side.pill).to_contain_text("One", timeout=PATIENCE_MS)
+        self.side.pill.click()
+        expect(self.side.agents.get_by_role("button", name="Helper").first).to_be_visible()
+        self.take("02-pill-options")
+        self.side.agents.get_by_role("button", name="Helper").first.click()
         self.lab.page.keyboard.press("Escape")
-        self.side.start()
-        expect(self.side.chat.get_by_role("group", name="Examples")).to_be_visible()
-        self.take("02-empty-chat")
+
+    def working(self) -> None:
+        """The agent thinks, has read, and runs code that takes long."""
+        thought = {"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "Three files, then."}}
+        self.side.choose_freedom("Ask")
+        self.ask(
+            {"update": thought},
+            *({"update": READ | {"toolCallId": f"r{at}", "title": f"Read part-{at}.csv"}} for at in range(3)),
+            {"say": "The three files have the same columns. I fit the slope in your kernel.\n\n"},
+            {"start": ["run_code", {"code": RUN}]},
+            {"end": 1},
+        )
+        expect(self.side.chat.locator(".permission")).to_be_visible(timeout=PATIENCE_MS)
+        self.side.allow()
+        expect(self.side.chat.get_by_text("step 2 done")).to_be_visible(timeout=PATIENCE_MS)
+        self.take("03-working")
+        self.side.chat.get_by_role("button", name="Stop this code").click()
+        self.ended()
+        self.take("03-stopped")
+
+    def permission(self) -> None:
+        """A shell line waits, and code of several lines."""
+        for name, call in QUESTIONS.items():
+            self.ask({"ask": call}, said="Publish it")
+            card = self.side.chat.locator(".permission")
+            expect(card.locator("[data-armed=true]")).to_be_visible(timeout=PATIENCE_MS)
+            self.take(f"04-{name}")
+            card.get_by_role("button", name="Reject").first.click()
+            self.ended()
+
+    def cells(self) -> None:
+        """Cells change: asked before, and reviewed afterwards."""
+        changes = [
+            ["replace_cell", {"cell": "1", "source": TABLE.replace("4.7", "4.9")}],
+            ["insert_cell", {"below": "1", "source": "petals.describe()"}],
+            ["delete_cell", {"cell": "2"}],
+        ]
+        steps = [*({"start": each} for each in changes), {"end": 3}]
+        self.ask(*steps, said="Clean the notebook up")
+        bars = self.lab.panel.locator(".agentnb-cell-bar[data-armed=true]")
+        expect(bars).to_have_count(3, timeout=PATIENCE_MS)
+        self.take("05-cells-asked")
+        self.lab.panel.get_by_role("button", name="Reject all").click()
+        self.ended()
+        self.side.choose_freedom("Edit")
+        self.ask(*steps, said="Clean the notebook up, please")
+        self.ended()
+        expect(bars).to_have_count(3, timeout=PATIENCE_MS)
+        self.take("05-cells-changed")
+        self.lab.panel.get_by_role("button", name="Keep all").click()
+
+    def changes(self) -> None:
+        """A finished turn, and the review of its files."""
+        self.ask(
+            {"write": ["fit.py", FIT_NEW]},
+            *({"write": [f"report-{number}.md", f"# Report {number}\n"]} for number in range(3)),
+            {"start": ["insert_cell", {"below": "1", "source": "slope = 3"}]},
+            {"end": 1},
+            {"say": "I split the fit from the reports, and read the data once only."},
+            said="Split the script",
+        )
+        self.ended()
+        review = self.side.chat.get_by_role("button", name="Review", exact=True).last
+        expect(review).to_be_visible(timeout=PATIENCE_MS)
+        self.take("07-finished")
+        self.side.chat.locator(".turn").last.hover()
+        self.take("07-finished-hover")
+        review.click()
+        expect(self.lab.page.locator(".agentnb-hunk-bar").first).to_be_visible(timeout=PATIENCE_MS)
+        self.take("06-files")
+        self.lab.page.evaluate(CLOSE_REVIEW)
+        review.click()
+
+    def rewind(self) -> None:
+        """Going back, and editing a message."""
+        turn = self.side.chat.locator(".turn").last
+        for picture, name in (("back", "Go back to before this message"), ("edit", "Edit and send again")):
+            turn.hover()
+            turn.get_by_role("button", name="Turn", exact=True).click()
+            turn.get_by_role("menuitem", name=name).hover()
+            self.take("11-turn-menu")
+            turn.get_by_role("menuitem", name=name).click()
+            expect(self.side.chat.get_by_role("button", name="Cancel")).to_be_visible(timeout=PATIENCE_MS)
+            self.take(f"11-rewind-{picture}")
+            self.side.chat.get_by_role("button", name="Cancel").click()
+
+    def failures(self) -> None:
+        """Calls and a turn that fail, and an agent that cannot start."""
+        call: dict[str, object] = {
+            "toolCallId": "f",
+            "title": "Query the warehouse",
+            "kind": "fetch",
+            "status": "failed",
+        }
+        text = "Connection refused\n" + "  at socket.c\n" * 20
+        call["content"] = [{"type": "content", "content": {"type": "text", "text": text}}]
+        self.ask({"update": call}, {"say": "The warehouse does not answer."}, said="Query it")
+        self.ended()
+        self.take("08-failed-call")
+        self.ask({"fail": "The model is overloaded (529). Try again in a minute."}, said="And now?")
+        expect(self.side.chat.get_by_role("button", name="Send again")).to_be_visible(timeout=PATIENCE_MS)
+        self.take("08-failed-turn")
+        self.side.chat.get_by_role("button", name="New conversation").click()
+        self.side.pill.click()
+        self.side.agents.get_by_role("button", name="Broken").first.click()
+        self.side.say("Hello")
+        expect(self.side.chat.get_by_text("stopped while starting")).to_be_visible(timeout=PATIENCE_MS)
+        self.take("08-cannot-start")
+
+    def panels(self) -> None:
+        """How freely the agent works, the settings, the history and what it needs."""
+        self.side.chat.get_by_role("tab").first.click()
+        self.side.freedom.click()
+        expect(self.side.chat.get_by_role("menuitem", name="Custom")).to_be_visible()
+        self.take("10-freedom")
+        self.lab.page.keyboard.press("Escape")
+        self.side.custom()
+        self.take("10-custom")
+        self.lab.page.keyboard.press("Escape")
+        self.side.chat.get_by_role("button", name="Conversation", exact=True).click()
+        self.take("10-menu")
+        self.lab.page.keyboard.press("Escape")
+        for name, number in (("Settings", "09"), ("History", "10")):
+            self.choose(name)
+            expect(self.side.chat.get_by_role("searchbox").first).to_be_visible()
+            self.take(f"{number}-{name.lower()}")
+            if name == "Settings":
+                self.side.chat.locator("summary", has_text="Advanced").click()
+                self.take("09-settings-advanced")
+                self.side.chat.get_by_text("Rules and approvals").click()
+                self.take("09-settings-rules")
+            else:
+                self.side.chat.get_by_role("button", name="More", exact=True).click()
+                self.side.chat.get_by_role("menuitem", name="Storage").click()
+                self.take("10-storage")
+            self.lab.page.keyboard.press("Escape")
 
     def chips(self) -> None:
         """Selected code and a table are added to the chat."""
+        self.side.chat.get_by_role("tab").first.click()
         self.lab.cell(1).focus()
         self.lab.page.keyboard.press("Control+a")
         self.lab.page.keyboard.press("Control+Alt+g")
@@ -101,128 +275,10 @@ class Flows:
         self.side.box.press_sequentially("@petals @output:2 ")
         chips = self.side.chat.get_by_role("list", name="Attached by mentions").get_by_role("button")
         expect(chips.nth(2)).to_be_visible()
-        self.take("03-chips")
         chips.nth(0).click()
         expect(self.side.chat.locator(".mention-preview")).to_be_visible()
-        self.take("04-chip-opened")
+        self.take("13-chips")
         self.side.box.fill("")
-
-    def formulas(self) -> None:
-        """Formulas as they are drawn, and one that cannot be."""
-        self.side.say(FORMULAS)
-        expect(self.side.chat.locator("math").nth(2)).to_be_visible()
-        self.take("05-formulas")
-
-    def fix(self) -> None:
-        """An error is explained and fixed, the edit is reviewed in its cell."""
-        self.run(3)
-        self.side.chat.get_by_role("tab", name="Sales").click()
-        bars = self.lab.panel.locator(".agentnb-cell-bar")
-        self.lab.cell(2).button("Fix with agent").click()
-        expect(self.lab.cell(2).locator.locator(".agentnb-new-lines")).to_be_visible()
-        expect(bars).to_have_attribute("data-armed", "true")
-        self.take("06-fix-review")
-        bars.get_by_role("button", name="Accept", exact=True).click()
-        expect(self.side.chat.locator(".turn-end").last).to_be_attached()
-        self.take("07-fixed-follow-ups")
-        self.lab.cell(2).button("Explain").click()
-        expect(self.side.chat.locator("math").first).to_be_visible()
-        self.take("08-explained")
-
-    def after(self) -> None:
-        """Changes that are applied first and reviewed afterwards."""
-        self.side.say("Load the sales")
-        bars = self.lab.panel.locator(".agentnb-cell-bar")
-        expect(bars).to_have_attribute("data-armed", "true")
-        self.take("09-new-cell")
-        bars.get_by_role("button", name="Accept", exact=True).click()
-        self.side.say("Plot them")
-        expect(self.side.chat.locator(".permission")).to_be_visible()
-        self.take("10-run-asked")
-        self.side.allow()
-        expect(self.side.chat.locator(".permission")).to_have_count(0)
-
-    def steps(self) -> None:
-        """Folded calls, code that runs and fails, cells that are moved and deleted, a question that waits."""
-        self.run(4)
-        self.side.chat.get_by_role("tab", name="Steps").click()
-        reads = [
-            {
-                "update": {
-                    "toolCallId": f"r{number}",
-                    "title": f"Read data/part-{number}.csv",
-                    "kind": "read",
-                    "status": "completed",
-                }
-            }
-            for number in range(12)
-        ]
-        finds = [
-            {
-                "update": {
-                    "toolCallId": f"s{number}",
-                    "title": f"Search for 'species' ({number})",
-                    "kind": "search",
-                    "status": "completed",
-                }
-            }
-            for number in range(3)
-        ]
-        self.side.say(
-            json.dumps(
-                [
-                    *reads,
-                    *finds,
-                    {"say": "All twelve have the column.\n\n"},
-                    {"start": ["run_code", {"code": RUN}]},
-                    {"end": 1},
-                ]
-            )
-        )
-        self.side.allow()
-        expect(self.side.chat.locator(".turn-end").last).to_be_attached()
-        self.take("11-folded-calls")
-        self.side.chat.get_by_role("button", name=re.compile("Read 12 files")).first.click()
-        self.take("12-folded-calls-opened")
-        moves = [
-            {"start": ["move_cell", {"cell": "2", "below": "1"}]},
-            {"end": 1},
-        ]
-        self.side.say(
-            json.dumps(
-                [
-                    {"say": "One after the other.\n\n" * 30},
-                    {"start": ["delete_cell", {"cell": "2"}]},
-                    {"end": 1},
-                    *moves,
-                ]
-            )
-        )
-        bars = self.lab.panel.locator(".agentnb-cell-bar")
-        expect(bars).to_have_attribute("data-armed", "true")
-        self.take("13-delete-asked")
-        transcript = self.side.chat.locator(".transcript")
-        transcript.hover()
-        self.lab.page.mouse.wheel(0, -20000)
-        expect(self.side.chat.locator(".waiting-question")).to_be_visible()
-        self.take("14-waiting-question")
-        self.side.chat.get_by_role("tab").first.click()
-        expect(self.side.chat.locator(".waiting-question")).to_be_visible()
-        self.take("15-waiting-in-another-tab")
-
-    def freedom(self) -> None:
-        """How freely the agent works, the settings and the history."""
-        self.side.freedom.click()
-        expect(self.side.chat.get_by_role("menuitem", name="Custom")).to_be_visible()
-        self.take("20-freedom")
-        self.lab.page.keyboard.press("Escape")
-        for name, number in (("Settings", 21), ("History", 22)):
-            self.side.chat.get_by_role("button", name="Conversation", exact=True).click()
-            self.side.chat.get_by_role("menuitem", name=re.compile(f"^{name}")).click()
-            panel = self.side.chat.get_by_role("searchbox").first
-            expect(panel).to_be_visible()
-            self.take(f"{number}-{name.lower()}")
-            self.lab.page.keyboard.press("Escape")
 
     def pair(self) -> None:
         """The menu with the switch, a paired kernel, and a program that is connected and asks."""
@@ -245,32 +301,43 @@ class Flows:
             self.take("19-pair-ran")
 
 
-def main(folder: Path) -> None:
-    """Take every picture."""
+PARTS = ("box_and_pill", "working", "permission", "cells", "changes", "rewind", "failures", "panels", "chips", "pair")
+"""The first is needed by the others."""
+
+
+def main(folder: Path, parts: Sequence[str]) -> None:
+    """Take the pictures of some parts, or all."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data:
         os.environ["AGENTNB_DATA_DIR"] = data  # of the kernel and of the program in a terminal
-        _take_all(folder)
+        with a_lab() as lab:
+            write_agents(folder.resolve())
+            (lab.server.folder / "fit.py").write_text(FIT)
+            lab.open("flows.ipynb", notebook(TABLE, "length = 4", FAILING, OLD, kernel="python3"))
+            lab.page.keyboard.press("Control+b")  # the file browser goes away
+            flows = Flows(lab, folder)
+            try:
+                for part in parts or PARTS:
+                    getattr(flows, part)()
+            except Exception:
+                lab.page.screenshot(path=folder / "failed.png")
+                raise
 
 
-def _take_all(folder: Path) -> None:
-    cells = [SETUP, TABLE, FAILING, START.format("helper", "Sales"), START.format("steps", "Steps")]
-    with a_lab() as lab:
-        lab.open("flows.ipynb", notebook(*cells, kernel="python3"))
-        lab.page.keyboard.press("Control+b")  # the file browser goes away
-        flows = Flows(lab, folder)
-        for part in (
-            flows.start_page,
-            flows.chips,
-            flows.formulas,
-            flows.fix,
-            flows.after,
-            flows.freedom,
-            flows.steps,
-            flows.pair,
-        ):
-            part()
+def write_agents(folder: Path) -> None:
+    """Agents for the list of the pill."""
+    agents = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "agentnb" / "agents"
+    agents.mkdir(parents=True)
+    commands = {
+        "Helper": ["calls_kernel.py", str(folder / PLAN)],
+        "Choosy": ["settings.py", "both"],
+        "Broken": ["dies_at_start.py"],
+    }
+    for title, (script, *more) in commands.items():
+        command = json.dumps([sys.executable, str(AGENTS / script), *more])
+        text = f'name = "{title.lower()}"\ntitle = "{title}"\ncommand = {command}\n'
+        (agents / f"{title.lower()}.toml").write_text(text)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -52,7 +52,7 @@ VARIABLES = """\
 | `AGENTNB_LOG_MAX` | kernels | delete the oldest ones beyond this size, as `2G`; else none |
 | `AGENTNB_AGENT_MATRIX` | `make agent-matrix` | the file in which tests of real agents write what they found |
 | `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
-| `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |
+| `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 1 |
 | `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it ask for a login: [how](eliza.md) |
 | `AGENTNB_ELIZA_STORE` | `agentnb eliza` | where it keeps its sessions: [how](eliza.md) |
 | `AGENTNB_LOCAL_URL` | `agentnb local` | the base URL of the model server: [how](../how-to/local-model.md) |

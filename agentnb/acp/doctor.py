@@ -19,7 +19,7 @@ from agentnb.acp.fields import objects, text
 from agentnb.acp.opening import OpenRequest
 from agentnb.agent.catalog import installed, root_hint, run_by
 from agentnb.agent.child import inherited, output_of
-from agentnb.agent.process import find_program, missing_installer
+from agentnb.agent.process import find_program, install_line, missing_installer
 from agentnb.agent.registry import older
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
 from agentnb.state import ChatState, SessionStatus, XConfigOptionsChanged
@@ -59,7 +59,7 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
     """Start *spec* in an empty folder, open a session, close it, and end it again."""
     path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
     if installed(spec, path) is None:
-        return _found(spec, None, "missing", _missing(spec, path), spec.install)
+        return _found(spec, None, "missing", _missing(spec, path), install_line(spec, path) or spec.homepage)
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
         began = time.monotonic()
         try:
@@ -67,7 +67,7 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
         except AuthenticationRequired as error:
             return _wants_login(spec, None, error, ())
         except AgentNotFound as error:
-            return _found(spec, None, "missing", error.message, spec.install)
+            return _found(spec, None, "missing", error.message, install_line(spec, path) or spec.homepage)
         except AgentError as error:
             return await _too_old_to_start(spec, env) or _found(spec, None, "broken", str(error), None)
         try:

@@ -77,6 +77,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     mcp_servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     takes_mcp: bool = True
     mcp_transport: Literal["stdio", "http"] = "stdio"
+    mcp_per_session: bool = False
     counts_tokens: Literal["turn", "session"] | None = None
     components: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()

@@ -236,8 +236,10 @@ def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
         return program_path
     if Path(where).is_file():
         raise AgentStartFailed(f"{name!r} is not executable.", hint=f"Type `chmod +x {where}` in a terminal.")
-    hint = f"Install it in a terminal with `{spec.install}`." if spec.install else "Is it on the PATH of the kernel?"
-    if spec.install and spec.requires:
+    install = install_line(spec, path)
+    how = f"How to install it: {spec.homepage}" if spec.install else "Is it on the PATH of the kernel?"
+    hint = f"Install it in a terminal with `{install}`." if install else how
+    if install and spec.requires:
         hint += f" It needs {spec.requires}."
     if missing := missing_installer(spec, path):
         hint += f" {missing}"
@@ -256,6 +258,12 @@ def startable(spec: AgentSpec, cwd: Path, path: str | None) -> AgentSpec:
         command = runner.command_in(neutral_folder())
         return replace(spec, command=command, env={**spec.env, **runner.env}, initialize_timeout=seconds)
     return spec
+
+
+def install_line(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
+    """The line that installs *spec*; None where there is none, or only one for Homebrew, which is missing here."""
+    needs_brew = (spec.install or "").startswith("brew ")
+    return None if needs_brew and find("brew", path) is None else spec.install
 
 
 def missing_installer(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:

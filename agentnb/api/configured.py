@@ -51,7 +51,7 @@ def configured(
     mcp_servers: Any = (),
     components: Any = None,
     directories: Sequence[str | os.PathLike[str]] = (),
-    kernel_tools: bool = False,
+    kernel_tools: bool | None = None,
     mode: Mode = "ask",
     title: str | None = None,
     confine: bool | None = None,
@@ -108,7 +108,7 @@ def _confinement(
 
 def configuration_of(options: SessionOptions) -> Configuration:
     """Returns what the agent of *options* is started with, in this process."""
-    return options.configuration(current_environment().cassette.apart())
+    return options.configuration(current_environment())
 
 
 def _spec(name: str) -> AgentSpec:

@@ -242,8 +242,8 @@ def resume(
 ) -> Session:
     """Open a session of the log again: its transcript, its queue, its workspace.
 
-    At the next prompt the agent resumes or loads its own session where it can; where it cannot, it starts anew and it
-    is said that it has forgotten. Where it cannot go on, because its workspace is gone or another kernel has it open,
+    At the next prompt the agent resumes or loads its own session where it can; where it cannot, its new session is
+    given the transcript. Where it cannot go on, because its workspace is gone or another kernel has it open,
     it is opened to be read: :attr:`Session.read_only` says why, and a prompt raises that.
 
     Args:

@@ -105,6 +105,7 @@ class Session(SessionAgent):
         *,
         attachments: Iterable[MessageAttachment] = (),
         verify: bool = False,
+        instructions: str = "",
     ) -> Turn:
         """Send *text* to the agent; returns at once. While a turn runs the prompt waits in the queue.
 
@@ -115,6 +116,7 @@ class Session(SessionAgent):
             attachments: Attachments that are ready-made.
             verify: Whether this turn is done only when the notebooks that it is about are verified, as with
                 ``agentnb.start(verify=True)``.
+            instructions: What the agent is told besides, below *text*; the chat folds it.
 
         Returns:
             The turn, running or waiting.
@@ -128,6 +130,9 @@ class Session(SessionAgent):
         attached = (*attachments, *(attachment_of(value) for value in each_of(context)))
         user = MessageOrigin(kind="user")
         message_ = Message(text=text, origin=user, attachments=attached or None)
+        if instructions:
+            words = len(text.encode("utf-16-le")) // 2  # as a page counts
+            message_ = replace(message_, text=f"{text}\n\n{instructions}", meta={"agentnb": {"words": words}})
         turn = Turn(self, self._conversation, new_id())
         self._known[turn.id] = turn
         self._conversation.host.loop.call(self._begin, turn, message_, verify)
@@ -175,6 +180,20 @@ class Session(SessionAgent):
     def freedom(self, freedom: Freedom) -> None:
         chosen = check_freedom(freedom)
         self._do(lambda: SessionConfigChanged(config={"freedom": chosen}))
+
+    @property
+    def kernel_tools(self) -> bool:
+        """True if its agent may use this kernel; set it to change that, in a running turn too.
+
+        Raises:
+            UsageError: If it is set for a session whose agent cannot have access.
+            SessionClosed: If it is set and the session was closed.
+        """
+        return self._conversation.kernel is not None and self._conversation.channels.kernel_access != "off"
+
+    @kernel_tools.setter
+    def kernel_tools(self, on: bool) -> None:
+        self._do(lambda: SessionConfigChanged(config={"kernel": "run" if on else "off"}))
 
     @property
     def waiting(self) -> tuple[Turn, ...]:
@@ -373,7 +392,7 @@ class Session(SessionAgent):
         waiting = next((each for each in self.chat.queued_messages or () if each.id == turn.id), None)
         if waiting is None:
             raise UsageError("That prompt is no longer waiting.", hint="session.waiting has those that do.")
-        return replace(waiting.message, text=text)
+        return replace(waiting.message, text=text, meta=None)  # what was folded may be gone
 
     def _turn(self, turn_id: str) -> Turn:
         with self._lock:

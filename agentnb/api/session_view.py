@@ -51,11 +51,6 @@ class SessionView:
         return self._conversation.closed
 
     @property
-    def kernel_tools(self) -> bool:
-        """True if its agent has tools for this kernel."""
-        return self._conversation.kernel is not None
-
-    @property
     def read_only(self) -> str | None:
         """Returns why the session can only be read, as :func:`agentnb.resume` found it; None where it can go on."""
         barred = self._conversation.barred
@@ -283,7 +278,7 @@ class SessionAgent(SessionView):
     def restart(self, timeout: float = 60.0) -> None:
         """End the agent's process and start it anew; the transcript stays, and so does what waits.
 
-        An agent that can takes the session up again; else the next turn says that it has forgotten.
+        An agent that can takes the session up again; else its new one is given the transcript.
 
         Args:
             timeout: Seconds to wait for that, at most.

@@ -262,6 +262,15 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             "changes can be undone.",
             order=(False, True),
         ),
+        Setting(
+            name="provenance_in_notebook",
+            title="Save who wrote a cell",
+            kind="switch",
+            default=False,
+            about="Keep in the notebook, too, which lines of a cell an agent wrote: agent, model, day and turn, in one "
+            "line of the cell's metadata. Nothing of the conversation.",
+            counts="at once",
+        ),
     ),
     "turns": (
         Setting(
@@ -303,6 +312,17 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             choices={"on demand": "On demand", "each turn": "After each turn", "until verified": "Until verified"},
             variable="AGENTNB_VERIFY",
             trait=False,
+            counts="at once",
+        ),
+        Setting(
+            name="verify_network",
+            title="Hosts for verification",
+            kind="names",
+            default=[],
+            about="Hosts that a notebook may reach while it is verified, such as `api.example.org` or "
+            "`*.example.org:8443`. It has no network otherwise.",
+            trait=False,
+            widens=True,
             counts="at once",
         ),
     ),

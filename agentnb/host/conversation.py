@@ -7,8 +7,6 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from msgspec.structs import replace
-
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import SessionClosed, SessionError
@@ -34,7 +32,6 @@ from agentnb.host.turns.input_requests import InputRequests
 from agentnb.host.turns.mention_resolution import MentionResolution
 from agentnb.host.turns.turn_checks import TurnChecks
 from agentnb.host.turns.turns import Turns
-from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.tool_runner import ToolRunner
 from agentnb.kernel.tool_tab import ToolEvents
@@ -158,9 +155,10 @@ class Conversation:
         self._has_looked = False
         ceiling = host.policy.ceiling(self.cwd)
         wanted, mode = mode, capped(mode, ceiling)
-        access: KernelAccess | None = "run" if configuration.kernel else None
-        if access is None and host.environment.shell is not None:
-            access = "off"
+        has_kernel = bool(configuration.kernel)
+        access: KernelAccess | None = "off" if has_kernel or host.environment.shell is not None else None
+        if has_kernel and not configuration.is_kernel_closed:
+            access = "run"
         environment, loop = host.environment, host.loop
         follows, stores_secrets = environment.default_changes()
         follows = follows and not is_hidden and not are_off(configuration.env)
@@ -170,7 +168,7 @@ class Conversation:
             self.cwd,
             session_config(
                 mode,
-                has_kernel_tools=bool(configuration.kernel),
+                has_kernel_tools=has_kernel,
                 access=access,
                 review=host.policy.review(self.cwd, host.environment.cell_review(), mode),
                 ceiling=ceiling,
@@ -227,7 +225,7 @@ class Conversation:
             host=host,
             configuration=configuration,
         )
-        self.kernel = self._kernel_tools() if configuration.kernel else None
+        self.kernel = KernelTools(environment, self._kernel_changes, self._tool_runner) if has_kernel else None
         self._plugin_tools = PluginTools(self._tool_session)
         login = Login(self.inputs, environment.attended)
         self.customizations = Customizations(self.channels, configuration, environment)
@@ -369,14 +367,6 @@ class Conversation:
         self.turns.prompt(turn_id, message, origin, look=look)
         return True
 
-    def give_kernel_tools(self) -> None:
-        """Give the agent of a conversation that began without them the kernel tools; the transcript stays."""
-        self.configuration = replace(self.configuration, kernel=new_id())
-        self.kernel = self._kernel_tools()
-        self.customizations.configuration = self._tool_session.configuration = self.configuration
-        self.lifecycle.reconfigure(self.configuration, self.kernel)
-        self.channels.configure({CELL_REVIEW: self.review})
-
     @property
     def review(self) -> CellReview:
         """When a change of a cell is reviewed, as the settings and the policy files are now."""
@@ -458,9 +448,6 @@ class Conversation:
             confined = self.lifecycle.agent.confined if self.lifecycle.agent is not None else ""
             self.channels.say(turn_id, f"{process} {what_holds(confined)}")
             self.lifecycle.show_asking()
-
-    def _kernel_tools(self) -> KernelTools:
-        return KernelTools(self.host.environment, self._kernel_changes, self._tool_runner)
 
     def _tool_runner(self, runner: CodeRunner, takes_pictures: Callable[[], bool]) -> ToolRunner:
         events = ToolEvents(

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import installed, known, run_by
 from agentnb.agent.installation import install_words
-from agentnb.agent.process import missing_installer
+from agentnb.agent.process import install_line, missing_installer
 from agentnb.agent.programs import each_found_once
 from agentnb.clock import now_ms
 from agentnb.configuration.variables import tell_wrong_variables
@@ -119,7 +119,7 @@ class Host:
 
     def open_session(self, options: SessionOptions, *, tab_id: str | None = None) -> Conversation:
         """Open a session; its agent starts when it is needed."""
-        configured = options.configuration(self.environment.cassette.apart())
+        configured = options.configuration(self.environment)
         return self.open_as(configured, mode=options.mode, title=options.title, tab_id=tab_id)
 
     def open_as(
@@ -323,9 +323,7 @@ def _info_of(spec: AgentSpec, find: Find, *, missing: bool) -> AgentInfo:
     if not missing:
         return info
     runner = run_by(spec, find=find)
-    install = spec.install
-    if install and install.startswith("brew ") and find("brew", None) is None:
-        install = None  # Homebrew is no way to get it here
+    install = install_line(spec, find=find)
     run = f"Not installed. Start downloads it with {runner.kind} and runs it." if runner else None
     about = run or _how_to_start(spec, find, install)
     return replace(

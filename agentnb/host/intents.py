@@ -224,28 +224,14 @@ def _permit(conversation: Conversation, action: SessionConfigChanged, origin: Ac
         _set_sensitive(conversation, value, origin, by)
     elif name == PERMISSIONS:
         set_permissions(conversation, value, origin, by)
-    elif name == KERNEL and conversation.kernel is not None:
-        use_kernel(conversation, value, origin, by)
+    elif name in {KERNEL, CELL_REVIEW} and conversation.kernel is None:
+        _reject("This conversation can't access the kernel.")
     elif name == KERNEL:
-        _give_kernel_tools(conversation, value, origin, by)
-    elif name == CELL_REVIEW and conversation.kernel is None:
-        _reject("This conversation can't access the kernel, so its agent changes no cells.")
+        use_kernel(conversation, value, origin, by)
     elif name == CELL_REVIEW:
         _set_cell_review(conversation, value, origin, by)
     else:
         _reject("Only freedom, permissions, kernel access, the review of cells and sensitive files can be set.")
-
-
-def _give_kernel_tools(conversation: Conversation, access: KernelAccess, origin: ActionOrigin, by: str) -> None:
-    """Let the agent of a conversation that began without access use the kernel."""
-    if access == "off":
-        _reject("Kernel access is off already.")
-    if conversation.barred is not None:
-        _reject(str(conversation.barred))
-    if conversation.chat.state.active_turn is not None:
-        _reject("The agent must start again to get kernel access. Wait until the turn has ended, or stop it.")
-    conversation.give_kernel_tools()
-    use_kernel(conversation, access, origin, by)
 
 
 def set_freedom(conversation: Conversation, freedom: Freedom, origin: ActionOrigin | None, by: str) -> None:
@@ -254,11 +240,7 @@ def set_freedom(conversation: Conversation, freedom: Freedom, origin: ActionOrig
     environment = conversation.host.environment
     if freedom == "ask" and conversation.host.policy.review(conversation.cwd, environment.cell_review()) == "after":
         environment.choose_cell_review("first")
-    if conversation.kernel is not None:
-        if conversation.channels.kernel_access != "run":
-            use_kernel(conversation, "run", origin, by)
-    elif environment.shell is not None and conversation.chat.state.active_turn is None and not conversation.barred:
-        conversation.give_kernel_tools()
+    if conversation.kernel is not None and conversation.channels.kernel_access != "run":
         use_kernel(conversation, "run", origin, by)
     set_permissions(conversation, freedom, origin, by)
 

@@ -38,7 +38,7 @@ def client_spec(prefix: str, name: str, *, title: str, about: str, command: tupl
 
 def open_for(kind: type[C], host: SessionOwner, options: SessionOptions, read_only: SessionError, *, title: str) -> C:
     """A new conversation of a program; *read_only*: why it takes no prompts."""
-    configured = options.configuration(host.environment.cassette.apart())
+    configured = options.configuration(host.environment)
     conversation = kind(host, configured, tab_id=new_id(), title=title)
     host.adopt(conversation)
     conversation.restored(None, read_only)

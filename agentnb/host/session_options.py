@@ -15,7 +15,10 @@ from agentnb.ids import new_id
 from agentnb.policy.freedom import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from agentnb.host.environment import Environment
+
+SHARED = "shared"
+"""What stands for the kernel where sessions with access to it can share a process."""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +30,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     components: tuple[McpServer, ...] = ()
     directories: tuple[Path, ...] = ()
     kernel: str = ""
+    is_kernel_closed: bool = False
     chain: tuple[Any, ...] = ()
     network: Network | None = None
     apart: str = ""
@@ -66,14 +70,18 @@ def _component_key(component: Any) -> str:
 
 
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a new session, the same from Python, a magic, the settings and the page."""
+    """The options of a new session, the same from Python, a magic, the settings and the page.
+
+    Attributes:
+        kernel_tools: Whether the agent may use the kernel from the start; None where it never may.
+    """
 
     spec: AgentSpec
     cwd: Path
     env: dict[str, str] = {}
     mcp_servers: tuple[McpServer, ...] = ()
     directories: tuple[Path, ...] = ()
-    kernel_tools: bool = False
+    kernel_tools: bool | None = None
     kernel_access: Literal["run"] | None = None
     chain: tuple[Any, ...] = ()
     mode: Mode = "ask"
@@ -82,17 +90,26 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_unasked: bool = False
     verify: bool = False
 
-    def configuration(self, cassette: Mapping[str, str]) -> Configuration:
+    def configuration(self, environment: Environment) -> Configuration:
         """Returns what the agent is started with."""
         return Configuration(
             spec=self.spec,
             cwd=self.cwd,
-            env={**self.env, **cassette},
+            env={**self.env, **environment.cassette.apart()},
             components=together(mcp_servers(self.spec.mcp_servers), self.mcp_servers),
             directories=self.directories,
-            kernel=new_id() if self.kernel_tools else "",
+            kernel=self._kernel(environment),
+            is_kernel_closed=not self.kernel_tools,
             chain=(*self.chain, *self.spec.components),
             network=self.network,
             is_unasked=self.is_unasked,
             verify=self.verify,
         )
+
+    def _kernel(self, environment: Environment) -> str:
+        """The id of its kernel tools; an agent has them while the kernel is closed to it, so that it can be opened."""
+        is_replay = environment.cassette.stands_in
+        can_be_opened = environment.shell is not None and self.spec.takes_mcp and not is_replay
+        if not self.kernel_tools and (self.kernel_tools is None or not can_be_opened):
+            return ""
+        return SHARED if self.spec.mcp_per_session and not is_replay else new_id()

@@ -10,6 +10,7 @@ import os
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from agentnb.ipython import finished_calls
 from agentnb.ipython.markdown import PICTURE_TYPES, printable
 from agentnb.kernel.output_text import without_colours
 from agentnb.state import (
@@ -158,8 +159,12 @@ Block: TypeAlias = (
 def turn_blocks(
     turn: Turn | ActiveTurn, terminals: Mapping[str, TerminalView] | None = None, cwd: Path = Path()
 ) -> Iterator[Block]:
-    for part in turn.response_parts:
-        yield from part_blocks(part, terminals or {}, cwd)
+    for parts in finished_calls.groups(turn.response_parts, terminals or {}):
+        blocks = tuple(block for part in parts for block in part_blocks(part, terminals or {}, cwd))
+        if len(parts) == 1:
+            yield from blocks
+        else:
+            yield FoldedBlock(finished_calls.line(parts), blocks)
     yield from ending_blocks(turn)
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -161,21 +161,26 @@ def _from_output(params: FailedParams) -> ErrorSummary:
     return ErrorSummary(name, message, "\n".join(lines), ErrorPlace(params.count, params.cell_id))
 
 
-def error_prompt(action: str, error: ErrorSummary, *, edits: bool | None = None, words: str = "") -> str:
-    """The prompt for an agent."""
+class ErrorPrompt(NamedTuple):
+    """What a user says about an error, and what the agent is to do, which the chat folds."""
+
+    text: str
+    instructions: str = ""
+
+
+def error_prompt(action: str, error: ErrorSummary, *, edits: bool | None = None, words: str = "") -> ErrorPrompt:
+    """The prompt for an agent; *words* are the user's own."""
     where = "" if error.place.count is None else f" in {cell_name('code', error.place.count)}"
-    if action == "fix":
-        text = f"Fix the error{where}: @{error.mention}\n\n{_FIX[edits]} {_ENDING}"
-    else:
-        text = f"Explain the error{where}: @{error.mention}\n\n{_EXPLAIN}"
-    return f"{text}\n\n{words}" if words else text
+    does, todo = ("Fix", f"{_FIX[edits]} {_ENDING}") if action == "fix" else ("Explain", _EXPLAIN)
+    text = f"{does} the error{where}: @{error.mention}"
+    return ErrorPrompt(f"{text}\n\n{words}" if words else text, todo)
 
 
-def expanded(prompt: str, shell: Any, *, edits: bool) -> str:
+def expanded(prompt: str, shell: Any, *, edits: bool) -> ErrorPrompt:
     """*prompt*; where its first line is ``fix`` or ``explain`` alone (or with a cell's number), the prompt for that."""
     match = _COMMAND.match(prompt)
     if match is None:
-        return prompt
+        return ErrorPrompt(prompt)
     action, count = match["action"], match["count"]
     errors = errors_of(shell)
     error = errors.of(int(count)) if count else errors.last
@@ -187,5 +192,5 @@ def expanded(prompt: str, shell: Any, *, edits: bool) -> str:
 
 
 def failed_prompt(shell: Any, params: FailedParams) -> str:
-    """The prompt for the error that a page's output shows."""
-    return error_prompt(params.action, errors_of(shell).told(params))
+    """The prompt for the error that a page's output shows; its first paragraph is the user's."""
+    return "\n\n".join(error_prompt(params.action, errors_of(shell).told(params)))

@@ -109,8 +109,10 @@ class PromptCommand:
             current_environment().job_queue.check_can_wait(session.tab_id)
         prompt = expanded(arguments.prompt, self.shell, edits=session.kernel_tools)
         scope = scope_of(self.shell, workspace(session), self._represented)
-        attached = attachments(prompt, arguments.context, scope)
-        turn = session.prompt(prompt, attachments=attached, verify=arguments.verify)
+        attached = attachments(prompt.text, arguments.context, scope)
+        turn = session.prompt(
+            prompt.text, attachments=attached, verify=arguments.verify, instructions=prompt.instructions
+        )
         if arguments.output:
             self.shell.user_ns[arguments.output] = turn
         self._shown.add(turn.id)

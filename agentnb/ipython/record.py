@@ -31,6 +31,18 @@ def record(turn: Turn) -> dict[str, str]:
     return _bundle(turn, turn.snapshot)
 
 
+def record_in_its_cell(turn: Turn) -> dict[str, str]:
+    """As :func:`record`, in a cell whose exception says that the turn was cancelled."""
+    return _bundle(turn, without_cancelled(turn.snapshot))
+
+
+def without_cancelled(snapshot: EndedTurn | ActiveTurn | None) -> EndedTurn | ActiveTurn | None:
+    """A turn that does not say that it was cancelled."""
+    if isinstance(snapshot, ActiveTurn) or snapshot is None or snapshot.state != "cancelled":
+        return snapshot
+    return replace(snapshot, state="complete", stop_reason=None)
+
+
 def value_record(turn: Turn) -> dict[str, str]:
     """The turn as the value of a cell, which stays as it is now: of one that still runs it says so."""
     snapshot = turn.snapshot

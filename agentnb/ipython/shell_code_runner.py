@@ -126,6 +126,8 @@ class ShellCodeRunner:
         for conflict in done.conflicts or ():
             return Edited(text="", cell_id=conflict.cell_id, is_other=True, current=conflict.current)
         index = max(0, done.number - 1)
+        if edit.action == "restart":
+            return Edited(text="The kernel restarts.")
         if edit.action == "insert":
             return Edited(text=f"Inserted a cell (id {done.cell_id}).", cell_id=done.cell_id, index=index)
         if edit.action == "replace":

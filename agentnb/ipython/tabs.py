@@ -148,10 +148,7 @@ class Tabs:
         if arguments.freedom not in (None, session.freedom):
             session.freedom = arguments.freedom
         if arguments.kernel and not session.kernel_tools:
-            raise UsageError(
-                f"--kernel is for a tab that is opened, and the tab {name!r} is open already.",
-                hint="Add -n to open a new one.",
-            )
+            session.kernel_tools = True
         self._current = session.tab_id
         return session
 

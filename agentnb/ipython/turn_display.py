@@ -13,7 +13,7 @@ from agentnb.ipython.audience import Audience
 from agentnb.ipython.blocks import tool_line
 from agentnb.ipython.markdown import printable
 from agentnb.ipython.plain import GrowingText, ending_text
-from agentnb.ipython.record import record
+from agentnb.ipython.record import record_in_its_cell, without_cancelled
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallResponsePart
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class TerminalDisplay:
     def close(self) -> None:
         """Print the rest and how it ended."""
         self.tick()
-        snapshot = self._turn.snapshot
+        snapshot = without_cancelled(self._turn.snapshot)
         ending = ending_text(snapshot) if snapshot is not None else ""
         sys.stdout.write("\n" + (f"\n{ending}\n" if ending else ""))
         sys.stdout.flush()
@@ -98,7 +98,7 @@ class FinalDisplay:
 
     def close(self) -> None:
         """Show the record."""
-        display(record(self._turn), raw=True)
+        display(record_in_its_cell(self._turn), raw=True)
 
 
 class GrowingMarkdownDisplay:
@@ -119,14 +119,14 @@ class GrowingMarkdownDisplay:
         if snapshot is None or (snapshot, silence) == self._shown or not (snapshot.response_parts or silence):
             return
         self._shown = (snapshot, silence)
-        bundle = record(self._turn)
+        bundle = record_in_its_cell(self._turn)
         if silence is not None:
             bundle = {kind: f"{text}\n\n({silence})" for kind, text in bundle.items()}
         self._handle.update(bundle, raw=True)
 
     def close(self) -> None:
         """Show the whole record."""
-        self._handle.update(record(self._turn), raw=True)
+        self._handle.update(record_in_its_cell(self._turn), raw=True)
 
 
 class LiveDisplay:

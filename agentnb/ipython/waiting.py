@@ -31,7 +31,7 @@ class AgentInterrupted(KeyboardInterrupt):
     """The user interrupted a cell that waited for an agent."""
 
     def _render_traceback_(self) -> list[str]:
-        return [f"{type(self).__name__}: {self}"]
+        return [str(self)]
 
 
 async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None, kernel: Any = None) -> None:
@@ -92,7 +92,7 @@ def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = No
 def _raise_if(turn: Turn, *, interrupted: bool, timeout: float | None) -> None:
     if interrupted:
         raise AgentInterrupted(
-            "the turn was cancelled." if turn.done else "the turn was left; the agent has not said that it stopped."
+            "The turn was cancelled." if turn.done else "The turn was left; the agent has not said that it stopped."
         )
     if timeout is not None:
         raise TurnTimeout(

@@ -41,6 +41,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
     old_kind: str | None = None
     tags: tuple[str, ...] | None = None
     old_tags: tuple[str, ...] | None = None
+    cleared: bool = False
     moved: bool = False
     old_below: str | None = None
     old_index: int = 0
@@ -87,7 +88,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         """The changes besides its text, in a few words."""
         if self.before is None or self.after is None:
             return ""
-        changes = ["moved"] if self.moved else []
+        changes = [word for word, is_so in (("moved", self.moved), ("outputs cleared", self.cleared)) if is_so]
         if self.old_kind is not None:
             changes.append(f"{self.old_kind} → {self.kind}")
         if self.tags is not None and self.old_tags is not None:
@@ -122,6 +123,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
             old_kind=None if old_kind == later.kind else old_kind,
             tags=None if tags == old_tags and later.after is not None else tags,
             old_tags=None if tags == old_tags and later.after is not None else old_tags,
+            cleared=self.cleared or later.cleared,
             moved=(self.moved or later.moved) and not is_back,
             old_below=first.old_below,
             old_index=first.old_index,
@@ -167,6 +169,10 @@ class CellRecord(msgspec.Struct, kw_only=True):
         """The step that puts it where it was before, or is to be again."""
         below, index = self._place
         return CellStep(action="move", cell_id=self.cell_id, expected=None, below=below, index=index)
+
+    def outputs_step(self) -> CellStep:
+        """The step that gives it the outputs back that were cleared, or clears them again."""
+        return CellStep(action="clear" if self.undone else "restore", cell_id=self.cell_id, expected=None)
 
     @property
     def _place(self) -> tuple[str | None, int]:
@@ -229,6 +235,7 @@ def steps_in_order(
     """The steps that undo (or redo) changes of one notebook's cells."""
     made = [(cell, expected, cell.step(expected, forced=cell.cell_id in forced)) for cell, expected in cells]
     steps = [step for _, _, step in made if step is not None and step.action != "insert"]
+    steps += [cell.outputs_step() for cell, expected, _ in made if cell.cleared and None not in {expected, cell.target}]
     steps.sort(key=lambda step: step.action != "delete")
     placed = [step for _, _, step in made if step is not None and step.action == "insert"]
     placed += [cell.move_step() for cell, expected, _ in made if cell.moved and None not in {expected, cell.target}]

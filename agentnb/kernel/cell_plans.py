@@ -58,6 +58,8 @@ def planned_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
     """The cells that a call would change: whose texts must be as the agent read them."""
     if name == "insert_cell":
         return ()
+    if name == "clear_outputs" and "cell" not in arguments:
+        return tuple(each for each in notebook.cells if each.kind == "code" and each.count and not asks_agent(each))
     if name != "merge_cells":
         return (named_cell(arguments["cell"], notebook),)
     first, last = (notebook.cells.index(named_cell(arguments[each], notebook)) for each in ("first", "last"))
@@ -87,8 +89,11 @@ def _insert(arguments: Mapping[str, Any], notebook: NotebookView, _cells: Sequen
     below = named_cell(arguments["below"], notebook) if "below" in arguments else None
     above = below or (notebook.cells[-1] if notebook.cells else None)
     kind, source, below_id = arguments.get("cell_type", "code"), arguments["source"], _id(below)
+    # Where the number says which cell it is, its code would look like the new one's.
+    name = f"In [{below.count}]" if below is not None and below.count else below and cell_title(below)
+    place = f"below {name}" if name else "at the end"
     return CellPlan(
-        title=f"Insert a cell {f'below {cell_title(below)}' if below is not None else 'at the end'}",
+        title=f"Insert a cell {place}",
         edit=Edit(action="insert", cell_id=below_id, source=source, kind=kind, notebook=notebook.name),
         shown=ToolCallCell(notebook=notebook.name, action="insert", cell_id=below_id, kind=kind, new_text=source),
         records=(_added(notebook, "", kind, source, below=_id(above)),),
@@ -241,6 +246,25 @@ def _set_tags(arguments: Mapping[str, Any], notebook: NotebookView, cells: Seque
     )
 
 
+def _clear_outputs(_arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
+    if not cells or cells[0].kind != "code" or asks_agent(cells[0]):
+        why = f"{_name(cells[0])} is not a code cell, or asks an agent." if cells else "No code cell has been run."
+        raise UsageError(why, hint="`cells` shows what there is.")
+    what = cell_title(cells[0]) if len(cells) == 1 else f"{len(cells)} cells"
+    return CellPlan(
+        title=f"Clear the outputs of {what}",
+        steps=tuple(CellStep(action="clear", cell_id=each.id, expected=None) for each in cells),
+        shown=_shown(notebook, cells[0], "change"),
+        records=tuple(_record(notebook, each, cleared=True) for each in cells),
+        done=f"Cleared the outputs of {what}. The variables are as before.",
+    )
+
+
+def asks_agent(cell: NotebookCell) -> bool:
+    """True if a cell is a prompt: the conversation is its output."""
+    return cell.source.lstrip().startswith(("%agent", "%%agent"))
+
+
 PLANS: dict[str, Callable[[Mapping[str, Any], NotebookView, Sequence[NotebookCell]], CellPlan]] = {
     "insert_cell": _insert,
     "replace_cell": _replace,
@@ -250,13 +274,14 @@ PLANS: dict[str, Callable[[Mapping[str, Any], NotebookView, Sequence[NotebookCel
     "merge_cells": _merge,
     "set_cell_type": _set_type,
     "set_cell_tags": _set_tags,
+    "clear_outputs": _clear_outputs,
 }
 """The tools that change cells."""
 
 
 def check_locks(tool: str, cells: Sequence[NotebookCell]) -> None:
     """Check that *tool* may change *cells*: those of ``merge_cells`` but the first are deleted, others edited."""
-    if tool == "move_cell":
+    if tool in {"move_cell", "clear_outputs"}:
         return
     deleted = cells if tool == "delete_cell" else cells[1:]
     for cell in cells:

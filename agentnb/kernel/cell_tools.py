@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import Edit, Edited, NotebookCell, NotebookView
     from agentnb.kernel.tool_tab import Result, ToolTab
 
+NO_PAGE = "No browser page shows the notebook."
+OPEN_SIDEBAR = "Let the user open agentnb's sidebar beside the notebook."
+
 
 class CellTools:
     """Reads and changes the cells of the notebooks that one tab's kernel runs."""
@@ -58,13 +61,15 @@ class CellTools:
     async def _change(self, name: str, arguments: dict[str, Any]) -> Result:
         """Insert, replace, move, delete, split or merge cells, or set their type or tags."""
         notebook = await self._tab.notebook(arguments)
-        if name not in {"insert_cell", "replace_cell"}:
+        if name not in {"insert_cell", "replace_cell", "clear_outputs"}:
             notebook = await self._with_texts(name, arguments, notebook)
         cells = planned_cells(name, arguments, notebook)
-        for cell in cells:
+        for cell in cells if name != "clear_outputs" else ():
             self._check_unchanged(notebook.name, cell)
         check_locks(name, cells)
         plan = plan_cells(name, arguments, notebook)
+        if plan.edit is None and not notebook.live:
+            raise UsageError(NO_PAGE, hint=OPEN_SIDEBAR)
         diff = ToolDiffContent(
             path=notebook.path or notebook.name, old_text=_lines(plan.before), new_text=_lines(plan.after)
         )
@@ -106,8 +111,7 @@ class CellTools:
     async def _with_texts(self, name: str, arguments: dict[str, Any], notebook: NotebookView) -> NotebookView:
         """*notebook* with all of the text of the cells that the call changes."""
         if not notebook.live:
-            hint = "Let the user open agentnb's sidebar beside the notebook."
-            raise UsageError("No browser page shows the notebook.", hint=hint)
+            raise UsageError(NO_PAGE, hint=OPEN_SIDEBAR)
         for cell in planned_cells(name, arguments, notebook):
             if cell.cut:
                 text = await self._tab.runner.read_cell(notebook.name, cell.id)

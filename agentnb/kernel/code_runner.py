@@ -69,7 +69,7 @@ class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
 class Edit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A change of the notebook, which a browser page carries out."""
 
-    action: Literal["insert", "replace", "run"]
+    action: Literal["insert", "replace", "run", "restart"]
     cell_id: str | None = None
     source: str = ""
     expected: str | None = None
@@ -94,7 +94,7 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
 class CellStep(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """One step of a change of several cells."""
 
-    action: Literal["insert", "replace", "delete", "move"]
+    action: Literal["insert", "replace", "delete", "move", "clear", "restore"]
     cell_id: str
     kind: str = "code"
     new_kind: str | None = None

@@ -14,6 +14,7 @@ from agentnb.credentials import Credentials, is_secret_name
 from agentnb.errors import UsageError
 from agentnb.kernel import content
 from agentnb.kernel.cell_names import cell_title, named_cell
+from agentnb.kernel.cell_plans import asks_agent
 from agentnb.kernel.code_runner import Edit
 from agentnb.kernel.tools import PATIENCE_SECONDS, call_words
 from agentnb.kernel.variables.path import last_name
@@ -126,7 +127,7 @@ class CodeTools:
         begin = 0 if first is None else notebook.cells.index(first)
         end = len(notebook.cells) if last is None else notebook.cells.index(last) + 1
         cells = [each for each in cells if begin <= notebook.cells.index(each) < end]
-        prompts = [each for each in cells if each.source.lstrip().startswith(("%agent", "%%agent"))]
+        prompts = [each for each in cells if asks_agent(each)]
         cells = [each for each in cells if each not in prompts]
         if not cells or any(each.cut for each in cells):
             why = "A cell is too long to be shown whole." if cells else "There is no code cell to run."

@@ -176,12 +176,14 @@ def rehearse_command(
     env: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
     descriptors: Sequence[int] = (),
+    hosts: tuple[str, ...] = (),
 ) -> Rehearsal:
     """Rehearse a command of the shell; see :meth:`agentnb.ports.Previewer.command`."""
     previewer: Previewer | None = plugins().first("previewers")
     if previewer is None:
         return _NO_PLUGIN
     more: dict[str, Any] = {"descriptors": descriptors} if descriptors else {}
+    more |= {"hosts": hosts} if hosts else {}
     return previewer.command(command, folder, env=env, seconds=seconds, **more)
 
 

@@ -203,6 +203,13 @@ TOOLS: dict[str, dict[str, Any]] = {
             "tags",
         ),
         tool(
+            "clear_outputs",
+            "Clear outputs",
+            "Clears the outputs of a code cell of the notebook that the user has open, or of all that have run. Cells "
+            "that ask agents are left out. The variables stay. The user can undo it until the page is closed.",
+            {"cell": {**CELL, "description": "Its id, or the n of its In [n]; all cells if absent."}},
+        ),
+        tool(
             "run_cell",
             "Run a cell",
             "Runs a code cell of the notebook that the user has open, as if the user had. Its output is in the "
@@ -237,7 +244,7 @@ OF_CELLS = (
         "split_cell",
         "merge_cells",
     ),
-    *("set_cell_type", "set_cell_tags"),
+    *("set_cell_type", "set_cell_tags", "clear_outputs"),
 )
 """The tools that work on the cells of a notebook, which they can be told."""
 for _name in OF_CELLS:

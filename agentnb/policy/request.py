@@ -42,6 +42,8 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     call: tuple[str, str] | None = None
     cell: ToolCallCell | None = None
+    concern: str = ""
+    """What is grave about it, a sentence; empty where its command, code or files say that."""
     vague: bool = False
     again: bool = False
 

@@ -48,6 +48,8 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
         risk = together(finding for _, finding in found) or Risk("none", "")
         return Seen(tuple(subject for subject, _ in found), risk)
     risk = Risk("low", "Only looks.") if request.tool in READING else Risk("medium", "Does what its title says.")
+    if request.concern:
+        risk = Risk("high", request.concern)
     if request.vague:
         risk = Risk("high", "Doesn't say what it would do.")
     return Seen((_subject(request, situation, severity=risk.severity),), risk)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentnb.host.host import Host
-    from agentnb.policy.store import PolicyFiles
+    from agentnb.host.permissions.session_policy import HostPolicy
 
 EVERYTHING = "{} may do everything without asking, except what always asks"
 
@@ -185,18 +185,24 @@ def revoke_grant(asker: Asker[Host], *, id: str = "", channel: str = "", tool_ca
         return RevokeGrantResult(message="Already revoked.")
     rule = held.rule or AccessRule(action="allow", agent=(held.agent,))
     runs = any(each.permissions.runs_under(rule) for each in host.conversations.values())
-    _revoke(host.policy.files, held)
+    _revoke(host.policy, held)
     return RevokeGrantResult(message="Revoked. What runs now goes on; the next request asks." if runs else "Revoked.")
 
 
-def _revoke(files: PolicyFiles, held: _Held) -> None:
+def _revoke(policy: HostPolicy, held: _Held) -> None:
     match held:
         case _Held(conversation=None, rule=None):
-            files.revoke_bypass(held.agent)
+            policy.files.revoke_bypass(held.agent)
+            _record(policy, f"bypass {held.agent}")
         case _Held(conversation=None, rule=AccessRule() as rule):
-            files.revoke(rule.text)
+            policy.files.revoke(rule.text)
+            _record(policy, rule.text)
         case _Held(conversation=Conversation() as conversation, rule=None):
             intents.set_permissions(conversation, "ask", None, "user")
         case _Held(conversation=Conversation() as conversation, rule=AccessRule() as rule):
             conversation.permissions.revoke(rule.text)
             conversation.policy.record_setting("grant", rule.text, "revoked", "ask", "user")
+
+
+def _record(policy: HostPolicy, what: str) -> None:
+    policy.record(kind="policy", tool="grant", what=f"{what} → revoked", outcome="ask", by="user")

@@ -104,8 +104,8 @@ class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     Attributes:
         id: What the answer names.
-        action: ``insert`` a cell, ``replace`` a cell's text, ``run`` a code cell, ``change`` several cells; ``read``
-            all of a cell's text changes nothing.
+        action: ``insert`` a cell, ``replace`` a cell's text, ``run`` a code cell, ``change`` several cells, ``restart``
+            the kernel; ``read`` all of a cell's text changes nothing.
         cell_id: The cell that is replaced, run or read, or below which one is put; absent: at the end.
         source: The new text; for ``run`` the text that the cell must have.
         expected: For ``replace``: the text that the cell must have; absent: any.
@@ -119,7 +119,7 @@ class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """
 
     id: str
-    action: Literal["insert", "replace", "run", "change", "read"]
+    action: Literal["insert", "replace", "run", "change", "read", "restart"]
     cell_id: str | None = None
     source: str = ""
     expected: str | None = None

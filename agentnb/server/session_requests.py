@@ -101,7 +101,7 @@ def _folder(named: str) -> Path:
 def _empty(asker: Asker[Host], options: SessionOptions, kernel: str | None) -> Conversation | None:
     """An open conversation with the same options in which nothing was said or typed, and which has no trouble."""
     wanted = kernel or ("run" if options.kernel_tools else "off")
-    same = options.configuration(asker.host.environment.cassette.apart())
+    same = options.configuration(asker.host.environment)
     for conversation in asker.host.conversations.values():
         chat, state = conversation.chat.state, conversation.session.state
         is_new = not (chat.turns or chat.active_turn or chat.queued_messages or chat.steering_message)

@@ -114,7 +114,7 @@ async def open_agent_session(
 
 def _configuration(host: Host, agent: str, cwd: Path) -> Configuration:
     options = host.environment.default_options(find(agent), cwd)
-    return options.configuration(host.environment.cassette.apart())
+    return options.configuration(host.environment)
 
 
 def _known(host: Host, agent: str, ids: list[str]) -> set[str]:

@@ -215,6 +215,12 @@ class SessionState(Wire, frozen=True, kw_only=True):
     agent_process: AgentProcess | None = None
 
 
+def model_id(session: SessionState) -> str:
+    """The language model that is chosen among the config options; empty where there is no such option."""
+    options = (each for each in session.config_options or () if "model" in (each.get("category"), each.get("id")))
+    return next((value for each in options if isinstance(value := option_value(each), str)), "")
+
+
 def option_value(option: JsonObject) -> object:
     """The value that a config option has now.
 

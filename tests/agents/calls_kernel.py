@@ -2,10 +2,11 @@
 
 ``say``: what the agent says. ``update``: a session update. ``ask``: a tool call that permission is asked for.
 ``start``: a tool and its arguments, called over MCP. ``end``: waits for that call's answer. ``write``: a file and its
-text, written without asking anyone.
+text, written without asking anyone. ``fail``: refuses the prompt, and why. With an argument the steps are in that file.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import wire
@@ -37,14 +38,15 @@ def new(asked):
 
 
 OPTIONS = [
-    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
-    {"optionId": "no", "name": "No", "kind": "reject_once"},
+    {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
 ]
 
 
 def prompt(asked):
     number = None
-    for step in json.loads(asked["params"]["prompt"][0]["text"]):
+    steps = Path(sys.argv[1]).read_text(encoding="utf-8") if sys.argv[1:] else asked["params"]["prompt"][0]["text"]
+    for step in json.loads(steps):
         match step:
             case {"update": update}:
                 wire.update(update.pop("sessionUpdate", "tool_call"), **update)
@@ -58,10 +60,12 @@ def prompt(asked):
                 wire.say(text)
             case {"write": [path, text]}:
                 Path(path).write_text(text, encoding="utf-8")
+            case {"fail": why}:
+                return wire.refuse(asked, -32603, why)
             case {"end": _}:
                 said = answer(number)
                 wire.say(json.dumps(not said["result"].get("isError", False)) + "\n")
-    wire.answer(asked, {"stopReason": "end_turn"})
+    return wire.answer(asked, {"stopReason": "end_turn"})
 
 
 wire.run(prompt, new, mcpCapabilities={"acp": True})

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from agentnb.agent.catalog import AgentSpec
+from agentnb.agent import AgentSpec
 from agentnb.components import Component
 from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 from tests.benchmarks.connection import ROOT, reduced

@@ -17,7 +17,7 @@ from typing import Any
 from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest
 from agentnb.acp.peer import Peer
-from agentnb.agent.catalog import AgentSpec
+from agentnb.agent import AgentSpec
 from agentnb.agent.process import SpawnedAgent
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import Action, ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 SCRIPT = ROOT / "js" / "node_modules" / "axe-core" / "axe.min.js"
 RUN = """async () => {
-  const hosts = [...document.querySelectorAll('.agentnb-view')];
+  const hosts = [...document.querySelectorAll('.agentnb-view, .agentnb-verify')];
   const results = await axe.run({ include: hosts }, {
     resultTypes: ['violations'],
     runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],

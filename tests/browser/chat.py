@@ -37,7 +37,7 @@ class Chat:
         self.box.fill(text)
         self.box.press("Enter")
 
-    def count_slowly(self, words: int = 150, milliseconds: int = 20) -> str:
+    def count_slowly(self, words: int = 100, milliseconds: int = 20) -> str:
         """Have the agent count, and see it begin; returns what it will have said."""
         self.say(f"/slow {words} {milliseconds}")
         self.expect_text("5 6 7")

@@ -5,6 +5,7 @@ Tests of Notebook 7 (``@pytest.mark.notebook7``) share another page, so that Jup
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
@@ -174,31 +175,40 @@ def kept(profile: BrowserContext, server: Server) -> Kept:
 def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
     """A page for JupyterLab, or for Notebook 7; what its console says about us is a failure."""
     kind = "notebook7" if request.node.get_closest_marker("notebook7") else "jupyterlab"
-    lab = kept.take(kind)
-    said: list[str] = []
+    lab, failed = kept.take(kind), request.session.testsfailed
+    with watched(lab, request) as faults:
+        yield lab
+    kept.give_back(lab, passed=request.session.testsfailed == failed and not faults, kind=kind)
+    assert faults == []
+
+
+@contextlib.contextmanager
+def watched(lab: Lab, request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    """Collects what the console says about us while a test runs; leaves a picture of one that fails."""
+    faults: list[str] = []
     console: list[str] = []
     failed = request.session.testsfailed
 
-    def heard(message: ConsoleMessage) -> None:
+    def on_console(message: ConsoleMessage) -> None:
         console.append(f"{message.type}: {message.text}")
         if message.type in LOUD:
-            said.append(message.text)
+            on_fault(message.text)
 
-    def thrown(error: Error) -> None:
-        said.append(f"{error}\n{error.stack}")
+    def on_fault(text: str) -> None:
+        if OURS.search(text) and CLOSED_EARLY not in text and not SLOW.match(text):
+            faults.append(text)
 
-    lab.page.on("console", heard)
-    lab.page.on("pageerror", thrown)
-    yield lab
-    lab.page.remove_listener("console", heard)
-    lab.page.remove_listener("pageerror", thrown)
-    passed = request.session.testsfailed == failed
-    if not passed:
+    def on_error(error: Error) -> None:
+        on_fault(f"{error}\n{error.stack}")
+
+    lab.page.on("console", on_console)
+    lab.page.on("pageerror", on_error)
+    yield faults
+    lab.page.remove_listener("console", on_console)
+    lab.page.remove_listener("pageerror", on_error)
+    if request.session.testsfailed > failed:
         picture(lab, f"end-{plain(request)}")
         (PICTURES / f"end-{plain(request)}.txt").write_text("\n".join(console), encoding="utf-8")
-    faults = [text for text in said if OURS.search(text) and CLOSED_EARLY not in text and not SLOW.match(text)]
-    kept.give_back(lab, passed=passed and not faults, kind=kind)
-    assert faults == []
 
 
 def plain(request: pytest.FixtureRequest) -> str:

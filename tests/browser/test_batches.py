@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import serious
@@ -13,38 +12,30 @@ inputs = ["/say Good.", "/fail", "/say Late, and the box was open.", "/fail"]
 batch = agentnb.map("{input}", inputs, on_error="keep", retries=0, concurrency=2)"""
 
 
-@pytest.mark.parametrize(("theme", "width"), [("Light", 1200), ("Dark", 320)])
-def test_a_row_of_a_batch_opens_its_conversation(lab: Lab, theme: str, width: int) -> None:
-    """Failures stand under their reason with a count; the answers below them."""
+def test_a_row_of_a_batch_opens_its_conversation_and_is_in_the_saved_notebook_without_its_kernel(lab: Lab) -> None:
+    """Failures stand under their reason with a count, the answers below; saved, they are a table."""
     lab.open("batch.ipynb", notebook(ASK, kernel="ipykernel7"))
-    lab.theme(f"JupyterLab {theme}")
     cell = lab.cell(0)
     cell.run()
     cell.expect_done(1)
     expect(cell.output.get_by_text("2 of 4 done · 2 failed")).to_be_visible(timeout=PATIENCE_MS)
     expect(cell.output.locator("section h4").first).to_contain_text("2 failed: ", timeout=PATIENCE_MS)
     expect(cell.output.locator("section").nth(1).locator("li")).to_have_count(2, timeout=PATIENCE_MS)
-    cell.output.evaluate("(output, width) => { output.style.maxWidth = `${width}px`; }", width)
-    assert cell.output.locator(".agentnb-batch").evaluate("view => view.scrollWidth <= view.clientWidth")
-    assert serious(lab.page) == []
-    lab.picture(f"batch-rows-{theme.lower()}-{width}")
+    for theme, width in (("Dark", 320), ("Light", 1200)):
+        lab.theme(f"JupyterLab {theme}")
+        cell.output.evaluate("(output, width) => { output.style.maxWidth = `${width}px`; }", width)
+        assert cell.output.locator(".agentnb-batch").evaluate("view => view.scrollWidth <= view.clientWidth")
+        assert serious(lab.page) == []
+        lab.picture(f"batch-rows-{theme.lower()}-{width}")
     row = cell.output.get_by_role("button", name="Late, and the box was open.")
     row.click()
     expect(row).to_have_attribute("aria-expanded", "true", timeout=PATIENCE_MS)
     opened = cell.output.locator(".agentnb-chat")
     expect(opened.get_by_text("Late, and the box was open.", exact=True).first).to_be_visible(timeout=PATIENCE_MS)
-    lab.picture(f"batch-conversation-{theme.lower()}-{width}")
+    lab.picture("batch-conversation")
     row.click()
     expect(opened).to_have_count(0)
 
-
-def test_rows_of_a_batch_are_in_the_saved_notebook_without_its_kernel(lab: Lab) -> None:
-    """In a table by reason, in the place of the widget; while there is a kernel the widget shows them once."""
-    lab.open("saved-batch.ipynb", notebook(ASK, kernel="ipykernel7"))
-    cell = lab.cell(0)
-    cell.run()
-    cell.expect_done(1)
-    expect(cell.output.locator("section h4").first).to_contain_text("2 failed: ", timeout=PATIENCE_MS)
     saved = cell.output.locator(".agentnb-batch-saved")
     expect(saved.locator("tr", has_text="Late, and the box was open.")).to_have_count(1, timeout=PATIENCE_MS)
     expect(saved).to_be_hidden()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests import known_agent
 from tests.browser import server as jupyter
 from tests.browser.axe import serious
 from tests.browser.chat import Chat
+from tests.browser.conftest import VIEWPORT, new_lab, watched
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
-from tests.browser.server import Server
 from tests.browser.side import Side
 
 MOST_CONTROLS = 8
@@ -26,38 +26,45 @@ CONTROLS = """view => [...view.shadowRoot.querySelectorAll(
 TURN_ENDS = "view => [...view.shadowRoot.querySelectorAll('.turn-end button')].length"
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program of a known agent, which says back what it is told; nothing else runs it."""
-    return known_agent.install(tmp_path / "prefix", "goose", "moody")
+    return known_agent.install(tmp_path_factory.mktemp("agent") / "prefix", "goose", "moody")
 
 
-@pytest.fixture
-def equipped(home: Path, kernelspecs: Path, tmp_path: Path, program: Path) -> Iterator[Server]:
-    """A JupyterLab where one real agent is installed, and nothing was said yet."""
-    folder = tmp_path / "notebooks"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def equipped(
+    profile: BrowserContext, home: Path, kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory, program: Path
+) -> Iterator[Lab]:
+    """The page of a JupyterLab where one real agent is installed, and nothing was said yet; with nothing open."""
+    folder = tmp_path_factory.mktemp("notebooks")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-        environment.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+        environment.setenv("AGENTNB_DATA_DIR", str(tmp_path_factory.mktemp("data")))
         server = jupyter.start(home, folder)
-    yield server
+    lab = new_lab(profile, server)
+    lab.workspace = "box"
+    lab.page.goto(f"{server.url}/lab/workspaces/box?token=browser-tests&reset")
+    yield lab
+    lab.page.close()
     server.stop()
 
 
-def empty(lab: Lab, workspace: str) -> Side:
-    """JupyterLab with nothing but its launcher."""
-    lab.page.goto(f"{lab.server.url}/lab/workspaces/{workspace}?token=browser-tests&reset")
-    expect(lab.page.locator(".jp-LauncherCard", has_text="Agent")).to_be_visible(timeout=PATIENCE_MS)
-    return Side(lab.page)
+@pytest.fixture
+def lab(equipped: Lab, request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """The page, for one test."""
+    equipped.page.bring_to_front()
+    with watched(equipped, request):
+        yield equipped
+    equipped.clear()
+    equipped.page.set_viewport_size(VIEWPORT)
+    equipped.server.end_sessions()
 
 
-def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(
-    equipped: Server, lab_on: Callable[[Server], Lab]
-) -> None:
+def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(lab: Lab) -> None:
     """By the launcher's card, and by the sidebar's own box, which opens a notebook."""
-    lab = lab_on(equipped)
-    side = empty(lab, "card")
+    side = Side(lab.page)
+    expect(lab.page.locator(".jp-LauncherCard", has_text="Agent")).to_be_visible(timeout=PATIENCE_MS)
     lab.page.locator(".jp-LauncherCard", has_text="Agent").click()
     expect(side.box).to_be_focused(timeout=PATIENCE_MS)
     expect(side.pill).to_have_text("goose")
@@ -69,7 +76,6 @@ def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(
     expect(side.box).to_be_focused()
     lab.clear()
 
-    side = empty(lab, "sidebar")
     side.icon.click()
     expect(side.panel.get_by_role("textbox")).to_be_focused(timeout=PATIENCE_MS)
     lab.picture("box-without-notebook")
@@ -79,11 +85,8 @@ def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(
     expect(lab.panel).to_have_count(1)
 
 
-def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(
-    equipped: Server, lab_on: Callable[[Server], Lab]
-) -> None:
+def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(lab: Lab) -> None:
     """Open, arrows, letters, Escape; another agent takes an empty conversation's place; three conversations at rest."""
-    lab = lab_on(equipped)
     lab.open("pill.ipynb", notebook("x = 1", kernel="ipykernel7"))
     side = Side(lab.page)
     side.open()
@@ -126,11 +129,8 @@ def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(
     assert len(seen) - of_turn <= MOST_CONTROLS, seen
 
 
-def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(
-    equipped: Server, lab_on: Callable[[Server], Lab], program: Path
-) -> None:
+def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(lab: Lab, program: Path) -> None:
     """The agent's program is gone when the message is sent; once it is back, Enter sends it."""
-    lab = lab_on(equipped)
     lab.open("failed.ipynb", notebook("x = 1", kernel="ipykernel7"))
     side = Side(lab.page)
     side.open()
@@ -149,11 +149,8 @@ def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(
     expect(side.box).to_have_value("")
 
 
-def test_without_a_conversation_fix_starts_the_default_agent_and_sends(
-    equipped: Server, lab_on: Callable[[Server], Lab]
-) -> None:
+def test_without_a_conversation_fix_starts_the_default_agent_and_sends(lab: Lab) -> None:
     """What is for the agent is folded in the bubble; the title is of the user's words; ``%agent`` is known there."""
-    lab = lab_on(equipped)
     lab.open("fix.ipynb", notebook("1 / 0", "%agent what is this?", kernel="ipykernel7"))
     lab.cell(0).run()
     lab.cell(0).expect_done(1)

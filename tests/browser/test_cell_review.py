@@ -65,33 +65,21 @@ def test_proposed_changes_are_accepted_in_their_cells_by_keyboard_and_by_mouse_a
     expect(lab.panel.locator(".jp-CodeCell")).to_have_count(3, timeout=PATIENCE_MS)
     expect(lab.panel.locator("[class*=agentnb-new], [class*=agentnb-proposed]")).to_have_count(0)
     assert sources(lab)[1:] == ["a = 1\nprint(a + 10)", "b = 2"]
+    expect(side.chat.locator(".stop")).to_have_count(0, timeout=PATIENCE_MS)
 
-
-def test_changes_that_are_applied_at_once_are_kept_by_keyboard_and_undone_by_mouse_in_jupyterlab(
-    lab: Lab, kernelspecs: Path
-) -> None:
-    """*Edit*: the cells have them, with the difference, until they are kept or undone."""
-    lab.open("reviewed-after.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
-    lab.run_cells(2)
-    kept = ["a = 1\nprint(a)", "b = 2"]
-    side = Side(lab.page)
-    side.open()
-    side.expect_chat()
-    side.choose_freedom("Edit")
-    side.say(json.dumps(STEPS))
-    bars = lab.panel.locator(".agentnb-cell-bar")
+    side.choose_freedom("Edit")  # the cells have the changes at once, until they are kept or undone
+    insertion = {"start": ["insert_cell", {"below": "3", "source": "c = 3"}]}
+    side.say(json.dumps([*changed("replace_cell", cell="3", source="a = 3"), insertion, {"end": 1}]))
     expect(bars).to_have_count(2, timeout=PATIENCE_MS)
-    expect_sources(lab, ["a = 1\nprint(a + 10)", "b = 2"])
+    expect_sources(lab, ["a = 3", "c = 3", "b = 2"])
     expect(bars.first).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
     bars.first.get_by_role("button", name="Undo", exact=True).click()
     expect(bars).to_have_count(1, timeout=PATIENCE_MS)
     expect(bars).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
     lab.picture("review-after")
-    keep = bars.get_by_role("button", name="Keep", exact=True)
-    keep.focus()
-    lab.page.keyboard.press("Enter")
+    bars.get_by_role("button", name="Keep", exact=True).press("Enter")
     expect(bars).to_have_count(0, timeout=PATIENCE_MS)
-    expect_sources(lab, kept)
+    expect_sources(lab, ["a = 1\nprint(a + 10)", "c = 3", "b = 2"])
 
 
 def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
@@ -127,27 +115,17 @@ def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
         expect(one.panel.locator(".agentnb-cell-bar, .agentnb-new-cell-text")).to_have_count(0)
         expect(side.chat.locator(".permission")).to_have_count(0)
     assert [sources(one)[1:] for one in pages] == [["a = 1\nprint(a)"], accepted]
+    a_decision_is_in_the_other_page_whose_chat_is_closed(pages, sides)
 
 
-def test_a_decision_of_one_page_is_in_the_cells_of_the_other_whose_chat_is_closed(
-    lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
-) -> None:
-    lab.open("two-windows.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
-    lab.run_cells(2)
-    lab.save()
-    other = open_lab()
-    other.open("two-windows.ipynb")
-    sides = [Side(one.page) for one in (lab, other)]
-    for side in sides:
-        side.open()
-        side.expect_chat()
-    bars = [one.panel.locator(".agentnb-cell-bar") for one in (lab, other)]
+def a_decision_is_in_the_other_page_whose_chat_is_closed(pages: tuple[Lab, Lab], sides: list[Side]) -> None:
+    bars = [one.panel.locator(".agentnb-cell-bar") for one in pages]
     for mode, button in (("Ask", "Reject"), ("Edit", "Keep")):
         sides[0].choose_freedom(mode)
         sides[0].say(json.dumps(changed("replace_cell", cell="2", source=f"a = 1\nprint(a, {mode!r})")))
         for one in bars:
             expect(one).to_have_count(1, timeout=PATIENCE_MS)
-        other.command("application:toggle-right-area")
+        pages[1].command("application:toggle-right-area")
         expect(sides[1].chat).not_to_be_visible()
         expect(bars[0]).to_have_attribute("data-armed", "true")
         bars[0].get_by_role("button", name=button, exact=True).click()
@@ -156,7 +134,7 @@ def test_a_decision_of_one_page_is_in_the_cells_of_the_other_whose_chat_is_close
         expect(sides[0].chat.locator(".ended, .turn-end").last).to_be_visible(timeout=PATIENCE_MS)
         for one in bars:
             expect(one).to_have_count(0)
-        other.command("application:toggle-right-area")
+        pages[1].command("application:toggle-right-area")
         expect(sides[1].chat).to_be_visible()
 
 
@@ -200,44 +178,44 @@ def test_a_cell_that_the_user_changed_or_deleted_says_so_and_nothing_offers_to_a
 FIFTEEN = [f"x{number} = {number}" for number in range(15)]
 
 
-@pytest.mark.parametrize("how", ["Accept", "Reject"])
 def test_fifteen_changes_are_decided_by_one_bar_in_two_windows_with_few_buttons(
-    lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path, how: str
+    lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
 ) -> None:
-    name = f"fifteen-{how.lower()}.ipynb"
     document = notebook(SETUP, *FIFTEEN, kernel="ipykernel7")
     for number, cell in enumerate(document.cells):
         cell["id"] = f"c{number}"
-    lab.open(name, document)
+    lab.open("fifteen.ipynb", document)
     lab.run_cells(1)
     lab.save()
     other = open_lab()
-    other.open(name)
+    other.open("fifteen.ipynb")
     sides = [Side(one.page) for one in (lab, other)]
     for side in sides:
         side.open()
         side.expect_chat()
     starts = [{"start": ["replace_cell", {"cell": f"c{number}", "source": f"x = {number}"}]} for number in range(1, 16)]
-    sides[0].say(json.dumps([*starts, {"end": 15}]))
     bars = [one.panel.locator(".agentnb-changes-bar") for one in (lab, other)]
-    for one in bars:
-        expect(one).to_contain_text("15", timeout=PATIENCE_MS)
-    for window in (lab, other):
-        buttons = window.panel.locator(".agentnb-cell-bar button, .agentnb-changes-bar button")
-        expect(buttons).to_have_count(34, timeout=PATIENCE_MS)
-    expect(sides[0].chat.locator(".permission")).to_have_count(0)
-    expect(sides[0].chat.locator(".waiting-link")).to_have_text("Waiting in 15 cells →")
-    lab.page.bring_to_front()
-    bars[0].get_by_role("button", name="Next change").click()
-    expect(bars[0]).to_contain_text(re.compile(r"\d+ of 15"))
-    lab.picture(f"fifteen-changes-{how.lower()}")
-    assert serious(lab.page) == []
-    expect(lab.panel.locator(".agentnb-cell-bar[data-armed=false]")).to_have_count(0)
-    bars[0].get_by_role("button", name=f"{how} all").click()
-    for window, side in zip((lab, other), sides, strict=True):
-        expect(window.panel.locator(".agentnb-cell-bar, .agentnb-changes-bar")).to_have_count(0, timeout=PATIENCE_MS)
-        expect(side.chat.locator(".waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
-    expect_sources(lab, [f"x = {number}" for number in range(1, 16)] if how == "Accept" else FIFTEEN)
+    for how, then in (("Reject", FIFTEEN), ("Accept", [f"x = {number}" for number in range(1, 16)])):
+        sides[0].say(json.dumps([*starts, {"end": 15}]))
+        for window, bar in zip((lab, other), bars, strict=True):
+            expect(bar).to_contain_text("15", timeout=PATIENCE_MS)
+            buttons = window.panel.locator(".agentnb-cell-bar button, .agentnb-changes-bar button")
+            expect(buttons).to_have_count(34, timeout=PATIENCE_MS)
+        expect(sides[0].chat.locator(".permission")).to_have_count(0)
+        expect(sides[0].chat.locator(".waiting-link")).to_have_text("Waiting in 15 cells →")
+        lab.page.bring_to_front()
+        bars[0].get_by_role("button", name="Next change").click()
+        expect(bars[0]).to_contain_text(re.compile(r"\d+ of 15"))
+        lab.picture(f"fifteen-changes-{how.lower()}")
+        assert serious(lab.page) == []
+        expect(lab.panel.locator(".agentnb-cell-bar[data-armed=false]")).to_have_count(0)
+        bars[0].get_by_role("button", name=f"{how} all").click()
+        for window, side in zip((lab, other), sides, strict=True):
+            expect(window.panel.locator(".agentnb-cell-bar, .agentnb-changes-bar")).to_have_count(
+                0, timeout=PATIENCE_MS
+            )
+            expect(side.chat.locator(".waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
+        expect_sources(lab, then)
 
 
 def test_code_from_the_chat_that_replaces_a_cell_shows_the_difference_and_can_be_undone(

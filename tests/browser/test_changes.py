@@ -25,8 +25,7 @@ NEW = "import numpy\n\nslope = 2\nprint(slope)\n"
 COUNTS = "2 files 3 lines added, 1 removed+3\u2009−1 · 2 cells · 3 variables"
 VARIABLES = ("prices", "same", "x")
 PRICES = "[list(same.columns), same is prices]"
-THEMES = ("Dark", "Light")
-WIDTHS = (1_200, 320, 420)
+LOOKS = (("Dark", 1_200), ("Dark", 320), ("Light", 420))
 REVIEW = """async () => (await axe.run('.agentnb-review', { resultTypes: ['violations'] })).violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
   .map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html.slice(0, 200) + failureSummary)])"""
@@ -87,12 +86,11 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     expect(review.locator(".cm-merge-b")).to_contain_text("print(slope)", timeout=PATIENCE_MS)
     expect(review.locator("option")).to_have_text(["fit.py", "report.md", "In [2]: a = 10", "In [3]: b = 20"])
     lab.picture("changes")
-    for theme in THEMES:
+    for theme, width in LOOKS:
         lab.theme(f"JupyterLab {theme}")
-        for width in WIDTHS:
-            side.resize(width)
-            assert (theme, width, serious(lab.page), lab.page.evaluate(REVIEW)) == (theme, width, [], [])
-            lab.picture(f"changes-{theme.lower()}-{width}")
+        side.resize(width)
+        assert (theme, width, serious(lab.page), lab.page.evaluate(REVIEW)) == (theme, width, [], [])
+        lab.picture(f"changes-{theme.lower()}-{width}")
 
     button(side, "Undo fit.py").click()
     expect(button(side, "Redo fit.py")).to_be_focused(timeout=PATIENCE_MS)
@@ -153,8 +151,8 @@ def test_a_notebook_that_the_user_saved_during_a_turn_is_no_file_beside_its_cell
     button(side, "Review").click()
     rows = side.chat.locator(".change")
     expect(rows.locator(".path")).to_have_text(["fit.py", "In [2]: a = 10"], timeout=PATIENCE_MS)
-    expect(rows.nth(0)).to_contain_text("while the agent worked")
-    expect(rows.nth(1)).not_to_contain_text("while the agent worked")
+    expect(rows.nth(0)).to_have_attribute("title", "while the agent worked")
+    expect(rows.nth(1)).not_to_have_attribute("title", re.compile("while the agent worked"))
 
     button(side, "Undo").click()
     side.expect_text("1 file and 1 cell were undone.")

@@ -32,8 +32,8 @@ def say(cell: Cell, text: str) -> None:
     box.press("Enter")
 
 
-def test_a_prompt_typed_in_the_box_is_answered(chat: Cell, lab: Lab) -> None:
-    """Enter sends; question and answer are read in the transcript, and Python sees the turn.
+def test_a_prompt_typed_in_the_box_is_answered_asked_about_and_stopped_in_two_views(chat: Cell, lab: Lab) -> None:
+    """Enter sends; Python and the second view see the same; no cell runs: clicks reach the agent all the same.
 
     Code is coloured also where the page must fetch what colours it first.
     """
@@ -45,76 +45,52 @@ def test_a_prompt_typed_in_the_box_is_answered(chat: Cell, lab: Lab) -> None:
     after.run()
     after.expect_text(re.compile("complete"))
 
-
-def test_a_permission_is_answered_in_the_chat(chat: Cell) -> None:
-    """No cell runs: the click reaches the agent all the same."""
     say(chat, "/ask edit")
     chat.button("Allow once").click()
     chat.expect_text(re.compile("You chose"))
 
-
-def test_stop_ends_a_silent_turn(chat: Cell) -> None:
     say(chat, "/hang")
     chat.expect_text(re.compile("I am silent"))
     chat.button("Stop").click()
     expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+    after.write("session")
+    after.run()
+    after.expect_done(3)
     say(chat, "/say and on we go")
-    chat.expect_text("and on we go")
-
-
-def test_two_views_of_one_session_stay_in_step(chat: Cell, lab: Lab) -> None:
-    other = lab.cell(1)
-    other.write("session")
-    other.run()
-    other.expect_done(2)
-    say(chat, "/say seen twice")
-    chat.expect_text("seen twice")
-    other.expect_text("seen twice")
-
-
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_the_chat_takes_the_theme_of_the_page(lab: Lab, kernelspecs: object, theme: str) -> None:
-    """Text and ground come from the theme: light on dark, dark on light; pictures are left."""
-    source = f"{CHAT.replace('agentnb.chat(session)', '')}\nawait session.prompt('/markdown')\nagentnb.chat(session)"
-    lab.open(f"theme-{theme.removeprefix('JupyterLab ')}.ipynb", notebook(source, kernel="ipykernel7"))
-    lab.theme(theme)
-    cell = lab.cell(0)
-    cell.run()
-    cell.expect_done(1)
-    box = cell.output.get_by_role("textbox").first
-    expect(box).to_be_visible(timeout=PATIENCE_MS)
-    brightness = box.evaluate("e => getComputedStyle(e).color.match(/\\d+/g).slice(0, 3).map(Number)")
-    assert (sum(brightness) > 384) == ("Dark" in theme)
-    lab.picture(f"chat-{theme.removeprefix('JupyterLab ').lower()}")
+    for view in (chat, after):
+        view.expect_text("and on we go")
+    for theme in ("Light", "Dark"):
+        lab.theme(f"JupyterLab {theme}")
+        box = chat.output.get_by_role("textbox").first
+        brightness = box.evaluate("e => getComputedStyle(e).color.match(/\\d+/g).slice(0, 3).map(Number)")
+        assert (sum(brightness) > 384) == (theme == "Dark")
+    lab.picture("chat-dark")
 
 
 WAY, WHY = way_here()
 NOT_CONFINED = CHAT.replace("start()", "start(confine=False)")
 
 
-@pytest.mark.parametrize(
-    ("code", "line"),
-    [
-        (NOT_CONFINED, "Not confined. It can read and change what you can"),
-        pytest.param(CHAT, "Confined: it can write only to", marks=pytest.mark.skipif(WAY not in TRIED, reason=WHY)),
-    ],
-)
-def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernel_name: str, code: str, line: str) -> None:
+def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernelspecs: object) -> None:
     """As soon as the agent runs, which it does when somebody begins to write."""
-    lab.open(f"confined-{kernel_name}.ipynb", notebook(code, kernel=kernel_name))
-    chat = lab.cell(0)
-    chat.run()
-    chat.expect_done(1)
-    box = chat.output.get_by_role("textbox").first
-    expect(box).to_be_visible(timeout=PATIENCE_MS)
-    box.press_sequentially("Hel")
-    chat.output.locator(".pill").click()
-    said = chat.output.locator(".pop-settings .note", has_text=line)
-    expect(said).to_be_visible(timeout=PATIENCE_MS)
-    shown = chat.output.locator(".selector:has(select) .selector-name").all_inner_texts()
-    assert shown == ["Pace", "Pieces", "Mode"]
-    assert chat.output.locator("select").evaluate_all("(all) => all.map((one) => one.ariaLabel)") == shown
-    assert serious(lab.page) == []
-    lab.picture(f"chat-{line.partition(' by')[0].partition('.')[0].lower().replace(' ', '-')}")
-    chat.output.evaluate("output => { output.style.maxWidth = '280px'; }")
-    assert said.evaluate("line => line.scrollWidth <= line.clientWidth")
+    lab.open("confined.ipynb", notebook(NOT_CONFINED, CHAT, kernel="ipykernel7"))
+    lines = ("Not confined. It can read and change what you can", "Confined: it can write only to")
+    for chat, line in zip((lab.cell(0), lab.cell(1)), lines, strict=True):
+        if line.startswith("Confined") and WAY not in TRIED:
+            pytest.skip(WHY)
+        chat.run()
+        chat.expect_done()
+        box = chat.output.get_by_role("textbox").first
+        expect(box).to_be_visible(timeout=PATIENCE_MS)
+        box.press_sequentially("Hel")
+        chat.output.locator(".pill").click()
+        said = chat.output.locator(".pop-settings .note", has_text=line)
+        expect(said).to_be_visible(timeout=PATIENCE_MS)
+        shown = chat.output.locator(".selector:has(select) .selector-name").all_inner_texts()
+        assert shown == ["Pace", "Pieces", "Mode"]
+        assert chat.output.locator("select").evaluate_all("(all) => all.map((one) => one.ariaLabel)") == shown
+        assert serious(lab.page) == []
+        lab.picture(f"chat-{line.partition(' by')[0].partition('.')[0].lower().replace(' ', '-')}")
+        chat.output.evaluate("output => { output.style.maxWidth = '280px'; }")
+        assert said.evaluate("line => line.scrollWidth <= line.clientWidth")
+        lab.page.keyboard.press("Escape")

@@ -79,49 +79,38 @@ def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab,
     expect(new.root).not_to_be_in_viewport()
     show.click()
     expect(new.root).to_be_in_viewport(timeout=PATIENCE_MS)
+    a_kernel_that_died_or_was_shut_down_is_said_to_have_ended(lab, new)
 
 
-def test_a_kernel_that_was_shut_down_is_said_to_have_ended(lab: Lab, responsive_kernel: str) -> None:
-    chat = opened(lab, "ended", responsive_kernel)
+def a_kernel_that_died_or_was_shut_down_is_said_to_have_ended(lab: Lab, chat: Chat) -> None:
+    """In the middle of an answer: JupyterLab starts another one by itself; the view is not of that one."""
+    chat.count_slowly(1_000, 20)
+    lab.cell(1).write("import os\nos._exit(3)")
+    lab.cell(1).run()
+    chat.expect_banner("The kernel restarted.")
+    expect(chat.root.get_by_role("button", name="Stop")).to_have_count(0)
+    lab.expect_idle()
     lab.command("notebook:shutdown-kernel")
     chat.expect_banner("The kernel ended.")
     expect(chat.root.get_by_role("button", name="Send message", disabled=False)).to_have_count(0)
 
 
-def test_a_kernel_that_died_in_an_answer_is_said_to_be_new(lab: Lab, responsive_kernel: str) -> None:
-    """JupyterLab starts another one by itself; the view is not of that one."""
-    chat = opened(lab, "died", responsive_kernel, "import os\nos._exit(3)")
-    chat.count_slowly(1_000, 20)
-    lab.cell(1).run()
-    chat.expect_banner("The kernel restarted.")
-    expect(chat.root.get_by_role("button", name="Stop")).to_have_count(0)
-
-
 def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, blocked_kernel: str) -> None:
-    """A cell blocks: the chat says so, what is typed waits, and is answered when the cell is interrupted."""
+    """A cell blocks: an answer streams on, the chat says so, what is typed waits until the cell is interrupted."""
     chat = opened(lab, "busy", blocked_kernel, BUSY)
-    blocking = lab.cell(1)
-    blocking.run()
-    blocking.expect_text("it blocks")
-    chat.say("/say at last")
-    chat.expect_banner("The kernel is running a cell.")
-    lab.picture(f"busy-{blocked_kernel}")
-    lab.interrupt()
-    blocking.expect_done(2)
-    assert chat.answer() == "at last"
-    expect(chat.banner).to_have_count(0, timeout=PATIENCE_MS)
-
-
-def test_an_answer_streams_on_into_a_busy_kernels_page(lab: Lab, blocked_kernel: str) -> None:
-    chat = opened(lab, "busy-stream", blocked_kernel, BUSY)
     expected = chat.count_slowly()
     blocking = lab.cell(1)
     blocking.run()
     blocking.expect_text("it blocks")
     assert chat.answer() == expected
     blocking.expect_running()
+    chat.say("/say at last")
+    chat.expect_banner("The kernel is running a cell.")
+    lab.picture(f"busy-{blocked_kernel}")
     lab.interrupt()
     blocking.expect_done(2)
+    assert chat.answer(2) == "at last"
+    expect(chat.banner).to_have_count(0, timeout=PATIENCE_MS)
 
 
 def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, responsive_kernel: str) -> None:

@@ -18,6 +18,8 @@ from tests.conftest import ROOT
 SETUP = f"""import sys, agentnb
 agent = [sys.executable, {str(ROOT / "tests/agents/fixes_cells.py")!r}]
 session = agentnb.start(command=agent, title="Fix", kernel_tools=True, permissions="ask")"""
+ONE_LINE = "agentnb.map('hello', ['world'])"
+"""Fails with an error of one line."""
 SHORTCUT = "Control+Alt+f"
 BARS = """async () => (await axe.run('.agentnb-error-actions', { resultTypes: ['violations'] })).violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -54,8 +56,12 @@ def fixing(lab: Lab, index: int) -> Locator:
 
 def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab, side: Side) -> None:
     """The sidebar opens, the error goes to the conversation, the change of the cell is asked for and can be undone."""
-    lab.open("fix.ipynb", notebook(SETUP, "total, count = 4, 0\ntotal / count", "1 / 0", kernel="ipykernel7"))
-    lab.run_cells(3)
+    lab.open("fix.ipynb", notebook(SETUP, "total, count = 4, 0\ntotal / count", "1 / 0", ONE_LINE, kernel="ipykernel7"))
+    lab.run_cells(4)
+    lab.cell(3).expect_text("The prompt has no field")
+    buttons = lab.cell(3).output.locator(".agentnb-error-actions")
+    expect(buttons).to_be_visible(timeout=PATIENCE_MS)
+    assert not buttons.evaluate(COVERED)
     expect(fixing(lab, 1)).to_be_visible(timeout=PATIENCE_MS)
     expect(fixing(lab, 0)).to_have_count(0)
     fixing(lab, 1).click()
@@ -64,7 +70,7 @@ def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab
     lab.picture("fix-light")
     side.allow()
     expect(side.chat.locator(".change-counts")).to_have_text("1 cell", timeout=PATIENCE_MS)
-    assert sources(lab)[1:] == ["total, count = 4, 0\ntotal / count if count else 0.0", "1 / 0"]
+    assert sources(lab)[1:] == ["total, count = 4, 0\ntotal / count if count else 0.0", "1 / 0", ONE_LINE]
     side.expect_text("The divisor in cell 2 was 0.")
     assert serious(lab.page) == []
     assert lab.page.evaluate(BARS) == []
@@ -75,18 +81,9 @@ def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab
     assert sources(lab)[2] == "1 / 0"
 
     lab.cell(1).run()
-    lab.cell(1).expect_done(4)
+    lab.cell(1).expect_done(5)
     expect(fixing(lab, 1)).to_have_count(0)
     expect(fixing(lab, 2)).to_have_count(1)
-
-
-def test_the_buttons_on_a_failed_cell_cover_no_error_of_one_line(lab: Lab) -> None:
-    lab.open("one-line.ipynb", notebook("import agentnb\nagentnb.map('hello', ['world'])", kernel="ipykernel7"))
-    lab.run_cells(1)
-    lab.cell(0).expect_text("The prompt has no field")
-    buttons = lab.cell(0).output.locator(".agentnb-error-actions")
-    expect(buttons).to_be_visible(timeout=PATIENCE_MS)
-    assert not buttons.evaluate(COVERED)
 
 
 def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_an_agent_is_chosen(

@@ -77,8 +77,7 @@ One with a command that is not known: $\nosuch{x}$.
 """.replace("WIDE", " + ".join(f"x_{{{at}}}^2" for at in range(60)))
 
 
-@pytest.mark.parametrize("width", [320, 1200])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1200, "dark")])
 def test_formulas_are_drawn_and_a_wide_one_scrolls(
     browser: Browser, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
 ) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import FilePayload, Locator, expect
 
 from tests.browser.axe import serious
 from tests.browser.chat import COPIED
+from tests.browser.conftest import Kept, watched
 from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook
 from tests.browser.test_chat import say
 
@@ -31,16 +33,34 @@ HAND_OVER = """(box, [kind, data]) => {
 """Pastes or drops a picture."""
 
 
-@pytest.fixture
-def chat(lab: Lab, kernelspecs: object) -> Cell:
-    """A cell that shows the chat on a session with the built-in agent."""
+@pytest.fixture(scope="module")
+def room(kept: Kept, request: pytest.FixtureRequest, kernelspecs: object) -> Iterator[Lab]:
+    """One page and one kernel for all of these."""
+    lab, failed = kept.take(), request.session.testsfailed
     cells = [SETUP, "agentnb.chat(session)", "len(session.chat.turns), session.chat.turns[-1].message.attachments"]
     lab.open("features.ipynb", notebook(*cells, kernel="ipykernel7"))
+    yield lab
+    kept.give_back(lab, passed=request.session.testsfailed == failed)
+
+
+@pytest.fixture
+def lab(room: Lab, request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """The page, for one test."""
+    with watched(room, request) as faults:
+        yield room
+    assert faults == []
+
+
+@pytest.fixture
+def chat(lab: Lab) -> Iterator[Cell]:
+    """A cell that shows the chat on a new session with the built-in agent."""
     cell = lab.cell(0)
     cell.run()
-    cell.expect_done(1)
+    cell.expect_done()
     expect(box(cell)).to_be_visible(timeout=PATIENCE_MS)
-    return cell
+    yield cell
+    lab.expect_in_kernel("session.close()", None)
+    lab.command("notebook:clear-all-cell-outputs")
 
 
 def box(cell: Cell) -> Locator:
@@ -81,12 +101,13 @@ def test_a_command_is_completed(chat: Cell, lab: Lab) -> None:
     box(chat).press("Escape")
     expect(offers(chat)).to_have_count(0)
     expect(box(chat)).to_have_value("/sa")
+    box(chat).fill("")
 
 
 def test_a_tab_is_renamed_closed_and_brought_back(chat: Cell, lab: Lab) -> None:
     twin = lab.cell(1)
     twin.run()
-    twin.expect_done(2)
+    twin.expect_done()
     tab = chat.output.get_by_role("tab")
     tab.focus()
     tab.press("F2")
@@ -110,7 +131,7 @@ def test_a_draft_survives_reload_and_a_restarted_kernel(chat: Cell, lab: Lab) ->
     expect(box(again)).to_have_value("half a thought", timeout=PATIENCE_MS)
     lab.restart()
     again.run()
-    again.expect_done(1)
+    again.expect_done()
     expect(again.output.get_by_text("half a thought")).to_be_visible(timeout=PATIENCE_MS)
     again.button("Restore").click()
     expect(box(again)).to_have_value("half a thought")

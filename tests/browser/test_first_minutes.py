@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
-from tests.browser.test_sidebar_notebook7 import Classic
 
 TABLE = """import pandas as pd
 petals = pd.DataFrame({"length": [1.4, 4.7], "species": ["setosa", "versicolor"]})
@@ -51,29 +50,3 @@ def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, 
     side.button("Start kernel").click()
     lab.page.locator(".jp-Dialog .jp-mod-accept").click()
     side.expect_chat()
-
-
-@pytest.mark.notebook7
-def test_in_notebook_7_an_empty_chat_offers_the_same_examples(lab: Lab, kernelspecs: Path) -> None:
-    """They go into the box by mouse and by keyboard; what is in the box is sent as any message."""
-    classic = Classic(lab)
-    classic.open("first7.ipynb", TABLE, "petals.colour")
-    lab.run_cells(2)
-    classic.button.click()
-    classic.side.start()
-    box, chat = classic.side.box, classic.side.chat
-    examples = chat.get_by_role("group", name="Examples").get_by_role("button")
-    expect(examples).to_have_text(EXAMPLES)
-    lab.picture("first-minutes-notebook7")
-    examples.nth(0).click()
-    expect(box).to_have_value(EXAMPLES[0])
-    expect(box).to_be_focused()
-    examples.nth(1).press("Enter")
-    expect(box).to_have_value(EXAMPLES[1])
-    expect(chat.locator("[data-turn]")).to_have_count(0)
-    examples.nth(2).press("Space")
-    expect(box).to_have_value(EXAMPLES[2])
-    expect(box).to_be_focused()
-    lab.page.keyboard.press("Enter")
-    expect(chat.locator("[data-turn]")).to_have_count(1, timeout=PATIENCE_MS)
-    expect(chat.get_by_role("group", name="Examples")).to_have_count(0)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import serious
@@ -24,16 +23,15 @@ def begin(lab: Lab, name: str) -> Side:
 
 
 def look(lab: Lab, side: Side, name: str, show: Callable[[], object]) -> None:
-    """Take pictures of what *show* opens, narrow and wide, light and dark; axe finds nothing wrong in any."""
-    for width in (420, 1_200):
+    """Take pictures of what *show* opens, light and narrow, dark and wide; axe finds nothing wrong in either."""
+    for width, theme in ((1_200, "Dark"), (420, "Light")):
         lab.page.set_viewport_size({"width": 1_900, "height": 1_000})
         lab.page.keyboard.press("Escape")
         side.resize(width)
         show()
-        for theme in ("Light", "Dark"):
-            lab.theme(f"JupyterLab {theme}")
-            lab.picture(f"freedom-{name}-{width}-{theme.lower()}")
-            assert serious(lab.page) == []
+        lab.theme(f"JupyterLab {theme}")
+        lab.picture(f"freedom-{name}-{width}-{theme.lower()}")
+        assert serious(lab.page) == []
 
 
 def test_a_freedom_is_chosen_in_place_and_counts_for_the_card_that_waits(lab: Lab, kernelspecs: Path) -> None:
@@ -86,10 +84,29 @@ def test_custom_has_the_settings_behind_it_and_full_trust_behind_a_confirmation(
     expect(side.freedom).to_have_text("Ask", timeout=PATIENCE_MS)
 
 
-@pytest.mark.parametrize("scope", ["this conversation", "in this folder"])
-def test_a_grant_is_listed_in_two_windows_and_revoked_in_both(lab: Lab, kernelspecs: Path, scope: str) -> None:
+def test_a_grant_is_listed_in_two_windows_and_revoked_in_both(
+    lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
+) -> None:
     """The other window's list follows by itself, and the agent asks again."""
-    side = begin(lab, f"grants-{scope.rsplit(maxsplit=1)[-1]}.ipynb")
+    side = begin(lab, "grants.ipynb")
+    lab.save()
+    window = open_lab()
+    window.open("grants.ipynb")
+    other = Side(window.page)
+    other.open()
+    other.expect_chat()
+    for scope in ("this conversation", "in this folder"):
+        lab.page.bring_to_front()
+        grant(side, scope)
+        if scope == "in this folder":
+            look(lab, side, "grants", side.custom)
+        revoke(lab, side, other)
+        side.chat.locator(".permission").get_by_role("button", name="Reject", exact=True).click()
+        expect(side.chat.locator(".permission")).to_have_count(0, timeout=PATIENCE_MS)
+
+
+def grant(side: Side, scope: str) -> None:
+    """Allow *ls* in a scope, and see it in the list."""
     side.say("/run ls")
     card = side.chat.locator(".permission")
     more = card.get_by_role("button", name="More options")
@@ -101,21 +118,21 @@ def test_a_grant_is_listed_in_two_windows_and_revoked_in_both(lab: Lab, kernelsp
     expect(card).to_have_count(0, timeout=PATIENCE_MS)
     panel = side.custom()
     expect(panel.locator(".grant-text").first).to_contain_text("Tour may run ls …", timeout=PATIENCE_MS)
-    look(lab, side, "grants", side.custom)
-    page = lab.page.context.new_page()
-    page.goto(lab.page.url)
-    other = Side(page)
-    expect(other.icon).to_be_visible(timeout=PATIENCE_MS)
-    if not other.panel.is_visible():
-        other.open()
-    other.expect_chat()
+
+
+def revoke(lab: Lab, side: Side, other: Side) -> None:
+    """Revoke it in the other window, see it gone in both, and be asked again."""
+    panel = side.chat.get_by_role("dialog", name="Custom freedom")
+    other.page.bring_to_front()
     there = other.custom()
     expect(there.locator(".grant-text")).to_have_count(1, timeout=PATIENCE_MS)
     there.get_by_role("button", name="Revoke").click()
     expect(there.get_by_role("status")).to_contain_text("Revoked.", timeout=PATIENCE_MS)
     expect(there.locator(".grant-text")).to_have_count(0, timeout=PATIENCE_MS)
     expect(panel.locator(".grant-text")).to_have_count(0, timeout=PATIENCE_MS)
-    page.close()
-    lab.page.keyboard.press("Escape")
+    other.page.keyboard.press("Escape")
+    lab.page.bring_to_front()
+    panel.get_by_role("combobox", name="Kernel").press("Escape")
+    expect(panel).to_have_count(0)
     side.say("/run ls")
-    expect(card).to_be_visible(timeout=PATIENCE_MS)
+    expect(side.chat.locator(".permission")).to_be_visible(timeout=PATIENCE_MS)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
-from tests.browser.side import Side
 
 EARLIER = """import agentnb
 for text in ("Remember the milk", "The residuals are 100% <b>fine</b>"):
@@ -96,15 +94,3 @@ def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_de
     after = lab.cell(2)
     after.run()
     after.expect_text("['The residuals']")
-
-
-def test_the_history_opens_from_the_palette_while_the_sidebar_is_closed(lab: Lab, kernelspecs: Path) -> None:
-    lab.open("history-palette.ipynb", notebook("1", kernel="ipykernel7"))
-    side = Side(lab.page)
-    lab.command("apputils:activate-command-palette")
-    lab.page.keyboard.type("agent history")
-    expect(lab.page.locator(".lm-CommandPalette-item.lm-mod-active")).to_have_text(re.compile("Agent History"))
-    lab.page.keyboard.press("Enter")
-    expect(side.chat.get_by_role("searchbox")).to_be_focused()
-    expect(side.chat.get_by_role("region", name="History", exact=True)).to_be_visible()
-    lab.picture("history-palette")

@@ -36,7 +36,9 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 
 
 def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(lab: Lab, side: Side) -> None:
-    lab.open("added.ipynb", notebook(DRAW, "threshold = 5", kernel="ipykernel7"))
+    drawing = HOSTILE.format(act="top.acted = true", away="http://elsewhere.invalid")
+    svg = f"from IPython.display import SVG\nSVG({drawing!r})"
+    lab.open("added.ipynb", notebook(DRAW, "threshold = 5", svg, kernel="ipykernel7"))
     lab.run_cells(1)
     expect(lab.cell(0).output.locator(".jp-RenderedImage img")).to_be_visible(timeout=PATIENCE_MS)
     side.open()
@@ -63,21 +65,18 @@ def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(l
     side.expect_text("3 things came with this prompt.")
     side.expect_text("image/png")
     expect(chips).to_have_count(0, timeout=PATIENCE_MS)
+    an_svg_with_scripts_goes_as_a_picture_and_nothing_of_it_acts(lab, side)
 
 
-def test_an_svg_with_scripts_goes_to_the_agent_as_a_picture_and_nothing_of_it_acts(lab: Lab, side: Side) -> None:
+def an_svg_with_scripts_goes_as_a_picture_and_nothing_of_it_acts(lab: Lab, side: Side) -> None:
     """The page draws it as an image: no script runs, and nothing is loaded from elsewhere."""
     elsewhere: list[str] = []
-    drawing = HOSTILE.format(act="top.acted = true", away="http://elsewhere.invalid")
-    draw = f"from IPython.display import SVG\nSVG({drawing!r})"
     lab.page.on("request", lambda one: elsewhere.append(one.url) if "elsewhere.invalid" in one.url else None)
-    lab.open("hostile-svg.ipynb", notebook(draw, kernel="ipykernel7"))
-    lab.run_cells(1)
-    side.open()
-    side.start()
-    side.box.press_sequentially("/context @output:1 ")
+    lab.cell(2).run()
+    lab.cell(2).expect_done(2)
+    side.box.press_sequentially("/context @output:2 ")
     chips = side.chat.get_by_role("list", name="Attached by mentions").get_by_role("button")
-    expect(chips.last).to_contain_text("output:1")
+    expect(chips.last).to_contain_text("output:2")
     chips.last.click()
     picture = side.chat.locator(".mention-preview img")
     expect(picture).to_be_visible()
@@ -85,7 +84,7 @@ def test_an_svg_with_scripts_goes_to_the_agent_as_a_picture_and_nothing_of_it_ac
     assert picture.evaluate(COLOUR) == [255, 0, 0, 255]
     lab.picture("mentions-hostile-svg")
     side.box.press("Enter")
-    side.expect_text("image/png")
+    expect(side.chat.locator(".answer").last).to_contain_text("image/png")
     assert lab.page.evaluate("() => window.acted") is None
     assert elsewhere == []
 
@@ -100,6 +99,7 @@ def test_a_variable_of_the_debuggers_list_is_added_to_the_chat(lab: Lab, side: S
     side.open()
     side.start()
     lab.command("application:toggle-left-area")
+    side.resize(420)  # an earlier test may have left the notebook's toolbar no room
     lab.panel.locator(".jp-DebuggerBugButton").first.click()
     variable = lab.page.locator(".jp-DebuggerVariables-body .jp-TreeItem", has_text="limits").first
     variable.click(button="right")

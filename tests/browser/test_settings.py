@@ -45,10 +45,6 @@ def _no_settings_left(home: Path) -> Iterator[None]:
 
 def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_values(lab: Lab, side: Side) -> None:
     """A change in one is seen in the others; what lets agents do more is asked, and the editor goes back after a no."""
-
-    def in_editor(name: str) -> Locator:
-        return lab.page.locator(f"[id='jp-SettingsEditor-agentnb:plugin_{name}']")
-
     lab.open("settings.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
     side.expect_chat()
@@ -59,57 +55,47 @@ def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_v
     file = config_folder() / USER
     assert serious(lab.page) == []
     lab.command("settingeditor:open", query="agentnb")
-    expect(in_editor("density")).to_have_value("0")
+    expect(in_editor(lab, "density")).to_have_value("0")
     density.select_option("compact")
-    expect(in_editor("density")).to_have_value("1")
+    expect(in_editor(lab, "density")).to_have_value("1")
     assert parsed(file.read_text(encoding="utf-8")) == {"density": "compact"}
-    in_editor("density").select_option("0")
+    in_editor(lab, "density").select_option("0")
     expect(density).to_have_value("comfortable")
-    in_editor("permissions").select_option("1")
+    in_editor(lab, "permissions").select_option("1")
     dialog = lab.page.locator(".jp-Dialog")
     expect(dialog).to_contain_text("Permissions: Allow. This lets agents do more. Change it?")
     dialog.get_by_role("button", name="Cancel").click()
-    expect(in_editor("permissions")).to_have_value("0")
+    expect(in_editor(lab, "permissions")).to_have_value("0")
     file.write_text('# mine\nfont_size = "large"\n', encoding="utf-8")
     expect(panel.get_by_role("combobox", name="Font size")).to_have_value("large")
-    expect(in_editor("font_size")).to_have_value("2")
+    expect(in_editor(lab, "font_size")).to_have_value("2")
     lab.picture("settings")
-    file.unlink()
-    expect(in_editor("font_size")).to_have_value("1")
-    lab.command("application:close")
-    expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
+    what_is_half_typed_in_the_editor_reaches_no_file(lab, panel, file)
 
 
-def test_what_is_half_typed_in_the_editor_of_jupyterlab_reaches_no_file(lab: Lab, side: Side) -> None:
+def in_editor(lab: Lab, name: str) -> Locator:
+    """A field of JupyterLab's own editor."""
+    return lab.page.locator(f"[id='jp-SettingsEditor-agentnb:plugin_{name}']")
+
+
+def what_is_half_typed_in_the_editor_reaches_no_file(lab: Lab, panel: Locator, file: Path) -> None:
     """Another change goes both ways meanwhile; what was typed counts once the focus leaves the field."""
-
-    def in_editor(name: str) -> Locator:
-        return lab.page.locator(f"[id='jp-SettingsEditor-agentnb:plugin_{name}']")
-
-    lab.open("half-typed.ipynb", notebook("1", kernel="ipykernel7"))
-    side.open()
-    side.expect_chat()
-    lab.command("agentnb:settings")
-    panel = side.chat.get_by_role("region", name="Settings", exact=True)
-    expect(panel.get_by_role("combobox", name="Density")).to_have_value("comfortable")
-    file = config_folder() / USER
-    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('agent = "claude"\n', encoding="utf-8")
-    lab.command("settingeditor:open", query="agentnb")
-    expect(in_editor("agent")).to_have_value("claude")
-    in_editor("agent").press("Control+a")
-    in_editor("agent").press_sequentially("co")
-    expect(in_editor("agent")).to_be_focused()
+    expect(in_editor(lab, "agent")).to_have_value("claude")
+    expect(in_editor(lab, "font_size")).to_have_value("1")
+    in_editor(lab, "agent").press("Control+a")
+    in_editor(lab, "agent").press_sequentially("co")
+    expect(in_editor(lab, "agent")).to_be_focused()
     file.write_text('agent = "claude"\nfont_size = "large"\n', encoding="utf-8")
-    expect(in_editor("font_size")).to_have_value("2")
+    expect(in_editor(lab, "font_size")).to_have_value("2")
     assert parsed(file.read_text(encoding="utf-8"))["agent"] == "claude"
     expect(lab.page.locator(".jp-Dialog, .Toastify__toast--error")).to_have_count(0)
-    in_editor("agent").press_sequentially("dex")
-    in_editor("agent").blur()
+    in_editor(lab, "agent").press_sequentially("dex")
+    in_editor(lab, "agent").blur()
     expect(panel.get_by_role("combobox", name="Default agent")).to_have_value("codex")
     assert parsed(file.read_text(encoding="utf-8"))["agent"] == "codex"
     file.unlink()
-    expect(in_editor("agent")).not_to_have_value("codex")  # else the editor would write it again
+    expect(in_editor(lab, "agent")).not_to_have_value("codex")  # else the editor would write it again
     lab.command("application:close")
     expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
 
@@ -154,26 +140,6 @@ def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Si
     expect(side.chat.get_by_text("Still here.", exact=True)).to_be_visible()
 
 
-def test_what_is_typed_when_the_settings_are_closed_is_set_or_the_chat_says_why_not(lab: Lab, side: Side) -> None:
-    lab.open("typed-settings.ipynb", notebook("1", kernel="ipykernel7"))
-    side.open()
-    side.expect_chat()
-    panel = side.chat.get_by_role("region", name="Settings", exact=True)
-    box = panel.get_by_role("textbox", name="Turn time limit (seconds)")
-    for typed in ("90", "soon"):
-        lab.command("agentnb:settings")
-        advanced(panel)
-        box.fill(typed)
-        box.press("Escape")
-        expect(panel).to_have_count(0)
-    expect(side.chat.get_by_text("A setting was not changed")).to_be_visible()
-    expect(side.chat.get_by_text("Turn time limit (seconds) (soon)")).to_be_visible()
-    lab.picture("settings-refused")
-    lab.command("agentnb:settings")
-    advanced(panel)
-    expect(box).to_have_value("90")
-
-
 def test_the_first_screen_is_short_says_what_was_changed_and_works_by_keyboard_alone(lab: Lab, side: Side) -> None:
     """A tooltip says where a value comes from; the dot resets; a megabyte that is pasted is refused at once."""
     lab.open("calm-settings.ipynb", notebook("1", kernel="ipykernel7"))
@@ -210,3 +176,25 @@ def test_the_first_screen_is_short_says_what_was_changed_and_works_by_keyboard_a
     expect(panel.get_by_role("group", name="Confirm the change")).to_have_count(0)  # an address is never asked about
     search.fill("time limit")
     expect(panel.get_by_role("textbox")).to_have_count(2)
+    search.fill("")
+    search.press("Escape")
+    expect(panel).to_have_count(0)
+    what_is_typed_when_the_settings_are_closed_is_set_or_the_chat_says_why_not(lab, side, panel)
+
+
+def what_is_typed_when_the_settings_are_closed_is_set_or_the_chat_says_why_not(
+    lab: Lab, side: Side, panel: Locator
+) -> None:
+    box = panel.get_by_role("textbox", name="Turn time limit (seconds)")
+    for typed in ("90", "soon"):
+        lab.command("agentnb:settings")
+        advanced(panel)
+        box.fill(typed)
+        box.press("Escape")
+        expect(panel).to_have_count(0)
+    expect(side.chat.get_by_text("A setting was not changed")).to_be_visible()
+    expect(side.chat.get_by_text("Turn time limit (seconds) (soon)")).to_be_visible()
+    lab.picture("settings-refused")
+    lab.command("agentnb:settings")
+    advanced(panel)
+    expect(box).to_have_value("90")

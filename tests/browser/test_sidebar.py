@@ -98,39 +98,53 @@ def deaf(kernelspecs: Path) -> str:
     return "ipykernel6"
 
 
-def test_one_click_opens_the_chat_without_any_code(lab: Lab, side: Side, kernel_name: str) -> None:
-    """The icon loads agentnb in the notebook's kernel: no cell has run, and the chat answers."""
-    lab.open(f"side-{kernel_name}.ipynb", notebook("x = 1", kernel=kernel_name))
-    side.open()
+def test_one_click_opens_the_chat_without_any_code_and_a_reload_keeps_it(
+    lab: Lab, side: Side, kernel_name: str
+) -> None:
+    """The icon loads agentnb: no cell has run, and the chat answers; after a reload also a running turn is there."""
+    cells = ("import agentnb\nagentnb.sidebar()", "%agent /hang")
+    lab.open(f"side-{kernel_name}.ipynb", notebook(*cells, kernel=kernel_name))
+    with lab.layout_saved("agentnb-sidebar"):
+        side.open()
     side.start()
     side.say("/say from the sidebar")
     side.expect_answer("from the sidebar")
     lab.picture(f"sidebar-{kernel_name}")
-    cell = lab.cell(0)
-    cell.run()
-    cell.expect_done(1)
-
-
-def test_the_chat_is_there_again_after_a_reload(lab: Lab, side: Side) -> None:
-    """The sidebar reopens by itself, with the conversation."""
-    lab.open("side-reload.ipynb", notebook("x = 1", kernel=KERNEL))
-    with lab.layout_saved("agentnb-sidebar"):
-        side.open()
-    side.start()
-    side.say("/say kept over the reload")
-    side.expect_answer("kept over the reload")
-    lab.reload()
+    lab.save()
+    lab.cell(1).run()
+    side.chat.get_by_role("tab", name="/hang").click(timeout=PATIENCE_MS)
+    side.expect_text("I am silent until you cancel.")
+    lab.reload(busy=True)
     side.expect_chat()
-    side.expect_answer("kept over the reload")
+    side.expect_text("I am silent until you cancel.")
+    side.button("Stop").first.click()
+    lab.expect_in_kernel("6 * 7", 42)
+    side.chat.get_by_role("tab", name="/say from the sidebar").click()
+    side.expect_answer("from the sidebar")
     side.say("/say and it goes on")
     side.expect_answer("and it goes on")
 
+    side.icon.click()
+    expect(side.panel).to_be_hidden(timeout=PATIENCE_MS)
+    lab.cell(0).run()
+    lab.cell(0).expect_text("The chat is in the sidebar on the right.")
+    side.expect_chat()
+
 
 def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side) -> None:
-    """With the conversation that was shown, its freedom and what was typed; ``%agent`` works, too."""
+    """With the conversation that was shown, its freedom and what was typed, also an empty one; ``%agent`` works."""
     lab.open("side-restart.ipynb", notebook("%agent /say what is this?", kernel=KERNEL))
     side.open()
     side.start()
+    side.choose_freedom("Auto")
+    expect(side.chat.get_by_role("tab")).to_have_count(1)
+    side.box.fill("a first thought")
+    lab.restart()
+    expect(side.box).to_have_value("a first thought")
+    expect(side.freedom).to_have_text("Auto")
+    expect(side.chat.get_by_role("tab")).to_have_count(1)
+    expect(side.chat.get_by_text("a first thought")).to_have_count(0)  # nor is it offered beside
+
     side.choose_freedom("Edit")
     expect(side.freedom).to_have_text("Edit")
     side.say("/say before")
@@ -149,44 +163,18 @@ def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side)
     lab.picture("sidebar-agent-magic")
 
 
-def test_an_empty_conversation_is_there_after_a_restart_of_the_kernel(lab: Lab, side: Side) -> None:
-    """The log has nothing of it: it begins again with its agent, its freedom and what was typed."""
-    lab.open("side-restart-empty.ipynb", notebook("x = 1", kernel=KERNEL))
-    side.open()
-    side.start()
-    side.choose_freedom("Auto")
-    expect(side.chat.get_by_role("tab")).to_have_count(1)
-    side.box.fill("a first thought")
-    lab.restart()
-    expect(side.box).to_have_value("a first thought")
-    expect(side.freedom).to_have_text("Auto")
-    expect(side.chat.get_by_role("tab")).to_have_count(1)
-    expect(side.chat.get_by_text("a first thought")).to_have_count(0)  # nor is it offered beside
-    lab.picture("sidebar-restarted-empty")
-
-
-def test_what_jupyterlab_saves_by_itself_is_told_apart_from_what_the_user_saves(lab: Lab, side: Side) -> None:
-    """Autosave saves as a notebook's context does; the user's keys and menus run a command."""
-    lab.open("side-saves.ipynb", notebook("x = 1", kernel=KERNEL))
-    side.open()
-    side.start()
-    lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.save()")
-    lab.expect_in_kernel(SAVES, [["side-saves.ipynb", True]])
-    lab.save()
-    lab.expect_in_kernel(SAVES, [["side-saves.ipynb", True], ["side-saves.ipynb", False]])
-
-
 def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> None:
     """On a kernel with subshells the chat need not wait for the cell, which is not told that something was executed.
 
-    Matplotlib would else show and close the figure that the cell is drawing.
+    Matplotlib would else show and close the figure that the cell is drawing. After a reload it need not wait, either.
     """
-    lab.open("side-busy.ipynb", notebook(ASKS, kernel=KERNEL))
+    lab.open("side-busy.ipynb", notebook(ASKS, BLOCKS, kernel=KERNEL))
     cell = lab.cell(0)
     cell.run()
     cell.expect_running()
     expect(lab.panel.locator(".jp-Stdin-input")).to_be_visible(timeout=PATIENCE_MS)
-    side.open()
+    with lab.layout_saved("agentnb-sidebar"):
+        side.open()
     side.start()
     side.say("/say while it runs")
     side.expect_answer("while it runs")
@@ -195,38 +183,12 @@ def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> 
     cell.expect_done(1)
     lab.expect_in_kernel(ELSEWHERE, [])
 
-
-def test_after_a_reload_the_running_turn_is_there(lab: Lab, side: Side, kernel_name: str) -> None:
-    """The cell still awaits its answer; the page that was loaded anew shows the turn, and stops it."""
-    lab.open(f"side-turn-{kernel_name}.ipynb", notebook(LOAD, "%agent /hang", kernel=kernel_name))
-    lab.run_cells(1)
-    with lab.layout_saved("agentnb-sidebar"):
-        side.open()
-    side.expect_chat()
     lab.save()
     lab.cell(1).run()
-    side.expect_text("I am silent until you cancel.")
+    lab.cell(1).expect_text("it blocks")
     lab.reload(busy=True)
     side.expect_chat()
-    side.expect_text("I am silent until you cancel.")
-    side.button("Stop").first.click()
-    lab.expect_in_kernel("6 * 7", 42)
-
-
-def test_after_a_reload_the_chat_is_there_while_a_cell_blocks(lab: Lab, side: Side) -> None:
-    """On a kernel with subshells: what was said is there, and the next prompt is answered."""
-    lab.open("side-blocked.ipynb", notebook(BLOCKS, kernel=KERNEL))
-    with lab.layout_saved("agentnb-sidebar"):
-        side.open()
-    side.start()
-    side.say("/say before the reload")
-    side.expect_answer("before the reload")
-    lab.save()
-    lab.cell(0).run()
-    lab.cell(0).expect_text("it blocks")
-    lab.reload(busy=True)
-    side.expect_chat()
-    side.expect_answer("before the reload")
+    side.expect_answer("while it runs")
     side.say("/say while it blocks")
     side.expect_answer("while it blocks")
     answered = time.time()
@@ -252,7 +214,7 @@ def test_where_no_page_is_heard_the_sidebar_says_so_and_opens_afterwards(lab: La
 
 
 def test_each_notebook_has_its_own_chat(lab: Lab, side: Side) -> None:
-    """Switching tabs switches the chat with it; each keeps its own conversation."""
+    """Switching tabs switches the chat with it; each keeps its own conversation; closed ones take it along."""
     lab.open("side-one.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.start()
@@ -268,28 +230,11 @@ def test_each_notebook_has_its_own_chat(lab: Lab, side: Side) -> None:
     expect(side.head).to_have_text("side-one.ipynb", timeout=PATIENCE_MS)
     side.expect_answer("said in one")
     expect(side.chat.get_by_text("said in two")).to_have_count(0)
-
-
-def test_a_closed_notebook_takes_its_chat_along(lab: Lab, side: Side) -> None:
-    lab.open("side-closed.ipynb", notebook("x = 1", kernel=KERNEL))
-    side.open()
-    side.expect_chat()
-    lab.command("docmanager:save")
-    lab.command("application:close")
+    for _ in range(2):
+        lab.save()
+        lab.command("application:close")
     expect(side.panel.get_by_role("group", name="New notebook")).to_be_visible(timeout=PATIENCE_MS)
     expect(side.panel.locator(".agentnb-chat-view")).to_have_count(0)
-
-
-def test_a_notebook_without_a_kernel_says_so_until_it_has_one(lab: Lab, side: Side) -> None:
-    """Shut down: there is nothing to talk to."""
-    lab.open("side-none.ipynb", notebook("x = 1", kernel=KERNEL))
-    side.open()
-    side.expect_chat()
-    lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-    side.expect_state("no kernel")
-    side.button("Start kernel").click()
-    lab.page.locator(".jp-Dialog .jp-mod-accept").click()
-    side.expect_chat()
 
 
 def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: Side, bare: Path) -> None:
@@ -312,25 +257,8 @@ def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: 
     (bare / "agentnb").unlink()
 
 
-def test_code_is_inserted_below_the_active_cell_and_undone(lab: Lab, side: Side) -> None:
-    """Several in a row keep their order; each is one step of Undo; the keyboard's focus stays where it is."""
-    lab.open("side-insert.ipynb", notebook("first = 1", "last = 1", kernel=KERNEL))
-    side.open()
-    side.start()
-    side.box.fill("half a thought")
-    lab.command("agentnb:insert-below", source="a = 1")
-    lab.command("agentnb:insert-below", source="b = 2")
-    assert sources(lab) == ["first = 1", "a = 1", "b = 2", "last = 1"]
-    lab.page.keyboard.type(" goes on")
-    expect(side.box).to_have_value("half a thought goes on")
-    lab.command(UNDO_CELLS)
-    assert sources(lab) == ["first = 1", "a = 1", "last = 1"]
-    lab.command(UNDO_CELLS)
-    assert sources(lab) == ["first = 1", "last = 1"]
-
-
-def test_the_buttons_of_a_code_block_insert_replace_and_run_it(lab: Lab, side: Side) -> None:
-    """From the sidebar, into the notebook that is active; each is one step of Undo, and keys typed there do nothing."""
+def test_code_is_inserted_run_and_put_in_place_by_buttons_and_commands(lab: Lab, side: Side) -> None:
+    """Into the notebook that is active; each is one step of Undo; focus and draft stay, keys typed there do nothing."""
     lab.open("side-button.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.resize(300)
@@ -355,12 +283,16 @@ def test_the_buttons_of_a_code_block_insert_replace_and_run_it(lab: Lab, side: S
         lab.page.keyboard.press(key)
     expect(side.box).to_have_value("ddax")
     assert sources(lab) == ["x = 1"]
+    for name in ("a", "b"):
+        lab.command("agentnb:insert-below", source=f"{name} = 1")
+    assert sources(lab) == ["x = 1", "a = 1", "b = 1"]
+    lab.page.keyboard.type(" goes on")
+    expect(side.box).to_have_value("ddax goes on")
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1", "a = 1"]
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1"]
 
-
-def test_a_cell_is_replaced_and_one_undo_brings_it_back(lab: Lab, side: Side) -> None:
-    lab.open("side-replace.ipynb", notebook("x = 1", kernel=KERNEL))
-    side.open()
-    side.expect_chat()
     cell = lab.cell(0)
     cell.focus()
     lab.page.keyboard.press("End")
@@ -372,18 +304,18 @@ def test_a_cell_is_replaced_and_one_undo_brings_it_back(lab: Lab, side: Side) ->
     assert sources(lab) == ["x = 100"]
     lab.page.keyboard.press("Control+Shift+z")
     assert sources(lab) == ["x = 2\ny = x"]
+    code_goes_below_a_markdown_cell(lab)
 
 
-def test_a_markdown_cell_is_not_replaced_by_code(lab: Lab, side: Side) -> None:
-    """The code goes below it instead, and a notification says so."""
-    lab.open("side-markdown.ipynb", notebook("x = 1", kernel=KERNEL))
-    lab.cell(0).focus()
+def code_goes_below_a_markdown_cell(lab: Lab) -> None:
+    """Instead of replacing it, and a notification says so."""
     lab.page.keyboard.press("Escape")
     lab.command("notebook:change-cell-to-markdown")
     lab.command("agentnb:replace-active", source="y = 2")
-    assert sources(lab) == ["x = 1", "y = 2"]
+    assert sources(lab) == ["x = 2\ny = x", "y = 2"]
     lab.command("apputils:display-notifications")
     expect(lab.page.get_by_text("isn't a code cell").first).to_be_visible(timeout=PATIENCE_MS)
+    lab.page.keyboard.press("Escape")
 
 
 def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
@@ -458,50 +390,41 @@ def test_cells_are_put_back_in_one_step_unless_the_user_changed_them(lab: Lab, s
     assert sources(lab)[1:] == ["b = 'mine'", "c = 1"]
 
 
-def test_the_kernel_knows_the_notebook_as_it_reads_now(lab: Lab, side: Side) -> None:
-    """The active cell, what is typed into it and what is selected there; without a cell being run."""
-    lab.open("side-state.ipynb", notebook("secret = 1", "other = 2", kernel=KERNEL))
+def test_the_kernel_knows_the_notebook_as_it_reads_now_and_mentions_mean_its_cells(lab: Lab, side: Side) -> None:
+    """The active cell, what is typed into it and what is selected there, without a cell being run; and who saves.
+
+    Autosave saves as a notebook's context does; the user's keys and menus run a command.
+    """
+    cells = ("secret = 1", "other = 2", "%agent /context @cells")
+    lab.open("side-state.ipynb", notebook(*cells, kernel=KERNEL))
     side.open()
     side.expect_chat()
     lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "secret = 1")
-    lab.cell(1).write("other = 'typed'")
-    lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "other = 'typed'")
+    lab.cell(1).write("other = 'never run'")
+    lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "other = 'never run'")
     lab.expect_in_kernel(f"{NOTEBOOK}.unsaved", True)
     lab.expect_in_kernel(f"{FILE}.name", "side-state.ipynb")
-    lab.command("docmanager:save")
+    lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.save()")
     lab.expect_in_kernel(f"{NOTEBOOK}.unsaved", False)
+    lab.expect_in_kernel(SAVES, [["side-state.ipynb", True]])
+    lab.save()
+    lab.expect_in_kernel(SAVES, [["side-state.ipynb", True], ["side-state.ipynb", False]])
     lab.page.keyboard.press("Shift+Home")
-    lab.expect_in_kernel(f"{NOTEBOOK}.selection", "other = 'typed'")
+    lab.expect_in_kernel(f"{NOTEBOOK}.selection", "other = 'never run'")
     lab.command("notebook:move-cell-up")
-    lab.expect_in_kernel(f"[c.source for c in {NOTEBOOK}.cells]", ["other = 'typed'", "secret = 1"])
-    lab.command("notebook:delete-cell")
-    lab.expect_in_kernel(f"len({NOTEBOOK}.cells)", 1)
-
-
-def test_mentions_mean_the_notebooks_real_cells(lab: Lab, side: Side) -> None:
-    """``@cells`` holds a cell that was never run, as it reads now."""
-    lab.open("side-mention.ipynb", notebook("x = 1", LOAD, "%agent /context @cells", kernel=KERNEL))
-    side.open()
-    side.expect_chat()
-    lab.cell(0).write("secret = 'never run'")
-    lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "secret = 'never run'")
-    lab.cell(1).run()
-    lab.cell(1).expect_done(1)
+    lab.expect_in_kernel(f"[c.source for c in {NOTEBOOK}.cells][:2]", ["other = 'never run'", "secret = 1"])
     lab.cell(2).run()
-    lab.cell(2).expect_done(2)
+    lab.cell(2).expect_done(1)
     lab.cell(2).expect_static(re.compile("never run"))
+    lab.command("notebook:delete-cell")
+    lab.expect_in_kernel(f"len({NOTEBOOK}.cells)", 2)
 
 
-def test_python_opens_the_sidebar(lab: Lab, side: Side, kernel_name: str) -> None:
-    """``agentnb.sidebar()`` and ``%agents sidebar`` ask the page, which shows it; the cell ends at once and says so."""
-    lab.open(f"side-python-{kernel_name}.ipynb", notebook("import agentnb\nagentnb.sidebar()", kernel=kernel_name))
-    lab.run_cells(1)
-    lab.cell(0).expect_text("The chat is in the sidebar on the right.")
-    side.expect_chat()
+def test_commands_stand_in_palette_and_menu_and_a_shortcut_goes_to_the_chat_and_back(lab: Lab, side: Side) -> None:
+    """The menu's mark follows the sidebar; Ctrl+Shift+O opens it, goes to its box, and to the notebook again.
 
-
-def test_commands_stand_in_palette_and_menu(lab: Lab, side: Side) -> None:
-    """The palette finds them; the View menu has them; the menu's mark follows the sidebar."""
+    The history opens from the palette while the sidebar is closed.
+    """
     lab.open("side-commands.ipynb", notebook("x = 1", kernel=KERNEL))
     lab.command("apputils:activate-command-palette")
     lab.page.keyboard.type("agent chat")
@@ -512,11 +435,6 @@ def test_commands_stand_in_palette_and_menu(lab: Lab, side: Side) -> None:
     expect(entry).to_have_class(re.compile("lm-mod-toggled"))
     entry.click()
     expect(side.panel).to_be_hidden(timeout=PATIENCE_MS)
-
-
-def test_a_shortcut_goes_to_the_chat_and_back(lab: Lab, side: Side) -> None:
-    """Ctrl+Shift+O opens the sidebar and puts the cursor into its box; again, and the notebook has the keyboard."""
-    lab.open("side-keys.ipynb", notebook("x = 1", kernel=KERNEL))
     lab.cell(0).focus()
     lab.page.keyboard.press("Control+Shift+O")
     side.start()
@@ -526,6 +444,14 @@ def test_a_shortcut_goes_to_the_chat_and_back(lab: Lab, side: Side) -> None:
     assert lab.page.evaluate("() => document.activeElement.closest('.jp-NotebookPanel') !== null")
     lab.page.keyboard.press("Control+Shift+O")
     expect(side.box).to_be_focused(timeout=PATIENCE_MS)
+    side.icon.click()
+    expect(side.panel).to_be_hidden(timeout=PATIENCE_MS)
+    lab.command("apputils:activate-command-palette")
+    lab.page.keyboard.type("agent history")
+    expect(lab.page.locator(".lm-CommandPalette-item.lm-mod-active")).to_have_text(re.compile("Agent History"))
+    lab.page.keyboard.press("Enter")
+    expect(side.chat.get_by_role("searchbox")).to_be_focused()
+    expect(side.chat.get_by_role("region", name="History", exact=True)).to_be_visible()
 
 
 def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
@@ -559,13 +485,12 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
     expect(side.chat.get_by_role("heading", name="Ask Tour")).to_be_visible()
     lab.picture("side-forced-colors-two-tabs")
     assert side.chat.evaluate(CUT_OFF) == []
+    lab.page.emulate_media(forced_colors="none")
+    nothing_moves_where_motion_is_reduced(lab, side)
 
 
-def test_nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
-    """While a turn runs and something waits: with motion, the page animates; with less asked for, nothing does."""
-    lab.open("side-still.ipynb", notebook("x = 1", kernel=KERNEL))
-    side.open()
-    side.start()
+def nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
+    """While a turn runs: with motion, the page animates; with less asked for, nothing does."""
     side.say("/hang")
     expect(side.button("Stop")).to_be_visible(timeout=PATIENCE_MS)
     lab.page.wait_for_function(f"(view) => ({MOVING})(view).length > 0", arg=side.chat.element_handle())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook
@@ -60,8 +59,7 @@ MOVES = """() => {
 }"""
 
 
-@pytest.fixture
-def chat(lab: Lab, kernelspecs: object) -> Cell:
+def opened(lab: Lab) -> Cell:
     """A chat with two screens of text in it."""
     lab.open("streaming.ipynb", notebook(CHAT, kernel="ipykernel7"))
     cell = lab.cell(0)
@@ -72,19 +70,12 @@ def chat(lab: Lab, kernelspecs: object) -> Cell:
     return cell
 
 
-def test_a_selection_survives_the_stream_and_its_end(chat: Cell, lab: Lab) -> None:
-    """Words chosen in the paragraph that is being written are the same words afterwards."""
+def test_a_stream_leaves_the_selection_the_place_and_the_focus_in_peace(lab: Lab, kernelspecs: object) -> None:
+    """Words chosen in the growing paragraph are the same afterwards; the page stays where the reader put it."""
+    chat = opened(lab)
     say(chat, LONG)
     chat.expect_text(re.compile("20 21 22"))
     lab.page.evaluate(SELECT.replace("'.answer'", "'[data-turn]:last-of-type .answer'"), ["20 21 22"])
-    expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
-    assert lab.page.evaluate("window.kept.toString()") == "20 21 22"
-
-
-def test_the_page_stays_where_the_reader_put_it(chat: Cell, lab: Lab) -> None:
-    """Scrolled up while it streams: nothing moves, also not at the end; the way back is one button."""
-    say(chat, LONG)
-    chat.expect_text(re.compile("10 11 12"))
     box = chat.output.get_by_role("log")
     box.hover()
     lab.page.mouse.wheel(0, -50)  # one notch: what comes with it must not take it back
@@ -92,11 +83,31 @@ def test_the_page_stays_where_the_reader_put_it(chat: Cell, lab: Lab) -> None:
     before = lab.page.evaluate(STILL)
     expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
     assert lab.page.evaluate(PLACE) == before
+    assert lab.page.evaluate("window.kept.toString()") == "20 21 22"
     chat.button("Go to the latest message").click()
     expect(chat.button("Go to the latest message")).to_have_count(0)
+    marks_move_only_while_no_text_comes(chat, lab)
+    the_focus_is_never_stolen_from_typing(chat, lab)
 
 
-def test_the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
+def marks_move_only_while_no_text_comes(chat: Cell, lab: Lab) -> None:
+    """The dots and the tab's ring show that a silent agent works; beside growing text they stand still."""
+    say(chat, LONG)
+    lab.page.wait_for_function(RESTS, timeout=PATIENCE_MS)
+    chat.button("Stop").click()
+    expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+    say(chat, "/hang")
+    chat.expect_text(re.compile("I am silent"))
+    lab.page.wait_for_function(MOVES, timeout=PATIENCE_MS)
+    lab.page.emulate_media(reduced_motion="reduce")
+    dots = chat.output.locator(".dots i").first
+    expect(dots).to_have_css("opacity", "1")
+    assert not lab.page.evaluate(MOVES)
+    chat.button("Stop").click()
+    expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+
+
+def the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
     """A permission card comes while a message is being written: what is typed goes on into the message."""
     box = chat.output.get_by_role("textbox", name=re.compile("^Message to"))
     say(chat, "/ask edit")
@@ -112,19 +123,3 @@ def test_the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
     lab.page.keyboard.press("Control+Shift+C")
     expect(lab.page.locator(".lm-CommandPalette-input:visible").first).to_be_visible(timeout=PATIENCE_MS)
     expect(cells).to_have_count(1)
-
-
-def test_marks_move_only_while_no_text_comes(chat: Cell, lab: Lab) -> None:
-    """The dots and the tab's ring show that a silent agent works; beside growing text they stand still."""
-    say(chat, LONG)
-    lab.page.wait_for_function(RESTS, timeout=PATIENCE_MS)
-    expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
-    say(chat, "/hang")
-    chat.expect_text(re.compile("I am silent"))
-    lab.page.wait_for_function(MOVES, timeout=PATIENCE_MS)
-    lab.page.emulate_media(reduced_motion="reduce")
-    dots = chat.output.locator(".dots i").first
-    expect(dots).to_have_css("opacity", "1")
-    assert not lab.page.evaluate(MOVES)
-    chat.button("Stop").click()
-    expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)

@@ -10,7 +10,6 @@ from playwright.sync_api import Locator, expect
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
-from tests.browser.test_sidebar_notebook7 import Classic
 from tests.conftest import ROOT
 
 SETUP = f"""import sys, agentnb
@@ -33,7 +32,7 @@ def group(side: Side, name: str) -> Locator:
 
 
 def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_prompt(lab: Lab, side: Side) -> None:
-    """By mouse and by keyboard, before what the chat itself offers; a long one is cut, its tooltip is whole."""
+    """By mouse and by keyboard; a long one is cut, its tooltip is whole."""
     lab.open("suggestions.ipynb", notebook(SETUP, kernel="ipykernel7"))
     lab.run_cells(1)
     side.open()
@@ -41,7 +40,6 @@ def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_
     side.say("fail")
     suggested = group(side, "Suggestions")
     expect(suggested).to_have_text(["Run the failed test alone", LONG, "Show what the fit returns"])
-    expect(group(side, "Next")).to_have_text(["Explain the error"])
     expect(suggested.nth(1)).to_have_attribute("title", LONG)
     assert [suggested.nth(at).evaluate(IS_CUT) for at in range(3)] == [False, True, False]
     heights = {suggested.nth(at).evaluate("button => button.offsetHeight") for at in range(3)}
@@ -73,20 +71,3 @@ def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_
     expect(suggested).to_have_count(0, timeout=PATIENCE_MS)
     expect(side.chat.locator("[data-turn]")).to_have_count(2)
     lab.expect_in_kernel("session.suggestions", ())
-
-
-@pytest.mark.notebook7
-def test_what_the_agent_suggests_is_chosen_by_keyboard_in_notebook_7(lab: Lab, side: Side) -> None:
-    classic = Classic(lab)
-    classic.open("suggestions7.ipynb", SETUP)
-    lab.run_cells(1)
-    classic.button.click()
-    side.expect_chat()
-    side.say("fail")
-    suggested = group(side, "Suggestions")
-    expect(suggested).to_have_count(3, timeout=PATIENCE_MS)
-    suggested.nth(0).focus()
-    lab.page.keyboard.press("Enter")
-    expect(side.box).to_have_value("Run the failed test alone")
-    expect(side.box).to_be_focused()
-    lab.picture("suggestions-notebook7")

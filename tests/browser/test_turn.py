@@ -64,11 +64,11 @@ def test_a_turn_that_did_much_is_a_few_lines_at_rest(lab: Lab, side: Side) -> No
     turn = does(side, "Analyse it", "All fourteen cells are in place: they load, clean and plot the data.")
     expect(turn.get_by_role("button", name="Undo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     assert sum(turn.evaluate(HEIGHTS)) <= 6 * LINE
-    assert turn.evaluate(VISIBLE) == ["Inserted 14 cells, ran 1 command", "Review", "Undo"]
+    assert turn.evaluate(VISIBLE) == ["Inserted 14 cells, ran 1 command", "Review", "Undo", "Run the changed cells"]
     turn.hover()
     assert turn.evaluate(VISIBLE)[-2:] == ["Copy answer", "Turn"]
     lab.page.mouse.move(5, 5)
-    turn.get_by_role("button", name="Undo", exact=True).focus()
+    turn.get_by_role("button", name="Run the changed cells").focus()
     lab.page.keyboard.press("Tab")
     expect(turn.get_by_role("button", name="Copy answer")).to_be_focused()
     assert turn.evaluate(VISIBLE)[-2:] == ["Copy answer", "Turn"]
@@ -81,11 +81,13 @@ def test_a_turn_that_did_much_is_a_few_lines_at_rest(lab: Lab, side: Side) -> No
     turn.get_by_role("button", name="Inserted 14 cells, ran 1 command").click()
     expect(turn.locator(".in-run")).to_have_count(15)
     lab.picture("turn-few-lines")
+    undo_of_many_new_cells_is_said_once(lab, turn)
+    calls_that_fail_for_one_cause_are_one_card_with_one_sentence(side)
+    much_of_everything_keeps_the_page_alive(lab, side)
 
 
-def test_undo_of_many_new_cells_is_said_once(lab: Lab, side: Side) -> None:
+def undo_of_many_new_cells_is_said_once(lab: Lab, turn: Locator) -> None:
     """On the line of the changes; JupyterLab goes on, and redo brings them back."""
-    turn = does(side, "Analyse it", "All fourteen cells are in place: they load, clean and plot the data.")
     turn.get_by_role("button", name="Review").click()
     expect(turn.locator(".change")).to_have_count(15)
     assert {round(row.bounding_box()["height"]) for row in turn.locator(".change").all()} <= {34, 35, 36}  # type: ignore[index]
@@ -97,7 +99,7 @@ def test_undo_of_many_new_cells_is_said_once(lab: Lab, side: Side) -> None:
     expect(turn.get_by_role("button", name="Undo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
 
 
-def test_calls_that_fail_for_one_cause_are_one_card_with_one_sentence(side: Side) -> None:
+def calls_that_fail_for_one_cause_are_one_card_with_one_sentence(side: Side) -> None:
     """What else they said is folded."""
     turn = does(side, "Query it", "The warehouse does not answer.")
     expect(turn.locator(".is-failed")).to_have_count(1)
@@ -107,7 +109,26 @@ def test_calls_that_fail_for_one_cause_are_one_card_with_one_sentence(side: Side
     assert turn.evaluate(VISIBLE) == ["Read 3 files", "Query the warehouseFailed 3 times"]
 
 
-def test_a_conversation_goes_back_with_and_without_changes(lab: Lab, side: Side) -> None:
+def much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
+    """2,000 calls, 500 files, a title of 100 KB and an error of 1 MB in one turn."""
+    turn = does(side, "Many", "That was much.")
+    expect(turn.get_by_text("500 files")).to_be_visible(timeout=PATIENCE_MS)
+    assert json.loads(lab.page.evaluate("() => JSON.stringify(1 + 1)")) == 2
+    assert sum(turn.evaluate(HEIGHTS)) <= 6 * LINE
+    turn.get_by_role("button", name="Searched 2,000 times, read 1 file").click()
+    expect(turn.locator(".in-run")).to_have_count(101)
+    turn.get_by_role("button", name="Review").click()
+    expect(turn.locator(".change")).to_have_count(20)
+    review = lab.page.locator(".agentnb-review:visible")
+    expect(review.locator(".cm-content")).to_contain_text("0", timeout=PATIENCE_MS)
+    assert review.get_by_role("button").count() + turn.get_by_role("button").count() <= 100
+    turn.get_by_role("button", name="Show 100 more of 500").click()
+    expect(turn.locator(".change")).to_have_count(120)
+    review.get_by_role("combobox").select_option("many/file-499.txt")
+    expect(review.locator(".cm-content").last).to_contain_text("499", timeout=PATIENCE_MS)
+
+
+def test_a_conversation_goes_back_is_edited_and_cleared(lab: Lab, side: Side) -> None:
     """The message is in the box again; files are as they were where that is wanted."""
     folder = lab.server.folder
     for name in ("one.txt", "two.txt", "three.txt"):
@@ -126,33 +147,36 @@ def test_a_conversation_goes_back_with_and_without_changes(lab: Lab, side: Side)
     dialog.get_by_role("button", name="Go back").click()
     expect(side.chat.locator(".turn")).to_have_count(1)
     assert [(folder / f"{name}.txt").exists() for name in ("one", "two", "three")] == [True, False, True]
+    going_back_over_a_conflict_says_what_stays(lab, side)
+    a_message_is_edited_and_sent_again(lab, side)
+    a_conversation_that_is_cleared_stays_so_after_a_restart(lab, side)
 
 
-def test_going_back_over_a_conflict_says_what_stays(lab: Lab, side: Side) -> None:
+def going_back_over_a_conflict_says_what_stays(lab: Lab, side: Side) -> None:
     """Nothing has changed before it is chosen."""
     file = lab.server.folder / "b.txt"
     file.write_text("before\n")
     turn = does(side, "Write b.txt new", "Wrote b.txt.")
     expect(turn.get_by_role("button", name="Undo")).to_be_visible(timeout=PATIENCE_MS)
     file.write_text("mine\n")
-    choose(side, 0, "Go back to before this message")
+    choose(side, 1, "Go back to before this message")
     dialog = side.chat.get_by_role("alertdialog")
     dialog.get_by_role("button", name="Go back").click()
     expect(
         dialog.get_by_text("Nothing has changed yet. Changed since, so this stays as it is now: b.txt.")
     ).to_be_visible()
-    expect(side.chat.locator(".turn")).to_have_count(1)
+    expect(side.chat.locator(".turn")).to_have_count(2)
     dialog.get_by_role("button", name="Go back all the same").click()
-    expect(side.chat.locator(".turn")).to_have_count(0)
+    expect(side.chat.locator(".turn")).to_have_count(1)
     assert file.read_text() == "mine\n"
 
 
-def test_a_message_is_edited_and_sent_again(lab: Lab, side: Side) -> None:
+def a_message_is_edited_and_sent_again(lab: Lab, side: Side) -> None:
     """By keyboard; what came after it goes, and the agent is told what is left."""
     does(side, "Say first", "first")
     does(side, "Say second", "second")
     does(side, "Say third", "third")
-    turn = side.chat.locator(".turn").nth(1)
+    turn = side.chat.locator(".turn").nth(2)
     turn.get_by_role("button", name="Turn", exact=True).focus()
     for key in ("Enter", "ArrowDown", "Enter"):
         lab.page.keyboard.press(key)
@@ -163,14 +187,13 @@ def test_a_message_is_edited_and_sent_again(lab: Lab, side: Side) -> None:
     lab.picture("turn-edit")
     box.fill("Told what")
     box.press("Enter")
-    expect(side.chat.locator(".turn")).to_have_count(2)
+    expect(side.chat.locator(".turn")).to_have_count(3)
     expect(side.chat.locator(".answer").last).to_contain_text("User: Say first", timeout=PATIENCE_MS)
     expect(side.chat.locator(".answer").last).not_to_contain_text("second")
 
 
-def test_a_conversation_is_cleared_and_stays_so_after_a_restart(lab: Lab, side: Side) -> None:
-    """History has what was said; a restart in between brings back nothing."""
-    does(side, "Say something", "something")
+def a_conversation_that_is_cleared_stays_so_after_a_restart(lab: Lab, side: Side) -> None:
+    """History has what was said; a restart brings back nothing of it."""
     side.chat.get_by_role("button", name="Conversation", exact=True).click()
     side.chat.get_by_role("menuitem", name="Clear conversation").click()
     side.chat.get_by_role("alertdialog").get_by_role("button", name="Clear", exact=True).click()
@@ -180,18 +203,6 @@ def test_a_conversation_is_cleared_and_stays_so_after_a_restart(lab: Lab, side: 
     side.expect_chat()
     expect(side.chat.locator(".turn")).to_have_count(1, timeout=PATIENCE_MS)
     side.expect_text("after")
-
-
-def test_much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
-    """2,000 calls, 500 files, a title of 100 KB and an error of 1 MB in one turn."""
-    turn = does(side, "Many", "That was much.")
-    expect(turn.get_by_text("500 files")).to_be_visible(timeout=PATIENCE_MS)
-    assert json.loads(lab.page.evaluate("() => JSON.stringify(1 + 1)")) == 2
-    assert sum(turn.evaluate(HEIGHTS)) <= 6 * LINE
-    turn.get_by_role("button", name="Searched 2,000 times, read 1 file").click()
-    expect(turn.locator(".in-run")).to_have_count(101)
-    turn.get_by_role("button", name="Review").click()
-    expect(turn.locator(".change")).to_have_count(100)
 
 
 def test_the_conversations_that_were_open_are_tabs_again_after_a_restart(lab: Lab, kernelspecs: Path) -> None:

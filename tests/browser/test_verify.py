@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -94,6 +95,16 @@ def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: 
     mark = toolbar(lab)
     mark.main.click()
     mark.expect(re.compile(r"^Cell \[3\] would fail: z is defined only in a deleted cell"))
+    assert serious(lab.page) == []
+    side.resize(420)
+    lab.picture("verify-420")
+    lab.page.set_viewport_size({"width": 2000, "height": 900})
+    side.resize(1200)
+    expect(mark.main).to_be_visible()
+    lab.picture("verify-1200")
+    side.resize(420)
+    lab.picture("verify-wide")
+    lab.page.set_viewport_size({"width": 1280, "height": 900})
     lab.cell(0).focus()
     mark.main.click()
     lab.page.wait_for_function(f"({ACTIVE})() === 1")
@@ -119,6 +130,47 @@ def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: 
     lab.theme("JupyterLab Dark")
     lab.picture("verify-dark")
     assert serious(lab.page) == []
+
+
+def test_agent_clears_outputs_interrupts_a_cell_and_restarts_the_kernel_where_it_may(
+    lab: Lab, kernelspecs: Path
+) -> None:
+    """Outputs come back with the turn's Undo; the card of a restart names what is lost, and it waits for the turn."""
+    setup = SETUP.replace("mends_cells", "calls_kernel").replace('freedom="auto"', "kernel_tools=True")
+    endless = "import time\nwhile True:\n    time.sleep(0.05)"
+    lab.open("tools.ipynb", notebook(setup, "a = 41\nprint(a + 1)", endless, kernel="ipykernel7"))
+    lab.run_cells(2)
+    lab.cell(1).expect_text("42")
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    side.say(json.dumps([{"start": ["clear_outputs", {"cell": "2"}]}, {"end": 1}, {"say": "cleared"}]))
+    expect(lab.panel.locator(".agentnb-cell-bar")).to_contain_text("Clear the outputs of In [2]", timeout=PATIENCE_MS)
+    side.allow()
+    expect(side.chat.locator(".answer").last).to_contain_text("cleared", timeout=PATIENCE_MS)
+    expect(lab.cell(1).locator.locator(".jp-OutputArea-output")).to_have_count(0)
+    lab.picture("outputs-cleared")
+    side.chat.locator(".turn").last.get_by_role("button", name="Undo", exact=True).first.click()
+    lab.cell(1).expect_text("42")
+    lab.cell(1).expect_done(2)
+
+    lab.cell(2).run()
+    lab.cell(2).expect_running()
+    side.say(json.dumps([{"start": ["interrupt", {}]}, {"end": 1}, {"say": "stopped"}]))
+    side.allow()
+    lab.cell(2).expect_text(re.compile("KeyboardInterrupt"))
+    expect(side.chat.locator(".answer").last).to_contain_text("stopped", timeout=PATIENCE_MS)
+
+    side.say(json.dumps([{"start": ["restart_kernel", {}]}, {"end": 1}, {"say": "restarts"}]))
+    card = side.chat.locator(".permission")
+    expect(card).to_contain_text("Loses your variables for good: a, agent, session", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("Restart the kernel after this turn")
+    lab.picture("restart-card")
+    side.allow()
+    expect(side.chat.locator(".answer").last).to_contain_text("restarts", timeout=PATIENCE_MS)
+    lab.expect_in_kernel("'a' in globals()", False)
+    side.expect_chat()
+    expect(side.chat.locator(".answer").last).to_contain_text("restarts", timeout=PATIENCE_MS)
 
 
 def test_verification_is_stopped_and_begins_anew(lab: Lab, kernelspecs: Path) -> None:
@@ -150,6 +202,8 @@ def test_mark_in_notebook_7_leads_to_the_cell(lab: Lab, kernelspecs: Path) -> No
     mark = toolbar(lab)
     mark.main.click()
     mark.expect(re.compile(r"would fail: nowhere"))
+    assert mark.node.evaluate("node => node.nextElementSibling.dataset.jpItemName") == "cellType"
+    assert serious(lab.page) == []
     mark.main.click()
     expect(lab.cell(1).locator).to_have_class(re.compile("jp-mod-active"))
     lab.picture("verify-notebook7")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
+import pytest
 from jupyter_client.manager import KernelManager
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 120.0
+ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)
+"""For what is the same on any kernel."""
 _TELL = """
 def _tell(channel, envelope, told=[]):
     if not told and type(envelope.action).__name__ == "ChatDelta":
@@ -147,11 +150,6 @@ class RunningKernel:
                 raise TimeoutError(f"not ready after {timeout} s: {self.results}")
             with contextlib.suppress(queue.Empty):
                 self._take(self.client.get_iopub_msg(timeout=min(left, 1.0)))
-
-    def until_shown(self, message_id: str, text: str) -> None:
-        """Take messages until *text* is in an output of the request."""
-        result = self.results[message_id]
-        self.until(lambda: text in repr(result.outputs))
 
     def until_busy(self, message_id: str) -> None:
         """Take messages until the request's code runs."""

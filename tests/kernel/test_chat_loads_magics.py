@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kernel.running_kernel import RunningKernel
+from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,16 @@ def open_chat(kernel: RunningKernel) -> None:
     kernel.client.shell_channel.send(kernel.client.session.msg("execute_request", request))
 
 
-@pytest.mark.parametrize("cell", [CELL, f"%{CELL[:6]}\n{CELL[7:]}", f"turn = {CELL}"])
+@pytest.mark.parametrize(
+    ("kernel_name", "cell"),
+    [
+        ("ipykernel7", CELL),
+        ("ipykernel6", CELL),
+        ("ipykernel7", f"%{CELL[:6]}\n{CELL[7:]}"),
+        ("ipykernel7", f"turn = {CELL}"),
+    ],
+    indirect=["kernel_name"],
+)
 def test_agent_magic_when_only_the_chat_is_open_answers_and_says_once_what_the_notebook_lacks(
     plain_kernel: RunningKernel, cell: str
 ) -> None:
@@ -45,12 +54,14 @@ def test_agent_magic_when_only_the_chat_is_open_answers_and_says_once_what_the_n
     assert plain_kernel.run("%load_ext agentnb").stdout == ""
 
 
+@ONE_KERNEL
 def test_agent_magic_when_a_cell_has_loaded_it_too_has_no_note(plain_kernel: RunningKernel) -> None:
     open_chat(plain_kernel)
     plain_kernel.run("%load_ext agentnb")
     assert NOTE not in plain_kernel.run(CELL).stdout
 
 
+@ONE_KERNEL
 def test_agent_magic_when_it_was_unloaded_stays_away_although_a_page_loads_the_chat_again(
     plain_kernel: RunningKernel,
 ) -> None:

@@ -10,7 +10,7 @@ import pexpect
 import pytest
 
 from tests.conftest import ROOT
-from tests.kernel.running_kernel import RunningKernel
+from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 from tests.notebooks.recorded import notebook, run, without_agents
 
 
@@ -36,13 +36,7 @@ def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(
     assert shared_kernel.run("%agent Hello").status == "ok"
 
 
-def test_the_time_limit_can_be_set_for_all_turns(kernel: RunningKernel) -> None:
-    kernel.run("%config Agentnb.timeout = 1")
-    result = kernel.run("%agent /hang")
-    assert result.error.startswith("TurnTimeout: The turn did not end in 1 s")
-    assert "cancelled" in result.displayed()[0]
-
-
+@ONE_KERNEL
 def test_where_nobody_is_there_a_turn_has_a_limit_of_its_own(kernel: RunningKernel) -> None:
     """Half an hour by default; where somebody is there, or another limit is given, it does not count."""
     assert kernel.run("from agentnb.ipython.config import Agentnb\nAgentnb().headless_timeout").values == ["1800.0"]
@@ -51,6 +45,10 @@ def test_where_nobody_is_there_a_turn_has_a_limit_of_its_own(kernel: RunningKern
     assert result.error.startswith("TurnTimeout: The turn did not end in 0.01 s and was cancelled. Give it more with")
     assert kernel.run("%agent --timeout 0.5 /hang").error.startswith("TurnTimeout: The turn did not end in 0.5 s")
     assert kernel.run("%agent /slow 50 3", clickable=True).status == "ok"
+    kernel.run("%config Agentnb.timeout = 1")
+    result = kernel.run("%agent /hang")
+    assert result.error.startswith("TurnTimeout: The turn did not end in 1 s")
+    assert "cancelled" in result.displayed()[0]
 
 
 def test_the_limit_holds_for_a_blocking_cell_too(shared_kernel: RunningKernel) -> None:
@@ -135,7 +133,7 @@ def test_without_a_terminal_nothing_is_told(tmp_path: Path) -> None:
     assert "has been working" not in done.stderr + done.stdout + path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)
+@ONE_KERNEL
 def test_a_batch_that_no_cell_waits_for_is_waited_for_at_the_end(kernel: RunningKernel) -> None:
     """What fails in it fails that cell, unless it is kept; where somebody watches the cell ends at once."""
     kernel.run("import agentnb\ndef ask(text, **options):\n    return agentnb.map('{input}', [text], **options)")

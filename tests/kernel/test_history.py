@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.kernel.running_kernel import RunningKernel
+from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 
 
+@ONE_KERNEL
 def test_a_killed_kernels_session_is_gone_on_with_in_the_next(kernel_name: str, tmp_path: Path) -> None:
     """A turn was running when the kernel was killed: it is over, and what had been said is there."""
     with RunningKernel.started(kernel_name, tmp_path) as kernel:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.kernel.running_kernel import RunningKernel
+from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 
 
+@ONE_KERNEL
 def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKernel) -> None:
     kernel.run("import os; os.environ['AGENTNB_ELIZA_STORE'] = 'store'; os.environ['AGENTNB_ELIZA_LOGIN'] = '0'")
     kernel.run("%agent -t cats my cat is ill")
@@ -33,6 +31,7 @@ def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKerne
         assert kernel.run(f"%agents {command}").error.startswith(f"UsageError: %agents {command} needs")
 
 
+@ONE_KERNEL
 def test_mcp_servers_in_the_configuration_are_given_to_tabs(kernel: RunningKernel) -> None:
     kernel.run('%config Agentnb.mcp_servers = {"files": {"command": "cat"}}')
     assert "These came with the session: `files`, `kernel`." in kernel.run("%agent -n /mcp").displayed()[0]

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-import pytest
 
 from tests.conftest import ROOT
-from tests.kernel.running_kernel import WAIT_S
+from tests.kernel.running_kernel import ONE_KERNEL, WAIT_S
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
@@ -25,8 +24,6 @@ async def wait():
     while True: await asyncio.sleep(0.01)"""
 """Python notices a signal that comes just before a call of the system's when that returns: so no call is long."""
 STDIO = f"[{sys.executable!r}, {str(ROOT / 'tests/agents/starts_mcp.py')!r}]"
-
-ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
 
 
 def test_code_runs_while_the_cell_waits_for_the_turn(kernel: RunningKernel) -> None:
@@ -92,6 +89,21 @@ def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> Non
 
 
 @ONE_KERNEL
+def test_interrupt_ends_the_cell_that_the_kernel_runs_and_asks_first(kernel: RunningKernel) -> None:
+    """A cell that waits for the turn is none; where nobody may be asked, nothing is interrupted."""
+    kernel.run("import agentnb\nsession = agentnb.start(kernel_tools=True, permissions='allow')")
+    interrupted = kernel.run(f"{BUSY}\nturn = session.prompt('/mcp kernel interrupt {{}}')\nwork()")
+    assert interrupted.error.startswith("KeyboardInterrupt")
+    assert "Interrupted. What the cell had done so far stays." in kernel.run("turn.wait(); turn.text").values[0]
+    waits = kernel.run("turn = session.prompt('/mcp kernel interrupt {}')\nturn.wait(); turn.text").values[0]
+    assert "The kernel waits for this turn" in waits
+    asked = "agentnb.start(kernel_tools=True, permissions='deny').prompt('/mcp kernel interrupt {}').wait().text"
+    assert "Interrupted" not in kernel.run(asked).values[0]
+    restart = kernel.run("session.prompt('/mcp kernel restart_kernel {}').wait().text").values[0]
+    assert "failed: It is not known which notebook this is." in restart
+
+
+@ONE_KERNEL
 def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> None:
     """Where nobody is: denied, with the reason; each decision is in the log."""
     kernel.run("secret = 'x'\nxs = [1]")
@@ -107,8 +119,8 @@ def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> Non
     assert "('kernel', 'deny', 'xs.append(2)')" in decided
     assert "('read', 'allow', \"List the kernel's variables\")" in decided
     kernel.run("%config Agentnb.kernel_tools = False")
-    assert "can't access the kernel" in kernel.run("%agent -n /kernel variables").displayed()[0]
-    assert kernel.run("%agent -k Hello").error.startswith("UsageError: --kernel is for a tab that is opened")
+    assert "kernel access of this conversation to Off" in kernel.run("%agent -n /kernel variables").displayed()[0]
+    assert "xs: list, length 1" in kernel.run("%agent -k /kernel variables").displayed()[0]
 
 
 @ONE_KERNEL

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kernel.running_kernel import ONE_KERNEL
 from tests.mcp_client import PATIENCE, McpClient, said
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
 
-ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
 OWN = ["paired_notebooks", "use_notebook"]
 
 

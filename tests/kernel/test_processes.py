@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
 
 
-@pytest.mark.parametrize("prompt", ["/say Hi", "-b /hang", "-b /slow 500 100"])
 @pytest.mark.parametrize("end", ["shutdown", "restart", "kill"])
-def test_no_process_is_left_when_the_kernel_ends(end: str, prompt: str, kernel: RunningKernel) -> None:
-    assert "ok" == kernel.run(f"%agent /say Hello\n%agent {prompt}", console=True).status
+def test_no_process_is_left_when_the_kernel_ends(end: str, kernel: RunningKernel) -> None:
+    """Neither of an agent that is done nor of one that is silent or speaks."""
+    turns = ("/say Hello", "-t silent -b /hang", "-t speaks -b /slow 500 100")
+    assert "ok" == kernel.run("\n".join(f"%agent {turn}" for turn in turns), console=True).status
     below = kernel.descendants()
     assert below
     if end == "shutdown":

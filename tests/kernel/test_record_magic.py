@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from agentnb.cassette import file
-from tests.kernel.running_kernel import RunningKernel
+from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 
 
+@ONE_KERNEL
 def test_what_starts_in_between_is_recorded(kernel: RunningKernel) -> None:
     """A tab that was open before is not, nor is one that starts after; the same agent shares no process over it."""
+    assert kernel.run("%agents record").error.startswith("UsageError: %agents record needs a path.")
+    assert kernel.run("%agents record stop").error.startswith("UsageError: Nothing is being recorded.")
+    assert "is not a folder" in kernel.run("%agents record none/a.jsonl").error
+    kernel.run("%agents record a.jsonl")
+    assert "is being recorded already" in kernel.run("%agents record b.jsonl").error
+    assert kernel.run("%agents record stop").values[0].startswith("No agent was started: ")
+    assert not (kernel.folder / "a.jsonl").exists()
     kernel.run("%agent -t before Hello")
     begun = kernel.run("%agents record said.cassette.jsonl")
     assert "are recorded in" in begun.values[0]
@@ -23,6 +31,7 @@ def test_what_starts_in_between_is_recorded(kernel: RunningKernel) -> None:
     ]
 
 
+@ONE_KERNEL
 def test_an_agent_that_is_started_early_is_recorded_too(kernel: RunningKernel) -> None:
     """It is the process that the session then uses, not another."""
     kernel.run("%agents record said.cassette.jsonl")
@@ -31,14 +40,3 @@ def test_an_agent_that_is_started_early_is_recorded_too(kernel: RunningKernel) -
     kernel.run("%agents record stop")
     sections = file.read(kernel.folder / "said.cassette.jsonl").sections
     assert [(section.launch, section.session) for section in sections] == [(1, 0), (1, 1)]
-
-
-def test_it_says_what_it_wants(kernel: RunningKernel) -> None:
-    assert kernel.run("%agents record").error.startswith("UsageError: %agents record needs a path.")
-    assert kernel.run("%agents record stop").error.startswith("UsageError: Nothing is being recorded.")
-    assert "is not a folder" in kernel.run("%agents record none/a.jsonl").error
-    kernel.run("%agents record a.jsonl")
-    assert "is being recorded already" in kernel.run("%agents record b.jsonl").error
-    ended = kernel.run("%agents record stop").values[0]
-    assert ended.startswith("No agent was started: ")
-    assert not (kernel.folder / "a.jsonl").exists()

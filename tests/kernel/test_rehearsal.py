@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-import agentnb
+from tests.rehearsal_here import HERE, needs_namespaces
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
 
-UNAVAILABLE = agentnb.rehearse(command="true")
 pytestmark = [
-    pytest.mark.skipif(not UNAVAILABLE.available, reason=UNAVAILABLE.reason),
+    pytest.mark.skipif(not HERE.available, reason=HERE.reason),
     pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True),  # it is the same on any
 ]
-needs_namespaces = pytest.mark.skipif(UNAVAILABLE.way != "namespaces", reason="no user namespaces here")
 
 SETUP = """
 import asyncio, atexit, faulthandler, logging, mmap, os, random, signal, socket, sqlite3, sys, tempfile, threading

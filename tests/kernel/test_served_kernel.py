@@ -13,13 +13,11 @@ from websockets.exceptions import ConnectionClosed
 
 from agentnb.cli import main
 from agentnb.server.websocket.runtime_file import ServedKernel, served_kernels
-from tests.kernel.running_kernel import WAIT_S
+from tests.kernel.running_kernel import ONE_KERNEL, WAIT_S
 from tests.unit.server.websocket.client import Client, Failed
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
-
-ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
 
 
 @pytest.fixture

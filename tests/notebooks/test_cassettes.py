@@ -20,7 +20,7 @@ from tests.notebooks.recorded import bare_path, without_agents
 
 FOLDER = ROOT / "tests/cassettes"
 NAMES = sorted(path.name.removesuffix(".cassette.jsonl") for path in FOLDER.glob("*.cassette.jsonl"))
-REPLAYS = int(os.environ.get("AGENTNB_REPLAYS", "2"))
+REPLAYS = int(os.environ.get("AGENTNB_REPLAYS", "1"))
 OPTIONS = ("--to", "notebook", "--execute", "--inplace", "--ExecutePreprocessor.record_timing=False")
 
 

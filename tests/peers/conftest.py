@@ -11,8 +11,9 @@ import psutil
 import pytest
 from msgspec.structs import replace
 
-from agentnb.agent.catalog import AgentSpec, find
-from agentnb.api.session import Session
+from agentnb import Session
+from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import find
 from agentnb.host import Host
 from tests.peers import model
 from tests.peers.agents import FURTHER, PEERS, Peer

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.api.session import Session, Turn
+from agentnb import Session, Turn
 from agentnb.host import Host
 from tests.peers.agents import FURTHER, PEERS, Peer
 from tests.peers.test_turns import SECONDS, Start, pending

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import agentnb
-from agentnb.agent.catalog import AgentSpec
+from agentnb.agent import AgentSpec
 
 pytestmark = pytest.mark.peers
 SECONDS = 300

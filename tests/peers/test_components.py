@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.agent.catalog import AgentSpec
+from agentnb.agent import AgentSpec
 from tests.conftest import ROOT
 from tests.peers.agents import CACHE, Peer
 from tests.unit.api.conftest import PATIENCE

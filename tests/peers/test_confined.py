@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
-from agentnb.agent.catalog import AgentSpec
+from agentnb import Session
+from agentnb.agent import AgentSpec
 from agentnb.agent.confinement import way_here
-from agentnb.api.session import Session
 from agentnb.host import Host
 from tests.peers.agents import FURTHER, PEERS
 from tests.peers.model import COMMAND
@@ -87,5 +87,5 @@ def test_a_confined_agent_reaches_its_model_and_no_other_host(
     assert (workspace / "fetched.txt").read_text(encoding="utf-8") == "HTTP Error 403: Forbidden\n"
     assert turn.text.endswith('```python\nprint("hello")\n```\n')
     assert "was kept from connecting to evil.example.org:80" in str(turn.snapshot)
-    assert f"; of the network only {model}" in session.health().confined
+    assert f"and reaches only {model}" in session.health().confined
     assert "evil.example.org:80" in session.health().refused

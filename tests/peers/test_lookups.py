@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.agent.catalog import AgentSpec
+from agentnb.agent import AgentSpec
 from tests.kernel.running_kernel import RunningKernel
 from tests.peers.model import call
 

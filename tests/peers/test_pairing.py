@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from agentnb import PermissionQuestion
-from agentnb.agent.catalog import AgentSpec
+from agentnb import PermissionQuestion, Session
+from agentnb.agent import AgentSpec
 from agentnb.agent.mcp import mcp_servers
-from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.state import ChatToolCallReady, Envelope
 from tests.peers.model import CODE

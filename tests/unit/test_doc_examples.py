@@ -17,6 +17,7 @@ from agentnb.configuration.table import SETTINGS
 from agentnb.ipython.arguments import OPTIONS
 from agentnb.ipython.manage import COMMANDS as MANAGED
 from agentnb.plugins.local.settings import read_settings
+from agentnb.plugins.provenance.plugin import PLUGIN as PROVENANCE
 from agentnb.plugins.verify.plugin import PLUGIN as VERIFY
 from agentnb.policy.settings import parse
 
@@ -46,7 +47,7 @@ class Block(NamedTuple):
 BLOCKS = [Block(page.name, *found) for page in PAGES for found in FENCE.findall(page.read_text(encoding="utf-8"))]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 PROSE = {page.name: page.read_text(encoding="utf-8") for page in (*PAGES, *(ROOT / "docs/reference").glob("*.md"))}
-OF_PLUGINS = {each.name for each in VERIFY.magics}
+OF_PLUGINS = {each.name for plugin in (PROVENANCE, VERIFY) for each in plugin.magics}
 COMMANDS = set(re.findall(r"^## `agentnb ([a-z]+)", PROSE["cli.md"], re.MULTILINE))
 CELL = ("%", "import agentnb", "agentnb.", "session = agentnb.start", "turn.")
 

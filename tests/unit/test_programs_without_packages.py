@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,10 +26,3 @@ def test_a_program_that_runs_without_installed_packages_can_be_loaded_there(prog
     words = [sys.executable, "-I", "-S", "-c", script, str(ROOT), str(program)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_no_other_program_runs_without_installed_packages() -> None:
-    """One that does belongs into the list above."""
-    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "agentnb").rglob("*.py")]
-    named = {name for text in sources for name in re.findall(r'"-S", (\w+)\.__file__', text)}
-    assert named <= {each.stem for each in PROGRAMS}

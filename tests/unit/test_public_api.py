@@ -38,6 +38,7 @@ Batch
     wait(timeout=None, *, check=None)
     wait_until_begun()
 BatchResult(number, label, prompt, state, text, output, error, reason, attempts, input_tokens, output_tokens, costs, seconds, session, log='', changes=(), folder='')
+CellProvenance(*, index, id, kind, count, line_count, lines, turns, is_edited, agent_line_count=0)
 chat(session=None)
 code(question, symbol=None, *, cell=None, file=None, line=None, column=None, new_name=None)
 compare(prompt, agents, inputs, **options)
@@ -119,6 +120,9 @@ Rehearsal
     traceback
     variables
     way
+Provenance(cells=(), turns=(), *, notebook='', cell_count=0, line_count=0, verified=None, note='')
+provenance(notebook=None)
+ProvenanceTurn(*, session, turn, agent, model='', number=None, time=None, prompt='', title='', is_kept=True, from_notebook=False)
 rehearse(code=None, *, command=None, cwd=None, env=None, seconds=5.0)
 Remote
     address
@@ -162,7 +166,7 @@ Session
     on_extension(method, handler)
     open(timeout=120.0)
     permissions
-    prompt(text, context=(), *, attachments=(), verify=False)
+    prompt(text, context=(), *, attachments=(), verify=False, instructions='')
     questions
     queue
     read_only

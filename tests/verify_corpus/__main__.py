@@ -18,17 +18,20 @@ from jupyter_client.manager import start_new_kernel
 import agentnb
 from tests.verify_corpus.clean import NEEDS, TOPICS, clean
 from tests.verify_corpus.faults import FAULTS
+from tests.verify_corpus.more_faults import NEEDING, PLAIN
 from tests.verify_corpus.plan import Plan, make
 
 HANG_SECONDS = 8.0
 
 
-def plans(seed: int, faulty: int, clean_ones: int, topics: list[str]) -> list[Plan]:
+def plans(seed: int, faulty: int, clean_ones: int, topics: list[str], *, new: bool) -> list[Plan]:
     """All notebooks of a seed; each kind of fault as often as the others."""
     rng = random.Random(seed)
     made = [clean(rng, f"clean{at:03}", topics) for at in range(clean_ones)]
+    more = [each for topic in topics for each in NEEDING.get(topic, ())]
+    kinds = [*FAULTS, *PLAIN, *more] if not new else [*PLAIN, *more]
     for at in range(faulty):
-        plant = FAULTS[at % len(FAULTS)]
+        plant = kinds[at % len(kinds)]
         made.append(plant(rng, clean(rng, f"fault{at:03}", topics)))
     return made
 
@@ -80,11 +83,12 @@ def main() -> int:
     parser.add_argument("--clean", type=int, default=100)
     parser.add_argument("--timed", type=int, default=10, help="clean notebooks whose own run time is measured, too")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--new", action="store_true", help="only the faults of more_faults.py")
     parser.add_argument("--show", action="store_true", help="print what was found wrongly")
     arguments = parser.parse_args()
     absent = [topic for topic, module in NEEDS.items() if importlib.util.find_spec(module) is None]
     topics = [each for each in TOPICS if each not in absent]
-    made = plans(arguments.seed, arguments.faulty, arguments.clean, topics)
+    made = plans(arguments.seed, arguments.faulty, arguments.clean, topics, new=arguments.new)
     with tempfile.TemporaryDirectory(prefix="verify-corpus-") as temporary:
         with ThreadPoolExecutor(arguments.workers) as pool:
             notebooks = [*pool.map(lambda plan: make(plan, Path(temporary, plan.name)), made)]

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 
+from tests.verify_corpus.more_clean import MORE
 from tests.verify_corpus.plan import Plan, planned
 
 Block = Callable[[random.Random, str], list[str]]
@@ -251,6 +252,7 @@ TOPICS: dict[str, tuple[Block, ...]] = {
     "polars": (_polars, _sums),
     "sklearn": (_learning, _clusters),
 }
+TOPICS = {topic: (*blocks, *MORE.get(topic, ())) for topic, blocks in TOPICS.items()}
 NEEDS = {"numpy": "numpy", "pandas": "pandas", "matplotlib": "matplotlib", "polars": "polars", "sklearn": "sklearn"}
 
 

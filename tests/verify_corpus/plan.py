@@ -94,8 +94,10 @@ def make(plan: Plan, folder: Path) -> Path:
         (folder / name).write_text(text, "utf-8")
     manager, client = start_new_kernel(cwd=str(folder), stdout=DEVNULL, stderr=DEVNULL)
     try:
+        shown: list[dict[str, Any]] = []
         for step in plan.steps:
-            outputs, count = _run(client, "pass" if step.pretended is not None else step.source)
+            outputs, count = _run(client, "pass" if step.pretended is not None else step.source, shown)
+            shown += outputs
             cell = next((each for each in plan.cells if each.key == step.key), None)
             if cell is not None:
                 cell.outputs, cell.count = outputs if step.pretended is None else step.pretended, count
@@ -109,7 +111,7 @@ def make(plan: Plan, folder: Path) -> Path:
     return path
 
 
-def _run(client: Any, source: str) -> tuple[list[dict[str, Any]], int]:
+def _run(client: Any, source: str, earlier: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     outputs: list[dict[str, Any]] = []
 
     def take(message: dict[str, Any]) -> None:
@@ -119,7 +121,7 @@ def _run(client: Any, source: str) -> tuple[list[dict[str, Any]], int]:
         elif kind == "clear_output":
             outputs.clear()  # at once, which is the same once the next output has come
         elif kind == "update_display_data":
-            for each in outputs:
+            for each in [*earlier, *outputs]:
                 if each.get("transient") == content["transient"]:
                     each["data"] = content["data"]
         elif kind in {"stream", "display_data", "execute_result", "error"}:

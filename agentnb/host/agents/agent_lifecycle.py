@@ -102,7 +102,7 @@ class AgentLifecycle:
         self._asking = asking
         self._plugin_tools = plugin_tools
         self._opened = opened
-        self.has_gone_back = False
+        self.needs_transcript = False
         self._chosen: tuple[Choice, ...] = ()
         self._copied: str | None = None
         self._insists = False
@@ -146,9 +146,8 @@ class AgentLifecycle:
         await self.ready()
 
     def had(self, session_id: str | None) -> None:
-        """There was a session before this one, of an earlier kernel: the next start takes it up, or has forgotten."""
+        """There was a session before this one, of an earlier kernel: the next start takes it up where it can."""
         self.former, self._was_ready = session_id, True
-        self.has_gone_back = session_id is None
 
     async def begin_anew(self) -> None:
         """The transcript was cut: the next start opens a new session, with the mode and the options of this one."""
@@ -156,15 +155,12 @@ class AgentLifecycle:
             await asyncio.wait([self._starting])
         self._chosen = chosen(self._channels.session.state)
         await self.leave(stop=False)
-        self.former, self.has_gone_back = None, True
+        self.former, self.needs_transcript = None, True
 
     def with_transcript(self, message: Message) -> Message:
         """*message* with the transcript, where the agent's session does not have it."""
         turns = self._channels.chat.state.turns
-        if not self.has_gone_back:
-            return message
-        self.has_gone_back = False
-        return with_transcript(message, turns) if turns else message
+        return with_transcript(message, turns) if self.needs_transcript and turns else message
 
     async def restart(self) -> None:
         """End the agent's process and start it anew; its session is taken up again where it can be."""
@@ -200,30 +196,6 @@ class AgentLifecycle:
     def _acts_unasked(self) -> str | None:
         problem = self._asking.problem
         return None if problem is None else f"{problem} {what_holds(self.agent.confined if self.agent else '')}"
-
-    def reconfigure(self, configuration: Configuration, kernel_tools: ToolServer) -> None:
-        """Start the agent anew with another configuration; its session is taken up again where it can be."""
-        before, agent, session_id = self._configuration, self.agent, self.session_id
-        has_begun = agent is not None or self._starting is not None
-        if self._starting is not None:
-            self._starting.cancel()
-        self._configuration, self._kernel_tools = configuration, kernel_tools
-        if self._channels.chat.state.turns:
-            self.former = session_id or self.former
-        else:  # there is nothing to remember
-            self.former, self._was_ready = None, False
-        self.agent = self.session_id = None
-        if has_begun:
-            self._starting = self._loop.spawn(self._start_anew(before, agent, session_id))
-            self._starting.add_done_callback(_known)
-
-    async def _start_anew(self, before: Configuration, agent: Agent | None, session_id: str | None) -> Agent:
-        former, was_ready = self.former, self._was_ready
-        if agent is not None and session_id is not None:
-            await agent.close_session(session_id)
-        await self._pool.release(before, self._channels.tab_id)
-        self.former, self._was_ready = former, was_ready  # the end of the process is no loss
-        return await self._start()
 
     async def leave(self, *, stop: bool = True) -> None:
         """Free the agent's session, and with *stop* the agent too if nobody else uses it."""
@@ -274,14 +246,14 @@ class AgentLifecycle:
             self._failed(error)
             raise
         self.agent, self.session_id, self.former, self._copied = agent, new.session_id, None, None
+        if self.outcome == "new" and (self._was_ready or taken_up) and not self.needs_transcript:
+            self._replace_session()
         for action in new.actions:
             self._channels.dispatch(action)
         await self._choose_again(agent, new.session_id)
         await self._asking.apply(agent, new.session_id)
         self._channels.dispatch(SessionReady(time=now_ms()))
         self._tell_ready(new.session_id)
-        if self.outcome == "new" and (self._was_ready or taken_up) and not self.has_gone_back:
-            self.note(f"{self._configuration.spec.title} restarted and does not remember the conversation so far.")
         if agent.confined and not self._was_ready and not self._configuration.is_unasked:
             self.note(f"{self._configuration.spec.title} {agent.confined}.")
         if (problem := self._asking.problem) is not None:
@@ -292,6 +264,13 @@ class AgentLifecycle:
         self._tell("running", " ".join(self._notices) or None)
         self._opened()
         return agent
+
+    def _replace_session(self) -> None:
+        """The agent's new session stands for one that it no longer has."""
+        self._chosen = self._chosen or chosen(self._channels.session.state)
+        if self._channels.chat.state.turns:
+            self.needs_transcript = True
+            self.note(f"{self._configuration.spec.title} restarted and was given the conversation so far.")
 
     async def _choose_again(self, agent: Agent, session_id: str) -> None:
         """Choose the mode and the options that the session before had; what the agent refuses stays as it is."""
@@ -307,7 +286,7 @@ class AgentLifecycle:
 
     def _tell_ready(self, session_id: str) -> None:
         name, tab = self._configuration.spec.name, self._channels.tab_id
-        if self._was_ready and not self.has_gone_back:
+        if self._was_ready and not self.needs_transcript:
             deaths = self._pool.history(self._configuration).deaths
             AGENT_RESTARTED.tell(agent=name, tab=tab, deaths=deaths)
         SESSION_READY.tell(tab=tab, agent=name, session=session_id, how=self.outcome)
@@ -394,7 +373,8 @@ class AgentLifecycle:
         return None
 
     def worked(self) -> None:
-        """The agent has answered a prompt: its earlier deaths count no more."""
+        """The agent has answered a prompt: its earlier deaths count no more, and its session has the transcript."""
+        self.needs_transcript = False
         self._pool.history(self._configuration).lives()
 
     def note(self, words: str) -> None:

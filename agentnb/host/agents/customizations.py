@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from agentnb.errors import PluginFailed, UsageError
 from agentnb.kernel.tools import kernel_tools
 from agentnb.plugin_registry import plugins
@@ -25,21 +27,22 @@ class Customizations:
 
     def __init__(self, channels: SessionChannels, configuration: Configuration, environment: Environment) -> None:
         self._channels = channels
-        self.configuration = configuration
+        self._configuration = configuration
         self._environment = environment
         self._telling = asyncio.Lock()
 
     @property
     def is_possible(self) -> bool:
         """True if the agent can be given anything."""
-        configuration = self.configuration
+        configuration = self._configuration
         return bool(configuration.kernel or configuration.chain or configuration.components)
 
     async def tell(self) -> None:
         """Look what the agent is given now, and tell the clients where that is other than they know."""
         async with self._telling:
             asks = self._channels.kernel_access != "off"
-            rows = await asyncio.to_thread(customizations, self.configuration, self._environment, asks=asks)
+            given = self._configuration if asks else replace(self._configuration, kernel="")
+            rows = await asyncio.to_thread(customizations, given, self._environment, asks=asks)
             if rows != (self._channels.session.state.customizations or ()):
                 self._channels.dispatch(SessionCustomizationsChanged(customizations=rows))
 

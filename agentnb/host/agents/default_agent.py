@@ -79,16 +79,20 @@ class DefaultAgent:
         return next(self._candidates(), "")
 
     def _candidates(self) -> Iterator[str]:
-        """The agents that were used, latest first, then the real ones that are installed and have not failed here."""
+        """The agents that were used, latest first, then the real ones; installed, and not failed here.
+
+        One that npx or uvx downloads is the default only where it was used and no other is; so is the tour.
+        """
         listed = [info for info in self._host.root.state.agents if not info.hidden]
-        startable = {info.provider for info in listed if not info.missing or info.runner}
         failed = {
             each.spec.name for each in self._host.conversations.values() if each.session.state.lifecycle == "failed"
         }
-        real = [name for name in real_agents(listed) if name not in failed]
+        installed = {info.provider for info in listed if not info.missing} - failed
+        downloaded = {info.provider for info in listed if info.missing and info.runner} - failed
         used = (*self._used_here, *self._used_before)
-        yield from (name for name in used if name in startable and not (name == TOUR and real))
-        yield from real
+        yield from (name for name in used if name in installed and name != TOUR)
+        yield from (name for name in real_agents(listed) if name in installed)
+        yield from (name for name in used if name in downloaded or name == TOUR)
 
 
 def _used(recorder: SessionRecorder) -> list[str]:

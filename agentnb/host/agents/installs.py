@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from agentnb.agent.installation import Installation, InstallEnd
 from agentnb.agent.programs import neutral_folder
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentnbError, PermissionDenied
-from agentnb.policy.audit import Record
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation
@@ -121,12 +119,8 @@ class Installs:
             raise PermissionDenied(f"`{command}` was not run: {verdict.reason}.", hint=verdict.rule)
 
     def _record(self, spec: AgentSpec, command: str, verdict: Verdict, outcome: Outcome, by: str) -> None:
-        record = Record(
-            time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+        self._policy.record(
             agent=spec.name,
-            session="",
-            tab="",
-            turn="",
             kind="terminal",
             tool="execute",
             what=command,
@@ -137,7 +131,6 @@ class Installs:
             severity=verdict.severity,
             reason="install of an agent",
         )
-        self._policy.audit.add(record, self._policy.environment)
 
 
 class _Output:

@@ -11,6 +11,7 @@ from agentnb.state import ToolCallResponsePart, ToolDiffContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from agentnb.host.changes.records import By
     from agentnb.state import ResponsePart
@@ -34,6 +35,12 @@ def split_by_workspace(paths: Iterable[str], workspace: str) -> tuple[frozenset[
         else:
             outside.add(real)
     return frozenset(inside), frozenset(outside)
+
+
+def shown_outside(path: str, workspace: str | Path) -> str:
+    """*path* as people read it: from the workspace where it is near."""
+    near = os.path.relpath(path, workspace)
+    return path if PurePath(near).parts[:3] == ("..", "..", "..") else near
 
 
 def runs_commands(parts: Iterable[ResponsePart]) -> bool:

@@ -15,7 +15,14 @@ from agentnb.changes.model import FOLDER, FileChange, folders_above
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError, unexpected
-from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands, split_by_workspace
+from agentnb.host.changes.attribution import (
+    attributed,
+    by_others,
+    named_files,
+    runs_commands,
+    shown_outside,
+    split_by_workspace,
+)
 from agentnb.host.changes.items import file_item, kernel_item, numbers
 from agentnb.host.changes.notebook_cells import SUFFIX, count_cell_lines
 from agentnb.host.changes.records import (
@@ -35,6 +42,7 @@ from agentnb.state import (
     XTurnChanges,
     find_turn,
 )
+from agentnb.state.session_state import model_id
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -250,12 +258,22 @@ class ChangeTracker:
         after = await store.take(named)
         session, ended_at = self._channels.session.uri, now_ms()
         store.ended.append(EndedTurn(session, ended_at, named))
-        notes = [*running.notes, *_not_covered(after, outside)]
+        notes = [
+            *running.notes,
+            *_not_covered(after, frozenset(shown_outside(path, store.workspace) for path in outside)),
+        ]
         if store.recovered is not None:
             notes.append(store.recovered)
             store.recovered = None
         between = tuple(running.between)
-        record = TurnChangeRecord(turn_id=turn_id, before=before, between=between, after=after, notes=tuple(notes))
+        record = TurnChangeRecord(
+            turn_id=turn_id,
+            before=before,
+            between=between,
+            after=after,
+            notes=tuple(notes),
+            model=model_id(self._channels.session.state),
+        )
         of_kernel = self._of_kernel(turn_id, ())
         if before.id == after.id and not of_kernel:
             return record

@@ -68,6 +68,7 @@ def kernel_item(change: CellRecord | NameChange, *, is_kept: bool) -> Item:
         removed=removed,
         language={"code": "python", "markdown": "markdown"}.get(kind),
         place=change.old_place,
+        notebook=change.notebook,
     )
 
 

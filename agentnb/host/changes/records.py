@@ -58,6 +58,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     language: str | None = None
     binary: bool = False
     place: CellPlace | None = None
+    notebook: str | None = None  # of a cell: the notebook's path on the Jupyter server
     undone_parts: tuple[FileVersion, ...] = ()  # the versions after the turn, each from before a part was undone
     kept_from: FileVersion | None = None  # the version before the turn, where parts of the change were kept
 
@@ -71,6 +72,7 @@ class TurnChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     made_folders: tuple[str, ...] | None = None
     removed_folders: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    model: str = ""  # the language model's id, as far as the agent says
 
     def item(self, item_id: str) -> Item | None:
         return next((each for each in self.items if each.id == item_id), None)

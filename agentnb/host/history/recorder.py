@@ -220,7 +220,7 @@ class SessionRecorder:
             title=session.title,
             cwd=str(conversation.cwd),
             place=self.place,
-            agent_session=conversation.session_id or conversation.previous_session or _none(conversation),
+            agent_session=_agent_session(conversation),
             host_id=self._host_id,
             open=not (conversation.session.uri in self._closed or conversation.closed or is_archived),
             created_at=conversation.channels.created_at,
@@ -237,6 +237,8 @@ class SessionRecorder:
         return [turn_record(uri, number, turns[number]) for number in range(first, len(turns))]
 
 
-def _none(conversation: Conversation) -> str | None:
-    """Returns the word for a session that the agent no longer has; None where it has had none."""
-    return "" if conversation.lifecycle.has_gone_back else None
+def _agent_session(conversation: Conversation) -> str | None:
+    """The agent's session with all of the conversation; empty where it has none any more, None where it had none."""
+    if conversation.lifecycle.needs_transcript:
+        return ""
+    return conversation.session_id or conversation.previous_session

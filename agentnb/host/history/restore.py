@@ -1,7 +1,7 @@
 """Restoring: a session of an earlier kernel, read from the log, is opened again.
 
-The agent resumes or loads its own session at the next prompt, where it can; where it cannot, it is said that it has
-forgotten.
+The agent resumes or loads its own session at the next prompt, where it can; where it cannot, its new session is given
+the transcript.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
             keep_open(opened)
             return opened
         opened.discard()  # what barred it then need not be so now
-    configured = replace(options, cwd=cwd).configuration(host.environment.cassette.apart())
+    configured = replace(options, cwd=cwd).configuration(host.environment)
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=options.mode, title=record.title)
     offered = conversation.session.state.changesets
     session = replace(_open_again(stored.session, options, conversation), changesets=offered)
@@ -152,7 +152,7 @@ def _open_again(session: SessionState, options: SessionOptions, conversation: Co
     now = conversation.session.state.config
     config = session_config(
         conversation.mode,
-        has_kernel_tools=options.kernel_tools,
+        has_kernel_tools=conversation.kernel is not None,
         access=access if setting_value(now, KERNEL) is not None else None,
         review=conversation.review,
         sensitive=() if session.config is None else session.config.values.get(SENSITIVE, ()),

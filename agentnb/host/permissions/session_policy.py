@@ -45,6 +45,13 @@ class HostPolicy:
         self.audit = audit or AuditLog()
         self.environment = environment
 
+    def record(self, *, kind: str, what: str, outcome: Outcome, agent: str = "", **decision: Any) -> None:
+        """Write into the log a decision that is of no session."""
+        record = Record(
+            time=_now(), agent=agent, session="", tab="", turn="", kind=kind, what=what, outcome=outcome, **decision
+        )
+        self.audit.add(record, self.environment)
+
     def review(self, workspace: Path, chosen: CellReview | None, mode: Mode = "ask") -> CellReview:
         """When a change of a cell is reviewed in *workspace*, where the user has *chosen* that in this kernel."""
         user, project, trusted = self.files.user, self.files.project(workspace), self.files.trusts(workspace)
@@ -160,7 +167,7 @@ class SessionPolicy:
 
     def _add(self, env: dict[str, str], **decision: Any) -> None:
         record = Record(
-            time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            time=_now(),
             agent=self._channels.agent,
             session=self._channels.session.uri,
             tab=self._channels.title,
@@ -168,6 +175,10 @@ class SessionPolicy:
             **decision,
         )
         self._host.audit.add(record, {**self._host.environment, **self._configuration.env, **env})
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
 
 def _what(request: PolicyRequest) -> str:

@@ -158,8 +158,10 @@ class VariableWatch:
         leading = self._snapshot.names_of(changed)
         same = {id(names[name]): those for name, those in leading.items() if name in names}
         for name, value in names.items():
-            if (those := same.get(id(value))) is not None:
-                leading.setdefault(name, those)
+            if (those := same.get(id(value))) is not None and name not in leading:
+                leading[name] = those
+                self._bindings[name] = alias = Binding(name, value)
+                alias.summary = next(each.summary for each in self._bindings.values() if each.is_of(value))
         for name, kept in _sharing_memory(names, changed):
             leading.setdefault(name, [kept])
         for name, those in leading.items():

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, unavailable
 from agentnb.plugins.rehearsal import command_program, limits
+from agentnb.plugins.rehearsal.allowed_hosts import proxy_to
 from agentnb.plugins.rehearsal.running import begin
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def rehearse_command(
     seconds: float = SECONDS,
     ways: Sequence[str] | None = None,
     descriptors: Sequence[int] = (),
+    hosts: tuple[str, ...] = (),
 ) -> Rehearsal:
     """Returns what a command of the shell would do."""
     if not limits.is_linux():
@@ -34,7 +36,8 @@ def rehearse_command(
     environ = {**(os.environ if env is None else env), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def start(scene: dict[str, Any], printing: int, reporting: int) -> int:
-        asked = json.dumps({**scene, "report": reporting, "command": command})
+        address = "" if proxy is None else proxy.address
+        asked = json.dumps({**scene, "report": reporting, "command": command, "proxy": address})
         started = subprocess.Popen(
             [sys.executable, "-I", "-S", command_program.__file__, asked],
             stdin=subprocess.DEVNULL,
@@ -47,14 +50,16 @@ def rehearse_command(
         started.returncode = 0  # it is waited for by its id
         return started.pid
 
-    try:
-        running = begin(start, cwd, environ, seconds=seconds, ways=ways)
-    except (OSError, ValueError) as error:
-        return unavailable(f"The command could not be started: {error}.")
-    report, rehearsal = running.wait()
+    with proxy_to(hosts, environ) as proxy:
+        try:
+            running = begin(start, cwd, environ, seconds=seconds, ways=ways)
+        except (OSError, ValueError) as error:
+            return unavailable(f"The command could not be started: {error}.")
+        report, rehearsal = running.wait()
+        connections = (*rehearsal.connections, *(proxy.refused if proxy is not None else ()))
     if not rehearsal.available:
         return rehearsal
-    return replace(rehearsal, exit_code=report.status, reason=_limits(rehearsal.way))
+    return replace(rehearsal, exit_code=report.status, reason=_limits(rehearsal.way), connections=connections)
 
 
 def _limits(way: str) -> str:

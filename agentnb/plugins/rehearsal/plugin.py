@@ -25,11 +25,12 @@ class Rehearser:
         env: Mapping[str, str] | None,
         seconds: float,
         descriptors: Sequence[int] = (),
+        hosts: tuple[str, ...] = (),
     ) -> Rehearsal:
         """See :meth:`agentnb.ports.Previewer.command`."""
         from agentnb.plugins.rehearsal.command import rehearse_command
 
-        return rehearse_command(command, folder, env=env, seconds=seconds, descriptors=descriptors)
+        return rehearse_command(command, folder, env=env, seconds=seconds, descriptors=descriptors, hosts=hosts)
 
     def code(self, shell: Any, code: str, folder: str, *, seconds: float) -> Callable[[], Rehearsal]:
         """See :meth:`agentnb.ports.Previewer.code`."""

@@ -60,6 +60,7 @@ class Scene:
         hidden: Sequence[str],
         temporary: str,
         ways: Sequence[str] = (WITH_NAMESPACES, WITH_LANDLOCK),
+        proxy: str = "",
     ) -> None:
         self.cwd = cwd
         self.seconds = seconds
@@ -67,6 +68,7 @@ class Scene:
         self.hidden = hidden
         self.temporary = temporary
         self.ways = ways
+        self.proxy = proxy
 
 
 def supervise(
@@ -146,6 +148,7 @@ def _wait_for_word(link: socket.socket, seconds: float) -> str:
 def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
     why = "it was switched off"
     if WITH_NAMESPACES in scene.ways:
+        link = private_network.met(scene.proxy)
         try:
             room = namespaces.enter(
                 scene.touched, scene.hidden, megabytes=limits.DISK_MEGABYTES, files=limits.MOST_FILES
@@ -155,6 +158,7 @@ def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
         else:
             with suppress(OSError):  # then no kernel starts in it
                 private_network.start_loopback()
+                private_network.join(link, scene.proxy)
             return room, WITH_NAMESPACES
     if WITH_LANDLOCK in scene.ways and landlock.abi() >= landlock.SINCE["truncation"] and seccomp.is_available():
         prctl(PR_SET_CHILD_SUBREAPER, 1)

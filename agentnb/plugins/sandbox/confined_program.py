@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 KEPT_CAPABILITIES = 0b100_1111_1011
 """What root keeps: to use files of others, and to be another user; not to look into processes, or at devices."""
-PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-"""The environment variables in which programs look for a proxy, also in lower case."""
 END = ":"
 """Ends a list of paths: each of these is absolute."""
 
@@ -54,17 +52,10 @@ def reach(network: str) -> Sequence[int] | None:
         return None
     from agentnb.plugins.sandbox import private_network
 
-    _, outer, around, within, named, meeting = network.split(";", 5)
-    servers = [(address, int(number)) for address, number in map(str.split, named.split(",") if named else ())]
+    outer, around, within, servers, meeting = private_network.address_parts(network)
     own = private_network.enter(meeting, servers) if meeting else None
-    port, direct = (int(outer), around) if own is None else (own, within)
-    for name in PROXY_VARIABLES:
-        os.environ.pop(name, None)
-        os.environ.pop(name.lower(), None)
-    for name, value in (("HTTP_PROXY", f"http://127.0.0.1:{port}"), ("NO_PROXY", direct)):
-        os.environ[name] = os.environ[name.lower()] = value
-    os.environ["HTTPS_PROXY"] = os.environ["https_proxy"] = os.environ["HTTP_PROXY"]
-    os.environ["NODE_USE_ENV_PROXY"] = "1"  # or Node's fetch() asks no proxy
+    port, direct = (outer, around) if own is None else (own, within)
+    private_network.lead_programs_to(port, direct)
     return (port,) if own is None else None
 
 

@@ -63,17 +63,23 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     proxy: str = ""
     refused_ports: tuple[int, ...] = ()
     sockets: bool = False
-    shown: tuple[str, ...] = ()
+    directories: tuple[str, ...] = ()
+    has_settings: bool = False
     version: int = 0
     unchecked: str = ""
 
     @property
     def summary(self) -> str:
         """Returns what it is confined to, in a line."""
-        hosts = "" if isinstance(self.network, str) else f"; of the network only {', '.join(self.network)}"
-        network = "; no network" if self.network == "none" else hosts
+        writable = ["this folder", *self.directories]
+        if self.has_settings:
+            writable.append("its own settings")
+        *folders, last = writable
+        where = f"{', '.join(folders)} and {last}" if folders else last
+        hosts = "" if isinstance(self.network, str) else f", and reaches only {', '.join(self.network)}"
+        network = ", in a sandbox without network" if self.network == "none" else hosts
         unchecked = f" (not checked on this system: {self.unchecked})" if self.unchecked else ""
-        return f"can write only to {', '.join(self.shown)}{network}{unchecked}"
+        return f"can write only to {where}{network}{unchecked}"
 
     def command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* confined."""
@@ -179,7 +185,8 @@ def confinement_of(
         proxy="" if proxy is None else proxy.address,
         refused_ports=tuple(port for port in jupyter_ports() if port not in _WEB) if asked.network == "all" else (),
         sockets=needs.sockets or asked.sockets,
-        shown=tuple(_shortened(each, folder) for each in visible_paths),
+        directories=tuple(_shortened(each, folder) for each in asked.directories),
+        has_settings=bool({*visible_paths} - {str(cwd), *asked.directories}),
         version=landlock.abi() if way == "Landlock" else 0,
         unchecked=unchecked_here(way, has_network=asked.network == "all"),
     )

@@ -50,9 +50,10 @@ Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class NetworkProxy:
-    """A proxy for one confined agent; all of it happens on the loop that it was opened on."""
+    """A proxy for one confined agent, or what *who* names; all of it happens on the loop that it was opened on."""
 
-    def __init__(self, hosts: tuple[str, ...], env: Mapping[str, str]) -> None:
+    def __init__(self, hosts: tuple[str, ...], env: Mapping[str, str], who: str = "the agent is confined and") -> None:
+        self._who = who
         self.port = 0
         self.meeting = ""
         self.has_joined = False
@@ -225,7 +226,7 @@ class NetworkProxy:
         destination = f"{request.host}:{request.port}"
         if len(self.refused) < MOST_REFUSED:
             self.refused[destination] = None
-        raise Refused("403 Forbidden", f"agentnb refuses {destination}: the agent is confined and {why}.")
+        raise Refused("403 Forbidden", f"agentnb refuses {destination}: {self._who} {why}.")
 
     async def _connected(self, request: ProxyRequest) -> Pair:
         """A connection to where *request* is for, on which its head was sent."""

@@ -7,6 +7,7 @@ to the network in which they were made, whoever holds them. See network_namespac
 from __future__ import annotations
 
 import fcntl
+import os
 import struct
 
 # The module `socket` costs start-up time.
@@ -20,6 +21,8 @@ TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+"""The environment variables in which programs look for a proxy, also in lower case."""
 _SET_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 
 
@@ -31,11 +34,57 @@ def enter(meeting: str, servers: Sequence[tuple[str, int]] = ()) -> int | None:
     if not _leave():
         return None
     start_loopback()
+    link = socket(AF_UNIX, SOCK_STREAM)
+    link.connect(meeting)
+    return _hand_over(link, servers)
+
+
+def met(proxy: str) -> socket | None:
+    """A connection to the proxy with the address *proxy*, for :func:`join`; None where there is no proxy."""
+    if not proxy:
+        return None
+    link = socket(AF_UNIX, SOCK_STREAM)
+    link.connect(address_parts(proxy)[-1])
+    return link
+
+
+def join(link: socket | None, proxy: str) -> None:
+    """Hand this network's listening sockets over on *link*, and lead programs there."""
+    if link is None:
+        return
+    _, _, within, servers, _ = address_parts(proxy)
+    port = _hand_over(link, servers)
+    if port is not None:
+        lead_programs_to(port, within)
+
+
+def address_parts(address: str) -> tuple[int, str, str, list[tuple[str, int]], str]:
+    """The parts of a proxy's address (:attr:`agentnb.plugins.sandbox.network_proxy.NetworkProxy.address`).
+
+    Its port; what is reached without it, round it and in a network of one's own; the servers that are handed on; where
+    sockets are handed over.
+    """
+    _, port, around, within, named, meeting = address.split(";", 5)
+    servers = [(host, int(number)) for host, number in map(str.split, named.split(",") if named else ())]
+    return int(port), around, within, servers, meeting
+
+
+def lead_programs_to(port: int, direct: str) -> None:
+    """Set the variables by which programs use the proxy at *port*; *direct* is reached without it."""
+    for name in PROXY_VARIABLES:
+        os.environ.pop(name, None)
+        os.environ.pop(name.lower(), None)
+    for name, value in (("HTTP_PROXY", f"http://127.0.0.1:{port}"), ("NO_PROXY", direct)):
+        os.environ[name] = os.environ[name.lower()] = value
+    os.environ["HTTPS_PROXY"] = os.environ["https_proxy"] = os.environ["HTTP_PROXY"]
+    os.environ["NODE_USE_ENV_PROXY"] = "1"  # or Node's fetch() asks no proxy
+
+
+def _hand_over(link: socket, servers: Sequence[tuple[str, int]]) -> int | None:
     with ExitStack() as stack:
+        stack.enter_context(closing(link))
         made = [_listening(*each, stack) for each in (*servers, ("127.0.0.1", 0))]  # its own port is a free one
         numbers = [each.fileno() for each in made if each is not None]
-        link = stack.enter_context(closing(socket(AF_UNIX, SOCK_STREAM)))
-        link.connect(meeting)
         link.sendmsg([b"l"], [(SOL_SOCKET, SCM_RIGHTS, struct.pack(f"{len(numbers)}i", *numbers))])
         if not link.recv(1):
             raise OSError("the proxy is gone")

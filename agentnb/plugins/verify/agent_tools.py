@@ -1,4 +1,4 @@
-"""Tools for agents: verify the notebook, run the user's tests, interrupt the kernel."""
+"""Tools for agents: verify the notebook, run the user's tests, interrupt and restart the kernel."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ import shlex
 import signal
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
+from agentnb.kernel.code_runner import Edit
 from agentnb.ports import Tool
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentnb.ports import ToolSession
 
 TEST_SECONDS = 600.0
+MOST_NAMES = 8
+"""Variables that a card names."""
 MOST_FAILURES = 20
 LONGEST_FAILURE = 2_000
 LARGEST_REPORT = 16 * 1024 * 1024
@@ -27,7 +34,7 @@ async def verify_notebook(session: ToolSession, arguments: dict[str, Any]) -> di
     """Verify the kernel's notebook, or a notebook's file."""
     from agentnb.kernel.content import text_result
     from agentnb.plugins.verify.result import SECONDS
-    from agentnb.plugins.verify.verify import check_seconds, verify
+    from agentnb.plugins.verify.verify import allowed_hosts, check_seconds, verify
     from agentnb.policy.request import PolicyRequest
 
     path = await asyncio.to_thread(_notebook, session, arguments.get("path"))
@@ -36,7 +43,8 @@ async def verify_notebook(session: ToolSession, arguments: dict[str, Any]) -> di
     if arguments.get("fast"):
         await session.ask(PolicyRequest(kind="read", title=f"Look at the names in {path.name}", path=str(path)))
         return text_result(repr(await asyncio.to_thread(verify, path, run=False)))
-    await session.authorize(f"Run {path.name} from the top, in a copy", f"agentnb verify {shlex.quote(str(path))}")
+    words = ["agentnb", "verify", str(path), *(["--network", ",".join(hosts)] if (hosts := allowed_hosts()) else [])]
+    await session.authorize(f"Run {path.name} from the top, in a copy", shlex.join(words))
     result = await asyncio.to_thread(verify, path, seconds=seconds)
     return text_result(repr(result))
 
@@ -64,6 +72,45 @@ async def interrupt(session: ToolSession, _arguments: dict[str, Any]) -> str:
         return "The kernel runs nothing."
     os.kill(os.getpid(), signal.SIGINT)
     return "Interrupted. What the cell had done so far stays."
+
+
+async def restart_kernel(session: ToolSession, _arguments: dict[str, Any]) -> str:
+    """Restart the user's kernel once the turn is over: the conversation lives in it, and comes back by itself."""
+    from agentnb.policy.request import PolicyRequest
+
+    runner, host = session.code_runner(), session.host
+    notebook = None if runner is None else await asyncio.to_thread(runner.notebook, outputs=False)
+    if runner is None or host is None or notebook is None or not notebook.live:
+        raise UsageError("No browser page shows the notebook: nothing can restart its kernel.", hint="Ask the user.")
+    conversation = host.find(session.session)
+    turn = conversation.chat.state.active_turn
+    lost = lost_variables(runner.namespace.variables())
+    title = "Restart the kernel after this turn"
+    await session.ask(PolicyRequest(kind="permission", asked="other", title=title, concern=lost))
+    is_over = asyncio.Event()
+
+    def look(*_: object) -> None:
+        if turn is None or not conversation.channels.is_active(turn.id):
+            is_over.set()
+
+    async def restart() -> None:
+        await is_over.wait()
+        host.listeners.remove(look)
+        with suppress(UsageError):  # the page is gone
+            await runner.edit(Edit(action="restart", notebook=notebook.name))
+
+    host.listeners.append(look)
+    host.loop.spawn(restart())
+    return "The kernel restarts as soon as your turn is over; end it now. The conversation comes back by itself."
+
+
+def lost_variables(variables: Mapping[str, Any]) -> str:
+    """The variables that a restart takes away, in a sentence."""
+    names = [name for name in sorted(variables) if not isinstance(variables[name], ModuleType)]
+    if not names:
+        return "Ends what runs in the kernel. It has no variables."
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"Loses your variables for good: {', '.join(names[:MOST_NAMES])}{more}."
 
 
 async def run_tests(session: ToolSession, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +188,15 @@ TOOLS = (
         _schema(),
         interrupt,
         title="Interrupt the kernel",
+        with_kernel=True,
+    ),
+    Tool(
+        "restart_kernel",
+        "Restarts the user's kernel when your turn is over: all variables are lost, which cannot be undone. To see "
+        "only whether the notebook runs from the top, use verify_notebook, which takes nothing away.",
+        _schema(),
+        restart_kernel,
+        title="Restart the kernel",
         with_kernel=True,
     ),
     Tool(

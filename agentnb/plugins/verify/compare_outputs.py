@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.verify.compare_pictures import compare_pictures
 from agentnb.plugins.verify.compare_text import Difference, compare_texts, same_words
 from agentnb.plugins.verify.notebook_text import text_of
+from agentnb.plugins.verify.widget_states import VIEW, different_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
-_UNREADABLE = ("application/javascript", "text/javascript")
-_LARGE = ("image/jpeg", "application/pdf", "image/gif", "video/mp4")
+_UNREADABLE = frozenset({"application/javascript", "text/javascript", "application/pdf"})
+"""Kinds that are not compared: what a script does is not known, and a PDF holds the time at which it was made."""
+_BYTES = re.compile(r"image/(?!png|svg).*|video/.*|audio/.*")
+_WARNING = re.compile(r"^.*\b\w*Warning: .*(?:\n[ \t]+.*)*$", re.MULTILINE)
+_OWN_STATE = re.compile(
+    r"^.*(?:building the font cache|Debugger warning|Debugging will proceed|PYDEVD_|[Nn]o writable cache"
+    r"|mkdir -p failed|temporary cache directory).*$",
+    re.MULTILINE,
+)
+"""Lines about the machine, not the notebook: they come at the first run, or where a cache cannot be written."""
 _NAMELESS = ("<IPython.", "<Figure", "<pandas.io.formats.style", "alt.", "<Axes", "Figure(", "<folium", "<graphviz")
 
 Output = dict[str, Any]
@@ -29,7 +38,7 @@ def has_same_words(stored: Sequence[Output], now: Sequence[Output]) -> bool:
 
 
 def compare_outputs(stored: Sequence[Output], now: Sequence[Output]) -> Difference | None:
-    """The first difference that counts; None where there is none. What goes to stderr is not compared."""
+    """The first difference that counts; None where there is none."""
     mild = compare_texts(_printed(stored), _printed(now))
     if mild is not None and same_words(_printed(stored), _printed(now)):
         mild = None if _is_listing(_printed(stored), _printed(now)) else mild
@@ -48,7 +57,30 @@ def compare_outputs(stored: Sequence[Output], now: Sequence[Output]) -> Differen
         return Difference("text", old_error, new_error)
     if old_error and not new_error:
         return Difference("text", old_error, "no error")
-    return mild
+    warned = _compare_stderr(*(_OWN_STATE.sub("", _printed(each, "stderr")) for each in (stored, now)))
+    return mild if warned is None or (mild is not None and warned.is_mild) else warned
+
+
+def _compare_stderr(stored: str, now: str) -> Difference | None:
+    """Warnings are mild: Python shows one once, so a cell that is run again shows none."""
+    rest = compare_texts(_WARNING.sub("", stored), _WARNING.sub("", now))
+    if rest is not None:
+        return rest
+    warned = compare_texts("\n".join(_WARNING.findall(stored)), "\n".join(_WARNING.findall(now)))
+    return None if warned is None else warned._replace(kind="warning", is_mild=True)
+
+
+def uncompared(outputs: Sequence[Output]) -> set[str]:
+    """What of the outputs that a notebook shows cannot be compared, in words."""
+    bundles = [each.get("data") or {} for each in outputs if isinstance(each.get("data"), dict)]
+    words = {"JavaScript": "javascript", "PDF": "application/pdf"}
+    names = {name for name, kind in words.items() for each in bundles if any(kind in one for one in each)}
+    views = [each[VIEW] for each in bundles if isinstance(each.get(VIEW), dict)]
+    return names | (
+        {"the state of widgets, which is not saved in the notebook"}
+        if any("state" not in each for each in views)
+        else set()
+    )
 
 
 def _is_listing(stored: str, now: str) -> bool:
@@ -56,22 +88,20 @@ def _is_listing(stored: str, now: str) -> bool:
     return len(stored.split("\n")) != len(now.split("\n"))
 
 
-def _printed(outputs: Sequence[Output]) -> str:
-    streams = [each for each in outputs if each.get("output_type") == "stream" and each.get("name") != "stderr"]
+def _printed(outputs: Sequence[Output], name: str = "stdout") -> str:
+    streams = [each for each in outputs if each.get("output_type") == "stream" and each.get("name", "stdout") == name]
     return "".join(text_of(each.get("text", "")) for each in streams)
 
 
 def _displays(outputs: Sequence[Output]) -> list[dict[str, Any]]:
     kinds = {"execute_result", "display_data"}
     bundles = [each.get("data") for each in outputs if each.get("output_type") in kinds]
-    return [each for each in bundles if isinstance(each, dict) and each and WIDGET not in each and not _is_script(each)]
-
-
-def _is_script(bundle: dict[str, Any]) -> bool:
-    return any(kind in bundle for kind in _UNREADABLE)
+    return [each for each in bundles if isinstance(each, dict) and each and _UNREADABLE.isdisjoint(each)]
 
 
 def _compare_bundles(stored: dict[str, Any], now: dict[str, Any]) -> Difference | None:
+    if VIEW in stored and VIEW in now:
+        return _compare_widgets(stored, now)
     if "image/png" in stored and "image/png" in now:
         why = compare_pictures(text_of(stored["image/png"]), text_of(now["image/png"]))
         return Difference("text", "a picture", why) if why else None
@@ -79,8 +109,10 @@ def _compare_bundles(stored: dict[str, Any], now: dict[str, Any]) -> Difference 
     readable = "text/plain" in stored and "text/plain" in now and not plain[0].lstrip().startswith(_NAMELESS)
     if readable:
         return compare_texts(*plain)
-    for kind in sorted(stored.keys() & now.keys()):
-        if kind.startswith(_LARGE) or kind == "text/plain":
+    for kind in sorted(stored.keys() & now.keys() - {"text/plain"}):
+        if _BYTES.fullmatch(kind):
+            if "".join(text_of(stored[kind]).split()) != "".join(text_of(now[kind]).split()):
+                return Difference("bytes", kind, f"{kind} with other bytes")
             continue
         difference = compare_texts(text_of(stored[kind]), text_of(now[kind]))
         if difference is not None:
@@ -88,6 +120,18 @@ def _compare_bundles(stored: dict[str, Any], now: dict[str, Any]) -> Difference 
     if stored.keys().isdisjoint(now.keys()):
         return Difference("text", ", ".join(stored), ", ".join(now))
     return None
+
+
+def _compare_widgets(stored: dict[str, Any], now: dict[str, Any]) -> Difference | None:
+    described = compare_texts(*(text_of(each.get("text/plain", "")) for each in (stored, now)))
+    if described is not None:
+        return described
+    before, after = (each[VIEW].get("state") if isinstance(each[VIEW], dict) else None for each in (stored, now))
+    values = None if before is None or after is None else different_values(before, after)
+    if values is None or compare_texts(str(values[1]), str(values[2])) is None:
+        return None
+    name, old, new = values
+    return Difference("widget", f"{name}: {str(old)[:200]}", f"{name}: {str(new)[:200]}")
 
 
 def _names(bundles: Sequence[dict[str, Any]]) -> str:

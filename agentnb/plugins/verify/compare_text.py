@@ -6,6 +6,7 @@ unique ids and temporary paths may differ; so may moments that are the present, 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -22,7 +23,7 @@ _DROPPED = re.compile(
 _TOKEN = re.compile(
     r"(?P<address>\b0x[0-9a-fA-F]{5,}\b)"
     r"|(?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
-    r"|(?P<path>(?:/private)?/(?:tmp|var/folders|var/tmp)/[^\s'\"),:]+)"
+    r"|(?P<path>(?:/private)?/(?:tmp|var/folders|var/tmp|dev/shm)/[^\s'\"),:]+)"
     r"|(?P<moment>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b)"
     r"|(?P<clock>\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b)"
     r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?[ ]?(?:ns|µs|μs|us|ms|s|sec|secs|seconds?|min|minutes?)\b)"
@@ -34,6 +35,8 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[^\s'\",()\[\]{}]+")
 _SET = re.compile(r"\{[^{}:]*\}")
+_DATA = re.compile(r"data:([\w/+.-]+);base64,([A-Za-z0-9+/=]{100,})")
+"""A picture, video or sound in HTML: it is compared as a whole."""
 _RANDOM_ID = re.compile(r"\b(?:T_[0-9a-f]{5,}(?=_|\b)|ipykernel_\d+|[a-z][0-9a-f]{10}\b)")
 NEAR = timedelta(hours=36)
 
@@ -42,10 +45,10 @@ class Difference(NamedTuple):
     """Where two texts differ first.
 
     Attributes:
-        kind: ``text``, ``number``, ``moment`` or ``duration``.
-        shown: The line in the notebook.
+        kind: ``text``, ``number``, ``moment``, ``duration``, ``warning``, ``bytes`` or ``widget``.
+        stored: The line in the notebook.
         now: The line of the run.
-        is_mild: Whether only durations or moments differ.
+        is_mild: Whether it does not count: only durations, moments or warnings differ.
     """
 
     kind: str
@@ -83,7 +86,7 @@ def compare_texts(stored: str, now: str, *, tolerance: float = TOLERANCE) -> Dif
 
 
 def _cleaned(text: str) -> str:
-    text = _ANSI.sub("", text)
+    text = _DATA.sub(lambda match: f"{match[1]} h{hashlib.sha256(match[2].encode()).hexdigest()}", _ANSI.sub("", text))
     if "\r" in text:
         lines = text.replace("\r\n", "\n").split("\n")
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
@@ -133,7 +136,7 @@ def same_number(old: str, new: str, tolerance: float = TOLERANCE) -> bool:
         return True
     if not any(sign in each for each in plain for sign in ".eE"):
         return False
-    unit = max(_unit(each) for each in plain)
+    unit = min((_unit(each) for each in plain if _unit(each)), default=0.0)  # of the one with more decimals
     return abs(first - second) <= max(tolerance * max(abs(first), abs(second)), unit * 1.000001)
 
 

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from agentnb.plugins.verify.compare_outputs import compare_outputs, has_same_words
-from agentnb.plugins.verify.result import Finding, Kind, Place
+from agentnb.plugins.verify.failures import NETWORK_ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.verify.compare_text import Difference
     from agentnb.plugins.verify.failures import Failure
     from agentnb.plugins.verify.notebook_text import Cell
+    from agentnb.plugins.verify.result import Finding, Kind
     from agentnb.plugins.verify.run import CellResult, Run
 
 MOST_TRIALS = 4
@@ -61,46 +64,40 @@ class DifferenceCauses:
         self._saved = saved
         self._written = {each for one in run.cells.values() for each in one.trace.get("written", ())}
         self._second: Run | None = None
-        self._trials: list[tuple[str, Cell | None, Run]] | None = None
+        self._trials: list[tuple[Cell | None, Run]] | None = None
 
     def findings(self, changed: Sequence[Changed]) -> list[Finding]:
         """The findings for *changed*, one for each root."""
         findings: dict[tuple[Kind, int], Finding] = {}
         blamed: dict[int, tuple[Kind, int]] = {}  # cells whose results are explained, by the key of the finding
         for each in changed:
-            above = [blamed[one.index] for one in self._facts.upstream(each.cell) if one.index in blamed]
             finding = self._cause(each)
             if finding is None:
                 continue
-            assert finding.cell is not None  # noqa: S101 - causes name a cell
-            key = finding.kind, finding.cell.index
+            above = [blamed[one.index] for one in self._facts.upstream(each.cell) if one.index in blamed]
             same = [one for one in above if one[0] == finding.kind or finding.kind in {"not-run", "unstable"}]
-            key = same[0] if same else key
+            key = same[0] if same else (finding.kind, finding.cell.index if finding.cell else -1)
             blamed[each.cell.index] = key
-            if key in findings:
-                before = findings[key]
-                if each.cell.place not in {before.cell, *before.related}:
-                    related = (*before.related, each.cell.place)
-                    findings[key] = _with(before, related)
-            else:
-                findings[key] = finding
+            before = findings.setdefault(key, finding)
+            if before is not finding and each.cell.place not in {before.cell, *before.related}:
+                findings[key] = replace(before, related=(*before.related, each.cell.place))
         return [*findings.values()]
 
     def _cause(self, changed: Changed) -> Finding | None:
-        cell = changed.cell
+        cell, difference = changed
         near = [cell, *self._facts.upstream(cell)]
         facts = {each.index: self._facts.of(each.source) for each in near}
         clock = next((each for each in near if facts[each.index].clock), None)
-        difference = changed.difference
         if difference.kind == "moment" and clock is not None:
             return self._clock(changed, clock, facts)
         if difference.is_mild or (difference.kind == "number" and any(one.identity for one in facts.values())):
             return None  # durations; ids of objects and processes
         if any(one.orderless for one in facts.values()) and self._has_same_words(cell):
             return None
+        is_random = any(one.random for one in facts.values())
         if not self._is_stable(cell):
-            takes_time = facts[cell.index].takes_time and not any(one.random for one in facts.values())
-            return None if takes_time else self._unstable(changed, near, facts)
+            has_own_ids = difference.kind == "bytes" or facts[cell.index].takes_time
+            return None if has_own_ids and not is_random else self._unstable(changed, near, facts)
         if clock is not None and clock is cell:
             return self._clock(changed, clock, facts)
         for explain in (
@@ -116,7 +113,7 @@ class DifferenceCauses:
                 return finding
         if clock is not None:
             return self._clock(changed, clock, facts)
-        return self._by_text(changed, near)
+        return self._by_hand(changed) if difference.kind == "widget" else self._by_text(changed, near)
 
     def _has_same_words(self, cell: Cell) -> bool:
         result = self._run.cells.get(cell.index)
@@ -131,48 +128,41 @@ class DifferenceCauses:
         return first is None or second is None or compare_outputs(first.outputs, second.outputs) is None
 
     def _unstable(self, changed: Changed, near: Sequence[Cell], facts: dict[int, CellFacts]) -> Finding | None:
-        own = facts[changed.cell.index]
+        cell, own = changed.cell, facts[changed.cell.index]
         random = next((each for each in near if facts[each.index].random), None)
         clock = next((each for each in near if facts[each.index].clock), None)
         if clock is not None and (random is None or (own.clock and not own.random)):
             return self._clock(changed, clock, facts)
         if random is not None:
-            calls = ", ".join(dict.fromkeys(f"{each}()" for each in facts[random.index].random))
-            shows = "" if random is changed.cell else f", and {_lower(changed.cell)} shows it"
-            return Finding(
-                kind="randomness",
-                cell=random.place,
-                cause=f"{random.place} draws random numbers without a seed{shows}: two runs gave two results.",
-                evidence=f"{calls}\n{changed.evidence}",
+            shows = "" if random is cell else f", and {cell.name} shows it"
+            return random.finding(
+                "randomness",
+                f"draws random numbers without a seed{shows}: two runs gave two results.",
+                evidence=f"{_calls(facts[random.index].random)}\n{changed.evidence}",
                 advice="Set a seed, for example `rng = numpy.random.default_rng(0)` or `random_state=0`.",
-                related=_others(random, changed.cell),
+                related=[cell],
             )
         orderless = next((each for each in near if facts[each.index].orderless), None)
         why = "two runs gave two results"
         if orderless is not None:
             names = ", ".join(dict.fromkeys(facts[orderless.index].orderless))
-            why = f"it depends on an order that nobody sets ({names}): two runs gave two results"
-        advice = "Sort it before it is shown." if orderless is not None else "Find what differs from run to run."
-        place = (orderless or changed.cell).place
-        return Finding(
-            kind="unstable",
-            cell=place,
-            cause=f"{place} gives something else at each run: {why}.",
+            why = f"it depends on an order that nobody sets ({names}): {why}"
+        return (orderless or cell).finding(
+            "unstable",
+            f"gives something else at each run: {why}.",
             evidence=changed.evidence,
-            advice=advice,
-            related=_others(orderless or changed.cell, changed.cell),
+            advice="Sort it before it is shown." if orderless is not None else "Find what differs from run to run.",
+            related=[cell],
         )
 
     @staticmethod
     def _clock(changed: Changed, clock: Cell, facts: dict[int, CellFacts]) -> Finding:
-        calls = ", ".join(dict.fromkeys(f"{each}()" for each in facts[clock.index].clock))
-        return Finding(
-            kind="clock",
-            cell=clock.place,
-            cause=f"{clock.place} looks at the clock: what {_lower(changed.cell)} shows is another at each run.",
-            evidence=f"{calls}\n{changed.evidence}",
+        return clock.finding(
+            "clock",
+            f"looks at the clock: what {changed.cell.name} shows is another at each run.",
+            evidence=f"{_calls(facts[clock.index].clock)}\n{changed.evidence}",
             advice="Write the moment down as a constant, or do not show it.",
-            related=_others(clock, changed.cell),
+            related=[changed.cell],
         )
 
     # --- the same at each run ---
@@ -182,13 +172,12 @@ class DifferenceCauses:
         above = [each for each in self._cells if each.index <= changed.cell.index and _DOWNLOAD.search(each.source)]
         if not self._run.connections or not above:
             return None
-        return Finding(
-            kind="network",
-            cell=above[-1].place,
-            cause=f"{above[-1].place} needs the network, which a verification does not have.",
+        return above[-1].finding(
+            "network",
+            "needs the network, which was not allowed.",
             evidence=f"{self._run.connections[0]}\n{changed.evidence}",
-            advice="Keep what it downloads in a file beside the notebook.",
-            related=_others(above[-1], changed.cell),
+            advice=NETWORK_ADVICE,
+            related=[changed.cell],
         )
 
     def _by_version(self, changed: Changed, _near: Sequence[Cell]) -> Finding | None:
@@ -196,10 +185,9 @@ class DifferenceCauses:
         facts = self._facts.of(changed.cell.source)
         if not facts.names_version or not (_VERSION.search(stored) and _VERSION.search(now)):
             return None
-        return Finding(
-            kind="package-version",
-            cell=changed.cell.place,
-            cause=f"{changed.cell.place} shows another version than the one that is installed here.",
+        return changed.cell.finding(
+            "package-version",
+            "shows another version than the one that is installed here.",
             evidence=changed.evidence,
             advice="Install the version that was used, or run the notebook again with this one.",
         )
@@ -219,14 +207,11 @@ class DifferenceCauses:
         if reader is None:
             return None
         path = self._read_by(reader)[0].relative_to(self._folder)
-        return Finding(
-            kind="file-changed",
-            cell=reader.place,
-            cause=f"{failure.cell.place} would fail, and ran before: {path} ({_lower(reader)} reads it) has changed.",
-            evidence=failure.evidence,
-            advice=f"Put {path} back, or adapt the code.",
-            related=_others(reader, failure.cell),
+        why = f"would fail, and ran before: {path} ({reader.name} reads it) has changed."
+        finding = failure.cell.finding(
+            "file-changed", why, evidence=failure.evidence, advice=f"Put {path} back, or adapt the code."
         )
+        return replace(finding, cell=reader.place, related=() if reader is failure.cell else (failure.cell.place,))
 
     def _by_reading(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
         """A cell that reads a file shows something else, or everything between it and this cell is as it was."""
@@ -272,13 +257,12 @@ class DifferenceCauses:
 
     def _file(self, changed: Changed, reader: Cell, path: Path, why: str) -> Finding:
         name = path.relative_to(self._folder)
-        return Finding(
-            kind="file-changed",
-            cell=reader.place,
-            cause=f"{reader.place} reads {name}, which {why}: {_lower(changed.cell)} shows the old result.",
+        return reader.finding(
+            "file-changed",
+            f"reads {name}, which {why}: {changed.cell.name} shows the old result.",
             evidence=changed.evidence,
             advice=f"Run the notebook again, or put {name} back.",
-            related=_others(reader, changed.cell),
+            related=[changed.cell],
         )
 
     def _by_count(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
@@ -287,45 +271,43 @@ class DifferenceCauses:
         if cell.count is None:
             return None
         for each in near[1:]:
-            if each.count is None or each.count > cell.count:
-                how = "has not been run" if each.count is None else f"was run later, as [{each.count}]"
-                return Finding(
-                    kind="not-run" if each.count is None else "cell-order",
-                    cell=each.place if each.count is None else cell.place,
-                    cause=f"{cell.place} has not been run since {_lower(each)} {how}.",
-                    evidence=changed.evidence,
-                    advice=f"Run {_lower(cell)} again, after {_lower(each)}.",
-                    related=(cell.place,) if each.count is None else (each.place,),
-                )
+            if each.count is not None and each.count <= cell.count:
+                continue
+            how = "has not been run" if each.count is None else f"was run later, as [{each.count}]"
+            finding = cell.finding(
+                "not-run" if each.count is None else "cell-order",
+                f"has not been run since {each.name} {how}.",
+                evidence=changed.evidence,
+                advice=f"Run {cell.name} again, after {each.name}.",
+                related=[each],
+            )
+            return finding if each.count is not None else replace(finding, cell=each.place, related=(cell.place,))
         return None
 
     def _by_trial(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
         """Run in another order, or a cell twice: does that give what is shown?"""
-        for kind, twice, run in self.trials(near):
+        for twice, run in self.trials(near):
             result = run.cells.get(changed.cell.index)
             if result is None or compare_outputs(changed.cell.outputs, result.outputs) is not None:
                 continue
-            if kind == "order":
-                return Finding(
-                    kind="cell-order",
-                    cell=changed.cell.place,
-                    cause=f"{changed.cell.place} shows what comes when the cells run in the order of their numbers.",
+            if twice is None:
+                return changed.cell.finding(
+                    "cell-order",
+                    "shows what comes when the cells run in the order of their numbers.",
                     evidence=f"{changed.evidence}\nconfirmed: run in that order, it gives what is shown",
                     advice="Put the cells into the order in which they are to run.",
                 )
-            assert twice is not None  # noqa: S101 - of this kind
-            return Finding(
-                kind="run-twice",
-                cell=twice.place,
-                cause=f"{twice.place} was run more than once: it changes what it finds, so each run differs.",
-                evidence=f"{changed.evidence}\nconfirmed: with {_lower(twice)} run again, it gives what is shown",
+            return twice.finding(
+                "run-twice",
+                "was run more than once: it changes what it finds, so each run differs.",
+                evidence=f"{changed.evidence}\nconfirmed: with {twice.name} run again, it gives what is shown",
                 advice="Let the cell begin with its own values, and run the notebook from the top.",
-                related=_others(twice, changed.cell),
+                related=[changed.cell],
             )
         return None
 
-    def trials(self, near: Sequence[Cell]) -> list[tuple[str, Cell | None, Run]]:
-        """Runs in other orders, made once."""
+    def trials(self, near: Sequence[Cell]) -> list[tuple[Cell | None, Run]]:
+        """Runs with a cell run more than once, or (None) in the order of the counts; made once."""
         if self._trials is not None:
             return self._trials
         self._trials = []
@@ -333,29 +315,36 @@ class DifferenceCauses:
             return self._trials
         counted = sorted((each for each in self._cells if each.count is not None), key=lambda each: each.count or 0)
         if counted != [each for each in self._cells if each.count is not None]:
-            self._trials.append(("order", None, self._rerun(counted)))
+            self._trials.append((None, self._rerun(counted)))
         facts = [(each, self._facts.of(each.source)) for each in near]
         repeated = [each for each, one in facts if one.repeats_differ or one.random][:MOST_TRIALS]
         for each in repeated:
             for times in (2, 3):
                 cells = [one for other in self._cells for one in ([other] * times if other is each else [other])]
-                self._trials.append(("twice", each, self._rerun(cells)))
+                self._trials.append((each, self._rerun(cells)))
                 if len(self._trials) >= MOST_TRIALS:
                     return self._trials
         return self._trials
 
     @staticmethod
+    def _by_hand(changed: Changed) -> Finding:
+        return changed.cell.finding(
+            "not-run",
+            "shows a widget in another state than its code gives: it was moved by hand, or the code was changed.",
+            evidence=changed.evidence,
+            advice="Set the value in the code, or run the cell again and save the notebook.",
+        )
+
+    @staticmethod
     def _by_text(changed: Changed, near: Sequence[Cell]) -> Finding:
-        cell = changed.cell
         others = near[1:4]
         which = f"it, or a cell that it uses ({', '.join(each.place.label for each in others)})," if others else "it"
-        return Finding(
-            kind="not-run",
-            cell=cell.place,
-            cause=f"{cell.place} shows what its code does not give: {which} was changed and not run again.",
+        return changed.cell.finding(
+            "not-run",
+            f"shows what its code does not give: {which} was changed and not run again.",
             evidence=changed.evidence,
             advice="Run the notebook from the top, and keep what it then shows.",
-            related=tuple(each.place for each in others),
+            related=others,
         )
 
 
@@ -372,16 +361,5 @@ def changed_cells(cells: Sequence[Cell], results: dict[int, CellResult], skip: C
     return changed
 
 
-def _others(first: Cell, second: Cell) -> tuple[Place, ...]:
-    return () if first is second else (second.place,)
-
-
-def _with(finding: Finding, related: tuple[Place, ...]) -> Finding:
-    from msgspec.structs import replace
-
-    return replace(finding, related=related)
-
-
-def _lower(cell: Cell) -> str:
-    text = str(cell.place)
-    return f"{text[0].lower()}{text[1:]}"
+def _calls(names: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(f"{each}()" for each in names))

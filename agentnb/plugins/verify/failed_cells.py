@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentnb.plugins.verify.result import Finding
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.verify.differences import DifferenceCauses
     from agentnb.plugins.verify.failures import Failure
     from agentnb.plugins.verify.notebook_text import Cell
+    from agentnb.plugins.verify.result import Finding
 
 _KEY = re.compile(
     r"""^['"](?P<key>[^'"]+)['"]$|no attribute '(?P<attribute>\w+)'"""
@@ -49,13 +48,13 @@ def _by_key(failure: Failure, facts: NotebookFacts, cells: Sequence[Cell]) -> Fi
     makers = [each for each in cells if key in facts.of(each.source).stored_keys]
     below = [each for each in makers if each.index > failure.cell.index]
     if below and not any(each.index < failure.cell.index for each in makers):
-        return Finding(
-            kind="cell-order",
-            cell=failure.cell.place,
-            cause=f"{failure.cell.place} uses {key!r}, which is made only below, in cell {below[0].place.label}.",
+        maker = below[0]
+        return failure.cell.finding(
+            "cell-order",
+            f"uses {key!r}, which is made only below, in {maker.name}.",
             evidence=failure.evidence,
-            advice=f"Move cell {below[0].place.label} above.",
-            related=(below[0].place,),
+            advice=f"Move {maker.name} above.",
+            related=[maker],
         )
     if makers or failure.name == "AttributeError":
         return None
@@ -69,14 +68,13 @@ def _by_key(failure: Failure, facts: NotebookFacts, cells: Sequence[Cell]) -> Fi
 
 def _by_order(failure: Failure, causes: DifferenceCauses, facts: NotebookFacts) -> Finding | None:
     near = [failure.cell, *facts.upstream(failure.cell)]
-    for kind, twice, run in causes.trials(near):
+    for twice, run in causes.trials(near):
         result = run.cells.get(failure.cell.index)
         if result is None or result.status != "ok":
             continue
-        if kind == "order":
+        if twice is None:
             why = f"{failure.name}; run in the order of the cells' numbers, it does not fail."
             return failure.finding("cell-order", why, "Put the cells into the order in which they are to run.")
-        if twice is not None:
-            why = f"{failure.name}; with cell {twice.place.label} run twice, it does not fail."
-            return failure.finding("run-twice", why, "Let the cell do all of it in one run.")
+        why = f"{failure.name}; with {twice.name} run twice, it does not fail."
+        return failure.finding("run-twice", why, "Let the cell do all of it in one run.")
     return None

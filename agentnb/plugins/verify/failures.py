@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.plugins.verify.cell_names import magics_of
-from agentnb.plugins.verify.result import Finding, Kind
 from agentnb.plugins.verify.static_check import MissingName, NameFinder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentnb.plugins.verify.notebook_text import Cell
+    from agentnb.plugins.verify.result import Finding, Kind
     from agentnb.plugins.verify.run import CellResult, Run
 
+NETWORK_ADVICE = "Allow the host (`network=`, `--network`), or keep what it downloads in a file beside the notebook."
 NO_COMMAND = 127
 """A shell's exit code where there is no such command."""
 _NAME = re.compile(r"name '(?P<name>\w+)' is not defined")
@@ -68,14 +69,12 @@ class Failure(NamedTuple):
         """The error as Jupyter's last line shows it, and the line of code."""
         text = "\n".join(self.text.splitlines()[:3])
         error = f"{self.name}: {text}".strip(": ")[:400]
-        lines = self.cell.source.splitlines()
-        code = lines[self.line - 1].strip()[:200] if 0 < self.line <= len(lines) else ""
+        code = self.cell.line(self.line)
         return f"{code}\n{error}" if code else error
 
     def finding(self, kind: Kind, why: str, advice: str) -> Finding:
         """A finding about the cell."""
-        cause = f"{self.cell.place} would fail: {why}"
-        return Finding(kind=kind, cell=self.cell.place, cause=cause, evidence=self.evidence, advice=advice)
+        return self.cell.finding(kind, f"would fail: {why}", evidence=self.evidence, advice=advice)
 
 
 def failure_of(cell: Cell, result: CellResult, run: Run) -> Failure:
@@ -165,8 +164,7 @@ def _style(failure: Failure) -> Finding | None:
 
 def _called_library(failure: Failure) -> str:
     """The installed package whose function took an argument wrongly, where the failing line names one."""
-    lines = failure.cell.source.splitlines()
-    line = lines[failure.line - 1] if 0 < failure.line <= len(lines) else failure.cell.source
+    line = failure.cell.line(failure.line) or failure.cell.source
     aliases = {"pd": "pandas", "np": "numpy", "plt": "matplotlib", "pl": "polars", "sns": "seaborn"}
     names = [aliases.get(each, each) for each in re.findall(r"\b(\w+)\.", line)]
     return next((each for each in names if _installed_version(each)), "")
@@ -187,7 +185,8 @@ def _installed_version(name: str) -> str:
 
 def _file(failure: Failure) -> Finding | None:
     is_missing = failure.name == "FileNotFoundError" or re.search(
-        r"No such file or directory|unable to open database file|no such table|does not exist", failure.text
+        r"No such file or directory|^File .* not found|unable to open database file|no such table|does not exist",
+        failure.text,
     )
     if not is_missing or failure.name == "CalledProcessError":
         return None
@@ -226,9 +225,16 @@ def _network(failure: Failure) -> Finding | None:
         return failure.finding("unavailable", why, "Start it where the notebook is run, or use stored data.")
     if not (is_known or is_likely):
         return None
-    host = f" ({hosts[0]})" if hosts else ""
-    why = f"it needs the network{host}, which a verification does not have."
-    return failure.finding("network", why, "Keep what it downloads in a file beside the notebook.")
+    return failure.finding("network", f"{needs_network(hosts)}.", NETWORK_ADVICE)
+
+
+def needs_network(hosts: Sequence[str]) -> str:
+    """Why a cell fails that may not reach the network."""
+    return (
+        f"it needs the network ({hosts[0]}), which was not allowed"
+        if hosts
+        else "it needs the network, which was not allowed"
+    )
 
 
 def _memory(failure: Failure) -> Finding | None:
@@ -287,10 +293,9 @@ def missing_command(cell: Cell, result: CellResult) -> Finding | None:
     match = _NO_COMMAND.search(printed)
     shell = next((rest for sign, _, rest in magics_of(cell.source) if sign == "!"), "")
     name = match["name"] if match else shell.split()[0] if shell else "?"
-    return Finding(
-        kind="command-missing",
-        cell=cell.place,
-        cause=f"{cell.place} would fail: the command {name!r} is not installed here.",
+    return cell.finding(
+        "command-missing",
+        f"would fail: the command {name!r} is not installed here.",
         evidence=printed.strip()[:300],
         advice="Install it, or do it in Python.",
     )
@@ -303,13 +308,19 @@ def missing_network(cell: Cell, result: CellResult) -> Finding | None:
     stored = "\n".join(str(each.get("text", "")) for each in cell.outputs)
     if match is None or _NO_HOST.search(stored):
         return None
-    return Finding(
-        kind="network",
-        cell=cell.place,
-        cause=f"{cell.place} would fail: it needs the network, which a verification does not have.",
+    return cell.finding(
+        "network",
+        f"would fail: {needs_network(result.trace.get('hosts', ()))}.",
         evidence=match[0][:300],
-        advice="Keep what it downloads in a file beside the notebook.",
+        advice=NETWORK_ADVICE,
     )
+
+
+def _exit(failure: Failure) -> Finding | None:
+    if failure.name != "SystemExit":
+        return None
+    why = "it ends the run (`sys.exit()`, or a program that ends itself)."
+    return failure.finding("error", why, "Take it out; where the run is to end here, tag the cell `raises-exception`.")
 
 
 _EXPLANATIONS: tuple[Callable[[Failure], Finding | None], ...] = (
@@ -326,4 +337,5 @@ _EXPLANATIONS: tuple[Callable[[Failure], Finding | None], ...] = (
     _network,
     _version,
     _syntax,
+    _exit,
 )

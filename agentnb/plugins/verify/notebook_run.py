@@ -20,6 +20,7 @@ if __name__ == "__main__":
     sys.path[0] = __file__.rpartition("/agentnb/")[0]
 
 from agentnb.plugins.verify.kernel_client import GRACE_SECONDS, STEP, Kernel, KernelLost, Message
+from agentnb.plugins.verify.widget_states import VIEW, Models, add_states, follow_model
 from agentnb.processes import descendants
 from agentnb.safe_json import read_json
 
@@ -50,6 +51,7 @@ class CellOutputs:
         self._size = 0
         self._clear = False
         self.is_cut = False
+        self.is_updated = False
 
     def take(self, message: Message) -> None:
         """Take a message of the cell."""
@@ -79,6 +81,7 @@ class CellOutputs:
         for each in self.outputs:
             if each.get("transient", {}).get("display_id") == display_id:
                 each["data"] = data
+                self.is_updated = True
 
 
 class NotebookRun:
@@ -91,30 +94,44 @@ class NotebookRun:
         self._until = time.monotonic() + task["seconds"]
         self._looked_at = 0.0
         self._all: dict[int, CellOutputs] = {}
+        self._models: Models = {}
         self._without_memory = 0
         self.memory = 0
 
     def run(self) -> None:
         """Run everything; what happens is reported."""
-        ended: dict[str, Any] = {"event": "ended", "why": "done"}
+        ended: dict[str, Any] = {"event": "ended", "why": ""}
         begun = time.monotonic()
         try:
             self._start()
             self._tell(event="started", seconds=time.monotonic() - begun)
             for cell in self._task["cells"]:
                 self._cell(cell)
+            ended["why"] = "done"
         except Cut as cut:
             ended.update(why=cut.why, detail=cut.detail)
         except KernelLost as lost:
             ended.update(why="no-kernel", detail=str(lost))
         except FileNotFoundError as error:
             ended.update(why="no-kernel", detail=f"the program {error.filename} is not there")
+        except OSError as error:
+            ended.update(why="no-kernel", detail=error.strerror or str(error))
         finally:
             if self._kernel is not None:
                 self._kernel.end()
                 ended["status"] = self._kernel.process.returncode
+            ended["outputs"] = self._final_outputs()
             ended["memory"] = self.memory
             self._tell(**ended)
+
+    def _final_outputs(self) -> dict[int, list[dict[str, Any]]]:
+        """The outputs that a later cell can have changed: displays with an id, and widgets."""
+        changed = {}
+        for index, stored in self._all.items():
+            add_states(stored.outputs, self._models)
+            if stored.is_updated or any(VIEW in each.get("data", {}) for each in stored.outputs):
+                changed[index] = stored.outputs
+        return changed if len(json.dumps(changed)) < LARGEST_OUTPUT else {}
 
     def _start(self) -> None:
         task = self._task
@@ -124,7 +141,8 @@ class NotebookRun:
                 environment.pop(name, None)
         self._kernel = Kernel(task["command"], task["folder"], environment, task["limits"])
         self._kernel.wait_until_ready()
-        trace = _TRACE.read_text("utf-8").replace("BLOCK_NETWORK", str(bool(task["block_network"])))
+        hosts = tuple(task["hosts"]) if task["block_network"] else None
+        trace = _TRACE.read_text("utf-8").replace("ALLOWED_HOSTS", repr(hosts))
         self._execute(f"exec(compile({trace!r}, '<agentnb>', 'exec'), {{}})", CellOutputs(), is_silent=True)
 
     def _tell(self, **event: Any) -> None:
@@ -146,6 +164,7 @@ class NotebookRun:
                 _, trace = self._execute("", CellOutputs(), is_silent=True)
         except Cut as error:
             cut = error
+            status = "ok" if error.why == "exit" else "cut"
         self._tell(
             event="cell",
             index=index,
@@ -175,21 +194,28 @@ class NotebookRun:
         is_idle = False
         while reply is None or not is_idle:
             for message in self._kernel.receive(STEP):
-                if message.kind == "update_display_data":
-                    display = message.content.get("transient", {}).get("display_id", "")
-                    for each in self._all.values():
-                        each.update(display, message.content.get("data", {}))
-                elif message.parent == request:
-                    if message.kind == "execute_reply":
-                        reply = message.content
-                    elif message.kind == "status":
-                        is_idle = is_idle or message.content["execution_state"] == "idle"
-                    else:
-                        stored.take(message)
+                if message.parent == request and message.kind == "execute_reply":
+                    reply = message.content
+                elif message.parent == request and message.kind == "status":
+                    is_idle = is_idle or message.content["execution_state"] == "idle"
+                else:
+                    self._take(message, stored if message.parent == request else None)
             self._look()
         if reply["status"] == "error" and not any(each["output_type"] == "error" for each in stored.outputs):
             stored.outputs.append({"output_type": "error", **_short(reply)})  # a magic that was misused only prints
+        if any(each.get("source") == "ask_exit" and not each.get("keepkernel") for each in reply.get("payload", ())):
+            raise Cut("exit")
         return reply["status"], _trace_of(reply)
+
+    def _take(self, message: Message, stored: CellOutputs | None) -> None:
+        if message.kind == "update_display_data":
+            display = message.content.get("transient", {}).get("display_id", "")
+            for each in self._all.values():
+                each.update(display, message.content.get("data", {}))
+        elif message.kind in {"comm_open", "comm_msg"}:
+            follow_model(self._models, message)
+        elif stored is not None:
+            stored.take(message)
 
     def _look(self) -> None:
         """See whether the run must be cut off here."""

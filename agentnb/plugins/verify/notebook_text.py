@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.errors import UsageError
-from agentnb.plugins.verify.result import Place
+from agentnb.plugins.verify.result import Finding, Kind, Place
+from agentnb.plugins.verify.widget_states import add_states, saved_models
 from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LARGEST_FILE = 256 * 1024 * 1024
 MOST_CELLS = 20_000
@@ -36,6 +40,23 @@ class Cell(msgspec.Struct, kw_only=True):
     def place(self) -> Place:
         """How a finding names it."""
         return Place(index=self.index, id=self.id, label=f"[{self.count or ' '}]")
+
+    @property
+    def name(self) -> str:
+        """How a sentence names it."""
+        text = str(self.place)
+        return f"{text[0].lower()}{text[1:]}"
+
+    def line(self, number: int) -> str:
+        """One of its lines, from 1; empty where it has none of that number."""
+        lines = self.source.splitlines()
+        return lines[number - 1].strip()[:200] if 0 < number <= len(lines) else ""
+
+    def finding(self, kind: Kind, what: str, *, evidence: str, advice: str, related: Iterable[Cell] = ()) -> Finding:
+        """A finding about the cell: *what* follows its name."""
+        others = tuple(each.place for each in related if each is not self)
+        cause = f"{self.place} {what}"
+        return Finding(kind=kind, cell=self.place, cause=cause, evidence=evidence, advice=advice, related=others)
 
     @property
     def is_code(self) -> bool:
@@ -77,6 +98,8 @@ class Notebook(msgspec.Struct, kw_only=True):
 
 def read_file(path: Path) -> str:
     """The text of a notebook's file."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.", hint=f"Name the notebooks in it: {path}/*.ipynb.")
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be verified.")
@@ -93,8 +116,8 @@ def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Noteb
     Raises:
         UsageError: If it is none.
     """
-    content = _parsed(text) if isinstance(text, str) else text
     named = "The notebook" if path is None else path.name
+    content = _parsed(text, named) if isinstance(text, str) else text
     if not isinstance(content, dict):
         raise _corrupt(named, "it is no JSON object")
     cells = content.get("cells")
@@ -106,9 +129,13 @@ def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Noteb
     if len(cells) > MOST_CELLS:
         raise UsageError(f"{named} has {len(cells):,} cells.", hint=f"At most {MOST_CELLS:,} are verified.")
     metadata = _dict(content.get("metadata"))
+    made = [_cell(at, each) for at, each in enumerate(cells)]
+    models = saved_models(metadata)
+    for each in made:
+        add_states(each.outputs, models)
     spec, language = _dict(metadata.get("kernelspec")), _dict(metadata.get("language_info"))
     return Notebook(
-        cells=[_cell(at, each) for at, each in enumerate(cells)],
+        cells=made,
         kernel=str(spec.get("name", "")),
         language=str(language.get("name") or spec.get("language") or "python").lower(),
         python=str(language.get("version", "")),
@@ -116,14 +143,14 @@ def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Noteb
     )
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str, named: str) -> Any:
     try:
         return read_json(text, repair=False)
     except ValueError as error:
-        why = "it has no JSON" if not text.strip() else f"its JSON breaks off or is damaged ({error})"
-        raise _corrupt("The notebook", why) from None
+        why = "it is empty" if not text.strip() else f"its JSON breaks off or is damaged ({error})"
+        raise _corrupt(named, why) from None
     except RecursionError:
-        raise _corrupt("The notebook", "it is nested too deep") from None
+        raise _corrupt(named, "it is nested too deep") from None
 
 
 def _corrupt(named: str, why: str) -> UsageError:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import threading
+from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_WAIT = 25.0
+LONGEST_FOLLOWED = 3600.0
+"""Seconds after which a page that waits for news is answered in any case."""
+MOST_FOLLOWERS = 50
 Status: TypeAlias = Literal["none", "running", "ended"]
 
 
@@ -63,6 +69,7 @@ class Job:
         self._digest = ""
         self._stop = threading.Event()
         self._changed = threading.Condition()
+        self._followers: deque[asyncio.Future[None]] = deque()
 
     def begin(self, text: str, check: Callable[[Callable[[int, int], object], threading.Event], Verification]) -> None:
         """Begin to verify *text*; where a verification runs, that goes on. The end of a stopped one is awaited."""
@@ -98,6 +105,8 @@ class Job:
         with self._changed:
             self.state = msgspec.structs.replace(state, revision=self.state.revision + 1)
             self._changed.notify_all()
+            while self._followers:
+                _wake(self._followers.popleft())
 
     def stop(self) -> None:
         """End the verification that runs."""
@@ -113,10 +122,25 @@ class Job:
         """True if *text* has other code, or results of another run, than what was verified."""
         return self.state.status == "ended" and code_digest(text) != self._digest
 
-    def wait(self, revision: int) -> None:
-        """Wait until there is a newer revision."""
+    async def wait(self, revision: int) -> None:
+        """Wait until there is a newer revision; so every page knows of it at once."""
+        news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._changed:
-            self._changed.wait_for(lambda: self.state.revision > revision, LONGEST_WAIT)
+            if self.state.revision > revision:
+                return
+            self._followers.append(news)
+            if len(self._followers) > MOST_FOLLOWERS:  # of pages that are gone, as a rule
+                _wake(self._followers.popleft())
+        await asyncio.wait([news], timeout=LONGEST_FOLLOWED)
+
+
+def _wake(news: asyncio.Future[None]) -> None:
+    def wake() -> None:
+        if not news.done():
+            news.set_result(None)
+
+    with suppress(RuntimeError):  # its loop is closed
+        news.get_loop().call_soon_threadsafe(wake)
 
 
 _jobs: dict[Path, Job] = {}

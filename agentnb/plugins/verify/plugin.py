@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write_json
+from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write, write_json
 from agentnb.plugins.verify.agent_tools import TOOLS
 from agentnb.plugins.verify.requests import REQUESTS
 from agentnb.ports import Magic, Plugin
@@ -15,38 +15,45 @@ from agentnb.ports import Magic, Plugin
 if TYPE_CHECKING:
     import argparse
 
+    from agentnb.plugins.verify.result import Verification
     from agentnb.ports import ToolSession, TurnCheck
 
 
 def _verify(arguments: argparse.Namespace) -> int:
     from agentnb.errors import AgentnbError
     from agentnb.plugins.verify.reports import as_json, as_junit
+    from agentnb.plugins.verify.result import SECONDS
     from agentnb.plugins.verify.verify import verify
 
     if not arguments.words:
         complain("Name the notebooks: agentnb verify analysis.ipynb.")
         return MISUSED
-    results = []
+    seconds = SECONDS if arguments.seconds is None else arguments.seconds
+    hosts = None if arguments.network is None else [*filter(None, arguments.network.split(","))]
+    results: list[tuple[str, Verification]] = []
+    unread = 0
     for word in arguments.words:
         try:
-            more = {"seconds": arguments.seconds} if arguments.seconds is not None else {}
-            result = verify(word, run=not arguments.fast, cwd=arguments.cwd, **more)
+            result = verify(word, run=not arguments.fast, cwd=arguments.cwd, seconds=seconds, network=hosts)
         except AgentnbError as error:
+            unread += 1
             complain(str(error))
-            return MISUSED
+            continue
         results.append((word, result))
         if not arguments.json:
             sys.stdout.buffer.write(f"{result!r}\n".encode("utf-8", "replace"))
             sys.stdout.flush()
     if arguments.json:
         write_json(as_json(results))
+    elif len(arguments.words) > 1:
+        write(f"{sum(result.ok for _, result in results)} of {len(arguments.words)} notebooks verified.")
     if arguments.junit:
         try:
             Path(arguments.junit).write_text(as_junit(results), encoding="utf-8", newline="\n")
         except OSError as error:
             complain(f"{arguments.junit} cannot be written: {error.strerror}.")
             return MISUSED
-    return OK if all(result.ok for _, result in results) else FAILED
+    return MISUSED if unread else OK if all(result.ok for _, result in results) else FAILED
 
 
 def _magic(rest: str) -> Any:
@@ -77,13 +84,15 @@ COMMANDS = (
     Command(
         "verify",
         "Runs notebooks from the top, closed in, and says what fails or differs from what they show.",
-        "The exit code is 0 where all are verified, 1 where something was found, 2 where one could not be read."
+        "The exit code is 0 where all are verified, 1 where something was found, 2 where one could not be read; the"
+        " others are verified then, too."
         " Nothing of yours is changed. See docs/how-to/verify.md.",
         _verify,
         (
             Option("--fast", "only what the names in the cells say: nothing is run"),
             Option("--seconds", "how long the cells of a notebook may take in all; 120 by default", "N", kind=float),
             Option("--cwd", "the folder to run in; the notebook's own by default", "FOLDER"),
+            Option("--network", "hosts that the notebooks may reach, with commas between them", "HOSTS"),
             Option("--json", "print the findings as JSON"),
             Option("--junit", "write the findings to FILE as JUnit's XML", "FILE"),
         ),

@@ -18,6 +18,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--agentnb-verify-seconds", type=float, default=120.0, help="how long the cells of a notebook may take in all"
     )
+    group.addoption(
+        "--agentnb-verify-network", metavar="HOSTS", help="hosts that notebooks may reach, with commas between them"
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -49,7 +52,9 @@ class NotebookItem(pytest.Item):
         """Run it, closed in."""
         from agentnb.plugins.verify.verify import verify
 
-        result = verify(self.path, seconds=self.config.getoption("--agentnb-verify-seconds"))
+        seconds = self.config.getoption("--agentnb-verify-seconds")
+        hosts = self.config.getoption("--agentnb-verify-network")
+        result = verify(self.path, seconds=seconds, network=None if hosts is None else hosts.split(","))
         for note in result.not_checked:
             self.add_report_section("call", "not checked", note)
         if not result.ok:

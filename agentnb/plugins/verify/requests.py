@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from agentnb.errors import UsageError
 from agentnb.plugins.verify.page_jobs import VerificationState, job_of
 from agentnb.plugins.verify.result import SECONDS
 from agentnb.ports import Request
+from agentnb.server.comm.open_notebooks import path_of_notebook
 
 if TYPE_CHECKING:
     import threading
@@ -44,7 +42,7 @@ class StateParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     Attributes:
         path: The notebook's file, as in ``verify/begin``.
-        revision: The last revision that the page knows: the answer waits until there is a newer one, 25 s at most.
+        revision: The last revision that the page knows: the answer waits until there is a newer one, an hour at most.
     """
 
     path: str = ""
@@ -61,41 +59,21 @@ class StopParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     path: str = ""
 
 
-def _path(named: str) -> Path:
-    from agentnb.host.environment import current_environment
-    from agentnb.server.comm.open_notebooks import notebook_file
-
-    if Path(named).is_absolute():
-        return Path(named).resolve()
-    own = notebook_file(os.environ.get("JPY_SESSION_NAME", ""), named)
-    if own is not None:
-        return own.resolve()
-    runner = current_environment().code_runner()
-    path = None if runner is None else runner.notebook(outputs=False, named=named or None).path
-    if path is None:
-        raise UsageError("It is not known which notebook this is.", hint="Save it under a name first.")
-    return Path(path)
-
-
 def _begin(params: BeginParams) -> VerificationState:
     from agentnb.plugins.verify.own_notebook import current_text, own_notebook
+    from agentnb.plugins.verify.run import RunOptions
+    from agentnb.plugins.verify.verify import allowed_hosts
     from agentnb.plugins.verify.verifying import check_notebook
 
-    path = _path(params.path)
+    path = path_of_notebook(params.path)
     own = own_notebook(path)
+    hosts = allowed_hosts()
     text = params.text or (current_text(path) if own is None else own.text)
 
     def check(progress: Callable[[int, int], object], stop: threading.Event) -> Verification:
-        return check_notebook(
-            text,
-            path.parent,
-            path=path,
-            run=not params.fast,
-            seconds=params.seconds,
-            live=None if own is None else own.live,
-            progress=progress,
-            stop=stop,
-        )
+        options = RunOptions(params.seconds, hosts, progress, stop)
+        live = None if own is None else own.live
+        return check_notebook(text, path.parent, path=path, run=not params.fast, live=live, options=options)
 
     job = job_of(path)
     job.begin(text, check)
@@ -107,13 +85,10 @@ async def begin(params: BeginParams) -> VerificationState:
     return await asyncio.to_thread(_begin, params)
 
 
-def _state(params: StateParams) -> VerificationState:
+def _state(path: Path) -> VerificationState:
     from agentnb.plugins.verify.own_notebook import current_text, own_notebook
 
-    path = _path(params.path)
     job = job_of(path)
-    if params.revision >= 0:
-        job.wait(params.revision)
     if job.state.status != "ended":
         return job.state
     own = own_notebook(path)
@@ -123,12 +98,15 @@ def _state(params: StateParams) -> VerificationState:
 
 async def state(params: StateParams) -> VerificationState:
     """How a verification stands."""
-    return await asyncio.to_thread(_state, params)
+    path = await asyncio.to_thread(path_of_notebook, params.path)
+    if params.revision >= 0:
+        await job_of(path).wait(params.revision)
+    return await asyncio.to_thread(_state, path)
 
 
 async def stop(params: StopParams) -> VerificationState:
     """Stop a verification."""
-    job = job_of(await asyncio.to_thread(_path, params.path))
+    job = job_of(await asyncio.to_thread(path_of_notebook, params.path))
     job.stop()
     return job.state
 

@@ -127,6 +127,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
             'a.ipynb: verified (3 of 3 cells run, 1.2 s).'
         """
         name = self.notebook or "The notebook"
+        if self.ok and not self.cells:
+            return f"{name}: verified (it has no code to run)."
         if not self.runs:
             what = "nothing found without running it" if self.ok else self._counted
             return f"{name}: {what} ({self.seconds * 1000:.0f} ms)."

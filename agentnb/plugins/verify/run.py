@@ -15,7 +15,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -23,7 +23,7 @@ from agentnb.kernel.rehearsal_result import Rehearsal, rehearse_command
 from agentnb.memory import available_memory
 from agentnb.plugins.verify import folder_copy, notebook_run
 from agentnb.plugins.verify.notebook_text import FAILING_TAGS
-from agentnb.plugins.verify.result import Stopped
+from agentnb.plugins.verify.result import SECONDS, Stopped
 from agentnb.processes import descendants, signal_process
 from agentnb.safe_json import read_json
 from agentnb.state import RehearsalFile
@@ -42,6 +42,7 @@ MOST_PROCESSES = 90
 SHARE_OF_MEMORY = 0.5
 UNKNOWN_MEMORY = 8 * 1024**3
 """Bytes that are taken as available where the system does not say."""
+NO_SOCKETS = "this system lets no user make namespaces, and a kernel needs sockets"
 _NO_HISTORY = "--HistoryManager.enabled=False"
 """Kernels that start at the same time quarrel about the file of the history, and print that."""
 
@@ -120,27 +121,37 @@ def _kernel_spec(name: str) -> Any:
         return None
 
 
+class RunOptions(NamedTuple):
+    """What holds for each run of a verification.
+
+    Attributes:
+        seconds: How long the cells may take in all.
+        hosts: The hosts that they may reach.
+        progress: Is called with how many cells have run, and how many there are.
+        stop: Ends it once it is set.
+    """
+
+    seconds: float = SECONDS
+    hosts: tuple[str, ...] = ()
+    progress: Callable[[int, int], object] = lambda _done, _all: None
+    stop: threading.Event | None = None
+
+
+DEFAULTS = RunOptions()
+
+
 class NotebookRunner:
     """Runs cells of one notebook, as often as need be."""
 
     def __init__(
-        self,
-        folder: Path,
-        kernel: KernelCommand,
-        *,
-        seconds: float,
-        environment: Mapping[str, str],
-        closed_in: bool = True,
-        progress: Callable[[dict[str, Any]], object] = lambda _event: None,
-        stop: threading.Event | None = None,
+        self, folder: Path, kernel: KernelCommand, environment: Mapping[str, str], options: RunOptions
     ) -> None:
-        self._stop = stop or threading.Event()
         self._folder = folder
         self._kernel = kernel
-        self._seconds = seconds
         self._environment = environment
-        self._closed_in = closed_in
-        self._progress = progress
+        self._options = options
+        self._stop = options.stop or threading.Event()
+        self._closed_in = True
         self.runs = 0
 
     def run(self, cells: Sequence[Cell]) -> Run:
@@ -149,7 +160,7 @@ class NotebookRunner:
         begun = time.monotonic()
         run = self._within_walls(cells) if self._closed_in else None
         if run is None or self._has_no_sockets(run):
-            reason = "" if run is None else run.note
+            reason = "" if run is None else NO_SOCKETS if run.way else run.note
             self._closed_in = False
             run = self._on_a_copy(cells)
             run.note = reason
@@ -157,6 +168,10 @@ class NotebookRunner:
             raise Stopped("The verification was stopped.")
         run.seconds = time.monotonic() - begun
         return run
+
+    def _progress(self, done: int, count: int) -> None:
+        if self.runs == 1:  # those after it look for causes
+            self._options.progress(done, count)
 
     @staticmethod
     def _has_no_sockets(run: Run) -> bool:
@@ -173,11 +188,12 @@ class NotebookRunner:
             "command": self._kernel.command,
             "environment": {**self._kernel.environment, **self._environment},
             "folder": folder,
-            "seconds": self._seconds,
+            "seconds": self._options.seconds,
             "memory": memory,
             "processes": MOST_PROCESSES,
             "limits": {"RLIMIT_FSIZE": DISK_BYTES, "RLIMIT_CORE": 0, **({"RLIMIT_DATA": memory} if is_copy else {})},
             "block_network": is_copy,
+            "hosts": self._options.hosts,
         }
 
     # --- inside the walls ---
@@ -191,8 +207,9 @@ class NotebookRunner:
                 f"exec {shlex.join(task.command)}",
                 folder,
                 env=_environment(),
-                seconds=self._seconds + MARGIN_SECONDS,
+                seconds=self._options.seconds + MARGIN_SECONDS,
                 descriptors=task.descriptors,
+                hosts=self._options.hosts,
             )
         _take(run, rehearsal)
         return run
@@ -218,7 +235,7 @@ class NotebookRunner:
                 )
                 task.close_theirs()
                 try:
-                    process.wait(self._seconds + MARGIN_SECONDS)
+                    process.wait(self._options.seconds + MARGIN_SECONDS)
                 except subprocess.TimeoutExpired:
                     run.why = run.why or "time"
                 finally:
@@ -231,8 +248,9 @@ class _Task:
     """The descriptors of one run: what to do, and what is reported while it runs."""
 
     def __init__(
-        self, task: dict[str, Any], run: Run, progress: Callable[[dict[str, Any]], object], stop: threading.Event
+        self, task: dict[str, Any], run: Run, progress: Callable[[int, int], object], stop: threading.Event
     ) -> None:
+        self._count = len(task["cells"])
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
         self._file.write(json.dumps(task).encode("utf-8", "surrogatepass"))
         self._file.seek(0)
@@ -291,7 +309,9 @@ class _Task:
         else:
             run.why, run.detail = event["why"], event.get("detail", "")
             run.status, run.memory = event.get("status"), event["memory"]
-        self._progress({"event": kind, **event})
+            for index, outputs in event["outputs"].items():
+                run.cells[int(index)].outputs = outputs
+        self._progress(len(run.cells), self._count)
 
 
 def _take(run: Run, rehearsal: Rehearsal) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import TYPE_CHECKING
 
 from agentnb.plugins.verify.result import Finding
+
+_ENDS = re.compile(r"(?<![\w.])(?P<name>(?:os\.)?_exit|exit|quit|os\.abort|os\.kill|os\.killpg)(?=\s*\(|\s*(?:;|#|$))")
 
 if TYPE_CHECKING:
     from agentnb.plugins.verify.notebook_text import Cell
@@ -37,23 +40,41 @@ def run_end(run: Run, cell: Cell | None, seconds: float) -> Finding | None:
             evidence=run.detail or run.error,
             advice="Start fewer at once.",
         )
-    if run.why == "no-kernel":
+    if run.why == "no-kernel" or (run.why == "" and cell is None):
         return Finding(
             kind="no-kernel",
             cause="The notebook's kernel did not start.",
             evidence=run.detail[-600:],
             advice="Start it in Jupyter, and see what it says; `agentnb doctor jupyter` looks at the installation.",
         )
+    ending = _ending_line(cell)
+    advice = "Run the cell alone, and see what ends it: a crash in a library, or too little memory."
+    if run.why == "exit" or ending:
+        advice = (
+            "Take the line out. A cell that is to stop the run raises an exception, and has the tag `raises-exception`."
+        )
     return Finding(
         kind="kernel-died",
         cell=place,
-        cause=f"{name} ended the kernel{_how(run)}.",
-        evidence="\n".join(filter(None, (cell.source.splitlines()[0][:200] if cell else "", run.detail[-600:]))),
-        advice="Run the cell alone, and see what ends it: exit(), a crash in a library, or too little memory.",
+        cause=f"{name} ends the kernel{_how(run, ending)}: all variables are gone, and no cell below runs.",
+        evidence="\n".join(filter(None, (ending or _first_line(cell), run.detail[-600:]))),
+        advice=advice,
     )
 
 
-def _how(run: Run) -> str:
+def _first_line(cell: Cell | None) -> str:
+    return next((each.strip()[:200] for each in cell.source.splitlines()), "") if cell is not None else ""
+
+
+def _ending_line(cell: Cell | None) -> str:
+    """The line of the cell that ends its process; empty where none is seen."""
+    lines = cell.source.splitlines() if cell is not None else ()
+    return next((each.strip()[:200] for each in lines if _ENDS.search(each)), "")
+
+
+def _how(run: Run, ending: str) -> str:
+    if call := _ENDS.search(ending):
+        return f" with {call['name']}()"
     status = run.status or 0
     if status >= 0:
         return f" (exit code {status})" if run.status is not None else ""

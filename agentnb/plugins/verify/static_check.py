@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.plugins.verify.agent_cells import agent_output, is_agent_cell, without_agents
 from agentnb.plugins.verify.cell_names import BIND, CALL, DELETE, UNKNOWN, USE, CellNames, Event, cell_names
-from agentnb.plugins.verify.result import Finding, Kind, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from agentnb.plugins.verify.notebook_text import Cell, Notebook
+    from agentnb.plugins.verify.result import Finding, Kind
 
 _OWN_NAMES = frozenset(
     {
@@ -42,10 +42,11 @@ class LiveKernel(NamedTuple):
 
 
 class StaticAnswer(NamedTuple):
-    """The findings, and what cannot be known without running the cells."""
+    """The findings, what cannot be known without running the cells, and who tells why a name is missing."""
 
     findings: list[Finding]
     unknown: list[str]
+    finder: NameFinder
 
 
 def check_names(notebook: Notebook, live: LiveKernel | None = None) -> StaticAnswer:
@@ -78,40 +79,32 @@ class NameFinder:
     def finding(self, missing: MissingName, evidence: str = "") -> Finding:
         """The finding for *missing*."""
         cell, name = missing.cell, missing.name
-        uses = f"{cell.place} uses `{name}`{f' through {missing.through}()' if missing.through else ''}"
-        evidence = evidence or _line(cell.source, missing.line)
+        uses = f"uses `{name}`{f' through {missing.through}()' if missing.through else ''}"
+        evidence = evidence or cell.line(missing.line)
         if (later := self.defined_below(missing)) is not None:
-            return Finding(
-                kind="cell-order",
-                cell=cell.place,
-                cause=f"{uses}, which is defined only below, in {_lower(later)}.",
+            return cell.finding(
+                "cell-order",
+                f"{uses}, which is defined only below, in {later.name}.",
                 evidence=evidence,
-                advice=f"Move {_lower(later)} above {_lower(cell)}, or the other way round.",
-                related=(later.place,),
+                advice=f"Move {later.name} above {cell.name}, or the other way round.",
+                related=[later],
             )
         kind, why, related = self._why(missing)
-        place = f"{cell.place} would fail: `{name}` {why}"
-        return Finding(
-            kind=kind,
-            cell=cell.place,
-            cause=place,
-            evidence=evidence,
-            advice=self._advice(missing, kind),
-            related=related,
-        )
+        advice = self._advice(missing, kind)
+        return cell.finding(kind, f"would fail: `{name}` {why}", evidence=evidence, advice=advice, related=related)
 
     def _advice(self, missing: MissingName, kind: Kind) -> str:
         near = difflib.get_close_matches(missing.name, self._bound_above(missing.cell), n=1, cutoff=0.75)
         if near:
             return f"Use `{near[0]}`, or define `{missing.name}` above."
         verb = "Put the definition back" if kind in {"deleted-cell", "changed-cell"} else "Define it"
-        return f"{verb} in a cell above {_lower(missing.cell)}."
+        return f"{verb} in a cell above {missing.cell.name}."
 
     def _bound_above(self, cell: Cell) -> list[str]:
         above = [self.names[each.index].bound for each in self.cells if each.index < cell.index]
         return sorted(frozenset().union(*above))
 
-    def _why(self, missing: MissingName) -> tuple[Kind, str, tuple[Place, ...]]:
+    def _why(self, missing: MissingName) -> tuple[Kind, str, tuple[Cell, ...]]:
         cell = missing.cell
         if self._live is not None and (known := self._why_live(missing)) is not None:
             return known
@@ -121,11 +114,11 @@ class NameFinder:
         if changed is not None:
             old, similarity = changed
             if similarity >= SIMILAR or not self._has_gap(cell):
-                why = f"is defined nowhere (any more); {_lower(old)} has perhaps been changed since it was run."
-                return "changed-cell", why, (old.place,)
+                why = f"is defined nowhere (any more); {old.name} has perhaps been changed since it was run."
+                return "changed-cell", why, (old,)
         return "deleted-cell", "is defined only in a cell that was deleted or changed.", ()
 
-    def _why_live(self, missing: MissingName) -> tuple[Kind, str, tuple[Place, ...]] | None:
+    def _why_live(self, missing: MissingName) -> tuple[Kind, str, tuple[Cell, ...]] | None:
         assert self._live is not None  # noqa: S101 - asked before
         by_count = {each.count: each for each in self.cells if each.count is not None}
         for count, source in sorted(self._live.history.items(), reverse=True):
@@ -134,7 +127,7 @@ class NameFinder:
             cell = by_count.get(count)
             if cell is None or cell.index == missing.cell.index:
                 return "deleted-cell", f"is defined only in a deleted cell (run as [{count}]).", ()
-            return "changed-cell", f"was defined in {_lower(cell)}, which has been changed since.", (cell.place,)
+            return "changed-cell", f"was defined in {cell.name}, which has been changed since.", (cell,)
         if missing.name in self._live.names:
             return "deleted-cell", "is in the kernel, and no cell defines it.", ()
         return None
@@ -176,7 +169,7 @@ class _Check(NameFinder):
             if is_agent_cell(cell.source):
                 self._defined.add(agent_output(cell.source))
                 if self._agents_change_variables:
-                    self._any.append(f"the agent in {_lower(cell)} may define any name")
+                    self._any.append(f"the agent in {cell.name} may define any name")
                 continue
             names = self.names[cell.index]
             if names.error is not None:
@@ -187,14 +180,14 @@ class _Check(NameFinder):
             self._functions.update({name: (each.sure, each.bound) for name, each in names.functions.items()})
         self._findings += [*self._never_run(), *self._changed()]
         self._findings.sort(key=lambda each: each.cell.index if each.cell else -1)
-        return StaticAnswer(self._findings, [*self._unknown])
+        return StaticAnswer(self._findings, [*self._unknown], self)
 
     def _take(self, cell: Cell, event: Event) -> None:
         if event.what == BIND:
             self._defined.add(event.name)
             self._deleted.pop(event.name, None)
         elif event.what == UNKNOWN:
-            self._any.append(f"{event.name} ({_lower(cell)})")
+            self._any.append(f"{event.name} ({cell.name})")
         elif event.what in {USE, CALL, DELETE}:
             self._use(MissingName(event.name, cell, event.line), is_sure=event.is_sure)
             if event.what == DELETE and event.is_sure:
@@ -219,12 +212,10 @@ class _Check(NameFinder):
         if name in self._defined or name in _OWN_NAMES or _NUMBERED.fullmatch(name) or name in self._reported:
             return
         if self._any:
-            self._unknown[f"`{name}` in {_lower(missing.cell)}: {self._any[-1]}"] = None
+            self._unknown[f"`{name}` in {missing.cell.name}: {self._any[-1]}"] = None
         elif not is_sure:
             if self.defined_below(missing) is None:
-                self._unknown[f"`{name}` in {_lower(missing.cell)}: no cell defines it; perhaps nothing needs it"] = (
-                    None
-                )
+                self._unknown[f"`{name}` in {missing.cell.name}: no cell defines it; perhaps nothing needs it"] = None
         else:
             self._reported.add(name)
             self._findings.append(self._deleted_before(missing) or self.finding(missing))
@@ -233,29 +224,22 @@ class _Check(NameFinder):
         by = self._deleted.get(missing.name)
         if by is None or self.defined_below(missing) is not None:
             return None
-        return Finding(
-            kind="undefined-name",
-            cell=missing.cell.place,
-            cause=f"{missing.cell.place} would fail: `{missing.name}` was deleted in {_lower(by)}.",
-            evidence=_line(missing.cell.source, missing.line),
+        return missing.cell.finding(
+            "undefined-name",
+            f"would fail: `{missing.name}` was deleted in {by.name}.",
+            evidence=missing.cell.line(missing.line),
             advice=f"Use it before `del {missing.name}`, or define it again.",
-            related=(by.place,),
+            related=[by],
         )
 
     def _unreadable(self, cell: Cell, names: CellNames) -> None:
-        self._any.append(f"{_lower(cell)} cannot be read as Python")
+        self._any.append(f"{cell.name} cannot be read as Python")
         if any(sign in cell.source for sign in "%!?"):
-            self._unknown[f"{_lower(cell)}: it cannot be read as Python ({names.error})"] = None
+            self._unknown[f"{cell.name}: it cannot be read as Python ({names.error})"] = None
             return
-        self._findings.append(
-            Finding(
-                kind="syntax",
-                cell=cell.place,
-                cause=f"{cell.place} would fail: it is not valid Python ({names.error}).",
-                evidence=_line(cell.source, names.error_line),
-                advice="Correct the line.",
-            )
-        )
+        why = f"would fail: it is not valid Python ({names.error})."
+        evidence = cell.line(names.error_line)
+        self._findings.append(cell.finding("syntax", why, evidence=evidence, advice="Correct the line."))
 
     def _never_run(self) -> Iterator[Finding]:
         if not any(each.has_run for each in self.cells):
@@ -274,11 +258,10 @@ class _Check(NameFinder):
 
 def not_run(cell: Cell) -> Finding:
     """The finding for a cell that was never run."""
-    return Finding(
-        kind="not-run",
-        cell=cell.place,
-        cause=f"{cell.place} has not been run, though others have: what is shown is without it.",
-        evidence=_line(cell.source, 1),
+    return cell.finding(
+        "not-run",
+        "has not been run, though others have: what is shown is without it.",
+        evidence=cell.line(1),
         advice="Run the cell, or delete it.",
     )
 
@@ -287,20 +270,9 @@ def changed_since(cell: Cell, before: str) -> Finding:
     """The finding for a cell whose text is another one than what was run."""
     difference = difflib.unified_diff(before.splitlines(), cell.source.splitlines(), lineterm="", n=0)
     lines = [each for each in difference if not each.startswith(("---", "+++", "@@"))]
-    return Finding(
-        kind="changed-cell",
-        cell=cell.place,
-        cause=f"{cell.place} has been changed since it was run: what is shown is from the old text.",
+    return cell.finding(
+        "changed-cell",
+        "has been changed since it was run: what is shown is from the old text.",
         evidence="\n".join(lines[:6]),
         advice="Run it again, and the cells that use it.",
     )
-
-
-def _lower(cell: Cell) -> str:
-    text = str(cell.place)
-    return f"{text[0].lower()}{text[1:]}"
-
-
-def _line(source: str, line: int) -> str:
-    lines: Sequence[str] = source.splitlines()
-    return lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""

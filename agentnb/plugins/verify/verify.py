@@ -5,15 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentnb.agent.network_hosts import checked_hosts
 from agentnb.errors import UsageError
+from agentnb.host.environment import current_environment
 from agentnb.plugins.verify.notebook_text import read_file
 from agentnb.plugins.verify.own_notebook import own_notebook
 from agentnb.plugins.verify.page_jobs import job_of
 from agentnb.plugins.verify.result import SECONDS
+from agentnb.plugins.verify.run import RunOptions
 from agentnb.plugins.verify.verifying import check_notebook
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from agentnb.plugins.verify.result import Verification
 
@@ -26,6 +30,7 @@ def verify(
     run: bool = True,
     seconds: float = SECONDS,
     cwd: str | os.PathLike[str] | None = None,
+    network: Sequence[str] | None = None,
 ) -> Verification:
     """Returns whether a notebook runs from the top, and gives what it shows.
 
@@ -38,6 +43,8 @@ def verify(
         run: False for the answer that the names in the cells give without running any.
         seconds: How long the cells may take in all, up to a day.
         cwd: The folder that it runs in; the notebook's own by default.
+        network: The hosts that it may reach, such as ``["api.example.org", "*.example.net:8443"]``; those of the
+            setting ``verify_network`` by default, which names none.
 
     Returns:
         The findings; a table when displayed.
@@ -50,24 +57,30 @@ def verify(
         True
     """
     check_seconds(seconds)
+    options = RunOptions(seconds, allowed_hosts(network))
     folder = None if cwd is None else Path(cwd).expanduser().resolve()
     if folder is not None and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder.", hint="Give the folder that the notebook should run in.")
     if isinstance(notebook, dict):
-        return check_notebook(notebook, folder or Path.cwd(), run=run, seconds=seconds)
+        return check_notebook(notebook, folder or Path.cwd(), run=run, options=options)
     wanted = None if notebook is None else Path(notebook).expanduser().resolve()
     own = own_notebook(wanted)
     if own is not None:
-        result = check_notebook(
-            own.text, folder or own.path.parent, path=own.path, run=run, seconds=seconds, live=own.live
-        )
+        where = folder or own.path.parent
+        result = check_notebook(own.text, where, path=own.path, run=run, live=own.live, options=options)
         if run:
             job_of(own.path).take(own.text, result)
         return result
     if wanted is None:
         message = "It is not known which notebook this is."
         raise UsageError(message, hint='Name its file: agentnb.verify("analysis.ipynb").')
-    return check_notebook(read_file(wanted), folder or wanted.parent, path=wanted, run=run, seconds=seconds)
+    return check_notebook(read_file(wanted), folder or wanted.parent, path=wanted, run=run, options=options)
+
+
+def allowed_hosts(network: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The hosts that a verification may reach: *network*, or what the setting names."""
+    chosen = current_environment().sources()["verify_network"].value if network is None else network
+    return checked_hosts(list(chosen) if isinstance(chosen, tuple) else chosen) if chosen else ()
 
 
 def check_seconds(seconds: object) -> None:

@@ -14,9 +14,10 @@ from agentnb.credentials import Credentials
 from agentnb.errors import UsageError
 from agentnb.plugins.verify.agent_cells import LeftOut, is_agent_cell, without_agents
 from agentnb.plugins.verify.cell_facts import NotebookFacts
+from agentnb.plugins.verify.compare_outputs import uncompared
 from agentnb.plugins.verify.differences import Changed, DifferenceCauses, changed_cells
 from agentnb.plugins.verify.failed_cells import otherwise_explained
-from agentnb.plugins.verify.failures import Failure, explained, failure_of, missing_command, missing_network
+from agentnb.plugins.verify.failures import explained, failure_of, missing_command, missing_network
 from agentnb.plugins.verify.notebook_text import (
     SKIPPED_TAGS,
     UNCOMPARED_TAGS,
@@ -25,19 +26,19 @@ from agentnb.plugins.verify.notebook_text import (
     Notebook,
     read_notebook,
 )
-from agentnb.plugins.verify.result import SECONDS, Finding, Verification
-from agentnb.plugins.verify.run import NotebookRunner, Run, kernel_command
+from agentnb.plugins.verify.result import Finding, Verification
+from agentnb.plugins.verify.run import DEFAULTS, NotebookRunner, Run, RunOptions, kernel_command
 from agentnb.plugins.verify.run_end import run_end
-from agentnb.plugins.verify.static_check import LiveKernel, NameFinder, check_names
+from agentnb.plugins.verify.static_check import LiveKernel, check_names
 from agentnb.plugins.verify.written_files import written_files
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 NO_WALLS = (
-    "It was not closed in ({}): it ran on a copy of the folder, without network, and could read and write elsewhere."
+    "It was not closed in ({}): it ran on a copy of the folder, and could read and write elsewhere. Its Python was"
+    " refused other machines; programs that it starts, and servers of this machine, were not."
 )
 _INSTALLS = (
     *("%pip install", "!pip install", "!pip3 install", "%conda install", "!conda install", "!python -m pip"),
@@ -52,10 +53,8 @@ def check_notebook(
     *,
     path: Path | None = None,
     run: bool = True,
-    seconds: float = SECONDS,
     live: LiveKernel | None = None,
-    progress: Callable[[int, int], object] = lambda _done, _all: None,
-    stop: threading.Event | None = None,
+    options: RunOptions = DEFAULTS,
 ) -> Verification:
     """Verify a notebook's text.
 
@@ -64,13 +63,11 @@ def check_notebook(
         folder: The folder that it runs in.
         path: Its file, where it has one.
         run: False for the answer that the names in the cells give without running any.
-        seconds: How long the cells may take in all.
         live: What the notebook's own kernel knows.
-        progress: Is called with how many cells have run, and how many there are.
-        stop: Ends it once it is set.
+        options: What holds for each of its runs.
 
     Raises:
-        Stopped: If *stop* was set before its end.
+        Stopped: If *options.stop* was set before its end.
     """
     begun = time.monotonic()
     name = path.name if path is not None else ""
@@ -80,7 +77,7 @@ def check_notebook(
     except UsageError as error:
         finding = Finding(kind="corrupt", cause=error.message, advice=error.hint or "")
         return Verification(ok=False, findings=(finding,), notebook=name, digest=digest)
-    verifying = _Verifying(parsed, folder, seconds=seconds, live=live, progress=progress, stop=stop)
+    verifying = _Verifying(parsed, folder, live, options)
     findings = verifying.by_running() if run else verifying.without_running()
     hidden = Credentials(dict(os.environ)).hidden if findings or verifying.not_checked else str
     return Verification(
@@ -110,19 +107,13 @@ class _Verifying:
         self,
         notebook: Notebook,
         folder: Path,
-        *,
-        seconds: float,
         live: LiveKernel | None,
-        progress: Callable[[int, int], object],
-        stop: threading.Event | None,
+        options: RunOptions,
     ) -> None:
         self._notebook = notebook
         self._folder = folder
-        self._seconds = seconds
         self._live = live
-        self._progress = progress
-        self._stop = stop
-        self._done = 0
+        self._options = options
         self._left_out = LeftOut()
         self.not_checked: list[str] = []
         self.ran = self.runs = 0
@@ -149,30 +140,19 @@ class _Verifying:
         environment = {"AGENTNB_CASSETTE_MODE": "builtin"}  # no real agent is asked
         if cassette is not None:
             environment = {"AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": "replay"}
-        runner = NotebookRunner(
-            self._folder,
-            kernel,
-            seconds=self._seconds,
-            environment=environment,
-            progress=self._take,
-            stop=self._stop,
-        )
-        self._count = len(cells)
+        runner = NotebookRunner(self._folder, kernel, environment, self._options)
         run = runner.run(cells)
         self.way = run.way
         self.ran = sum(each.status != "cut" for each in run.cells.values())
         if run.way != "namespaces":
             self.not_checked.append(NO_WALLS.format((run.note or "no plug-in closes it in").rstrip(".")))
+        if self._options.hosts:
+            self.not_checked.append(
+                f"What {', '.join(self._options.hosts)} may answer another time: the run could reach it."
+            )
         findings = self._findings(cells, run, runner)
         self.runs = runner.runs
         return sorted(findings, key=lambda each: each.cell.index if each.cell else 1 << 30)
-
-    def _take(self, event: dict[str, Any]) -> None:
-        if event["event"] == "started" and not self._done:
-            self._progress(0, self._count)
-        if event["event"] == "cell":
-            self._done = min(self._done + 1, self._count)
-            self._progress(self._done, self._count)
 
     def _no_kernel(self, language: str, note: str) -> Finding:
         if note:
@@ -226,15 +206,18 @@ class _Verifying:
         static = check_names(self._notebook, self._live)
         last = by_index.get(run.begun if run.begun is not None else -1)
         findings: list[Finding] = []
-        ended = run_end(run, last, self._seconds)
-        failed = run.cells.get(last.index) if last is not None else None
+        ended = run_end(run, last, self._options.seconds)
+        result = run.cells.get(last.index) if last is not None else None
         if ended is not None:
             findings.append(ended)
-        elif run.why == "failed" and last is not None and failed is not None:
-            finding = self._failed(failure_of(last, failed, run), causes, facts)
+        elif run.why == "failed" and last is not None and result is not None:
+            failure = failure_of(last, result, run)
+            finding = explained(failure, static.finder) or otherwise_explained(
+                failure, causes, facts, self._notebook.code
+            )
             findings += [] if self._is_for_lack_of_agents(last, finding) else [finding]
         elif "processes" in run.error:
-            too_many = run_end(Run(why="processes", detail=run.error), last, self._seconds)
+            too_many = run_end(Run(why="processes", detail=run.error), last, self._options.seconds)
             findings += [too_many] if too_many is not None else []
         if run.why != "done" and last is not None:
             behind = sum(each.index > last.index for each in cells)
@@ -257,10 +240,6 @@ class _Verifying:
     def _saved(self) -> float | None:
         path = self._notebook.path
         return path.stat().st_mtime if path is not None and path.is_file() else None
-
-    def _failed(self, failure: Failure, causes: DifferenceCauses, facts: NotebookFacts) -> Finding:
-        names = NameFinder(self._notebook, self._live)
-        return explained(failure, names) or otherwise_explained(failure, causes, facts, self._notebook.code)
 
     @staticmethod
     def _of_shell(cells: Sequence[Cell], run: Run) -> list[Finding]:
@@ -289,6 +268,8 @@ class _Verifying:
             is_agents = is_agent_cell(cell.source)
             return cell.index in known or not cell.has_run or bool(cell.tags & tags) or is_agents
 
+        for what, shown_by in _uncompared(each for each in cells if not skip(each)).items():
+            self.not_checked.append(f"Not compared: {what} ({', '.join(shown_by[:5])}).")
         cut = [each.index for each in run.cells.values() if each.is_cut]
         if cut:
             self.not_checked.append(f"{len(cut)} cells print more than is kept: that part was not compared.")
@@ -298,14 +279,21 @@ class _Verifying:
             places = ", ".join(each.cell.place.label for each in below[:5])
             self.not_checked.append(f"What differs below cells that ask agents, who may change variables ({places}).")
         changed = [each for each in changed if each not in below]
-        self._note_mild(changed)
-        return causes.findings(changed)
+        findings = causes.findings(changed)
+        named = {each for one in findings for each in (one.cell, *one.related)}
+        self._note_passed([each for each in changed if each.cell.place not in named])
+        return findings
 
-    def _note_mild(self, changed: Sequence[Changed]) -> None:
-        mild = [each for each in changed if each.difference.is_mild]
-        if mild:
-            places = ", ".join(each.cell.place.label for each in mild[:5])
-            self.not_checked.append(f"Times and durations that are printed differ at each run ({places}).")
+    def _note_passed(self, changed: Sequence[Changed]) -> None:
+        """Name what differs and does not count."""
+        for kinds, what in (
+            ({"moment", "duration"}, "Times and durations that are printed differ at each run"),
+            ({"warning"}, "Warnings came or went: Python shows most of them once"),
+            ({"bytes"}, "Pictures, videos or sounds have other bytes at each run"),
+        ):
+            where = [each.cell.place.label for each in changed if each.difference.kind in kinds]
+            if where:
+                self.not_checked.append(f"{what} ({', '.join(where[:5])}).")
 
     @staticmethod
     def _static(findings: Sequence[Finding], stopped: Cell | None) -> list[Finding]:
@@ -315,6 +303,15 @@ class _Verifying:
             names = [each for each in findings if each.kind not in {"not-run", "syntax"}]
             kept += [each for each in names if each.cell and each.cell.index > stopped.index]
         return kept
+
+
+def _uncompared(cells: Iterable[Cell]) -> dict[str, list[str]]:
+    """What is shown and cannot be compared, and by which cells."""
+    places: dict[str, list[str]] = {}
+    for cell in cells:
+        for what in sorted(uncompared(cell.outputs)):
+            places.setdefault(what, []).append(cell.place.label)
+    return places
 
 
 def _merged(findings: Sequence[Finding], static: Sequence[Finding]) -> list[Finding]:

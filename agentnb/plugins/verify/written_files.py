@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.plugins.verify.compare_text import compare_texts
-from agentnb.plugins.verify.result import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentnb.plugins.verify.notebook_text import Cell
+    from agentnb.plugins.verify.result import Finding
     from agentnb.plugins.verify.run import Run
     from agentnb.state import RehearsalFile
 
@@ -42,10 +42,9 @@ def written_files(run: Run, cells: Mapping[int, Cell]) -> list[Finding]:
         if difference is None or difference.is_mild:
             continue
         findings.append(
-            Finding(
-                kind="file-differs",
-                cell=cell.place,
-                cause=f"{cell.place} writes {path}, and what it writes is not what is there.",
+            cell.finding(
+                "file-differs",
+                f"writes {path}, and what it writes is not what is there.",
                 evidence=f"there: {difference.stored}\nnow:   {difference.now}",
                 advice=f"Run the notebook again, or find who else changes {path}.",
             )

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from agentnb.errors import UsageError
+from agentnb.host.environment import current_environment
 from agentnb.server.comm.notebook_text import over
 
 if TYPE_CHECKING:
@@ -98,6 +99,24 @@ def notebook_file(session: str, notebook_path: str) -> Path | None:
         return None
     file = started if started.exists() else started.with_name(named.name)  # it may have been renamed since
     return file if _ends(file.parts, named.parts) and file.is_file() else None
+
+
+def path_of_notebook(named: str) -> Path:
+    """The file of the notebook *named*: a path, or a page's name of it; the kernel's own where that is empty.
+
+    Raises:
+        UsageError: If it is not known.
+    """
+    if Path(named).is_absolute():
+        return Path(named).resolve()
+    own = notebook_file(os.environ.get("JPY_SESSION_NAME", ""), named)
+    if own is not None:
+        return own.resolve()
+    runner = current_environment().code_runner()
+    path = None if runner is None else runner.notebook(outputs=False, named=named or None).path
+    if path is None:
+        raise UsageError("It is not known which notebook this is.", hint="Save it under a name first.")
+    return Path(path)
 
 
 def open_notebooks(lab: Lab) -> list[Notebook]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from agentnb.clock import now_ms
 from agentnb.errors import UsageError
 from agentnb.host.channels import REMOTE_CLIENTS
-from agentnb.policy.audit import Record
 from agentnb.server.websocket.access import digest
 from agentnb.server.websocket.runtime_file import ServedClient, remove, write
 from agentnb.server.websocket.server import WebSocketListener
@@ -118,16 +116,4 @@ def _show(host: Host, lines: tuple[str, ...]) -> None:
 
 
 def _record(host: Host, grant: Grant, what: str) -> None:
-    record = Record(
-        time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-        agent="",
-        session="",
-        tab="",
-        turn="",
-        kind="client",
-        tool=what,
-        what=grant.line,
-        outcome="allow",
-        by="user",
-    )
-    host.policy.audit.add(record, host.policy.environment)
+    host.policy.record(kind="client", tool=what, what=grant.line, outcome="allow", by="user")

@@ -8,7 +8,7 @@ import { part } from "./parts";
 /** What the kernel asks for (agentnb/server/lab_messages.py: `EditParams`). */
 export interface AgentEdit {
   id: string;
-  action: "insert" | "replace" | "run" | "change" | "read";
+  action: "insert" | "replace" | "run" | "change" | "read" | "restart";
   cellId?: string | null;
   source?: string;
   /** The text that a cell must have to be replaced, or its beginning. */
@@ -35,6 +35,9 @@ export interface Edited {
   error?: string;
 }
 
+/** What the notebook's element says when an agent, or an undo of its changes, has changed cells. */
+export const EDITED = "agentnb-edited";
+const READING = new Set(["read", "run"]);
 const LONGEST_OUTPUT = 20_000;
 const MOST_OUTPUTS = 200;
 const LONGEST_TEXT = 1_000_000;
@@ -64,7 +67,9 @@ export class AgentEdits {
   /** Does it, or says why not. */
   async perform(edit: AgentEdit): Promise<Edited> {
     try {
-      return { id: edit.id, ...(await this.#perform(edit)) };
+      const done = await this.#perform(edit);
+      if (!READING.has(edit.action)) this.#panel.node.dispatchEvent(new Event(EDITED));
+      return { id: edit.id, ...done };
     } catch (error) {
       return { id: edit.id, error: error instanceof Error ? error.message : String(error) };
     }
@@ -80,6 +85,10 @@ export class AgentEdits {
       if (!conflicts.length && edit.fileHashes && this.#files)
         await takeAsLoaded(this.#panel.context, this.#files, edit.fileHashes);
       return { conflicts: conflicts.map(({ cellId, current }) => ({ cellId, current: told(current) ?? null })) };
+    }
+    if (action === "restart") {
+      setTimeout(() => void this.#panel.sessionContext.restartKernel().catch(console.warn)); // the answer goes first
+      return {};
     }
     const index = cellId ? placeOf(shared.cells, cellId) : shared.cells.length - 1;
     if (action === "insert") {

@@ -8,7 +8,8 @@ import { cellOf, type Kind, tagsOf, update } from "./edits";
 
 /** One step (agentnb/server/lab_messages.py: `CellStep`). */
 export interface CellStep {
-  action: "insert" | "replace" | "delete" | "move";
+  /** `restore`: gives the outputs back that `clear` took, as long as this page is open. */
+  action: "insert" | "replace" | "delete" | "move" | "clear" | "restore";
   /** The cell; for `insert` the id that it gets. */
   cellId: string;
   /** For `insert`: its type. */
@@ -74,7 +75,7 @@ export function changeCells(shared: SharedNotebook, steps: readonly CellStep[], 
 }
 
 function isDone(cell: SharedCell | undefined, { action, source = "", newKind, tags }: CellStep): boolean {
-  if (action === "move") return false; // where it is now says nothing before the other steps are done
+  if (action === "move" || isOfOutputs(action)) return false; // where it is now says nothing before the other steps are done
   if (action === "delete") return !cell;
   if (cell?.getSource() !== source) return false;
   if (action === "insert") return true;
@@ -93,8 +94,14 @@ function isExpected(
 const isSame = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((one, index) => one === others[index]);
 
+const isOfOutputs = (action: CellStep["action"]): boolean => action === "clear" || action === "restore";
+
 function isLocked(cell: SharedCell, action: CellStep["action"]): boolean {
-  return action !== "move" && cell.getMetadata(action === "delete" ? "deletable" : "editable") === false;
+  return (
+    action !== "move" &&
+    !isOfOutputs(action) &&
+    cell.getMetadata(action === "delete" ? "deletable" : "editable") === false
+  );
 }
 
 /** One change, within its transaction: the notebook's own list of cells is as before until that ends. */
@@ -114,6 +121,7 @@ class Change {
     const at = this.#order.indexOf(cellId);
     if (action === "insert") this.#put(this.#place(step), inserted(this.#shared, step));
     else if (action === "delete") this.#take(at);
+    else if (isOfOutputs(action)) changeOutputs(this.#shared, this.#cells.get(cellId) as SharedCell, action);
     else if (action === "move") {
       const cell = this.#take(at);
       this.#put(this.#place(step), cell);
@@ -157,6 +165,19 @@ class Change {
     keep(this.#shared, id, cell);
     return { ...cell, id };
   }
+}
+
+/** The outputs that were cleared, and the count, by cell. */
+const cleared = new WeakMap<SharedNotebook, Map<string, [outputs: unknown[], count: number | null]>>();
+
+function changeOutputs(shared: SharedNotebook, cell: SharedCell, action: CellStep["action"]): void {
+  const kept = cleared.get(shared) ?? new Map();
+  cleared.set(shared, kept);
+  const now = cell.toJSON().outputs;
+  const [outputs, count] = action === "clear" ? [[], null] : (kept.get(cell.id) ?? [now, cell.execution_count ?? null]);
+  if (action === "clear") kept.set(cell.id, [Array.isArray(now) ? now : [], cell.execution_count ?? null]);
+  cell.setOutputs?.(outputs);
+  cell.execution_count = count;
 }
 
 function keep(shared: SharedNotebook, id: string, cell: CellJson): void {

@@ -21,7 +21,7 @@ export const COMMANDS = {
 };
 
 interface Doings {
-  create(cwd: string | undefined): Promise<void>;
+  create(cwd: string | undefined): Promise<unknown>;
   toggle(): void;
   reveal(): void;
 }

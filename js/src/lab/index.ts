@@ -85,9 +85,10 @@ function activate(
       if (classic) localStorage.setItem(OPEN_KEY, visible ? "open" : "");
       app.commands.notifyCommandChanged(COMMANDS.toggle);
     },
-    (place) => part("new-notebook").then(({ fillBox }) => fillBox(place, (text) => create(undefined, text))),
+    (place) =>
+      part("new-notebook").then(({ fillBox }) => fillBox(place, async (text) => void (await create(undefined, text)))),
   );
-  const create = async (cwd?: string, text?: string): Promise<void> => {
+  const create = async (cwd?: string, text?: string): Promise<NotebookPanel> => {
     const { openNotebook } = await part("new-notebook");
     const panel = await openNotebook(app, cwd);
     await panel.revealed; // then it takes the focus for its empty cell, as soon as that is drawn
@@ -95,6 +96,7 @@ function activate(
     reveal();
     sidebar.follow();
     if (text) sidebar.sessionOf(panel)?.say(text);
+    return panel; // the launcher goes then
   };
   app.shell.add(sidebar, "right", { rank: 900, type: "Agent Chat" });
   restorer?.add(sidebar, ID);
@@ -117,6 +119,7 @@ function activate(
     });
     const around = { app, palette, tracker, sidebar, reveal: revealQuietly, warn };
     const verified = part("verification").then((made) => new made.NotebookVerification(panel, around));
+    const written = part("provenance").then((made) => new made.NotebookProvenance(panel, around));
     const attend = (count: number): void => {
       sidebar.attend(panel, count);
       void attention().then(({ markNotebook }) => markNotebook(sidebar, panel));
@@ -126,7 +129,7 @@ function activate(
         part("settings-editor")
           .then(({ joinSettings }) => joinSettings(app, access, warn))
           .catch(console.debug);
-        verified.then((verification) => verification.connected(access), console.debug);
+        for (const shown of [verified, written]) shown.then((each) => each.connected(access), console.debug);
       },
       verification: (into: HTMLElement, turn: string): void =>
         void verified.then((verification) => verification.showIn(into, turn), console.debug),
@@ -243,6 +246,9 @@ async function addCard(app: Application): Promise<void> {
 
 const attention = () => part("attention");
 
+/** A notebook that is narrower has the differences below it, in pixels. */
+const BESIDE = 800;
+
 /** What the chat can have shown beside the notebook, in JupyterLab's main area. */
 function mainArea(
   app: Application,
@@ -263,7 +269,13 @@ function mainArea(
       panel = new ReviewPanel(languages, icon);
       panels.set(review.key, panel);
       panel.disposed.connect(() => panels.delete(review.key));
-      app.shell.add(panel, "main", { mode: review.beside ? "split-right" : "tab-after", ref: notebook.id });
+      // The next one is a tab beside the first, so that the notebook keeps its room.
+      const first = panels.values().next().value as ReviewPanel;
+      if (first !== panel) app.shell.add(panel, "main", { mode: "tab-after", ref: first.id });
+      else {
+        const isWide = notebook.node.offsetWidth >= BESIDE;
+        app.shell.add(panel, "main", { mode: isWide ? "split-right" : "split-bottom", ref: notebook.id });
+      }
     }
     app.shell.activateById(panel.id);
     panel.review(review);

@@ -116,8 +116,10 @@ declare module "@jupyterlab/notebook" {
   export interface SharedCell {
     readonly id: string;
     readonly cell_type: string;
-    readonly execution_count?: number | null;
+    execution_count?: number | null;
     readonly undoManager?: { stopCapturing(): void } | null;
+    /** Of code cells only. */
+    setOutputs?(outputs: unknown[]): void;
     getSource(): string;
     updateSource(start: number, end: number, value: string): void;
     getMetadata(name: string): unknown;
@@ -197,6 +199,7 @@ declare module "@jupyterlab/notebook" {
     readonly session: { readonly kernel: Kernel | null } | null;
     readonly kernelChanged: Signal<unknown>;
     readonly statusChanged: Signal<string>;
+    restartKernel(): Promise<void>;
   }
   export interface NotebookPanel extends Widget {
     readonly content: Notebook;
@@ -210,7 +213,10 @@ declare module "@jupyterlab/notebook" {
     readonly sessionContext: SessionContext;
     /** Its content is there; a notebook of one empty cell takes the focus for it then. */
     readonly revealed: Promise<void>;
-    readonly toolbar: Widget & { insertItem(index: number, name: string, widget: Widget): boolean };
+    readonly toolbar: Widget & {
+      names(): Iterable<string>;
+      insertItem(index: number, name: string, widget: Widget): boolean;
+    };
   }
   export interface Tracker {
     readonly currentWidget: NotebookPanel | null;

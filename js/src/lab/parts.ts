@@ -8,6 +8,7 @@ interface Parts {
   compare: typeof import("./compare");
   "new-notebook": typeof import("./new-notebook");
   mermaid: typeof import("./mermaid");
+  provenance: typeof import("./provenance");
   rejoin: typeof import("./rejoin");
   review: typeof import("./review");
   "settings-editor": typeof import("./settings-editor");

@@ -19,8 +19,8 @@ let panels = 0;
 export class ReviewPanel extends Widget {
   readonly #languages: Languages | null;
   readonly #choice = element("select", { label: "Change" });
-  readonly #previous = barButton("Previous", () => this.#go(this.#at - 1));
-  readonly #next = barButton("Next", () => this.#go(this.#at + 1));
+  readonly #previous = barButton("‹", () => this.#go(this.#at - 1), "Previous");
+  readonly #next = barButton("›", () => this.#go(this.#at + 1), "Next");
   readonly #open = barButton("Open file", () => this.#current?.open?.());
   readonly #all = barButton("All lines", () => this.#showAll());
   /** *Keep*, and the way back or forth: each keeps its place, so that the focus stays. */
@@ -195,6 +195,8 @@ export class ReviewPanel extends Widget {
   }
 }
 
-function barButton(text: string, onClick: () => void): HTMLButtonElement {
-  return button(text, onClick, "jp-mod-styled jp-mod-minimal");
+function barButton(text: string, onClick: () => void, label = ""): HTMLButtonElement {
+  const made = button(text, onClick, { label });
+  made.title = label;
+  return made;
 }

@@ -12,7 +12,7 @@ export class VerificationMark {
   readonly #show: (cellId: string) => void;
   readonly #main = button("Verify", () => this.#press(), "agentnb-verify-main");
   readonly #stop = button("Stop", () => this.#verifier.stop());
-  readonly #fix = button("Fix with agent", () => this.#verifier.mend());
+  readonly #fix = button("Fix", () => this.#verifier.mend(), { label: "Fix with agent" });
   readonly #again = button("↻", () => void this.#verifier.begin(), { label: "Verify again" });
   /** Which finding is shown, and whether the user was taken to it. */
   #at = 0;
@@ -24,6 +24,8 @@ export class VerificationMark {
     this.#verifier = verifier;
     this.#show = show;
     this.#again.title = "Verify again";
+    this.#fix.append(element("span", "agentnb-verify-long", " with agent"));
+    this.#fix.title = "Fix with agent";
     this.#stop.title = "Stop the verification";
     const buttons = [this.#main, this.#stop, this.#fix, this.#again];
     const marks = { class: "agentnb-verify", role: "group", label: "Verification" };

@@ -59,8 +59,7 @@ export class NotebookVerification {
       new VerificationMark(this.#verifier, show, this.#status),
       new VerificationMark(this.#verifier, show),
     ];
-    // Before the cell's type: what comes later is the first to go into the menu of a narrow toolbar.
-    panel.toolbar.insertItem(9, "agentnb-verify", new Widget({ node: this.#marks[0].node }));
+    putIntoToolbar(panel, new Widget({ node: this.#marks[0].node }));
     void context.ready.then(() => content.model?.contentChanged.connect(() => this.#later()));
     panel.disposed.connect(() => clearTimeout(this.#timer));
     known.set(panel, this);
@@ -126,6 +125,16 @@ export class NotebookVerification {
     const words = status === "ended" ? this.#marks[0].words : status === "running" ? "Verifying…" : "";
     if (this.#status.textContent !== words) this.#status.textContent = words;
   }
+}
+
+/** Before the cell's type: what comes later is the first to go into the menu of a narrow toolbar. */
+function putIntoToolbar(panel: NotebookPanel, mark: Widget): void {
+  const put = (): boolean => {
+    const at = [...panel.toolbar.names()].indexOf("cellType");
+    return at >= 0 && panel.toolbar.insertItem(at, "agentnb-verify", mark);
+  };
+  // Notebook 7 fills the toolbar later.
+  if (!put()) void panel.revealed.then(() => put() || panel.toolbar.insertItem(9, "agentnb-verify", mark));
 }
 
 const known = new WeakMap<NotebookPanel, NotebookVerification>();

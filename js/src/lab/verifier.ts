@@ -89,7 +89,7 @@ export class Verifier {
   /** The kernel is there. */
   connected(ask: Ask): void {
     this.#ask = ask;
-    this.refresh();
+    if (this.#state.status !== "running") void this.#watch(++this.#attempt, ask).catch(console.debug);
   }
 
   /** The kernel is gone; what is known of the text still holds. */
@@ -124,24 +124,25 @@ export class Verifier {
     const [state, code] = this.#before;
     this.#code = code;
     this.#set(state);
-    void this.#ask?.("verify/stop", { path: this.#notebook.path() }).catch(console.debug);
+    const [attempt, ask] = [this.#attempt, this.#ask];
+    void ask?.("verify/stop", { path: this.#notebook.path() })
+      .then((answer) => this.#watch(attempt, ask, read(answer).revision))
+      .catch(console.debug);
   }
 
-  /** Takes what was verified elsewhere: by a turn, in another window. */
-  refresh(): void {
-    const ask = this.#ask;
-    if (!ask || this.#state.status === "running") return;
-    const attempt = ++this.#attempt;
-    void ask("verify/state", { path: this.#notebook.path() })
-      .then((answer) => {
-        const state = read(answer);
-        const isKnown = state.status === "none" || (state.time !== 0 && state.time === this.#state.time);
-        if (attempt !== this.#attempt || isKnown) return;
-        this.#before = [this.#state, this.#code];
-        this.#code = state.isStale ? undefined : this.#notebook.code();
-        return this.#follow(attempt, ask, answer);
-      })
-      .catch(console.debug);
+  /** Waits for what is verified elsewhere, by a turn or in another window; without a revision the answer comes at once. */
+  async #watch(attempt: number, ask: Ask, revision?: number): Promise<void> {
+    for (let known = revision; attempt === this.#attempt; ) {
+      const asked = { path: this.#notebook.path(), ...(known === undefined ? {} : { revision: known }) };
+      const answer = await ask("verify/state", asked);
+      const state = read(answer);
+      known = state.revision;
+      const isKnown = state.status === "none" || (state.time !== 0 && state.time === this.#state.time);
+      if (attempt !== this.#attempt || isKnown) continue;
+      this.#before = [this.#state, this.#code];
+      this.#code = state.isStale ? undefined : this.#notebook.code();
+      return this.#follow(attempt, ask, answer);
+    }
   }
 
   /** Has the agent mend what was found; it is verified again after its next turn that changed something. */
@@ -160,7 +161,7 @@ export class Verifier {
   turnEnded(id: string): void {
     if (this.#turns.has(id)) return;
     this.#turns.add(id);
-    if (!this.#isMending) return this.refresh();
+    if (!this.#isMending) return;
     this.#isMending = false;
     void this.begin();
   }
@@ -168,7 +169,7 @@ export class Verifier {
   async #follow(attempt: number, ask: Ask, first: unknown): Promise<void> {
     for (let state = read(await first); attempt === this.#attempt; ) {
       this.#set(state);
-      if (state.status !== "running") return;
+      if (state.status !== "running") return void this.#watch(attempt, ask, state.revision).catch(console.debug);
       state = read(await ask("verify/state", { path: this.#notebook.path(), revision: state.revision }));
     }
   }

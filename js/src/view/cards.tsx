@@ -1,6 +1,7 @@
 /** Cards and lines that say something and offer what can be done about it. */
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
+import { coded } from "./coded";
 import { onEscape, TextButton } from "./controls";
 import { Icon, Spacer } from "./icons";
 import { LongText } from "./parts/long-text";
@@ -25,7 +26,7 @@ export function ErrorCard({ title, message, action }: ErrorCardProps) {
       <Icon name="alert" />
       <div>
         <strong>{title}</strong>
-        <div class="plain">{line(first, LONGEST_SENTENCE)}</div>
+        <div class="plain">{coded(line(first, LONGEST_SENTENCE))}</div>
         {isLong && (
           <TextButton aria-expanded={isOpen} onClick={() => open(!isOpen)}>
             {isOpen ? "Hide details" : "Details"}

@@ -44,9 +44,12 @@ export interface Change {
   readonly after: string;
 }
 
+/** Of most files that a command wrote: said where one looks closer. */
+export const DURING = "while the agent worked";
+
 const WHOSE: Record<string, string> = table({
   toolCall: "", // that is what one expects
-  during: "while the agent worked",
+  during: DURING,
   otherTab: "also changed by another tab",
   user: "your save",
 });

@@ -10,16 +10,17 @@ import { Conversation, type ConversationTask } from "./conversation";
 import { Panel } from "./history";
 import { type PanelName, useHostEvent } from "./host-events";
 import { IconButton, Spacer, Waiting } from "./icons";
-import { isRemote, isTab, ROOT, sessionChannel } from "./identity";
+import { chatChannel, isRemote, isTab, ROOT, sessionChannel } from "./identity";
 import { isFindKey, isHistoryKey } from "./keyboard";
 import { ConnectionBanner } from "./notices";
 import { OnDemand } from "./on-demand";
 import { line, reason } from "./plain";
 import { Refusals } from "./rejected-actions";
 import { isArchived, needsAnswer } from "./status";
-import { isOver } from "./store";
+import { isOver, type Store } from "./store";
 import { TabMenu } from "./tab-menu";
 import { agentName, Tabs, tabId } from "./tabs";
+import type { Jump } from "./transcript";
 import { useAfter, useArmed } from "./use-work";
 
 /** How long a closed tab can be brought back from here; the kernel waits a little longer. */
@@ -28,7 +29,7 @@ const UNDO_FOR = 10_000;
 const NEW = "new";
 
 export function Chat({ tab }: { tab?: string | undefined }) {
-  const { store, cadence, root: shadow, toBox, announce } = useView();
+  const { store, cadence, root: shadow, toBox, announce, drafts } = useView();
   const id = useId();
   const connection = store.connection.value;
   const refusal = store.refusal.value;
@@ -48,10 +49,19 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     toBox();
   };
   const place = useRef<{ before: string | undefined; replaces: boolean }>({ before: undefined, replaces: false });
+  // What was typed between the kernel's answer and this went to the box before.
+  const keepTyped = (before: string | undefined, resource: string) => {
+    const [from, to] = [before, resource].map((one) => chatOf(store, one)) as [string, string];
+    const late = drafts.of(from).peek();
+    if (late === "" || from === to) return;
+    drafts.set(to, drafts.of(to).peek() + late);
+    drafts.set(from, "");
+  };
   const begun = useExpected(sessions, (resource) => {
     const { before, replaces } = place.current;
     if (replaces && before !== resource) {
       boxes.hand(before, resource);
+      keepTyped(before, resource);
       if (before) store.dispatch(before, { type: "session/isArchivedChanged", isArchived: true });
     }
     select(resource);
@@ -72,11 +82,13 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const duplicate = (resource: string) => copy("duplicated", store.request("forkSession", { channel: resource }));
   const { closed, close, reopen } = useClosing(sessions, select);
   const reopened = useExpected(sessions, goTo);
-  useHostEvent<unknown>("agentnb-open", (event) => {
-    const resource = event.detail;
+  const [jump, setJump] = useState<Jump>();
+  useHostEvent<string>("agentnb-open", (event) => {
+    const [resource = "", turnId] = event.detail.split("#");
     const known = root?.sessions?.find((one) => one.resource === resource);
-    if (typeof resource !== "string" || !known) return;
+    if (!known) return;
     event.preventDefault();
+    if (turnId) setJump({ turnId, nonce: Date.now() });
     if (isArchived(known)) store.dispatch(resource, { type: "session/isArchivedChanged", isArchived: false });
     reopened(resource);
   });
@@ -206,6 +218,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             dead={dead}
             doing={doing}
             setDoing={setDoing}
+            jump={jump}
             onGo={select}
             onBeginning={choose}
             onBegun={(channel, before, replaces) => {
@@ -217,6 +230,11 @@ export function Chat({ tab }: { tab?: string | undefined }) {
       )}
     </section>
   );
+}
+
+/** The channel of a conversation's messages; of none, that of the box for the next one. */
+function chatOf(store: Store, resource: string | undefined): string {
+  return resource === undefined ? ROOT : (store.session(resource).peek()?.defaultChat ?? chatChannel(resource));
 }
 
 /** The panel that stands in the place of the conversation, and where the keyboard's focus goes after it. */
@@ -327,7 +345,8 @@ function useClosing(sessions: readonly SessionSummary[], select: (resource: stri
     select(closed.resource);
     setClosed(undefined);
   };
-  return { closed, close, reopen };
+  const isBack = sessions.some(({ resource }) => resource === closed?.resource);
+  return { closed: isBack ? undefined : closed, close, reopen };
 }
 
 const PAIRING = (

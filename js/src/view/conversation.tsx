@@ -47,6 +47,8 @@ interface Props {
   dead: boolean;
   doing: ConversationTask;
   setDoing: (doing: ConversationTask) => void;
+  /** The turn that the user wants to see, wherever it is. */
+  jump: Jump | undefined;
   /** Goes to another conversation. */
   onGo: (resource: string) => void;
   /** A conversation is about to begin in the box of another one, or of none: that stays in sight. */
@@ -57,13 +59,15 @@ interface Props {
 
 const NONE = signal(undefined);
 
-export function Conversation({ resource, summary, agents, dead, doing, setDoing, onGo, onBeginning, onBegun }: Props) {
+export function Conversation(props: Props) {
+  const { resource, summary, agents, dead, doing, setDoing, onGo, onBeginning, onBegun } = props;
   const { store, cadence, root, drafts } = useView();
   const session = cadence.paced(resource === undefined ? NONE : store.session(resource)).value;
   const channel = resource === undefined ? ROOT : (session?.defaultChat ?? chatChannel(resource));
   const chat = cadence.paced(resource === undefined ? NONE : store.chat(channel)).value;
   const place = useMemo(() => ({ session: resource ?? ROOT, chat: channel }), [resource, channel]);
   const [jump, setJump] = useState<Jump>();
+  useEffect(() => setJump(props.jump), [props.jump]);
   const [started, setStarted] = useState(0);
   const onStart = useCallback(() => setStarted((times) => times + 1), []);
   const [folder, setFolder] = useState("");

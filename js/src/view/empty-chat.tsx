@@ -46,18 +46,18 @@ function Ways({ agents, onAgent }: Omit<Props, "agent">) {
         <Button class="primary" onClick={() => showAgents(root, "missing")}>
           Install an agent
         </Button>
-        <span class="dim small">Claude Code, Codex, Gemini and others: with your account</span>
+        <span class="dim small">Claude Code, Codex, Gemini, … with your account</span>
       </li>
       {has("local") && (
         <li>
           <Button onClick={() => onAgent("local")}>Local model</Button>
-          <span class="dim small">A model on this machine: Ollama, LM Studio, llama.cpp</span>
+          <span class="dim small">On this machine: Ollama, LM Studio, llama.cpp</span>
         </li>
       )}
       {has("eliza") && (
         <li>
           <Button onClick={() => onAgent("eliza")}>Tour</Button>
-          <span class="dim small">See what agents do here: no model, no account</span>
+          <span class="dim small">What agents do here: no model, no account</span>
         </li>
       )}
     </ul>

@@ -6,6 +6,18 @@ const LONGEST = 200;
 /** Of a text of megabytes its ends are enough. */
 const LOOKED_AT = 4_000;
 
+/** How the kernel's own words about code that the user stopped begin; the rest is for the agent. */
+const STOPPED = "The code was stopped by the user.";
+
+/** Whether the user stopped it: that is no failure. */
+export function isStopped(call: ToolCallState): boolean {
+  return call.status === "completed" && !call.success && failureSentence(call).startsWith(STOPPED);
+}
+
+export function failed(call: ToolCallState): boolean {
+  return call.status === "completed" && !call.success && !isStopped(call);
+}
+
 /** The first line of what went wrong; of a traceback, and of code in the kernel, the last one, which names the error. */
 export function failureSentence(call: ToolCallState): string {
   const { run, content = [] } = call.details ?? {};

@@ -18,6 +18,9 @@ export interface MenuItem {
   onSelect: () => void;
 }
 
+/** Details of fewer letters are keys, or On and Off. */
+const LONGEST_KEY = 8;
+
 interface Props {
   /** What the button is called. */
   label: string;
@@ -131,7 +134,7 @@ export function Menu({
               onClick={() => choose(item)}
             >
               {item.icon}
-              <span>
+              <span class={(item.detail?.length ?? LONGEST_KEY) < LONGEST_KEY ? "has-key" : ""}>
                 <span class={`menu-name${item.faint ? " dim" : ""}`}>{item.name}</span>
                 {item.detail && <span class="dim small">{item.detail}</span>}
               </span>

@@ -3,17 +3,20 @@ import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import type { RewindContext } from "../rewind";
 import { isObject } from "../state/guard";
-import type { Turn } from "../state/types.gen";
+import type { ChatState, Turn } from "../state/types.gen";
 import { changesOf, inWords, tallyOf, tallyOfAll } from "./change-set";
 import { usePlace, useView } from "./context";
 import { copyText } from "./copy";
 import { turnMarkdown } from "./export";
+import { failed } from "./failure";
 import { Icon } from "./icons";
 import { changesChannel, isInTerminal, isRemote, uuid } from "./identity";
 import { Menu, type MenuItem } from "./menu";
 import { OnDemand } from "./on-demand";
+import { toolTitle } from "./parts/tool-body";
 import { refOf } from "./parts/whole";
-import type { Store } from "./store";
+import { line } from "./plain";
+import { isOver, type Store } from "./store";
 
 /** What can be done with a turn that has ended. */
 export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
@@ -26,7 +29,16 @@ export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
   const isOurs = !isRemote(store.root.value) && !isInTerminal(session);
   const item = (name: string, detail: string, kind: "back" | "edit", isThere: boolean): MenuItem[] =>
     isThere ? [{ name, detail, onSelect: () => want(kind) }] : [];
+  const wrong = useComputed(() => failedLast(turn, store.chat(chat).value)).value;
+  const explain = (what: string) => {
+    const text = `Explain the error of “${what}”: what went wrong, and what can be done about it?`;
+    const message = { text, origin: { kind: "user" } } as const;
+    store.dispatch(chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
+  };
   const items: MenuItem[] = [
+    ...(wrong && !isOver(store.connection.value)
+      ? [{ name: "Explain the error", onSelect: () => explain(wrong) }]
+      : []),
     { name: "Copy turn as Markdown", onSelect: () => void copy() },
     ...item("Edit and send again", "In place of all from here on", "edit", isOurs && !inCell),
     ...item("Go back to before this message", "This turn and all after it go", "back", isOurs),
@@ -45,6 +57,13 @@ export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
       {wanted && <Rewind key={wanted} kind={wanted} turn={turn} onDone={leave} />}
     </>
   );
+}
+
+/** What the last turn ended with, where that failed: what failed before was the agent's to see to. */
+function failedLast(turn: Turn, state: ChatState | undefined): string | undefined {
+  if (state?.activeTurn || state?.turns.at(-1)?.id !== turn.id) return undefined;
+  const last = turn.responseParts.findLast((part) => part.kind === "toolCall");
+  return last?.kind === "toolCall" && failed(last.toolCall) ? line(toolTitle(last.toolCall), 200) : undefined;
 }
 
 interface Props {

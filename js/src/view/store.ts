@@ -186,8 +186,6 @@ export interface Review {
   readonly changes: readonly Comparison[];
   /** The id of the one to begin with. */
   readonly first: string;
-  /** Whether it is asked for in the notebook itself, which must not be hidden then. */
-  readonly beside: boolean;
   /**
    * Says how the changes stand, at once and whenever that is other, until the function that it returns is called.
    * Absent in kernels with an older agentnb.

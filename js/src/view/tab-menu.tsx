@@ -33,8 +33,8 @@ export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefuse
   const ofSession = (resource: string): MenuItem[] => [
     ...item("New conversation", undefined, onNew),
     ...item("Find", "Ctrl+F", () => onDo("find")),
-    ...item("Changes", "In this conversation", () => onDo("changes"), hasChanges === true),
-    ...item("Rename", "Shortcut: F2", () => onDo("rename")),
+    ...item("Changes", undefined, () => onDo("changes"), hasChanges === true),
+    ...item("Rename", "F2", () => onDo("rename")),
     ...item("Duplicate", "Continue separately from here", () => onDuplicate(resource), canFork),
     ...item("Copy as Markdown", undefined, () => onDo("copy")),
     ...item("Save as Markdown", undefined, () => onDo("save")),
@@ -46,11 +46,11 @@ export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefuse
     ...item("Add a picture", "Or paste it, or drop it on the box", () =>
       root.host.dispatchEvent(new CustomEvent("agentnb-picture")),
     ),
-    ...item("History", "All conversations (Alt+H)", () => showPanel(root, "history"), isOurs),
-    ...item("Settings", "Agents, permissions, look", () => showPanel(root, "settings"), isOurs),
+    ...item("History", "Alt+H", () => showPanel(root, "history"), isOurs),
+    ...item("Settings", undefined, () => showPanel(root, "settings"), isOurs),
     ...(isOurs ? notificationItems(store, announce, onRefused) : []),
     ...(onPair ? item("Pair a terminal agent", "With this kernel", onPair) : []),
-    ...(session === undefined ? [] : item("Close", "Shortcut: Del", () => onClose(session))),
+    ...(session === undefined ? [] : item("Close", "Del", () => onClose(session))),
   ];
   return (
     <Menu label="Conversation" items={items}>

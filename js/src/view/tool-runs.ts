@@ -1,7 +1,8 @@
 /** Which parts of an answer stand on a line of their own, and which finished calls of tools fold into one line. */
 import { table } from "../state/object";
 import type { ResponsePart, TerminalView, ToolCallState, ToolContent } from "../state/types.gen";
-import { failureSentence } from "./failure";
+import { failed, failureSentence } from "./failure";
+import { textOf } from "./parts/text";
 import { walkthroughOf } from "./parts/walkthrough";
 import { count } from "./plain";
 
@@ -91,8 +92,9 @@ function linesOfWork(parts: readonly ResponsePart[], work: readonly number[], te
 /** What a call stands with on one line; "" where it stands alone. */
 function groupOf(call: ToolCallState, terminals: Terminals): string {
   if (isDone(call, terminals)) return "done";
-  if (call.status === "completed" && !call.success) return `failed ${kindOf(call)} ${failureSentence(call)}`;
+  if (failed(call)) return `failed ${kindOf(call)} ${failureSentence(call)}`;
   if (call.status === "cancelled" && call.reason === "skipped") return "skipped";
+  if (call.status === "cancelled" && call.reason === "denied" && !textOf(call.reasonMessage)) return "denied";
   return "";
 }
 

@@ -1,8 +1,9 @@
 /** The turns of one chat in a box that follows the newest, until the reader scrolls away. */
 import { useLayoutEffect } from "preact/hooks";
-import type { ChatState } from "../state/types.gen";
+import type { ChatState, ResponsePart } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
 import { Button } from "./controls";
+import { fetchAll } from "./export";
 import { IconButton } from "./icons";
 import { usePinned } from "./pinned";
 import { count } from "./plain";
@@ -32,15 +33,17 @@ export function Transcript({ chat, jump, started }: Props) {
   const older = store.older(place.chat).value;
   const [shown, show] = useMemory(`shown ${place.chat}`, FIRST);
   const { box, content, pinned, toEnd, goTo, ...listeners } = usePinned(`scroll ${place.chat}`);
-  const turns = withoutRetried([...older.turns, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])]);
+  const all = [...older.turns, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])];
+  const retried = new Set(all.filter((turn, at) => isRetried(turn, all[at + 1])));
+  const turns = all.filter((turn) => !retried.has(turn) || turn.responseParts.some(isAnswer));
   const here = Math.max(0, turns.length - shown);
   const hidden = here + older.left;
   const wanted = jump === undefined ? -1 : turns.findIndex((turn) => turn.id === jump.turnId);
   useLayoutEffect(() => {
-    if (wanted < 0) return;
+    if (wanted < 0) return void (jump && fetchAll(store, place.chat).catch(() => undefined));
     if (wanted < here) show(turns.length - wanted + NEAR_JUMP);
     else goTo((jump as Jump).turnId);
-  }, [jump, wanted < here]);
+  }, [jump, wanted < 0, wanted < here]);
   useLayoutEffect(() => {
     if (started > 0) toEnd();
   }, [started]);
@@ -68,7 +71,7 @@ export function Transcript({ chat, jump, started }: Props) {
             </Button>
           )}
           {turns.slice(here).map((turn) => (
-            <TurnItem key={turn.id} turn={turn} />
+            <TurnItem key={turn.id} turn={turn} isRetried={retried.has(turn)} />
           ))}
         </div>
       </div>
@@ -77,10 +80,10 @@ export function Transcript({ chat, jump, started }: Props) {
   );
 }
 
-/** Without the turns that failed before anything came, and whose message was sent again right after. */
-function withoutRetried(turns: readonly AnyTurn[]): AnyTurn[] {
-  return turns.filter((turn, at) => {
-    if (!("state" in turn) || turn.state !== "error" || turns[at + 1]?.message.text !== turn.message.text) return true;
-    return turn.responseParts.some(({ kind }) => kind !== "error" && kind !== "systemNotification");
-  });
+/** Whether a turn failed and its message was sent again right after: what that one says counts. */
+function isRetried(turn: AnyTurn, next: AnyTurn | undefined): boolean {
+  return "state" in turn && turn.state === "error" && next?.message.text === turn.message.text;
 }
+
+/** What a reader would miss. */
+const isAnswer = ({ kind }: ResponsePart): boolean => kind !== "error" && kind !== "systemNotification";

@@ -7,10 +7,12 @@ import { turnError } from "../state/chat-turns";
 import { table } from "../state/object";
 import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
 import { ErrorCard } from "./cards";
+import { coded } from "./coded";
 import { usePlace, useView } from "./context";
 import { Button, TextButton } from "./controls";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
+import { failed } from "./failure";
 import { FoldHead } from "./fold";
 import { Icon, Spacer } from "./icons";
 import { uuid } from "./identity";
@@ -19,8 +21,8 @@ import { TurnChanges } from "./parts/change-set";
 import { UserMessage } from "./parts/message";
 import { Part, partId, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
-import { Failure, failed, State } from "./parts/tool";
-import { coded, kindIcon, toolTitle } from "./parts/tool-body";
+import { cancelled, Failure, State } from "./parts/tool";
+import { kindIcon, toolTitle } from "./parts/tool-body";
 import { pendingCalls } from "./permission-answer";
 import { count, duration, line } from "./plain";
 import { TurnMenu } from "./rewind";
@@ -31,12 +33,18 @@ export function isActive(turn: AnyTurn): turn is ActiveTurn {
   return !("state" in turn);
 }
 
-export const TurnItem = memo(({ turn }: { turn: AnyTurn }) => (
+interface ItemProps {
+  turn: AnyTurn;
+  /** Whether it failed and was sent again right after: then its failure is a note. */
+  isRetried: boolean;
+}
+
+export const TurnItem = memo(({ turn, isRetried }: ItemProps) => (
   <article class="turn" data-turn={turn.id} aria-label={line(turn.message.text, 80) || "Turn"}>
     <UserMessage message={turn.message} />
     <Answer turn={turn} />
     {!isActive(turn) && <TurnChanges turn={turn} />}
-    {isActive(turn) ? <Working turn={turn} /> : <TurnEnd turn={turn} />}
+    {isActive(turn) ? <Working turn={turn} /> : <TurnEnd turn={turn} isRetried={isRetried} />}
   </article>
 ));
 
@@ -102,6 +110,7 @@ interface RunProps {
 function RunHead({ calls, isOpen, onToggle }: RunProps) {
   const first = calls[0] as ToolCallState;
   const isBad = failed(first);
+  const isOne = calls.every((call) => toolTitle(call) === toolTitle(first));
   const times = `${count(calls.length)} times`;
   return (
     <div class="part part-toolCall">
@@ -112,12 +121,14 @@ function RunHead({ calls, isOpen, onToggle }: RunProps) {
             <span class="label cut">{runTitle(calls)}</span>
           ) : (
             <>
-              <span class="label cut">{coded(toolTitle(first))}</span>
+              <span class="label cut">{isBad || isOne ? coded(toolTitle(first)) : `${count(calls.length)} steps`}</span>
               <Spacer />
               {isBad ? (
                 <State icon="cross" kind="bad" said={`Failed ${times}`} shown />
               ) : (
-                <State icon="stop" said={`Stopped ${times}`} shown />
+                first.status === "cancelled" && (
+                  <State icon="stop" said={`${cancelled(first)}${isOne ? ` ${times}` : ""}`} shown />
+                )
               )}
             </>
           )}
@@ -165,19 +176,28 @@ export function useSilence(): string {
   return line(store.session(usePlace().session).value?.activity, 60);
 }
 
+const NOT_STARTED: ReadonlySet<string> = new Set(["AgentStartFailed", "AgentNotFound"]);
+
+interface EndProps {
+  turn: Turn;
+  inCell?: boolean;
+  isRetried?: boolean;
+}
+
 /** How the turn ended; and what can be done with it, which is seen while the pointer or the focus is in the turn. */
-export function TurnEnd({ turn, inCell = false }: { turn: Turn; inCell?: boolean }) {
-  const { store } = useView();
-  const { chat } = usePlace();
-  const said = endNote(turn);
+export function TurnEnd({ turn, inCell = false, isRetried = false }: EndProps) {
+  const said = isRetried ? "Failed, then sent again" : endNote(turn);
   const usage = usageText(turn.usage);
   const text = answerText(turn);
   const error = turnError(turn);
-  const isRepeated = useComputed(() => error !== undefined && isFailedAgain(turn, store.chat(chat).value?.turns ?? []));
   return (
     <>
-      {error && !isRepeated.value && (
-        <ErrorCard title="The turn failed" message={error.message} action={<Again turn={turn} />} />
+      {error && !isRetried && (
+        <ErrorCard
+          title={NOT_STARTED.has(error.errorType) ? "The agent couldn't start" : "The turn failed"}
+          message={error.message}
+          action={<Again turn={turn} />}
+        />
       )}
       {said && <p class="dim turn-note">{said}</p>}
       <div class="row turn-end">
@@ -188,12 +208,6 @@ export function TurnEnd({ turn, inCell = false }: { turn: Turn; inCell?: boolean
       </div>
     </>
   );
-}
-
-/** Whether the next turn said the same and failed for the same reason: one card is enough. */
-function isFailedAgain(turn: Turn, turns: readonly Turn[]): boolean {
-  const next = turns[turns.findIndex(({ id }) => id === turn.id) + 1];
-  return next?.message.text === turn.message.text && turnError(next)?.message === turnError(turn)?.message;
 }
 
 /** Sends the message of a failed turn once more, as long as nothing came after it. */

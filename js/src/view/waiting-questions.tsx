@@ -2,9 +2,10 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ChatState } from "../state/types.gen";
 import { questions } from "./announcements";
+import { placesOf } from "./cell-proposals";
+import { coded } from "./coded";
 import { usePlace, useView } from "./context";
 import { Icon } from "./icons";
-import { coded } from "./parts/tool-body";
 import { line } from "./plain";
 import { isArchived, tabState } from "./status";
 import { agentName } from "./tabs";
@@ -24,7 +25,9 @@ export function WaitingQuestions({ chat, agent, onGo }: Props) {
   const { session } = usePlace();
   const { agents = [], sessions = [] } = store.root.value ?? {};
   const asked = questions(chat.activeTurn);
-  const isSeen = useSeen(asked.map(([id]) => id).join());
+  const places = placesOf(store).value;
+  // A question whose cell the notebook shows is a line here, no card.
+  const isSeen = useSeen(asked.map(([id]) => `${id} ${places[`${chat.resource} ${id}`]?.where ?? ""}`).join());
   const others = sessions.filter(
     (one) => one.resource !== session && !isArchived(one) && tabState(one.status, false) === "needs you",
   );

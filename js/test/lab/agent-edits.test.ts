@@ -32,6 +32,7 @@ function notebook(cells: Cell[], { kernel = true, open = true } = {}) {
     },
   };
   const panel = {
+    node: new EventTarget(),
     content: { model: open ? { sharedModel } : null, widgets: cells },
     sessionContext: { session: kernel ? { kernel: {} } : null },
   } as unknown as NotebookPanel;
@@ -61,7 +62,8 @@ function withFile(now: string, loaded: string | null = "old", more: object = {})
     ...more,
   };
   const sharedModel = { cells, transact: (change: () => void) => change() };
-  const panel = { content: { model: { sharedModel }, widgets: cells }, context } as unknown as NotebookPanel;
+  const node = new EventTarget();
+  const panel = { node, content: { model: { sharedModel }, widgets: cells }, context } as unknown as NotebookPanel;
   const get = async () => ({ hash: now, hash_algorithm: "sha256", last_modified: "after", content: null });
   return { edits: new AgentEdits(panel, null, { get }, () => {}, steps), context, cells };
 }

@@ -9,8 +9,12 @@ class Cell {
     public source: string,
     readonly metadata: Record<string, unknown> = {},
     readonly cell_type = "code",
-    readonly outputs: unknown[] = [],
+    public outputs: unknown[] = [],
+    public execution_count: number | null = null,
   ) {}
+  setOutputs(outputs: unknown[]): void {
+    this.outputs = outputs;
+  }
   getSource = (): string => this.source;
   updateSource(start: number, end: number, value: string): void {
     this.source = this.source.slice(0, start) + value + this.source.slice(end);
@@ -47,6 +51,22 @@ function notebook(...given: Cell[]) {
   };
   return { shared, found, texts: () => shared.cells.map(({ id, source }) => [id, source]) };
 }
+
+describe("clearing outputs", () => {
+  it("takes them and the count away, and gives both back as long as the page is open", () => {
+    const cell = new Cell("a", "1", { editable: false }, "code", [{ text: "shown" }], 7);
+    const { shared } = notebook(cell);
+    const step = (action: "clear" | "restore"): CellStep[] => [{ action, cellId: "a", expected: null }];
+    expect(changeCells(shared, step("clear"))).toEqual([]);
+    expect([cell.outputs, cell.execution_count, cell.source]).toEqual([[], null, "1"]);
+    expect(changeCells(shared, step("restore"))).toEqual([]);
+    expect([cell.outputs, cell.execution_count]).toEqual([[{ text: "shown" }], 7]);
+    const other = notebook(new Cell("a", "1", {}, "code", [{ text: "kept" }], 3)).shared;
+    expect(changeCells(other, step("restore"))).toEqual([]); // another page: nothing to give back
+    expect(other.cells[0]?.outputs).toEqual([{ text: "kept" }]);
+    expect(changeCells(other, [{ action: "clear", cellId: "gone", expected: null }])).toHaveLength(1);
+  });
+});
 
 describe("changing cells", () => {
   const steps: CellStep[] = [

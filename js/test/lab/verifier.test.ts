@@ -6,13 +6,19 @@ const FINDING = {
   cause: "Cell [7] would fail: `z` is defined only in a deleted cell.",
   cell: { id: "c6", label: "[7]" },
 };
+const ENDED = 9;
 const running = (done: number, revision: number): Partial<Verification> => ({
   status: "running",
   done,
   all: 2,
   revision,
 });
-const ended = (of: Partial<Verification>): Partial<Verification> => ({ status: "ended", time: 5, revision: 9, ...of });
+const ended = (of: Partial<Verification>): Partial<Verification> => ({
+  status: "ended",
+  time: 5,
+  revision: ENDED,
+  ...of,
+});
 
 /** A notebook, its kernel's answers in their order, and what was asked and sent. */
 function world(...answers: (Partial<Verification> | Error)[]) {
@@ -23,6 +29,8 @@ function world(...answers: (Partial<Verification> | Error)[]) {
   const ask: Ask = async (method, params) => {
     asked.push([method, params as Record<string, unknown>]);
     if (method === "verify/stop") return NONE;
+    const isAwaited = (params as { revision?: number }).revision === ENDED;
+    if (isAwaited) return new Promise(() => undefined); // nothing is verified elsewhere
     const answer = answers.shift();
     if (answer === undefined) return new Promise(() => undefined);
     if (answer instanceof Error) throw answer;
@@ -51,6 +59,7 @@ test("a verification is followed to its end, with the text that the page has", a
     ["verify/begin", "{}"],
     ["verify/state", 1],
     ["verify/state", 2],
+    ["verify/state", ENDED],
   ]);
   expect(verifier.state.ok).toBe(true);
 });
@@ -73,10 +82,9 @@ test("it belongs to the code that it began with, and holds again once that is ba
 });
 
 test("once stopped, what was known before is shown, and what the kernel says of it later is not", async () => {
-  const { verifier, asked, notebook, ask } = world(NONE, ended({ ok: true }), running(1, 2));
+  const { verifier, asked, notebook, ask } = world(ended({ ok: true }), running(1, 2));
   verifier.connected(ask);
   await settled();
-  await verifier.begin();
   notebook.code = "x = 2";
   void verifier.begin();
   await settled();
@@ -95,6 +103,17 @@ test("when the kernel goes, a running one is over and a finished one stays", asy
   await settled();
   verifier.lost(ask);
   expect(verifier.state).toMatchObject({ status: "ended", ok: true });
+});
+
+test("what another window verifies is shown while it runs and once it is done", async () => {
+  const { verifier, states, asked, notebook, ask } = world(NONE, running(1, 2), ended({ ok: true }));
+  verifier.connected(ask);
+  await settled();
+  expect(states).toEqual(["running 1", "ended 0"]);
+  expect(asked.map(([, params]) => params.revision)).toEqual([undefined, 0, 2, ENDED]);
+  expect(verifier.isStale).toBe(false);
+  notebook.code = "x = 2";
+  expect(verifier.isStale).toBe(true);
 });
 
 test("what a turn verified is taken; it is stale where the kernel says so", async () => {
@@ -117,11 +136,11 @@ test("the agent gets what was found below its own words, and its next turn is ve
     "Fix what the verification found: Cell [7] would fail: z is defined only in a deleted cell.\n\nFound: z",
   ]);
   verifier.turnEnded("t0");
-  expect(asked).toHaveLength(1);
+  expect(asked.map(([method]) => method)).toEqual(["verify/begin", "verify/state"]);
   verifier.turnEnded("t1");
   await settled();
   expect(verifier.state.ok).toBe(true);
-  expect(asked.map(([method]) => method)).toEqual(["verify/begin", "verify/begin"]);
+  expect(asked.map(([method]) => method)).toEqual(["verify/begin", "verify/state", "verify/begin", "verify/state"]);
 });
 
 test("why it cannot be done is said, without the plug-in too", async () => {

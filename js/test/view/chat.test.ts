@@ -72,10 +72,11 @@ describe("the chat without a conversation", () => {
       { method: "createSession", params: { agent: "eliza", ...NEW_TAB } },
     ]);
     const before = box();
+    type(box(), "And"); // before its tab is there
     addSession(store, SESSION);
     store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First") });
     await page.until(() => expect(activeTab(page)).toContain("First"));
-    expect([box() === before, box().value]).toEqual([true, ""]); // the same box: it keeps the focus
+    await page.until(() => expect([box() === before, box().value]).toEqual([true, "And"])); // it keeps the focus
   });
 
   test("goes to the conversation that began in its box, also when another window opens one meanwhile", async () => {

@@ -5,7 +5,7 @@ import { readyStore, SESSION } from "./memory-store";
 import { fetchModule } from "./modules";
 import { open } from "./page";
 
-const HOW = "It can read and change what you can. <b>Confine agents</b> keeps it.";
+const HOW = "It can read and change what you can. Confine agents keeps it.";
 
 async function notes(agentProcess: AgentProcess | undefined) {
   const store = Object.assign(readyStore(), { module: fetchModule });
@@ -14,14 +14,15 @@ async function notes(agentProcess: AgentProcess | undefined) {
   const page = open(store, { kind: "chat" });
   page.find(".pill").click();
   await page.until(() => page.find(".pop-settings"));
-  return page.all(".pop-settings .note").map((one) => one.textContent);
+  return page.all(".pop-settings .note").flatMap((one) => [one.textContent, (one as HTMLElement).title]);
 }
 
 test.each([
-  [{ state: "running", unconfined: HOW } as const, `Not confined. ${HOW}`],
+  [{ state: "running", unconfined: HOW } as const, "Not confined. It can read and change what you can."],
   [{ state: "running", confined: "can write only to /work" } as const, "Confined: it can write only to /work."],
 ])("of an agent that runs: %j", async (process, words) => {
   expect(await notes(process)).toContain(words);
+  expect((await notes(process)).filter((one) => one?.includes("onfined"))).toHaveLength(2); // the whole is the tooltip
 });
 
 test.each([[undefined], [{ state: "running" }], [{ state: "stopped", unconfined: HOW }]])(

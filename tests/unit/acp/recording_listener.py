@@ -18,7 +18,7 @@ from agentnb.acp.mapper import map_update
 from agentnb.acp.opening import OpenRequest
 from agentnb.acp.permission import AcpPermissionRequest
 from agentnb.acp.prompt import PromptResult
-from agentnb.agent.catalog import AgentSpec
+from agentnb.agent import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import (

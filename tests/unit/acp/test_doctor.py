@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.acp.doctor import examine, examine_all
-from agentnb.agent.catalog import AgentSpec, find, known, root_hint
+from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import find, known, root_hint
 from agentnb.api.agent_lines import checkups
 from tests.unit.acp.recording_listener import AGENTS, scripted
 

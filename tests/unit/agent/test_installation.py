@@ -9,10 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.acp.doctor import examine
-from agentnb.agent.catalog import AgentSpec, find, known
+from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import find, known
 from agentnb.agent.installation import Installation, InstallEnd, install_words
+from agentnb.agent.process import startable
 from agentnb.agent.programs import install_folders, remember_folder
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, AgentNotFound
 from tests.unit.agent.installers import calls, make_installers
 
 
@@ -138,3 +140,14 @@ def test_an_install_line_of_ones_own_is_run_where_it_is_plain() -> None:
     """Of an agent in the user's settings, too."""
     spec = replace(find("opencode"), install="uv tool install my-agent==1.2 --python 3.12")
     assert install_words(spec) == ("uv", "tool", "install", "my-agent==1.2", "--python", "3.12")
+
+
+def test_homebrew_is_named_only_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere the agent's page says how to install it."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(AgentNotFound, match="How to install it: https://") as raised:
+        startable(find("goose"), tmp_path, None)
+    assert "brew" not in str(raised.value)
+    (tmp_path / "brew").symlink_to("/bin/true")
+    with pytest.raises(AgentNotFound, match="Install it in a terminal with `brew install block-goose-cli`"):
+        startable(find("goose"), tmp_path, None)

@@ -8,9 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from agentnb import Session
-from agentnb.host import current_host
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import until
 
 Start = Callable[..., Session]
 
@@ -33,20 +31,8 @@ def test_an_agent_that_fails_ends_the_turn_with_what_happened(start: Start, scri
     assert re.search(said, turn.error.message, re.DOTALL)
 
 
-def test_rubbish_on_stdout_is_survived(start: Start) -> None:
-    """The turn ends as if nothing had been there."""
-    turn = start("rubbish").prompt("hello").wait(PATIENCE, check=False)
-    assert (turn.state, turn.error) == ("complete", None)
-
-
-def test_a_file_outside_the_workspace_is_refused(start: Start) -> None:
-    """Even with every permission given; path and workspace are named."""
-    turn = start(permissions="allow").prompt("/read /etc/hostname").wait(PATIENCE, check=False)
-    assert re.search(r"'/etc/hostname' is outside the workspace", turn.text)
-
-
 def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> None:
-    """The transcript stays, the turn says that the agent has forgotten, other sessions go on."""
+    """The transcript stays, its new session is given it, other sessions go on."""
     session, other = start(), start(env={"AGENTNB_TEST": "another process"})
     before = session.prompt("/say before").wait(PATIENCE, check=False).text
     other.prompt("/say other").wait(PATIENCE, check=False)
@@ -54,7 +40,7 @@ def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> N
     after = session.prompt("/say after").wait(PATIENCE, check=False)
     notice = after.snapshot.response_parts[0] if after.snapshot else None
     assert (before, crashed.state, after.text) == ("before", "error", "after")
-    assert "does not remember" in str(getattr(notice, "content", ""))
+    assert "was given the conversation so far" in str(getattr(notice, "content", ""))
     assert [turn.text for turn in session.turns] == ["before", crashed.text, "after"]
     assert other.prompt("/say alive").wait(PATIENCE, check=False).text == "alive"
 
@@ -81,27 +67,3 @@ def test_prompts_that_wait_survive_a_crash(start: Start) -> None:
         "error",
         "still here",
     )
-
-
-def test_an_agent_that_ignores_cancel_does_not_hold_up_the_turn(start: Start) -> None:
-    """The turn is over at once for its user."""
-    turn = start("deaf").prompt("hello")
-    turn.cancel()
-    assert turn.wait(PATIENCE, check=False).state == "cancelled"
-
-
-def test_a_late_word_is_kept_in_its_turn(start: Start) -> None:
-    """What comes behind the prompt's answer belongs to that turn."""
-    session = start("update_after_answer")
-    turn = session.prompt("hello")
-    assert turn.wait(PATIENCE).state == "complete"
-    until(current_host(), session, lambda: turn.text == "before after")
-
-
-def test_restart_gives_a_new_process_and_keeps_the_transcript(start: Start) -> None:
-    """``session.restart()`` is what the restart button does."""
-    session = start()
-    session.prompt("/say before").wait(PATIENCE, check=False)
-    session.restart()
-    assert session.prompt("/say after").wait(PATIENCE, check=False).text == "after"
-    assert [turn.text for turn in session.turns] == ["before", "after"]

@@ -53,18 +53,44 @@ def here(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def test_here_is_the_notebook_and_without_one_the_folder(here: Folder) -> None:
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """With a conversation of a script in the folder *one*, and a later one of a notebook in *two*."""
+    two = Folder(tmp_path_factory.mktemp("two"))
+    two.run(BEGIN.format(cwd={}, text="/say the residuals are not normal"), "one")
+    two.run(BEGIN.format(cwd={}, text="/say notebook"), "two", JPY_SESSION_NAME="two/fit.ipynb")
+    return two
+
+
+def test_here_is_the_notebook_and_without_one_the_folder(two: Folder) -> None:
     """Consoles and scripts of one folder do not list those of all others."""
-    here.run(BEGIN.format(cwd={}, text="/say script"), "one")
-    here.run(BEGIN.format(cwd={}, text="/say notebook"), "two", JPY_SESSION_NAME="two/fit.ipynb")
-    titles = "[row.title for row in agentnb.sessions({})]"
-    listed = titles.format("here=True")
-    assert here.says(listed, "one") == "['/say script']"
-    assert here.says(listed, "two") == "['/say notebook']"
-    assert here.says(listed, "empty") == "[]"
-    assert here.says(listed, "empty", JPY_SESSION_NAME="two/fit.ipynb") == "['/say notebook']"
-    assert here.says(titles.format("cwd='../one'"), "two") == "['/say script']"
-    assert here.says(titles.format(""), "empty") == "['/say notebook', '/say script']"
+    here, of_one, everywhere = (
+        f"[row.title for row in agentnb.sessions({arguments})]" for arguments in ("here=True", "cwd='../one'", "")
+    )
+    script, notebook = "/say the residuals are not normal", "/say notebook"
+    assert two.says(here, "one") == f"{[script]}"
+    assert two.says(f"{here}, {of_one}", "two") == f"{[notebook]} {[script]}"
+    assert two.says(f"{here}, {everywhere}", "empty") == f"[] {[notebook, script]}"
+    assert two.says(here, "empty", JPY_SESSION_NAME="two/fit.ipynb") == f"{[notebook]}"
+
+
+def test_history_is_searched_and_narrowed_by_folder_agent_and_time(two: Folder) -> None:
+    """In Python and in a shell, by the same table; in JSON with all that is known; all that is given must hold."""
+    hits = "[hit.text for row in agentnb.history('RESIDUALS') for hit in row.hits]"
+    counts = ", ".join(
+        f"len(agentnb.history({arguments}))"
+        for arguments in ("folder='one'", "agent='eliza'", "agent='claude'", "since='2020-01-01'", "until='2020-01-01'")
+    )
+    assert two.says(f"{hits}, {counts}") == "['residuals', 'residuals'] 1 2 0 2 0"
+    table = two.shell("history", "residuals", "are")
+    assert (table.count("\n"), "the residuals are not normal" in table) == (2, True)
+    (row,) = json.loads(two.shell("history", "--json", "residuals"))
+    assert (row["agent"], row["turns"], row["hits"][0]["where"]) == ("eliza", 1, "prompt")
+    assert two.shell("history", "--folder", "one", "--since", "2020-01-01").count("\n") == 2
+    assert two.shell("history", "--since", "2999-01-01") == "The session log has no such session.\n"
+    assert two.shell("history", "--since", "yesterday", code=1).endswith(
+        "since='yesterday' is no date. For example since=\"2026-11-02\".\n"
+    )
 
 
 def test_a_log_that_was_damaged_is_said_as_long_as_the_kernel_lives_and_nothing_is_printed(here: Folder) -> None:
@@ -102,37 +128,6 @@ def test_a_title_is_cut_after_its_secrets_are_taken_out(here: Folder) -> None:
     """Not before: half a key is no key to look at, and still half of one."""
     here.run(BEGIN.format(cwd={}, text=f"/say in the folder of today {KEY} and on"))
     assert here.says("agentnb.sessions()[0].title") == "/say in the folder of today *** and on"
-
-
-def test_a_search_says_where_the_text_stands(here: Folder) -> None:
-    """In Python and in a shell, by the same table; in JSON with all that is known."""
-    here.run(BEGIN.format(cwd={}, text="/say the residuals are not normal"), "one")
-    here.run(BEGIN.format(cwd={}, text="/say something else"), "two")
-    found = here.says("[hit.text for row in agentnb.history('RESIDUALS') for hit in row.hits]")
-    assert found == "['residuals', 'residuals']"
-    table = here.shell("history", "residuals", "are")
-    assert (table.count("\n"), "the residuals are not normal" in table) == (2, True)
-    (row,) = json.loads(here.shell("history", "--json", "residuals"))
-    assert (row["agent"], row["turns"], row["hits"][0]["where"]) == ("eliza", 1, "prompt")
-
-
-def test_history_is_narrowed_by_folder_agent_and_time(here: Folder) -> None:
-    """All that is given must hold."""
-    here.run(BEGIN.format(cwd={}, text="/say one"), "one")
-    here.run(BEGIN.format(cwd={}, text="/say two"), "two")
-    assert here.says("[row.title for row in agentnb.history(folder='one')]") == "['/say one']"
-    count = "[len(agentnb.history({})), len(agentnb.history({}))]"
-    assert here.says(count.format("agent='eliza'", "agent='claude'")) == "[2, 0]"
-    assert here.says(count.format("since='2020-01-01'", "until='2020-01-01'")) == "[2, 0]"
-    assert here.shell("history", "--folder", "one", "--since", "2020-01-01").count("\n") == 2
-    assert here.shell("history", "--since", "2999-01-01") == "The session log has no such session.\n"
-
-
-def test_history_refuses_what_is_no_date(here: Folder) -> None:
-    """In words, and with an example."""
-    assert here.shell("history", "--since", "yesterday", code=1).endswith(
-        "since='yesterday' is no date. For example since=\"2026-11-02\".\n"
-    )
 
 
 def test_a_shell_arranges_what_kernels_have_kept(here: Folder) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from agentnb import Session, Turn
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session, Turn
 from agentnb.cassette import file
 from agentnb.cassette.proxy import TurnFiles
 from agentnb.cassette.readable import readable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,11 +48,19 @@ def talk(folder: Path, *words: str, **environment: str) -> subprocess.CompletedP
     return subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=ROOT, timeout=120)
 
 
-def test_auto_records_and_then_replays(tmp_path: Path) -> None:
-    """The second time nobody needs to be installed; what is allowed is done again, what is denied is not."""
-    first = talk(tmp_path)
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """The folder with a recording and its events, and what the program that made it says."""
+    folder = tmp_path_factory.mktemp("recorded")
+    first = talk(folder, AGENTNB_EVENTS=str(folder / "events.jsonl"))
     assert first.returncode == 0, first.stderr
-    path = tmp_path / "two.cassette.jsonl"
+    return folder, first
+
+
+def test_auto_records_and_then_replays(recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    """The second time nobody needs to be installed; what is allowed is done again, what is denied is not."""
+    folder, first = recorded
+    path = Path(shutil.copy(folder / "two.cassette.jsonl", tmp_path))
     data = path.read_bytes()
     assert file.read(path).turns == 4
     second = talk(tmp_path)
@@ -61,10 +70,13 @@ def test_auto_records_and_then_replays(tmp_path: Path) -> None:
     assert second.stderr == first.stderr == ""
 
 
-def test_another_prompt_is_an_error_of_its_own_class(tmp_path: Path) -> None:
+def test_another_prompt_is_an_error_of_its_own_class(
+    recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
     """With the diff; the other tab goes on."""
+    for name in ("two.cassette.jsonl", "events.jsonl"):
+        shutil.copy(recorded[0] / name, tmp_path)
     told = tmp_path / "events.jsonl"
-    talk(tmp_path, AGENTNB_EVENTS=str(told))
     done = talk(tmp_path, "Hello", "Good evening", AGENTNB_CASSETTE_MODE="replay", AGENTNB_EVENTS=str(told))
     assert "CassetteMismatch: Session 2 with eliza, turn 2: the prompt is not the recorded one." in done.stdout
     assert "-Goodbye\n+Good evening\n" in done.stdout
@@ -81,12 +93,14 @@ def test_another_prompt_is_an_error_of_its_own_class(tmp_path: Path) -> None:
 TOLD = ("opened", "matched", "mismatched", "finished")
 
 
-def test_record_records_anew_and_off_does_nothing(tmp_path: Path) -> None:
+def test_record_records_anew_and_off_does_nothing(
+    recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
     """Whatever is there."""
     path = tmp_path / "two.cassette.jsonl"
     talk(tmp_path, AGENTNB_CASSETTE_MODE="off")
     assert not path.exists()
-    talk(tmp_path)
+    shutil.copy(recorded[0] / path.name, path)
     talk(tmp_path, "Good morning", AGENTNB_CASSETTE_MODE="record")
     assert file.read(path).turns == 3
     assert "AgentStartFailed" not in talk(tmp_path, "Anything", AGENTNB_CASSETTE_MODE="off").stdout

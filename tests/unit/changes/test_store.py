@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes.model import FileChange, Step
+from agentnb.changes.model import FileChange
 from agentnb.changes.store import ChangeStore
-from agentnb.errors import FilesConflict
 from tests.unit.changes.conftest import Opened
 
 
@@ -67,51 +66,6 @@ def test_changes_when_files_were_added_changed_moved_and_deleted_have_one_item_e
         ("sub/new.py", "moved", (0, 0)),
     ]
     assert store.diff(changes[1]).splitlines()[2:] == ["@@ -1,2 +1,3 @@", " one", "-two", "+2", "+three"]
-
-
-def test_undo_when_nobody_wrote_since_brings_every_file_back_and_redo_does_it_again(
-    store: ChangeStore, workspace: Path
-) -> None:
-    """What an undo gives is what undoes the undo."""
-    (workspace / "a").write_bytes(b"\0\xff")
-    (workspace / "run").write_text("#!\n")
-    (workspace / "link").symlink_to("a")
-    before, was = store.take(), files(workspace)
-    (workspace / "a").write_bytes(b"other\r\n")
-    (workspace / "run").chmod(0o755)
-    (workspace / "link").unlink()
-    (workspace / "link").mkdir()
-    (workspace / "link/inside").write_text("x")
-    changes = store.changes(before, store.take())
-    now = files(workspace)
-    undone = undo(store, changes)
-    assert files(workspace) == was
-    undo(store, undone)
-    assert files(workspace) == now
-
-
-def test_undo_when_the_user_wrote_since_merges_or_names_the_conflict(store: ChangeStore, workspace: Path) -> None:
-    """A clean merge keeps both; otherwise nothing is written, and the user chooses."""
-    text = workspace / "text"
-    text.write_text("1\n2\n3\n4\n5\n")
-    before = store.take()
-    text.write_text("1\n2\n3\n4\nagent\n")
-    changes = store.changes(before, store.take())
-    text.write_text("user\n2\n3\n4\nagent\n")
-    undo(store, changes)
-    assert text.read_text() == "user\n2\n3\n4\n5\n"
-    text.write_text("1\n2\n3\n4\nuser\n")
-    with pytest.raises(FilesConflict) as raised:
-        undo(store, changes)
-    assert text.read_text() == "1\n2\n3\n4\nuser\n"
-    [conflict] = raised.value.conflicts
-    assert conflict.merged == "1\n2\n3\n4\n<<<<<<< mine\nuser\n=======\n5\n>>>>>>> theirs\n"
-    steps = [Step(path="text", base=conflict.base, target=conflict.target)]
-    assert store.apply(steps, {"text": "mine"}) == ()
-    [change] = store.apply(steps, {"text": "theirs"})
-    assert text.read_text() == "1\n2\n3\n4\n5\n"
-    assert change.before is not None
-    assert store.content(change.before) == b"1\n2\n3\n4\nuser\n"
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from agentnb import Session
 from agentnb.agent.catalog import find
-from agentnb.api.session import Session
 from agentnb.cassette.switch import CassetteSwitch
 from agentnb.checkup.files import cassette, confinement, log, policy
 from agentnb.host import Host

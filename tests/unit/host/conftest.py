@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from agentnb import InputQuestion
-from agentnb.agent.catalog import AgentSpec, custom
-from agentnb.api.session import Session
+from agentnb import InputQuestion, Session
+from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import custom
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
+from agentnb.host.environment import Environment
 from agentnb.host.session_options import Configuration, SessionOptions
 from agentnb.state import ActionOrigin
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -79,7 +80,7 @@ class Saved:
 
 def configuration(spec: AgentSpec, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> Configuration:
     """Returns what an agent is started with for a session with these *options*."""
-    return SessionOptions(spec=spec, cwd=cwd, env=env or {}, **options).configuration({})
+    return SessionOptions(spec=spec, cwd=cwd, env=env or {}, **options).configuration(Environment())
 
 
 def hosted(host: Host, session: Session) -> Conversation:

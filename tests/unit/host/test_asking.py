@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agentnb import Session
+from agentnb.agent import AgentSpec
 from agentnb.agent.asks import Asks
-from agentnb.agent.catalog import AgentSpec, catalogue
-from agentnb.api.session import Session
+from agentnb.agent.catalog import catalogue
 from agentnb.host import Host
 from agentnb.policy.freedom import Mode
 from agentnb.state import SystemNotificationResponsePart

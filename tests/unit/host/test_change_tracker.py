@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from agentnb import Session, Turn
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session, Turn
 from agentnb.errors import ChangesError
 from agentnb.host import Host
 from agentnb.host.changes.workspace_store import CLOCK_NS, FileTimes, read_file_times

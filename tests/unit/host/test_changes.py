@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agentnb.host.changes.attribution import shown_outside
 from agentnb.host.files.changes import LONGEST, changes
 from agentnb.state import ToolCallResponsePart, decode
 
@@ -80,3 +81,8 @@ def test_what_is_too_large_to_compare_is_named_without_counts() -> None:
     """Two texts of a million characters each, and one more."""
     (found,) = changes([edit(["/w/a", "x" * (LONGEST // 2), "y" * (LONGEST // 2 + 1)])], CWD)
     assert found == ("a", "changed", None, None, "")
+
+
+def test_a_file_outside_the_workspace_is_named_from_it_where_it_is_near() -> None:
+    assert shown_outside("/home/me/data/x.csv", "/home/me/work") == "../data/x.csv"
+    assert shown_outside("/etc/hosts", "/home/me/work") == "/etc/hosts"

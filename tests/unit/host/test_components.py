@@ -10,10 +10,10 @@ from typing import Any
 import psutil
 import pytest
 
+from agentnb import Session
 from agentnb.acp.mcp import described
 from agentnb.agent.catalog import find
 from agentnb.agent.mcp import mcp_servers
-from agentnb.api.session import Session
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from tests.unit.api.conftest import AGENTS, PATIENCE

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from agentnb.agent.catalog import custom
+from agentnb import Session
+from agentnb.agent.catalog import custom, find
 from agentnb.agent.mcp import mcp_servers
-from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.session_options import Configuration
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import configuration
+from tests.unit.kernel.shell_tools import Tools
 
 FILES = {"files": {"command": "cat", "env": {"KEY": "one"}}}
 UNEQUAL: dict[str, dict[str, Any]] = {
@@ -100,8 +103,23 @@ def test_an_agents_own_mcp_servers_are_given_to_each_of_its_sessions(tmp_path: P
     assert made.bare.components == ()
 
 
-def test_tabs_with_kernel_access_share_no_process(tmp_path: Path) -> None:
-    """Each has a key of its own; what is asked outside of any session takes whichever runs."""
+def test_tabs_with_kernel_access_share_a_process_only_where_the_agent_keeps_their_servers_apart(tmp_path: Path) -> None:
+    """Else each has a key of its own; what is asked outside of any session takes whichever runs."""
     one, other = (made(tmp_path, kernel_tools=True) for _ in range(2))
     assert len({one.key, other.key, made(tmp_path).key}) == 3
     assert one.bare.key == other.bare.key == made(tmp_path).bare.key
+    apart = replace(one.spec, mcp_per_session=True)
+    assert len({made(tmp_path, spec=apart, kernel_tools=True).key for _ in range(2)}) == 1
+
+
+def test_sessions_of_one_process_call_the_kernel_tools_of_their_own(host: Host, tmp_path: Path) -> None:
+    """Each call is judged by the access of its own conversation."""
+    tools = Tools()
+    host.environment.connect(shell=tools)
+    open_one = partial(host.open, find("eliza"), cwd=tmp_path, mode="allow")
+    run, off = (Session(host.loop.call(partial(open_one, kernel_tools=access))) for access in (True, False))
+    texts = [session.prompt("/kernel run 6 * 7").wait(PATIENCE).text for session in (run, off, run)]
+    assert (run.health().pid, run.health().tabs) == (off.health().pid, 2)
+    assert ["42" in text for text in texts] == [True, False, True]
+    assert "Off" in texts[1]
+    tools.loop.stop()

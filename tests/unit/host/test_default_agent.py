@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agentnb import Session
 from agentnb.agent.catalog import find
-from agentnb.api.session import Session
 from agentnb.configuration.write import change_setting
 from agentnb.errors import AgentStartFailed
 from agentnb.host import Host
@@ -95,6 +95,21 @@ def test_the_agent_used_last_in_this_notebook_comes_before_one_used_elsewhere(
         assert default(host) == "opencode"
 
 
+def test_an_agent_that_npx_downloads_is_the_default_only_where_none_is_installed(prefix: Path, tmp_path: Path) -> None:
+    """Although it was used last: a start would download it."""
+    (prefix / "bin/npx").symlink_to("/bin/true")
+    with notebook() as host:
+        host.loop.call(host.default_agent.used, "claude")
+        host.loop.call(host.default_agent.used, "eliza")
+        assert default(host) == "eliza"
+        host.loop.call(host.default_agent.used, "claude")
+        assert default(host) == "claude"
+    known_agent.install(prefix, "goose", "moody")
+    with notebook() as host:
+        host.loop.call(host.default_agent.used, "claude")
+        assert default(host) == "goose"
+
+
 def test_the_setting_comes_first(prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known_agent.install(prefix, "goose", "moody")
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "config"))
@@ -104,11 +119,12 @@ def test_the_setting_comes_first(prefix: Path, tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_agent_that_could_not_start_here_is_not_the_default_again(prefix: Path, tmp_path: Path) -> None:
-    """Of those that are only installed; the next one is."""
+    """Though it was used last; the next one is."""
     known_agent.install(prefix, "opencode", "dies_at_start")
     known_agent.install(prefix, "goose", "moody")
     with notebook() as host:
         conversation = host.loop.call(lambda: host.open(find("opencode"), cwd=tmp_path))
         with pytest.raises(AgentStartFailed):
             host.loop.submit(conversation.ready()).result(30)
+        host.loop.call(host.default_agent.used, "opencode")
         assert default(host) == "goose"

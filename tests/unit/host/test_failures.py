@@ -10,8 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from agentnb import InputQuestion
-from agentnb.api.session import Session
+from agentnb import InputQuestion, Session
 from agentnb.errors import AgentError
 from agentnb.host import Host
 from agentnb.host.intents import carry_out, restart

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from agentnb import Rehearsal, Session
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session
 from agentnb.errors import PolicyError, UsageError
 from agentnb.host import Host
 from agentnb.host.history.restore import read_back, recorder_of
 from agentnb.host.intents import carry_out
 from agentnb.host.permissions.at_once import is_harmless
 from agentnb.host.permissions.session_policy import HostPolicy
-from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
+from agentnb.kernel.rehearsal_result import unavailable
 from agentnb.policy.audit import AuditLog
 from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles
@@ -287,5 +287,8 @@ def test_every_grant_is_listed_in_plain_words_and_revoked_by_its_id(
     for grant in listed:
         assert revoke(host, id=grant.id) == "Revoked."
     assert (grants_of(host), talk.session.freedom) == ((), "ask")
+    revoked = [(each.kind, each.what.partition(" →")[0], each.by) for each in host.policy.audit.records[-5:]]
+    assert [kind for kind, _, _ in revoked] == ["session", "session", "policy", "policy", "policy"]
+    assert [what for _, what, _ in revoked[2:]] == [*(each.rule for each in listed[2:4]), "bypass eliza"]
     text = (tmp_path / "config/policy.toml").read_text()
     assert ("# mine" in text, "bypass = false\nconfine = true" in text, text.count("[[rule]]")) == (True, True, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.api.session import Turn
+from agentnb import Turn
 from agentnb.host import Host
 from agentnb.ipython import turn_display
 from agentnb.state import SessionActivityChanged

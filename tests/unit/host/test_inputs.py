@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.api.session import Session
+from agentnb import Session
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from agentnb import Session
 from agentnb.agent.catalog import custom, find
-from agentnb.api.session import Session
 from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UsageError
 from agentnb.host import Host
 from agentnb.host.kept_sessions import deleted, forked, listed, logged_out, opened

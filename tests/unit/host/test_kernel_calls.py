@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.api.session import Turn
+from agentnb import Turn
 from agentnb.errors import SessionError
 from agentnb.host import Host
 from agentnb.state import Parts

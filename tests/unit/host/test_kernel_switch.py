@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentnb.api.session import Session
-from agentnb.errors import PermissionDenied
+from agentnb import PermissionQuestion, Session
+from agentnb.errors import PermissionDenied, UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.kernel.tools import demand_access, kernel_tools
 from agentnb.policy.places import PROJECT
 from agentnb.server.messages import REFUSED
-from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import Open, hosted, until
 from tests.unit.kernel.shell_tools import Tools
@@ -77,55 +77,46 @@ def shell(page: Page) -> Iterator[None]:
     tools.loop.stop()
 
 
-@pytest.mark.parametrize("ways", [("resume",), ("load",), ()])
-def test_a_conversation_that_began_without_kernel_access_goes_on_when_it_gets_it(
-    page: Page, shell: None, open_session: Open, ways: tuple[str, ...]
-) -> None:
-    """The agent takes its session up again, with the tools; one that cannot says that it has forgotten."""
-    del shell
-    session = open_session("remembers", *ways)
-    conversation = hosted(page.host, session)
-    assert "given none" in session.prompt("servers").wait(PATIENCE).text
-    session.prompt("Bordeaux").wait(PATIENCE)
-    choose(page, conversation, 1, kernel="look")
-    until(page.host, session, lambda: access_of(conversation) == "look")
-    assert "given kernel" in session.prompt("servers").wait(PATIENCE).text
-    recalled = session.prompt("recall").wait(PATIENCE)
-    assert ("s1 knows Bordeaux" if ways else "s2 knows nothing") in recalled.text
-    turns = conversation.chat.state.turns
-    assert [turn.message.text for turn in turns] == ["servers", "Bordeaux", "servers", "recall"]
-    notes = [str(part.content) for part in turns[2].response_parts if isinstance(part, SystemNotificationResponsePart)]
-    assert any("does not remember" in note for note in notes) is (not ways)
-    record = page.host.policy.audit.records[-1]
-    assert (record.tool, record.what, record.by) == ("kernel access", "off → look", "user")
-    session.close()
-
-
-def test_an_empty_conversation_gets_kernel_access_without_a_word_about_memory(
+def test_a_kernel_that_is_closed_to_an_agent_is_opened_while_its_turn_runs(
     page: Page, shell: None, open_session: Open
 ) -> None:
-    """There is nothing that its agent could have forgotten."""
+    """The agent has the tools from the start, each call is judged by what holds then; nothing is restarted."""
     del shell
-    session = open_session("remembers")
+    page.host.environment.connect(attached=lambda: True)
+    session = open_session("calls_kernel", kernel_tools=False)
     conversation = hosted(page.host, session)
-    page.host.loop.submit(conversation.ready()).result(PATIENCE)
-    choose(page, conversation, 1, kernel="run")
-    until(page.host, session, lambda: access_of(conversation) == "run")
-    turn = session.prompt("servers").wait(PATIENCE)
-    assert ("given kernel" in turn.text, "remember" in turn.text) == (True, False)
+    look: list[dict[str, Any]] = [{"start": ["variables", {}]}, {"end": "variables"}]
+    pause = {"ask": {"toolCallId": "c1", "title": "dig", "kind": "execute", "rawInput": {"command": "dig example.org"}}}
+    assert (session.kernel_tools, session.freedom) == (False, "custom")
+    turn = session.prompt(json.dumps([*look, pause, *look]))
+    until(page.host, session, lambda: bool(session.questions))
+    choose(page, conversation, 1, freedom="edit")
+    until(page.host, session, lambda: session.freedom == "edit")
+    assert session.kernel_tools
+    (question,) = session.questions
+    assert isinstance(question, PermissionQuestion)
+    question.allow()
+    assert turn.wait(PATIENCE).text.split() == ["false", '"yes"', "true"]
+    records = [(each.tool, each.what, each.by) for each in page.host.policy.audit.records]
+    assert ("kernel access", "off → run", "user") in records
+    session.kernel_tools = False
+    assert (session.kernel_tools, session.freedom) == (False, "custom")
     session.close()
 
 
-def test_kernel_access_that_is_chosen_while_a_turn_runs_is_refused(page: Page, open_session: Open) -> None:
-    """The agent has to start again; the page hears what to do."""
-    session = open_session("silent")
+@pytest.mark.parametrize("options", [{}, {"kernel_tools": False, "spec": {"takes_mcp": False}}])
+def test_a_conversation_that_never_has_the_kernel_cannot_open_it(
+    page: Page, shell: None, open_session: Open, options: dict[str, Any]
+) -> None:
+    """One of a batch, or an agent that takes no tools; the page hears so."""
+    del shell
+    session = open_session("remembers", **options)
     conversation = hosted(page.host, session)
-    turn = session.prompt("Hello")
-    until(page.host, session, lambda: conversation.chat.state.active_turn is not None)
     choose(page, conversation, 1, kernel="run")
-    assert "Wait until the turn has ended, or stop it." in page.envelope()["rejectionReason"]
-    turn.cancel()
-    assert access_of(conversation) is None
+    assert "can't access the kernel" in page.envelope()["rejectionReason"]
+    with pytest.raises(UsageError, match="can't access the kernel"):
+        session.kernel_tools = True
+    assert (session.prompt("servers").wait(PATIENCE).text, session.kernel_tools) == ("given none", False)
 
 
 def review_of(conversation: Conversation) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.api.session import Session
+from agentnb import Session
 from agentnb.host import Host
 from agentnb.host.environment import Suggestion
 from agentnb.host.intents import carry_out

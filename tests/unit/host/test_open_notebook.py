@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb import Turn
-from agentnb.api.session import Session
+from agentnb import Session, Turn
 from agentnb.errors import KernelChangesConflict
 from agentnb.host import Host
 from agentnb.host.changes.open_notebook import MOST_CELLS, FileCell, cells_in, is_cells_only, missing_in_page

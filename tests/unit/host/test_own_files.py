@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from agentnb import Session, Turn
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session, Turn
 from agentnb.host import Host
 from agentnb.host.changes.own_files import OF_AGENTS, OwnFiles
 from agentnb.host.changes.workspace_store import read_file_times

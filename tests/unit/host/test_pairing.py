@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentnb import PermissionQuestion
-from agentnb.api.session import Session
+from agentnb import PermissionQuestion, Session
 from agentnb.errors import NotOffered, SessionError, UsageError
 from agentnb.host import Host
 from agentnb.host.channels import ROOT

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
+from agentnb import Session, Turn
 from agentnb.acp.sessions import deliver
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session, Turn
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out
 from agentnb.host.permissions.session_policy import HEADLESS, HostPolicy
-from agentnb.policy.audit import AuditLog, Record
+from agentnb.policy import Record
+from agentnb.policy.audit import AuditLog
 from agentnb.policy.freedom import Mode
 from agentnb.policy.store import PolicyFiles
 from agentnb.server.comm.lab import Lab

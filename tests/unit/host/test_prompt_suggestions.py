@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from agentnb import Session
 from agentnb.acp.session_words import SUGGESTIONS_KEPT
-from agentnb.agent.catalog import Capabilities, custom
-from agentnb.api.session import Session
+from agentnb.agent import Capabilities
+from agentnb.agent.catalog import custom
 from agentnb.host import Host
 from agentnb.host.history.restore import read_back, recorder_of, restore
 from agentnb.host.session_options import SessionOptions

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agentnb.api.session import Session
+from agentnb import Session
 from agentnb.errors import AgentRefused, UsageError
 from agentnb.host import Host
 from agentnb.host.intents import carry_out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import sqlite3
 import subprocess
@@ -14,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from agentnb import Session, Turn
 from agentnb.agent.catalog import custom, find
-from agentnb.api.session import Session
 from agentnb.errors import LogDamaged, LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
 from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
@@ -35,11 +36,12 @@ from tests.conftest import ROOT
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import CLIENT, uri_of
 
+KEEPS = str(AGENTS / "keeps.py")
 OTHER_KERNEL = """
 import sys
 from pathlib import Path
 from agentnb.agent.catalog import find
-from agentnb.api.session import Session
+from agentnb.api.session import Session, Turn
 from agentnb.host import Host
 host = Host(log=Path(sys.argv[1]))
 session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=Path(sys.argv[2]))))
@@ -222,19 +224,40 @@ def test_what_a_killed_kernel_was_doing_is_over_and_said(log: Path, kernel: Call
     assert last.text == "last"
 
 
-def test_an_agent_that_cannot_resume_has_forgotten_and_says_so(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_an_agent_that_cannot_resume_is_given_the_transcript_once_it_starts(
+    kernel: Callable[[], Host], tmp_path: Path
+) -> None:
+    """A start that fails first, and another restart, lose nothing; one line says so, and what was chosen holds."""
     first = kernel()
-    session = begin(first, tmp_path, "echo")
-    session.prompt("x").wait(PATIENCE)
+    session = begin(first, tmp_path, "keeps")
+    session.prompt("first").wait(PATIENCE)
     first.close()
-    host = kernel()
-    stored = read_back(recorder_of(host), session.tab_id)
-    spec = custom([sys.executable, str(AGENTS / "echo.py")], name="scripted")
-    again = Session(host.loop.call(lambda: restore(host, stored, SessionOptions(spec=spec, cwd=Path()))))
-    turn = again.prompt("y").wait(PATIENCE)
+    program = tmp_path / "agent.py"
+    spec = custom([sys.executable, str(program)], name="scripted")
+
+    def again(host: Host) -> Session:
+        stored = read_back(recorder_of(host), session.tab_id)
+        return Session(host.loop.call(lambda: restore(host, stored, SessionOptions(spec=spec, cwd=Path()))))
+
+    second = kernel()
+    failed = again(second).prompt("second").wait(PATIENCE, check=False)
+    assert (failed.state, str(program) in str(failed.error)) == ("error", True)
+    second.close()
+    program.write_text(f"import runpy, sys\nsys.path.insert(0, {str(AGENTS)!r})\nrunpy.run_path({KEEPS!r})\n")
+    restored = again(kernel())
+    turns = [restored.prompt(text).wait(PATIENCE) for text in ("third", "fourth")]
+    asked = [json.loads(line)["params"] for line in turns[-1].text.splitlines() if '"session/prompt"' in line]
+    assert [[len(each["prompt"]), each["prompt"][0]["text"]] for each in asked] == [[2, "third"], [1, "fourth"]]
+    given = asked[0]["prompt"][1]["text"]
+    assert [f"User: {text}" in given for text in ("first", "second", "third")] == [True, True, False]
+    lines = [notes_of(turn) for turn in turns]
+    assert lines == [["scripted restarted and was given the conversation so far."], []]
+
+
+def notes_of(turn: Turn) -> list[str]:
     assert turn.snapshot is not None
-    notices = [part for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
-    assert "does not remember" in str(notices[0].content)
+    notes = [part for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
+    return [str(part.content) for part in notes]
 
 
 def test_an_agent_nobody_knows_any_more_leaves_its_transcript(kernel: Callable[[], Host], tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from agentnb.agent.catalog import AgentSpec, custom, find
-from agentnb.api.session import Session, Turn
+from agentnb import Session, Turn
+from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import custom, find
 from agentnb.errors import FilesConflict, SessionError, UsageError
 from agentnb.host import Host
 from agentnb.host.history.restore import read_back, recorder_of, restore

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb import PermissionQuestion
-from agentnb.api.session import Session
+from agentnb import PermissionQuestion, Session
 from agentnb.host import Host
 from agentnb.kernel.tools import kernel_tools
 from tests.mcp_client import McpClient, said

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agentnb import Session
 from agentnb.agent.catalog import custom, find
-from agentnb.api.session import Session
 from agentnb.clock import now_ms
 from agentnb.host import Host
 from agentnb.policy.freedom import Mode
@@ -44,7 +44,7 @@ def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, t
     assert second.snapshot is not None
     notice = second.snapshot.response_parts[0]
     assert (first.state, said, second.state) == ("cancelled", "hm", "running")
-    assert "does not remember" in str(getattr(notice, "content", ""))
+    assert "was given the conversation so far" in str(getattr(notice, "content", ""))
 
 
 @pytest.mark.parametrize("prompt", ["/say x", "/crash", "/hang"])

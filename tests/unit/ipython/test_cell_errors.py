@@ -88,26 +88,26 @@ def test_the_chat_offers_the_last_error_first(shell: Any, errors: CellErrors, tm
         ("fix 2", ["Fix the error in In [2]: @error:2\n", "change the cell"]),
         ("fix @error:2", ["@error:2\n"]),
         ("explain", ["Explain the error in In [3]: @error:3\n", "Don't change anything."]),
-        ("fix\nUse pandas 1 only,\nplease.", ["@error:3\n", "\n\nUse pandas 1 only,\nplease."]),
+        ("fix\nUse pandas 1 only,\nplease.", ["@error:3\n", "\n\nUse pandas 1 only,\nplease.\n\nFind the cause"]),
     ],
 )
 def test_the_word_alone_becomes_a_prompt_with_the_error(
     typed: str, parts: list[str], shell: Any, errors: CellErrors
 ) -> None:
     """With the tools for cells the agent is to change the cell."""
-    prompt = expanded(typed, shell, edits=True)
+    prompt = "\n\n".join(expanded(typed, shell, edits=True))
     assert [part for part in parts if part not in prompt] == []
     assert [tool for tool in TOOLS if "_" in tool and tool in prompt] == []
 
 
 def test_an_agent_without_the_tools_is_to_show_the_code(shell: Any, errors: CellErrors) -> None:
-    prompt = expanded("fix", shell, edits=False)
+    prompt = expanded("fix", shell, edits=False).instructions
     assert ("change the cell" in prompt, "show the whole corrected code" in prompt) == (False, True)
 
 
 @pytest.mark.parametrize("typed", ["fix the plot", "Fix", "explain this", "fixes", "please fix", "fix 2 and 3"])
 def test_a_prompt_that_only_begins_so_is_a_prompt(typed: str, shell: Any, errors: CellErrors) -> None:
-    assert expanded(typed, shell, edits=True) == typed
+    assert expanded(typed, shell, edits=True) == (typed, "")
 
 
 @pytest.mark.parametrize(("typed", "what"), [("fix", "No cell has failed"), ("explain 9", "Cell 9 has not failed")])

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentnb.api.policy import Policy
 from agentnb.ipython.tables import PolicyTable
-from agentnb.policy.audit import Record
+from agentnb.policy import Record
 from agentnb.policy.rules import AccessRule, InForce
 
 

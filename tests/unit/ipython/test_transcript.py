@@ -90,6 +90,29 @@ def test_parts_stand_in_the_order_they_came() -> None:
     assert sorted(places) == places
 
 
+def test_done_calls_between_two_texts_are_one_line_that_opens() -> None:
+    """With the thoughts about them; one that failed, and one whose picture is shown, stand alone."""
+    image = ToolBlockContent(block={"type": "image", "mimeType": "image/png", "data": PIXEL})
+    made = transcript(
+        turn(
+            text("First."),
+            ReasoningResponsePart(id="p1", content="Hm."),
+            tool(tool_call_id="a", details=ToolCallDetails(kind="read", locations=(ToolCallLocation(path="/a"),))),
+            tool(tool_call_id="b", details=ToolCallDetails(kind="read", locations=(ToolCallLocation(path="/a"),))),
+            tool(tool_call_id="c", success=False, error=ErrorInfo(error_type="x", message="No such file")),
+            tool(tool_call_id="d", details=ToolCallDetails(kind="execute")),
+            tool(tool_call_id="e", details=ToolCallDetails(kind="read", content=(image,))),
+            text("Then."),
+            tool(tool_call_id="f"),
+        )
+    )
+    lines = [part.split("</summary>")[0] for part in made.split("<details><summary>")[1:]]
+    edit = "Edit <code>fit.py</code>"
+    read, failed, picture = f"{edit} · done", f"{edit} · failed", f"{edit} · done"
+    assert lines == ["Read 1 file, ran 1 command", "Thinking", read, read, read, failed, picture, read]
+    assert "**Failed.** No such file" in made
+
+
 def test_fences_when_the_agent_wrote_backticks_in_another_part_are_longer() -> None:
     """No part of what the agent wrote can end a block of another part, as the parts of a running turn are kept."""
     made = transcript(turn(text("Look: ```` and `````"), tool(tool_input="{}")))

@@ -33,6 +33,8 @@ class NotebookPage:
         self.file_hashes: Any = None
         self.longest = 20_000
         self.read_only = False
+        self.restarts = 0
+        self.cleared: dict[str, int | None] = {}
         self._made = 0
         self._outputs = outputs
         lab().opened(self, {"content": {"data": {"outputs": outputs is not None}}})
@@ -90,6 +92,10 @@ class NotebookPage:
             self.runs.put(edit)
             if not edit["wait"]:
                 self._say("edited", {"id": edit["id"], "cellId": edit["cellId"]})
+            return
+        if edit["action"] == "restart":
+            self.restarts += 1
+            self._say("edited", {"id": edit["id"]})
             return
         answer = getattr(self, f"_{edit['action']}")(edit)
         self.tell()
@@ -155,6 +161,13 @@ class NotebookPage:
 
     def _do(self, step: dict[str, Any]) -> None:
         at = self._index(step["cellId"])
+        if step["action"] == "clear":
+            self.cleared[step["cellId"]] = self.cells[at].get("count")
+            self.cells[at]["count"] = None
+            return
+        if step["action"] == "restore":
+            self.cells[at]["count"] = self.cleared.pop(step["cellId"])
+            return
         if step["action"] == "replace":
             changes = {"source": step["source"], "kind": step["newKind"], "tags": _tags(step["tags"])}
             self.cells[at] |= {key: value for key, value in changes.items() if value is not None}
@@ -172,7 +185,7 @@ def _tags(tags: Sequence[str] | None) -> list[str] | None:
 
 
 def _is_done(cell: dict[str, Any] | None, step: dict[str, Any]) -> bool:
-    if step["action"] in {"delete", "move"} or cell is None:
+    if step["action"] in {"delete", "move", "clear", "restore"} or cell is None:
         return step["action"] == "delete" and cell is None
     if cell["source"] != step["source"]:
         return False

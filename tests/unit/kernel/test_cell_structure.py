@@ -97,6 +97,25 @@ def test_tool_that_changes_cells_when_allowed_does_it_in_one_step_that_undo_and_
     assert all(change.refusal is None for change in turn(tools).values())
 
 
+def test_clear_outputs_when_allowed_leaves_out_prompts_and_is_undone_with_the_turn(
+    tools: Tools, page: NotebookPage
+) -> None:
+    """Of all cells that have run, or of one; texts and variables stay."""
+    page.cells[0]["count"], page.cells[1]["count"], page.cells[2]["count"] = 3, None, 5
+    page.type("c", "%agent Hello")
+    cleared = tools.text("clear_outputs")
+    assert cleared == "Cleared the outputs of In [3]: `x = 1`. The variables are as before."
+    page.type("c", "c")
+    assert tools.text("clear_outputs", cell="c").startswith("Cleared the outputs of In [5]: `c`")
+    assert [each.get("count") for each in page.cells] == [None, None, None]
+    assert {each.detail for each in turn(tools).values()} == {"outputs cleared"}
+    undo(tools)
+    assert [each.get("count") for each in page.cells] == [3, None, 5]
+    redo(tools)
+    assert [each.get("count") for each in page.cells] == [None, None, None]
+    assert tools.text("clear_outputs").startswith("No code cell has been run.")
+
+
 def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Tools, page: NotebookPage) -> None:
     """Their texts are as before, so that the line beside the name says what changed; back again is no change."""
     tools.call("set_cell_type", cell="b", cell_type="raw")

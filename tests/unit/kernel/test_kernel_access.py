@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import agentnb
+from agentnb import Session
 from agentnb.agent.catalog import find
 from agentnb.agent.mcp import mcp_servers
-from agentnb.api.session import Session
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE

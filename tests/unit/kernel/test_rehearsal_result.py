@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.kernel.rehearsal_result import MOST_FOLDED, MOST_LINES, Rehearsal
+from agentnb import Rehearsal
+from agentnb.kernel.rehearsal_result import MOST_FOLDED, MOST_LINES
 from agentnb.state import RehearsalFile
 
 DOWNLOADS = "Downloads and runs a program."

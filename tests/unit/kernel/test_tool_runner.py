@@ -422,7 +422,7 @@ def opened(tools: Tools) -> Tools:
         ("run_cell", {"cell": "c"}, "Run the cell that is empty", "c"),
         ("run_cell", {"cell": "d"}, "Run In [7]: x = `1`", "d"),
         ("replace_cell", {"cell": "a", "source": "x"}, "Replace the Markdown cell `# Fit`", "a"),
-        ("insert_cell", {"below": "[3]", "source": "x"}, "Insert a cell below In [3]: `fit(df)`", "b"),
+        ("insert_cell", {"below": "[3]", "source": "x"}, "Insert a cell below In [3]", "b"),
         ("insert_cell", {"source": "x"}, "Insert a cell at the end", None),
     ],
 )

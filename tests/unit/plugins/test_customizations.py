@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from agentnb import Session
 from agentnb.agent.catalog import find
 from agentnb.agent.mcp import mcp_servers
-from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.agents.customizations import customizations
 from agentnb.host.environment import Environment

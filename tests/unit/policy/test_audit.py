@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from agentnb.credentials import Credentials
-from agentnb.policy.audit import KEPT, AuditLog, Record
+from agentnb.policy import Record
+from agentnb.policy.audit import KEPT, AuditLog
 
 
 def record(**fields: Any) -> Record:

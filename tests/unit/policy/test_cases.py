@@ -38,53 +38,57 @@ def reference(shared: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("row", rows(OWN / "commands.json"), ids=lambda row: f"{row['severity']}: {row['command']}")
-def test_a_command_is_rated_as_our_table_says(row: dict[str, Any]) -> None:
+def test_a_command_is_rated_as_our_table_says() -> None:
     """Neither looser nor stricter, and with a sentence wherever there is something to say."""
-    rating = rate_command(row["command"])
-    assert (rating.severity, bool(rating.reason)) == (row["severity"], row["severity"] != "none")
-    assert rating.reason is None or rating.reason.endswith(".")
+    wrong = []
+    for row in rows(OWN / "commands.json"):
+        rating = rate_command(row["command"])
+        is_right = (rating.severity, bool(rating.reason)) == (row["severity"], row["severity"] != "none")
+        if not is_right or (rating.reason is not None and not rating.reason.endswith(".")):
+            wrong.append((row, rating))
+    assert wrong == []
 
 
-ATTACKS = rows(OWN / "attacks.json")
-
-
-@pytest.mark.parametrize("at", range(len(ATTACKS)), ids=[f"attack-{at}" for at in range(len(ATTACKS))])
-def test_an_attack_is_rated_at_least_as_our_table_says(at: int) -> None:
+def test_an_attack_is_rated_at_least_as_our_table_says() -> None:
     """Hidden in options, variables, encodings, other languages, other names; and critical or sensitive ones ask."""
-    row = ATTACKS[at]
-    rating = rate_command(row["command"])
-    assert rank(rating.severity) >= rank(row["least"]), rating
-    assert rating.sensitive is not None or not row.get("sensitive"), rating
-    if row["least"] == "critical" or row.get("sensitive"):
-        request = PolicyRequest(kind="terminal", title="x", command=row["command"])
-        assert judge(request, Situation(agent="a", mode="allow")).outcome == "ask"
+    passed = []
+    for row in rows(OWN / "attacks.json"):
+        rating = rate_command(row["command"])
+        is_loose = rank(rating.severity) < rank(row["least"]) or (rating.sensitive is None and row.get("sensitive"))
+        if is_loose or ((row["least"] == "critical" or row.get("sensitive")) and not _asks(row["command"])):
+            passed.append((row, rating))
+    assert passed == []
 
 
-HARMLESS = CASES["harmless"]
+def _asks(command: str) -> bool:
+    request = PolicyRequest(kind="terminal", title="x", command=command)
+    return judge(request, Situation(agent="a", mode="allow")).outcome == "ask"
 
 
-@pytest.mark.parametrize("command", HARMLESS)
-def test_everyday_commands_stay_low(command: str) -> None:
+def test_everyday_commands_stay_low() -> None:
     """A policy that cries wolf is switched off."""
-    rating = rate_command(command)
-    assert (rank(rating.severity) <= rank("low"), rating.sensitive) == (True, None), rating
+    ratings = {command: rate_command(command) for command in CASES["harmless"]}
+    assert {
+        command: rating
+        for command, rating in ratings.items()
+        if rank(rating.severity) > rank("low") or rating.sensitive is not None
+    } == {}
 
 
 LISTED = ("requests", "commands", "attacks", "files", "dangerous", "everyday", "disguised")
 REQUESTS = rows(OWN / "requests.json")
 
 
-@pytest.mark.parametrize(
-    "at", range(len(REQUESTS)), ids=lambda at: f"{at}-{REQUESTS[at]['kind']}-{REQUESTS[at]['outcome']}"
-)
-def test_every_kind_of_request_in_every_mode_is_decided_as_the_table_says(at: int) -> None:
+def test_every_kind_of_request_in_every_mode_is_decided_as_the_table_says() -> None:
     """Reading in the workspace is free, nobody to ask means no; and each row holds what it says, no more."""
-    row = REQUESTS[at]
-    verdict = judged(row)
-    assert (verdict.outcome, verdict.floor) == (row["outcome"], row.get("floor")), verdict
     known = {"kind", "path", "command", "asked", "vague", "mode", "attached", "trusted", "user", "project", "session"}
-    assert set(row) <= known | {"bypass", "headless", "file", "problem", "outcome", "floor"}
+    known |= {"bypass", "headless", "file", "problem", "outcome", "floor"}
+    verdicts = [(row, judged(row)) for row in REQUESTS]
+    assert [
+        (row, verdict)
+        for row, verdict in verdicts
+        if (verdict.outcome, verdict.floor) != (row["outcome"], row.get("floor")) or set(row) - known
+    ] == []
 
 
 def test_the_table_has_every_kind_of_request_in_every_mode() -> None:
@@ -106,10 +110,10 @@ def test_the_page_of_cases_names_each_and_no_case_is_more_than_text() -> None:
     assert re.search(r"://|www\.", inside) is None
 
 
-@pytest.mark.parametrize("row", rows(OWN / "files.json"), ids=lambda row: str(row["path"]))
-def test_a_file_is_sensitive_as_our_table_says(row: dict[str, Any]) -> None:
+def test_a_file_is_sensitive_as_our_table_says() -> None:
     """Relative, parent and absolute paths, whatever their case."""
-    assert (sensitive_pattern(row["path"]) is not None) == row["sensitive"]
+    files = rows(OWN / "files.json")
+    assert [row for row in files if (sensitive_pattern(row["path"]) is not None) != row["sensitive"]] == []
 
 
 def test_every_command_of_the_reference_is_rated_at_least_as_strictly(reference: Path) -> None:

@@ -7,7 +7,6 @@ import statistics
 import time
 from pathlib import Path, PurePath
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,22 +48,19 @@ def test_the_tables_are_as_long_as_they_should_be() -> None:
     assert (len(set(EVERYDAY)), len(set(DANGEROUS))) == (len(EVERYDAY), len(DANGEROUS))
 
 
-@pytest.mark.parametrize("command", EVERYDAY)
-def test_an_everyday_command_is_allowed_without_a_question(command: str) -> None:
+def test_an_everyday_command_is_allowed_without_a_question() -> None:
     """In a session that allows everything."""
-    assert outcome(command) == "allow"
+    assert [command for command in EVERYDAY if outcome(command) != "allow"] == []
 
 
-@pytest.mark.parametrize("command", DANGEROUS)
-def test_a_dangerous_command_asks(command: str) -> None:
+def test_a_dangerous_command_asks() -> None:
     """In a session that allows everything."""
-    assert outcome(command) == "ask"
+    assert [command for command in DANGEROUS if outcome(command) != "ask"] == []
 
 
-@pytest.mark.parametrize("command", DISGUISED)
-def test_a_command_that_could_hide_a_denied_one_is_not_allowed(command: str) -> None:
+def test_a_command_that_could_hide_a_denied_one_is_not_allowed() -> None:
     """A rule that allows everything does not cover it where another one denies ``rm *``."""
-    assert outcome(command, DENYING) in {"ask", "deny"}
+    assert [command for command in DISGUISED if outcome(command, DENYING) not in {"ask", "deny"}] == []
 
 
 def test_a_pattern_that_could_mean_a_denied_program_is_denied() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.api.session import Session
+from agentnb import Session
 from agentnb.host import Host
 from agentnb.host.history.restore import recorder_of
 from tests.unit.api.conftest import PATIENCE

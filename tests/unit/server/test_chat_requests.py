@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from agentnb import Session
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Suggestion

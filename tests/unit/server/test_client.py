@@ -129,20 +129,6 @@ def test_a_client_of_which_too_many_ends_are_open_gets_a_snapshot(conversation: 
     assert (again["envelopes"], [each["resource"] for each in again["snapshots"]]) == ([], [conversation.chat.uri])
 
 
-def test_what_was_not_acknowledged_is_sent_again(conversation: Conversation) -> None:
-    """After a rewind the flush begins behind the last acknowledged index."""
-    client = client_of(conversation)
-    stream(conversation, "a")
-    client.next_flush([conversation.chat], 1.0)
-    client.acknowledge(1, {conversation.chat.uri: 3})
-    stream(conversation, "b")
-    client.next_flush([conversation.chat], 2.0)
-    client.rewind()
-    again = client.next_flush([conversation.chat], 3.0)
-    assert again is not None
-    assert [e["index"] for e in again["envelopes"]] == [4]
-
-
 def test_a_snapshot_is_sent_where_it_is_smaller(conversation: Conversation) -> None:
     """Many small changes of one thing weigh more than the thing."""
     client = client_of(conversation)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from agentnb.agent.catalog import find
-from agentnb.clock import now_ms
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.server.history_requests import PREVIEWED_CHARACTERS, PREVIEWED_TURNS
@@ -82,26 +81,6 @@ def test_a_search_gives_the_places_of_its_hits(kernel: MakeHost, tmp_path: Path)
         ]
     }
     assert "left" not in answer
-
-
-def test_the_list_is_narrowed_by_folder_agent_and_time(
-    kernel: MakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All that are given must hold; a page is as long as it is asked for."""
-    host, elsewhere = kernel(), tmp_path / "other"
-    elsewhere.mkdir()
-    monkeypatch.chdir(tmp_path)
-    mine = talk(host, tmp_path, ("a", "b")).session.uri
-    other = talk(host, elsewhere, ("a", "b")).session.uri
-    page = page_of(host)
-    assert set(uris(page)) == {mine, other}
-    assert uris(page, folder=True) == [mine]
-    assert (set(uris(page, agent="eliza")), uris(page, agent="claude")) == ({mine, other}, [])
-    later = now_ms() + 60_000
-    assert (uris(page, since=later), len(uris(page, until=later))) == ([], 2)
-    assert len(uris(page, limit=1)) == 1
-    assert {*uris(page, limit=1), *uris(page, limit=1, offset=1)} == {mine, other}
-    assert uris(page, offset=2**53 - 1) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))

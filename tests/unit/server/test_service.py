@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from agentnb import Session
 from agentnb.agent.catalog import find
-from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.host import ROOT

@@ -101,7 +101,9 @@ function AgentList({ context }: { context: AgentsContext }) {
             onClick={() => context.start(agent.provider)}
           >
             <span class="pop-name cut">{nameOf(agent)}</span>
-            {agent.description && <span class="dim small cut">{line(agent.description, 160)}</span>}
+            {agent.description && agent.description !== "Installed." && (
+              <span class="dim small">{line(agent.description, 160)}</span>
+            )}
           </button>
         ))}
         {shown.length + (words ? others.length : 0) === 0 && agents.length > 0 && words && (
@@ -204,7 +206,13 @@ function Confinement({ process }: { process: AgentProcess | undefined }) {
   if (process?.state !== "running") return null;
   const { actsUnasked, confined, unconfined } = process;
   const words = actsUnasked || (confined ? `Confined: it ${confined}.` : unconfined && `Not confined. ${unconfined}`);
-  return words ? <p class={`note${actsUnasked ? " acts-unasked" : ""}`}>{line(words, 400)}</p> : null;
+  if (!words) return null;
+  // The first sentence says what that means; why, and what to do about it, is for who wants to know.
+  return (
+    <p class={`note${actsUnasked ? " acts-unasked" : ""}`} title={line(words, 600)}>
+      {confined || actsUnasked ? line(words, 240) : `${line(words.split(". ", 2).join(". "), 240)}.`}
+    </p>
+  );
 }
 
 /** Where the agent works: to be chosen before something was said. */

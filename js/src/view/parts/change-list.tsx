@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { own, table } from "../../state/object";
 import type { Operations } from "../change-operations";
-import { type Change, changesOf, KINDS } from "../change-set";
+import { type Change, changesOf, DURING, KINDS } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
 import { ActionButton, TextButton } from "../controls";
 import { FoldHead } from "../fold";
@@ -15,7 +15,9 @@ import { Hunks, LineCount, PathName } from "./diff";
 import { Download } from "./files";
 import { compare } from "./line-diff";
 
-const SHOWN = 100;
+/** How many are drawn at first, and then with each click. */
+const FIRST = 20;
+const MORE = 100;
 const ICONS: Record<Change["kind"], IconName> = table({ file: "file", cell: "execute", variable: "variable" });
 const CHIPS: Record<string, string> = table({ added: "new", deleted: "deleted", moved: "moved" });
 const STATES: Record<Change["state"], string> = table({
@@ -41,7 +43,7 @@ interface Props {
 export function ChangeList(props: Props) {
   const { id, channel, title, operations, atOnce = false, allUndone = false, byHunks = false } = props;
   const { store } = useView();
-  const [shown, show] = useState(SHOWN);
+  const [shown, show] = useState(FIRST);
   const state = store.changeset(channel).value;
   const changes = useMemo(() => changesOf(state), [state]);
   const compareFrom = useComparing(channel, title, changes, useStandings(changes, operations, byHunks));
@@ -81,8 +83,8 @@ export function ChangeList(props: Props) {
                 ))}
               </ul>
               {all.length > shown && (
-                <TextButton onClick={() => show(shown + SHOWN)}>
-                  Show {count(Math.min(SHOWN, all.length - shown))} more of {count(all.length)}
+                <TextButton onClick={() => show(shown + MORE)}>
+                  Show {count(Math.min(MORE, all.length - shown))} more of {count(all.length)}
                 </TextButton>
               )}
             </section>
@@ -159,7 +161,7 @@ function useStandings(changes: readonly Change[], operations: Operations, byHunk
 
 /** Shows the changes side by side, beginning with one; undefined where the front end has no room for that. */
 function useComparing(channel: string, title: string, changes: readonly Change[], follow: Follow) {
-  const { store, root } = useView();
+  const { store } = useView();
   const { session } = usePlace();
   const notebook = store.notebook;
   const latest = useRef(changes);
@@ -178,8 +180,7 @@ function useComparing(channel: string, title: string, changes: readonly Change[]
           : {}),
       }),
     );
-    const beside = root.host.closest(".jp-Cell") !== null;
-    notebook.compare?.({ key: channel, title, changes: all, first, beside, follow });
+    notebook.compare?.({ key: channel, title, changes: all, first, follow });
   };
 }
 
@@ -216,13 +217,14 @@ function ChangeItem({ id, channel, change, operations, onCompare, said }: ItemPr
       <PathName path={name} title={name} isWhole={change.kind !== "file"} />
     </>
   );
-  const about = [...(was ? [`was ${was}`] : []), ...remarks].join(" · ");
+  const all = [...(was ? [`was ${was}`] : []), ...remarks];
+  const about = all.join(" · ");
   const after = (
     <>
       {[CHIPS[status], said].map((word) => word && <span class="chip">{word}</span>)}
       {about && (
         <span class="dim small cut" title={about}>
-          {about}
+          {all.filter((one) => one !== DURING).join(" · ")}
         </span>
       )}
       <Spacer />
@@ -231,7 +233,7 @@ function ChangeItem({ id, channel, change, operations, onCompare, said }: ItemPr
   );
   const toggle = () => open(!isOpen);
   return (
-    <li class={`change is-${state}`} data-open={isOpen}>
+    <li class={`change is-${state}`} data-open={isOpen} title={about || undefined}>
       <div class="row change-row">
         {hasBody && !onCompare ? (
           <FoldHead isOpen={isOpen} onToggle={toggle}>

@@ -1,8 +1,9 @@
 /** What changed, in one line, with what can be done with all of it; and on demand the list of the changes. */
+import { useComputed } from "@preact/signals";
 import { useId, useMemo, useState } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { type Operations, useOperations } from "../change-operations";
-import { changesOf, inWords, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
+import { changesOf, inWords, many, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
 import { ActionButton, onEscape, Trouble, useFocused } from "../controls";
 import { IconButton, Spacer } from "../icons";
@@ -18,11 +19,39 @@ import { Files } from "./files";
 /** So long it may take before it is said that it takes time, in milliseconds. */
 const PATIENCE = 300;
 
+/** Where the ids of changed cells have it. */
+const CELL = "cell:";
+
+/** Runs the cells that the last turn changed and that have not run since, in their order; undefined where there are none. */
+function useRun(turn: Turn): (() => void) | undefined {
+  const { store, announce } = useView();
+  const { chat, session } = usePlace();
+  const [hasRun, setRun] = useState(false);
+  const isLast = useComputed(() => {
+    const state = store.chat(chat).value;
+    return !state?.activeTurn && state?.turns.at(-1)?.id === turn.id;
+  }).value;
+  const { notebook } = store;
+  if (!turn.changes?.cells || !isLast || hasRun || !notebook?.runCells || isOver(store.connection.value))
+    return undefined;
+  const cells = changesOf(store.changeset(changesChannel(session, turn.id)).value)
+    .filter(({ kind, state, status }) => kind === "cell" && state === "open" && status !== "deleted")
+    .map(({ id }) => id.slice(CELL.length))
+    .filter((id) => !notebook.hasRun?.(id));
+  if (cells.length === 0) return undefined;
+  return () => {
+    setRun(true);
+    notebook.runCells?.(cells);
+    announce(`Running ${many(cells.length, "cell")}.`);
+  };
+}
+
 /** What a turn changed; of a turn of an older kernel, what its tool calls say. */
 export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
   const { store } = useView();
   const { session } = usePlace();
   const { changes } = turn;
+  const run = useRun(turn);
   if (!changes) return <Files turn={turn} />;
   if (changes.status === "computing") return <Computing />;
   if (changes.status === "error")
@@ -38,7 +67,14 @@ export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
   const title = line(turn.message.text, 40);
   return (
     <>
-      <ChangeSet id={`${turn.id} changes`} channel={channel} title={title} tally={tally} notes={changes.notes} />
+      <ChangeSet
+        id={`${turn.id} changes`}
+        channel={channel}
+        title={title}
+        tally={tally}
+        notes={changes.notes}
+        onRun={run}
+      />
       <div ref={(into) => void (into && store.notebook?.verification?.(into, turn.id))} />
     </>
   );
@@ -59,9 +95,11 @@ interface Props {
   notes?: readonly string[] | undefined;
   /** Whether the list is there without being asked for. */
   always?: boolean;
+  /** Runs the changed cells. */
+  onRun?: (() => void) | undefined;
 }
 
-export function ChangeSet({ id, channel, title, tally, notes = [], always = false }: Props) {
+export function ChangeSet({ id, channel, title, tally, notes = [], always = false, onRun }: Props) {
   const { store } = useView();
   const list = useId();
   const operations = useOperations(channel);
@@ -97,6 +135,11 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
             </button>
           )}
           <AllActions tally={tally} operations={operations} all={always} disabled={isOver(store.connection.value)} />
+          {onRun && (
+            <button type="button" class="change-action" aria-label="Run the changed cells" onClick={onRun}>
+              Run
+            </button>
+          )}
         </span>
         <Spacer />
       </div>

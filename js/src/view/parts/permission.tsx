@@ -12,6 +12,7 @@ import { untracked, useComputed } from "@preact/signals";
 import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { ConfirmationOption, ToolCallPendingConfirmationState } from "../../state/types.gen";
 import { placesOf, proposalId } from "../cell-proposals";
+import { coded } from "../coded";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
@@ -31,7 +32,7 @@ import { LineCount } from "./diff";
 import { compare } from "./line-diff";
 import { usePreview } from "./preview";
 import { Text, textOf } from "./text";
-import { coded, inputOf, ToolBody, toolTitle } from "./tool-body";
+import { inputOf, ToolBody, toolTitle } from "./tool-body";
 import { refOf } from "./whole";
 
 interface Props {

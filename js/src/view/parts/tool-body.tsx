@@ -16,11 +16,6 @@ import { textOf } from "./text";
 import { Walkthrough, walkthroughOf } from "./walkthrough";
 import { asField, refOf, Whole } from "./whole";
 
-/** A title with its `code` set as code; a lone backtick stays what it is. */
-export function coded(title: string) {
-  return title.split(/`([^`]+)`/).map((piece, i) => (i % 2 === 1 ? <code key={i}>{piece}</code> : piece));
-}
-
 export function toolTitle(call: ToolCallState): string {
   return line(call.displayName) || line(textOf(call.invocationMessage)) || line(call.toolName) || "Tool";
 }

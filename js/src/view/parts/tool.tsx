@@ -1,12 +1,13 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
 import { useState } from "preact/hooks";
 import { table } from "../../state/object";
-import type { ConfirmationOption, ToolCallState, ToolContent } from "../../state/types.gen";
+import type { ConfirmationOption, ToolCallCancelledState, ToolCallState, ToolContent } from "../../state/types.gen";
 import { isChosen, verdict, whyNot } from "../answered-by";
+import { coded } from "../coded";
 import { usePlace, useView } from "../context";
 import { Button, TextButton } from "../controls";
 import { RunTime } from "../elapsed";
-import { failureSentence } from "../failure";
+import { failed, failureSentence, isStopped } from "../failure";
 import { Fold } from "../fold";
 import { Icon, type IconName, Spacer, Spinner } from "../icons";
 import { memo } from "../memo";
@@ -16,7 +17,7 @@ import { useAfter, useWork } from "../use-work";
 import { Permission } from "./permission";
 import { Differs, PreviewAfter } from "./preview";
 import { textOf } from "./text";
-import { coded, inputOf, kindIcon, results, ToolBody, toolTitle } from "./tool-body";
+import { inputOf, kindIcon, results, ToolBody, toolTitle } from "./tool-body";
 import { walkthroughOf } from "./walkthrough";
 
 interface Props {
@@ -91,13 +92,9 @@ function StopRun({ call }: { call: ToolCallState }) {
   );
 }
 
-export function failed(call: ToolCallState): boolean {
-  return call.status === "completed" && !call.success;
-}
-
 function Places({ call }: { call: ToolCallState }) {
   const place = call.details?.locations?.[0];
-  if (!place) return null;
+  if (!place || call.details?.cell) return null; // of a cell its notebook: its title says where it is
   const { name } = splitPath(place.path);
   const more = (call.details?.locations?.length ?? 1) - 1;
   const row = typeof place.line === "number" ? `:${place.line}` : "";
@@ -111,23 +108,31 @@ function Places({ call }: { call: ToolCallState }) {
   );
 }
 
-const CANCELLED: Record<string, string> = table({ denied: "Denied", skipped: "Stopped", "result-denied": "Not used" });
+const CANCELLED: Record<string, string> = table({ skipped: "Stopped", "result-denied": "Not used" });
 
 function ToolMark({ call }: { call: ToolCallState }) {
   switch (call.status) {
     case "completed":
       return call.success ? (
         <State icon="check" kind="good" said="Done" />
+      ) : isStopped(call) ? (
+        <State icon="stop" said="Stopped" shown />
       ) : (
         <State icon="cross" kind="bad" said="Failed" shown />
       );
     case "cancelled":
-      return <State icon="stop" said={CANCELLED[call.reason] ?? line(call.reason, 40)} shown />;
+      return <State icon="stop" said={cancelled(call)} shown />;
     case "streaming":
       return <State said="Preparing" />;
     default:
       return <State said="Running" />;
   }
+}
+
+/** How a call ended that was not carried out; of one that was denied, by whom. */
+export function cancelled(call: ToolCallCancelledState): string {
+  if (call.reason === "denied") return verdict(false, call.answeredBy);
+  return CANCELLED[call.reason] ?? line(call.reason, 40);
 }
 
 interface StateProps {
@@ -163,11 +168,12 @@ function Decision({ turnId, call }: Props) {
   if (!option && !denied && !asked && !unanswered) return null;
   const allowed = !denied && !unanswered;
   const chosen = option && isChosen(by) && !isPlain(option) ? line(option.label, 80) : "";
+  if (denied && !chosen && !why) return null; // the call's line says it
   return (
     <div class={`decision ${allowed ? "allowed" : "denied"}`}>
       <Icon name="shield" />
       <span>
-        <span class="label">{verdict(allowed, by)}</span>
+        {!denied && <span class="label">{verdict(allowed, by)}</span>}
         {chosen && <span class="dim"> {coded(chosen)}</span>}
         {why && <span class="dim"> {why}</span>}
         {allowed && <TakeBack id={answerId(turnId, call.toolCallId)} call={call} />}

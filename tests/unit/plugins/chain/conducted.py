@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentnb.agent.catalog import AgentSpec
+from agentnb.agent import AgentSpec
 from agentnb.components import Component
 from agentnb.plugins.chain.conductor.chain import ChainFailure
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain

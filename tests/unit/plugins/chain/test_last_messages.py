@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest
-from agentnb.agent.catalog import AgentSpec
+from agentnb.agent import AgentSpec
 from agentnb.components import Component
 from agentnb.errors import AgentDied
 from agentnb.plugins.chain.conductor.running_chain import ChainProcess

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.agent.catalog import AgentSpec
+from agentnb.agent import AgentSpec
 from agentnb.components import Component
 from agentnb.plugins.chain.conductor.chain import ChainFailure
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from agentnb import Session
 from agentnb.agent.catalog import custom, find
-from agentnb.api.session import Session
 from agentnb.errors import AgentError, UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation

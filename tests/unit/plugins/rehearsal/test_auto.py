@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
-
-from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.state import Answerer
+from tests.rehearsal_here import needs_namespaces
 from tests.unit.host.test_freedom import HostOf, choose
 from tests.unit.host.test_permissions import Talk, answerers, run
 
-_HERE = rehearse_command("true", "/")
-pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+pytestmark = needs_namespaces
 
 
 def test_what_is_previewed_as_harmless_runs_at_once_in_auto_and_the_rest_asks(host_of: HostOf, work: Path) -> None:

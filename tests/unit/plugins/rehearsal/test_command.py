@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 import agentnb
+from agentnb import Rehearsal
 from agentnb.errors import UsageError
-from agentnb.kernel.rehearsal_result import Rehearsal
 from agentnb.plugins.rehearsal.command import rehearse_command
 
 _WAYS = ("namespaces", "Landlock")

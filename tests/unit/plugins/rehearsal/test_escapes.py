@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.sandbox.confinement import way_here
 from tests.conftest import ROOT
+from tests.rehearsal_here import HERE
 from tests.unit.plugins.around import around
 
-_HERE = rehearse_command("true", "/")
 _WAY, _WHY = way_here()
-pytestmark = pytest.mark.skipif(not _HERE.available or _WAY != "Landlock", reason=_HERE.reason or _WHY)
+pytestmark = pytest.mark.skipif(not HERE.available or _WAY != "Landlock", reason=HERE.reason or _WHY)
 _SECRET = "hunter2-is-the-secret"
 _ESCAPES = ROOT / "tests/agents/escapes.py"
 _WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]
@@ -68,7 +67,7 @@ def test_nothing_gets_out(workspace: Path, kind: str, where: str) -> None:
     if prefix and done.returncode == 77:
         pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
     way, *lines = done.stdout.splitlines()
-    assert way == ("namespaces" if _HERE.way == "namespaces" and not prefix and kind != "agent" else "Landlock"), done
+    assert way == ("namespaces" if HERE.way == "namespaces" and not prefix and kind != "agent" else "Landlock"), done
     assert [line for line in lines if line.startswith("ESCAPED")] == []
     assert "done" in lines, done
     assert len([line for line in lines if line.startswith("refused")]) >= 39

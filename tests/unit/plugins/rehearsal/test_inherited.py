@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.plugins.rehearsal.command import rehearse_command
 from tests.conftest import ROOT
+from tests.rehearsal_here import needs_namespaces
 
-_HERE = rehearse_command("true", "/")
-pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+pytestmark = needs_namespaces
 _WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]
 
 

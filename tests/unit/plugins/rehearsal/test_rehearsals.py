@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 
 import agentnb
-from agentnb.api.session import Turn
-from agentnb.api.tool_call import ToolCall
+from agentnb import ToolCall, Turn
 from agentnb.errors import SessionError
 from agentnb.events.collector import events
 from agentnb.host import Host
-from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallRehearsal
+from tests.rehearsal_here import needs_namespaces
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_kernel_calls import steps
 from tests.unit.host.test_permissions import Talk, environment, host, work, write
@@ -28,8 +27,7 @@ from tests.unit.kernel.shell_tools import Tools
 
 __all__ = ["environment", "host", "work"]  # the fixtures
 
-_HERE = rehearse_command("true", "/")
-pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+pytestmark = needs_namespaces
 COMMAND = "rm -r build; echo two >> a.txt; echo said; exit 3"
 ELIZA = (sys.executable, "-m", "agentnb.plugins.eliza")
 

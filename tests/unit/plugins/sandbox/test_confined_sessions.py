@@ -80,7 +80,7 @@ def test_start_with_hosts_lets_commands_reach_these_and_tells_of_others(start: S
     assert (tmp_path / "fetched.txt").read_text() == "served\nHTTP Error 403: Forbidden\n"
     assert "Tour was kept from connecting to evil.example.org:80: it is confined. Add the host to" in str(turn.snapshot)
     health = session.health()
-    assert f"; of the network only localhost:{server.server_port}" in health.confined
+    assert f"and reaches only localhost:{server.server_port}" in health.confined
     assert health.refused.startswith("connecting to evil.example.org:80. Add the host to network=[…]")
 
 

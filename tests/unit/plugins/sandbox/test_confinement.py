@@ -235,7 +235,7 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
     named = "permissions, times and attributes of your other files; your other terminals"
     never = "that your other files change (inotify); your other programs' command lines"
     summary, doctor = done.stdout.splitlines() or ("", done.stderr)
-    assert summary.endswith(f"can write only to ~/{folder.name} (not checked on this system: {named})")
+    assert summary.endswith(f"can write only to this folder (not checked on this system: {named})")
     assert doctor.endswith(f"Not checked on this system: {named}. Not checked on any: {never}.")
 
 
@@ -269,7 +269,22 @@ def test_confined_eliza_answers_like_one_that_is_not(folder: Path) -> None:
     (free, not_said), (closed_in, said) = run(answer(None)), run(answer(Confine()))
     assert free == closed_in
     assert not_said == ""
-    assert said == f"can write only to ~/{folder.name}"
+    assert said == "can write only to this folder"
+
+
+@pytest.mark.parametrize(
+    ("about", "summary"),
+    [
+        ({"has_settings": True}, "can write only to this folder and its own settings"),
+        (
+            {"directories": ("~/data",), "has_settings": True, "network": "none"},
+            "can write only to this folder, ~/data and its own settings, in a sandbox without network",
+        ),
+        ({"network": ("pypi.org",)}, "can write only to this folder, and reaches only pypi.org"),
+    ],
+)
+def test_confinement_says_in_plain_words_what_is_left(about: dict[str, Any], summary: str) -> None:
+    assert Confinement(way="Landlock", read=(), write=(), **about).summary == summary
 
 
 def test_agent_that_cannot_be_confined_does_not_start(folder: Path) -> None:

@@ -101,7 +101,7 @@ def test_where_nothing_is_said_an_agent_is_confined_whose_needs_are_known(
     assert (given.network, given.is_unasked) == expected
     options = current_environment().default_options(given.spec, config)
     assert (options.network, options.is_unasked) == expected
-    assert options.configuration({}).is_unasked is expected[1]
+    assert options.configuration(current_environment()).is_unasked is expected[1]
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentnb.errors import PermissionDenied, UsageError
-from agentnb.plugins.verify.agent_tools import TOOLS, run_tests, verify_notebook
+from agentnb.plugins.verify.agent_tools import TOOLS, lost_variables, run_tests, verify_notebook
 from agentnb.plugins.verify.agent_tools import test_report as report_of
 from agentnb.policy.request import PolicyRequest
 from agentnb.ports import ToolSession
@@ -75,4 +76,12 @@ async def test_run_tests_that_take_too_long_are_ended(tmp_path: Path) -> None:
 def test_report_where_there_is_none_is_empty(tmp_path: Path) -> None:
     """Then what was printed is given."""
     assert report_of(tmp_path / "none.xml") == ""
-    assert {each.name for each in TOOLS} == {"verify_notebook", "interrupt", "run_tests"}
+    assert {each.name for each in TOOLS} == {"verify_notebook", "interrupt", "restart_kernel", "run_tests"}
+
+
+def test_lost_variables_names_some_and_counts_the_others() -> None:
+    """Modules are imported again, so they are none."""
+    assert lost_variables({"np": json, "x": 1}) == "Loses your variables for good: x."
+    assert lost_variables({"np": json}) == "Ends what runs in the kernel. It has no variables."
+    many = {f"v{number:02}": number for number in range(13)}
+    assert lost_variables(many) == ("Loses your variables for good: v00, v01, v02, v03, v04, v05, v06, v07 and 5 more.")

@@ -7,14 +7,17 @@ import io
 import random
 import zlib
 from datetime import datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.plugins.verify.compare_outputs import compare_outputs
+from agentnb.plugins.verify.compare_outputs import compare_outputs, uncompared
 from agentnb.plugins.verify.compare_pictures import compare_pictures
 from agentnb.plugins.verify.compare_text import compare_texts
+from agentnb.plugins.verify.kernel_client import Message
+from agentnb.plugins.verify.widget_states import SAVED, VIEW, Models, add_states, follow_model, saved_models
 
 NOW = datetime.now()  # noqa: DTZ005 - as notebooks print it
 SAME = {
@@ -118,22 +121,97 @@ def test_compare_pictures_of_other_pixels_or_size_says_how() -> None:
     assert compare_pictures("AAAA", "BBBB") == "the pictures' data differ"
 
 
-def test_compare_outputs_compares_tables_by_their_text_and_widgets_not_at_all() -> None:
-    """HTML of a frame has no numbers of its own; a widget's model has another id at each run."""
-    stored = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='x'>"}), _widget("one")]
-    now = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='y'>"}), _widget("two")]
+def test_compare_outputs_compares_tables_by_their_text() -> None:
+    """HTML of a frame has no numbers of its own."""
+    stored = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='x'>"})]
+    now = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='y'>"})]
     assert compare_outputs(stored, now) is None
     assert compare_outputs(stored, [_result({"text/plain": "   a\n0  2"})]) is not None
     assert compare_outputs(stored, []) is not None
-    assert compare_outputs([], [{"output_type": "stream", "name": "stderr", "text": "warning"}]) is None
 
 
-def _result(data: dict[str, str]) -> dict[str, object]:
+WARNED = "<ipython-input-7>:3: FutureWarning: soon gone\n  old()\n"
+
+
+@pytest.mark.parametrize(
+    ("stored", "now", "kind"),
+    [
+        ("lost 3 rows\n", "lost 4 rows\n", "number"),
+        ("", "lost 4 rows\n", "text"),
+        (WARNED + "lost\n", WARNED.replace("-7", "-8") + "lost\n", ""),
+        (WARNED + "lost\n", "lost\n", "warning"),
+        (" 50%|█████     | 5/10 [00:00<00:00, 9.1it/s]\n", "100%|██| 10/10 [00:01<00:00, 8.3it/s]\n", ""),
+        ("Matplotlib is building the font cache; this may take a moment.\n", "", ""),
+    ],
+    ids=["number", "new", "place of a warning", "warning gone", "progress", "font cache"],
+)
+def test_compare_outputs_compares_stderr_and_does_not_count_warnings(stored: str, now: str, kind: str) -> None:
+    """Python shows a warning once: a cell that was run again shows none."""
+    old, new = ([{"output_type": "stream", "name": "stderr", "text": each}] for each in (stored, now))
+    difference = compare_outputs(old, new)
+    assert (difference.kind if difference else "") == kind
+    assert difference is None or difference.is_mild == (kind == "warning")
+
+
+def test_compare_outputs_compares_widgets_by_what_they_describe_and_their_state() -> None:
+    """Their models have other ids at each run; what only one of both has does not count."""
+    stored = _widget("one", {"value": 3, "layout": {"width": "9px"}, "since": 8})
+    assert compare_outputs([stored], [_widget("two", {"value": 3, "layout": {"width": "9px"}})]) is None
+    assert compare_outputs([stored], [_widget("two")]) is None
+    difference = compare_outputs([stored], [_widget("two", {"value": 3, "layout": {"width": "7px"}})])
+    assert difference is not None
+    assert (difference.kind, difference.stored, difference.now) == ("widget", "layout.width: 9px", "layout.width: 7px")
+    assert compare_outputs([_widget("one", text="Slider(3)")], [_widget("two", text="Slider(4)")]) is not None
+    assert uncompared([_widget("one"), _result({"application/pdf": ""})]) == {
+        "the state of widgets, which is not saved in the notebook",
+        "PDF",
+    }
+
+
+def test_compare_outputs_compares_videos_and_sounds_by_their_bytes() -> None:
+    """As an output of their own, and inside of HTML."""
+    one, other = (base64.b64encode(each * 99).decode() for each in (b"abc", b"abd"))
+    for kind in ("video/mp4", "audio/wav", "image/jpeg"):
+        assert compare_outputs([_result({kind: one})], [_result({kind: f"{one[:8]}\n{one[8:]}"})]) is None
+        difference = compare_outputs([_result({kind: one})], [_result({kind: other})])
+        assert difference is not None
+        assert difference.kind == "bytes"
+    pages = [f'<audio src="data:audio/wav;base64,{each}"></audio>' for each in (one, other)]
+    bundles = [[_result({"text/html": each, "text/plain": "<IPython.lib.display.Audio object>"})] for each in pages]
+    assert compare_outputs(bundles[0], bundles[0]) is None
+    assert compare_outputs(bundles[0], bundles[1]) is not None
+
+
+def test_states_of_widgets_are_put_beside_their_views_with_the_widgets_in_them() -> None:
+    """As a notebook saves them, and as a kernel's messages give them."""
+    saved = {"box": {"children": ["IPY_MODEL_in"], "_view": 1}, "in": {"value": 2, "up": "IPY_MODEL_box"}}
+    metadata = {"widgets": {SAVED: {"state": {key: {"state": each} for key, each in saved.items()}}}}
+    models: Models = {}
+    for kind, model, data in (
+        ("comm_open", "box", {"state": {"children": []}}),
+        ("comm_open", "in", {"state": {"value": 1}}),
+        ("comm_msg", "box", {"method": "update", "state": {"children": ["IPY_MODEL_in"]}}),
+        ("comm_msg", "in", {"method": "update", "state": {"value": 2}}),
+        ("comm_msg", "in", {"method": "echo_update", "state": {"value": 9}}),
+        ("comm_msg", "other", {"method": "update", "state": {"value": 9}}),
+    ):
+        follow_model(models, Message(kind, "", {"comm_id": model, "target_name": "jupyter.widget", "data": data}))
+    outputs = [_result({VIEW: {"model_id": "box"}}), _result({VIEW: {"model_id": "none"}}), {"data": None}]
+    add_states(outputs, models)
+    assert outputs[0]["data"][VIEW]["state"] == {"children": [{"value": 2}]}
+    add_states(outputs, saved_models(metadata))
+    (inside,) = outputs[0]["data"][VIEW]["state"]["children"]
+    assert inside["up"]["children"][0]["value"] == 2
+    assert saved_models({"widgets": 3}) == saved_models({}) == {}
+
+
+def _result(data: dict[str, Any]) -> dict[str, Any]:
     return {"output_type": "execute_result", "data": data, "metadata": {}}
 
 
-def _widget(model: str) -> dict[str, object]:
-    return _result({"application/vnd.jupyter.widget-view+json": model, "text/plain": model})
+def _widget(model: str, state: dict[str, Any] | None = None, text: str = "Slider(3)") -> dict[str, Any]:
+    view = {"model_id": model, **({} if state is None else {"state": state})}
+    return _result({VIEW: view, "text/plain": text})
 
 
 def _png(rows: list[bytes], kind: int) -> str:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import agentnb
+from agentnb.errors import UsageError
+from agentnb.plugins.verify.widget_states import SAVED
 from tests.unit.plugins.verify.notebooks import Json, cell, notebook, ran, saved
 
 pytestmark = pytest.mark.slow
+
+
+def stderr(text: str) -> Json:
+    """What was printed to stderr."""
+    return {"output_type": "stream", "name": "stderr", "text": text}
+
 
 SHOWN: dict[str, tuple[list[Json], str, str]] = {
     "random": ([cell("import random\nx = random.random()", 1), cell("print(x)", 2, "0.5\n")], "randomness", "c0"),
@@ -57,6 +67,14 @@ SHOWN: dict[str, tuple[list[Json], str, str]] = {
     "extension": ([cell("%load_ext no_such_extension_q", 1)], "magic-missing", "c0"),
     "command": ([cell("!no_such_command_q", 1)], "command-missing", "c0"),
     "bash": ([cell("%%bash\nno_such_command_q", 1)], "command-missing", "c0"),
+    "exit": ([cell("x = 1\nif x:\n    exit()", 1), cell("print(x)", 2, "1\n")], "kernel-died", "c0"),
+    "quit at the end": ([cell("x = 1", 1), cell("quit", 2)], "kernel-died", "c1"),
+    "sys.exit": ([cell("import sys\nsys.exit(2)", 1)], "error", "c0"),
+    "stderr": (
+        [cell("import sys\nprint('dropped', 2, file=sys.stderr)", 1, [stderr("dropped 1\n")])],
+        "not-run",
+        "c0",
+    ),
     "dead": ([cell("import os\nos._exit(3)", 1)], "kernel-died", "c0"),
     "failed before, too": ([cell("1 / 0", 1, [{"output_type": "error", "ename": "ZeroDivisionError"}])], "error", "c0"),
 }
@@ -73,6 +91,44 @@ def test_verify_of_a_notebook_with_a_fault_names_kind_and_cell(
     assert result.findings[0].advice
     assert result.findings[0].evidence
     assert not result.ok
+
+
+def test_verify_of_a_cell_that_ends_the_kernel_names_the_call(tmp_path: Path) -> None:
+    """The line, and what becomes of the cells below."""
+    path = saved(tmp_path, notebook(cell("import os\nprint(1)\nos._exit(0)", 1, "1\n"), cell("print(2)", 2, "2\n")))
+    result = agentnb.verify(path)
+    (finding,) = result.findings
+    assert finding.cause.startswith("Cell [1] ends the kernel with os._exit(): all variables are gone")
+    assert finding.evidence == "os._exit(0)"
+    assert "The cells below [1] were not run (1)." in result.not_checked
+
+
+def test_verify_compares_the_widgets_and_displays_that_later_cells_change(tmp_path: Path) -> None:
+    """A slider that was moved by hand is found; warnings that came once, and a PDF, are named."""
+    sources = [
+        "import ipywidgets, sys, warnings\nslider = ipywidgets.IntSlider(value=3)\nslider",
+        "handle = display('begun', display_id=True)\nwarnings.warn('once')",
+        "handle.update('done')\nslider.max = 50",
+    ]
+    content = _executed(tmp_path, *sources)
+    content["cells"][1]["outputs"] = [each for each in content["cells"][1]["outputs"] if "text" not in each]
+    result = agentnb.verify(saved(tmp_path, content))
+    assert result.ok, result
+    assert "Warnings came or went: Python shows most of them once ([2])." in result.not_checked
+    (state,) = (
+        each["state"]
+        for each in content["metadata"]["widgets"][SAVED]["state"].values()
+        if each["model_name"] == "IntSliderModel"
+    )
+    state["value"] = 7
+    (finding,) = agentnb.verify(saved(tmp_path, content)).findings
+    assert (finding.kind, finding.cell and finding.cell.label) == ("not-run", "[1]")
+    assert "moved by hand" in finding.cause
+    assert finding.evidence == "shown: value: 7\nnow:   value: 3"
+    del content["metadata"]["widgets"]
+    unsaved = agentnb.verify(saved(tmp_path, content))
+    assert unsaved.ok, unsaved
+    assert any("the state of widgets, which is not saved" in each for each in unsaved.not_checked)
 
 
 def test_verify_of_a_notebook_that_gives_what_it_shows_is_ok(tmp_path: Path) -> None:
@@ -135,6 +191,39 @@ def test_verify_of_cells_that_ask_agents_skips_them_and_says_so(tmp_path: Path) 
     assert any("Cells that ask agents, skipped" in each for each in result.not_checked)
 
 
+GETS = "import urllib.request\nprint(urllib.request.urlopen('http://{}/').read().decode())"
+
+
+def test_verify_reaches_the_hosts_that_are_allowed_and_no_others(tmp_path: Path) -> None:
+    """A server of this machine, straight; anything else through a proxy that asks for the host."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        here = f"127.0.0.1:{server.server_port}"
+        path = saved(tmp_path, notebook(cell(GETS.format(here), 1, "served\n")))
+        result = agentnb.verify(path, network=[here])
+        assert result.ok, result
+        assert any(here in each for each in result.not_checked)
+        if result.way == "namespaces":
+            (refused,) = agentnb.verify(path).findings
+            assert refused.kind == "unavailable"
+        other = saved(tmp_path, notebook(cell(GETS.format("example.invalid"), 1, "x\n")))
+        (finding,) = agentnb.verify(other, network=[here]).findings
+        server.shutdown()
+    assert (finding.kind, "Allow the host" in finding.advice) == ("network", True)
+    with pytest.raises(UsageError):
+        agentnb.verify(path, network=["http://example.org/"])
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"served")
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
 def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
     """In the walls, or on a copy and what that does not close."""
     result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)", 1, "1\n"))))
@@ -147,10 +236,17 @@ def _value(text: str) -> Json:
 
 
 def _run(folder: Path, source: str) -> list[Json]:
-    """The outputs of a cell, by nbclient."""
+    """The outputs of a cell."""
+    outputs: list[Json] = _executed(folder, source)["cells"][0]["outputs"]
+    return outputs
+
+
+def _executed(folder: Path, *sources: str) -> Json:
+    """A notebook that was run by nbclient, with the states of its widgets."""
     import nbformat
     from nbclient import NotebookClient
 
-    content = nbformat.reads(json.dumps(notebook(cell(source))), as_version=4)
+    content = nbformat.reads(json.dumps(notebook(*map(cell, sources))), as_version=4)
     NotebookClient(content, resources={"metadata": {"path": str(folder)}}).execute()
-    return [dict(each) for each in content.cells[0].outputs]
+    run: Json = json.loads(nbformat.writes(content))
+    return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agentnb.plugins.verify.page_jobs import VerificationState, job_of
+from agentnb.plugins.verify.page_jobs import MOST_FOLLOWERS, VerificationState, job_of
 from agentnb.plugins.verify.requests import REQUESTS, BeginParams, StateParams, StopParams, begin, state, stop
 from agentnb.plugins.verify.verifying import check_notebook
 from tests.unit.plugins.verify.notebooks import cell, notebook, saved
@@ -50,6 +51,23 @@ async def test_verification_of_a_page_is_followed_to_its_end_and_stale_once_the_
     saved(tmp_path, notebook(cell("x = 2", 1), cell("print(z)", 3)))
     assert (await state(StateParams(path=str(path)))).is_stale
     assert msgspec.to_builtins(last)["findings"][0]["cell"]["id"] == "c1"
+
+
+async def test_every_page_that_follows_knows_of_a_result_at_once(tmp_path: Path) -> None:
+    """Two windows wait; a verification that neither began ends; more than are kept are answered, too."""
+    path = saved(tmp_path, notebook(cell("print(z)", 3)))
+    first = await state(StateParams(path=str(path)))
+    follows = StateParams(path=str(path), revision=first.revision)
+    windows = [asyncio.ensure_future(state(follows)) for _ in range(MOST_FOLLOWERS + 2)]
+    early, _ = await asyncio.wait(windows, return_when=asyncio.FIRST_COMPLETED)
+    assert {each.result().status for each in early} == {"none"}
+    text = path.read_text()
+    begun = time.monotonic()
+    result = await asyncio.to_thread(check_notebook, text, tmp_path, path=path, run=False)
+    await asyncio.to_thread(job_of(path).take, text, result)
+    states = await asyncio.gather(*windows)
+    assert sum(each.status == "ended" for each in states) >= MOST_FOLLOWERS
+    assert time.monotonic() - begun < 10
 
 
 async def test_state_of_what_nobody_verified_is_none(tmp_path: Path) -> None:

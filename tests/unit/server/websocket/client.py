@@ -8,7 +8,7 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
-from agentnb.api.session import Session
+from agentnb import Session
 from agentnb.server.websocket.uris import to_ahp
 
 PATIENCE = 60.0

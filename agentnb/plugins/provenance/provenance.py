@@ -1,0 +1,100 @@
+"""``agentnb.provenance``: who wrote which line of a notebook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.api.this_log import kernel_log, shell_log
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.host.changes.location import are_off
+from agentnb.host.environment import current_environment
+from agentnb.plugins.provenance.attribution import attributed
+from agentnb.plugins.provenance.kept_turns import KeptTurns, Wanted
+from agentnb.plugins.provenance.line_ledger import is_blank, split_lines
+from agentnb.plugins.provenance.notebook_cells import cells_of, read_file
+from agentnb.plugins.provenance.result import Provenance
+from agentnb.plugins.provenance.verified import verified_at
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from agentnb.api.this_log import ThisLog
+    from agentnb.host.changes.records import ConversationRecord
+    from agentnb.plugins.provenance.notebook_cells import Cell
+
+_CHANGES_OFF = "Changes of agents are not followed here (AGENTNB_CHANGES=off)."
+_LOG_OFF = "The session log is off (AGENTNB_LOG=off): prompts are not known."
+_kept = KeptTurns()
+
+
+def provenance(notebook: str | os.PathLike[str] | None = None) -> Provenance:
+    """Returns which lines of a notebook agents wrote, in which turn, and which cells you have edited since.
+
+    It compares the notebook with what agentnb keeps of the agents' turns on this machine. Lines stay their author's
+    where cells are split, merged, moved or copied. What the notebook's own metadata says counts where nothing is kept.
+
+    Args:
+        notebook: The notebook's file; the notebook of this kernel by default, as the page has it now.
+
+    Returns:
+        The cells in which lines of agents stand; a table when displayed.
+
+    Raises:
+        UsageError: If there is no such file, or it is no notebook.
+
+    Example:
+        >>> agentnb.provenance("analysis.ipynb")[0].is_edited  # doctest: +SKIP
+        False
+    """
+    path = _own_path() if notebook is None else Path(notebook).expanduser().resolve()
+    if path is None:
+        message = "It is not known which notebook this is."
+        raise UsageError(message, hint='Name its file: agentnb.provenance("analysis.ipynb").')
+    cells = current_cells(path)
+    is_kernel = current_environment().code_runner() is not None
+    return provenance_of(cells, path, kernel_log() if is_kernel else shell_log(), verified=verified_at(path))
+
+
+def current_cells(path: Path) -> tuple[Cell, ...]:
+    """The cells of the notebook *path*: what its page has not saved is in them."""
+    saved = read_file(path)
+    unsaved = current_environment().unsaved(str(path))
+    return cells_of(saved if unsaved is None else unsaved.over(saved), path.name)
+
+
+def provenance_of(
+    cells: Sequence[Cell], path: Path | None, log: ThisLog | None, *, verified: int | None = None
+) -> Provenance:
+    """Who wrote *cells*, of the notebook *path*, by what *log* and the records of changes say."""
+    wanted = Wanted(frozenset(each.id for each in cells if each.id), path)
+    turns = _kept.about(wanted, None if log is None else log.store, _open_here(log))
+    found, named = attributed(cells, turns)
+    notes = [*([_CHANGES_OFF] if are_off() else []), *([_LOG_OFF] if log is None else [log.note])]
+    return Provenance(
+        found,
+        named,
+        notebook="" if path is None else str(path),
+        cell_count=len(cells),
+        line_count=sum(not is_blank(line) for each in cells for line in split_lines(each.source)),
+        verified=verified,
+        note=" ".join(filter(None, notes)),
+    )
+
+
+def _open_here(log: ThisLog | None) -> list[ConversationRecord]:
+    """What is known of the conversations that this kernel has open."""
+    if log is None or log.host is None:
+        return []
+    host = log.host
+    return host.loop.call(lambda: [each.changes.record for each in host.conversations.values()])
+
+
+def _own_path() -> Path | None:
+    runner = current_environment().code_runner()
+    try:
+        path = None if runner is None else runner.notebook(outputs=False).path
+    except AgentnbError:
+        return None
+    return None if path is None else Path(path)

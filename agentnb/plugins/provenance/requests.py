@@ -1,0 +1,131 @@
+"""The page's requests: who wrote the cells, and when the turns that run have ended."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from agentnb.plugins.provenance.notebook_cells import MOST_CELLS, Cell
+from agentnb.plugins.provenance.result import CellProvenance
+from agentnb.plugins.provenance.turns import ProvenanceTurn
+from agentnb.ports import Request
+
+if TYPE_CHECKING:
+    from agentnb.host.conversation import Conversation
+
+LONGEST_WAIT = 25.0
+"""Seconds that the page waits for one answer."""
+
+
+class CellsParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Returns which lines of a notebook agents wrote.
+
+    Attributes:
+        path: The notebook's file, absolute, or its path on the Jupyter server; the kernel's own notebook where empty.
+        cells: The cells as the page has them; empty: as they were saved, with the changes that the kernel knows.
+    """
+
+    path: str = ""
+    cells: Annotated[tuple[Cell, ...], msgspec.Meta(max_length=MOST_CELLS)] = ()
+
+
+class MarkedCell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A cell in which lines of an agent stand.
+
+    Attributes:
+        cell: It.
+        saved: What its metadata should say, where the notebook is to say it; None: as it does now.
+    """
+
+    cell: CellProvenance
+    saved: str | None = None
+
+
+class CellsResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The cells in which lines of agents stand.
+
+    Attributes:
+        cells: They, in the notebook's order.
+        turns: The turns that wrote them.
+        titles: The agents' names for people, by their names.
+        is_saved: Whether the notebook is to say it, too, in the metadata of its cells.
+    """
+
+    cells: tuple[MarkedCell, ...]
+    turns: tuple[ProvenanceTurn, ...]
+    titles: dict[str, str]
+    is_saved: bool
+
+
+class SettledParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Waits until no turn of this kernel runs, and it is known what they changed; 25 s at most."""
+
+
+class SettledResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Whether it is so.
+
+    Attributes:
+        is_settled: Whether no turn runs.
+    """
+
+    is_settled: bool
+
+
+def _cells(params: CellsParams) -> CellsResult:
+    from agentnb.agent.catalog import catalogue
+    from agentnb.api.this_log import kernel_log
+    from agentnb.host.environment import current_environment
+    from agentnb.plugins.provenance.cell_metadata import to_metadata
+    from agentnb.plugins.provenance.provenance import current_cells, provenance_of
+    from agentnb.server.comm.open_notebooks import path_of_notebook
+
+    path = path_of_notebook(params.path)
+    cells = params.cells or current_cells(path)
+    result = provenance_of(cells, path, kernel_log())
+    is_saved = bool(current_environment().sources()["provenance_in_notebook"].value)
+    known = catalogue()
+    marked = []
+    for each in result:
+        by_notebook = any(result.turns[turn].from_notebook for turn in each.turns)
+        saved = None if by_notebook or not is_saved else to_metadata(cells[each.index].source, each.lines, result.turns)
+        marked.append(MarkedCell(cell=each, saved=saved))
+    titles = {each.agent: known[each.agent].title for each in result.turns if each.agent in known}
+    return CellsResult(cells=tuple(marked), turns=result.turns, titles=titles, is_saved=is_saved)
+
+
+async def cells(params: CellsParams) -> CellsResult:
+    """Which lines agents wrote."""
+    return await asyncio.to_thread(_cells, params)
+
+
+async def settled(_params: SettledParams) -> SettledResult:
+    """Wait for the turns that run."""
+    from agentnb.host import current_host
+
+    conversations = tuple(current_host().conversations.values())
+    changed = asyncio.Event()
+    endings = [each.channels.watch(changed.set) for each in conversations]
+    try:
+        await asyncio.wait_for(_settled(conversations, changed), LONGEST_WAIT)
+    except asyncio.TimeoutError:
+        return SettledResult(is_settled=False)
+    finally:
+        for end in endings:
+            end()
+    return SettledResult(is_settled=True)
+
+
+async def _settled(conversations: tuple[Conversation, ...], changed: asyncio.Event) -> None:
+    while any(each.channels.chat.state.active_turn is not None for each in conversations):
+        changed.clear()
+        await changed.wait()
+    for each in conversations:
+        await each.changes.compared()
+
+
+REQUESTS = (
+    Request("provenance/cells", CellsParams, CellsResult, cells),
+    Request("provenance/settled", SettledParams, SettledResult, settled),
+)

@@ -1,0 +1,99 @@
+"""What is known of a turn that wrote cells, and the steps in which it did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from agentnb.plugins.provenance.line_ledger import CellChange, LineLedger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from agentnb.host.changes.records import Item
+    from agentnb.state import ToolCallCell
+
+
+class ProvenanceTurn(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A turn in which an agent wrote lines of a notebook.
+
+    Attributes:
+        session: The conversation's URI.
+        turn: The turn's id.
+        agent: The agent's name.
+        model: The language model's id; empty where that is not known.
+        number: Which turn of its conversation it is, from 1; None where that is not known.
+        time: When it ended, in milliseconds since 1970; None where that is not known.
+        prompt: The first words of the prompt; empty where the conversation is not in this machine's log.
+        title: The conversation's title.
+        is_kept: Whether the conversation is in this machine's log.
+        from_notebook: Whether only the notebook itself says so, in the metadata of its cells.
+    """
+
+    session: str
+    turn: str
+    agent: str
+    model: str = ""
+    number: int | None = None
+    time: int | None = None
+    prompt: str = ""
+    title: str = ""
+    is_kept: bool = True
+    from_notebook: bool = False
+
+
+class Step(NamedTuple):
+    """Changes that a turn made at once.
+
+    Attributes:
+        changes: The changes.
+        undone: Whether they were taken back, or are not in the notebook yet.
+    """
+
+    changes: tuple[CellChange, ...]
+    undone: bool = False
+
+
+class TurnSteps(NamedTuple):
+    """A turn with what it did to cells, in order."""
+
+    turn: ProvenanceTurn
+    steps: tuple[Step, ...]
+
+
+def steps_of_calls(calls: Iterable[ToolCallCell]) -> Iterator[Step]:
+    """The texts that tool calls wrote: the changes of a turn lack those over which the user typed while it ran."""
+    for call in calls:
+        if call.action == "insert" and call.new_text is not None:
+            yield Step((CellChange("", None, call.new_text),))
+        elif call.action in {"replace", "split"} and None not in {call.cell_id, call.old_text, call.new_text}:
+            made = () if call.more_text is None else (CellChange("", None, call.more_text),)
+            yield Step((CellChange(call.cell_id or "", call.old_text, call.new_text), *made))
+
+
+def steps_of_items(items: Iterable[Item]) -> Iterator[Step]:
+    """The steps of a turn's changes of cells."""
+    cells = [each for each in items if each.kind == "cell"]
+    for is_undone in (False, True):
+        changes = tuple(
+            CellChange(cell_id_of(each), each.before, each.after)
+            for each in cells
+            if (each.state in {"undone", "offered"}) is is_undone
+        )
+        if changes:
+            yield Step(changes, undone=is_undone)
+
+
+def cell_id_of(item: Item) -> str:
+    """The id of the cell that an item is about (:func:`agentnb.kernel.cell_changes.cell_change_id`)."""
+    return item.id.removeprefix("cell:").partition("@")[0]
+
+
+def ledger_of(turns: Sequence[TurnSteps]) -> LineLedger:
+    """The ledger after *turns*, in their order."""
+    ledger = LineLedger()
+    for number, each in enumerate(turns):
+        for step in each.steps:
+            ledger.write(number, step.changes, undone=step.undone)
+    return ledger

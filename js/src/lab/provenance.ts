@@ -1,0 +1,216 @@
+/**
+ * Who wrote the cells of one notebook, as marks beside them. The kernel is asked when its chat is there, when a turn that
+ * changed cells has ended, and, where there are marks, when the user has stopped typing. Loaded when a notebook is opened.
+ */
+import type { Application } from "@jupyterlab/application";
+import type { Palette } from "@jupyterlab/apputils";
+import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import { addStyles } from "../element";
+import { isObject } from "../state/object";
+import { reason } from "../view/plain";
+import type { SettingsAccess } from "../view/store";
+import { EDITED } from "./agent-edits";
+import styles from "./provenance.css";
+import { type Answer, type Marked, NONE, readAnswer, type WritingTurn } from "./provenance-answer";
+import { type Around, ProvenanceMark } from "./provenance-mark";
+import type { Sidebar } from "./sidebar";
+
+const COMMAND = "agentnb:who-wrote-this";
+const KEY = "agentnb";
+/** How our values begin (agentnb/plugins/provenance/cell_metadata.py): agent, model, day. */
+const OURS = /^\S+ \S+ [\d-]+ \S+\/\S+ /;
+const PAUSE = 1_000;
+const SOON = 100;
+/** More than that is not sent: Jupyter takes no message of more than 10 MB. */
+const LONGEST_TEXT = 4_000_000;
+
+type Ask = (method: string, params: object) => Promise<unknown>;
+
+/** What it needs of the extension. */
+export interface Surroundings {
+  readonly app: Application;
+  readonly palette: Palette | null;
+  readonly tracker: Tracker;
+  readonly sidebar: Sidebar;
+  /** Shows the sidebar; the focus stays where it is. */
+  reveal(): void;
+  warn(sentence: string): void;
+}
+
+export class NotebookProvenance {
+  readonly #panel: NotebookPanel;
+  readonly #of: Surroundings;
+  readonly #marks = new Map<string, ProvenanceMark>();
+  #ask: Ask | undefined;
+  #answer: Answer = NONE;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #attempt = 0;
+  #isWaiting = false;
+  #isStale = false;
+  /** The cells of the last question. */
+  #sent = "";
+
+  constructor(panel: NotebookPanel, surroundings: Surroundings) {
+    this.#panel = panel;
+    this.#of = surroundings;
+    known.set(panel, this);
+    addCommand(surroundings);
+    panel.node.addEventListener(EDITED, () => void this.#afterTurn());
+    void panel.context.ready.then(() => {
+      const { model } = panel.content;
+      model?.contentChanged.connect(() => this.#marks.size > 0 && this.#later(PAUSE));
+      model?.cells.changed.connect(() => this.#draw());
+    });
+    panel.content.activeCellChanged?.connect(() => this.#reach());
+    panel.disposed.connect(() => {
+      clearTimeout(this.#timer);
+      for (const mark of this.#marks.values()) mark.dispose();
+    });
+  }
+
+  /** A chat of the notebook's kernel is there. */
+  connected({ request, signal }: SettingsAccess): void {
+    const ask = request as unknown as Ask; // the requests of plug-ins are not in its table
+    this.#ask = ask;
+    signal.addEventListener("abort", () => {
+      if (this.#ask === ask) this.#ask = undefined;
+    });
+    this.#later(SOON, true);
+  }
+
+  /** Brings the keyboard's focus to the mark of the active cell. */
+  focus(): void {
+    const { activeCellIndex } = this.#panel.content;
+    const id = [...this.#marks.keys()].find((key) => key.startsWith(`${activeCellIndex} `));
+    if (id) this.#marks.get(id)?.node.focus();
+    else this.#of.warn("No line of this cell is known to be an agent's.");
+  }
+
+  /** An agent has changed cells: once its turn has ended it is known which lines are its own. */
+  async #afterTurn(): Promise<void> {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    try {
+      for (let isSettled = false; !isSettled && this.#ask; ) {
+        const answer = await this.#ask("provenance/settled", {});
+        isSettled = isObject(answer) && answer.isSettled === true;
+      }
+      this.#later(SOON, true);
+    } catch (error) {
+      console.debug("agentnb:", error);
+    } finally {
+      this.#isWaiting = false;
+    }
+  }
+
+  /** `isAfterTurn`: the answer may be another one for the same cells. */
+  #later(pause: number, isAfterTurn = false): void {
+    clearTimeout(this.#timer);
+    this.#isStale ||= isAfterTurn;
+    const refresh = (): void => {
+      void this.#refresh(this.#isStale).catch((error) => console.debug("agentnb:", error));
+      this.#isStale = false;
+    };
+    this.#timer = setTimeout(refresh, pause);
+  }
+
+  async #refresh(isAfterTurn: boolean): Promise<void> {
+    const { content, context } = this.#panel;
+    const shared = content.model?.sharedModel.cells;
+    if (!this.#ask || !shared || this.#panel.isDisposed) return;
+    const attempt = ++this.#attempt;
+    const cells = shared.map((cell) => {
+      const saved = cell.getMetadata(KEY);
+      const facts = { id: cell.id, kind: cell.cell_type, source: cell.getSource() };
+      return typeof saved === "string" ? { ...facts, saved } : facts;
+    });
+    const sent = JSON.stringify(cells);
+    if (sent.length > LONGEST_TEXT || (sent === this.#sent && !isAfterTurn)) return; // cells that run change, too
+    this.#sent = sent;
+    const answer = readAnswer(await this.#ask("provenance/cells", { path: context.path, cells }));
+    if (attempt !== this.#attempt || this.#panel.isDisposed) return;
+    this.#answer = answer;
+    this.#draw();
+    if (answer.isSaved) this.#save();
+  }
+
+  #draw(): void {
+    const { widgets } = this.#panel.content;
+    const wanted = new Map<string, [Marked, (typeof widgets)[number]]>();
+    for (const marked of this.#answer.cells) {
+      const at = widgets[marked.index];
+      const cell = at?.model.id === marked.id ? at : widgets.find(({ model }) => model.id === marked.id);
+      if (cell) wanted.set(`${widgets.indexOf(cell)} ${marked.id}`, [marked, cell]);
+    }
+    for (const [key, mark] of this.#marks) {
+      if (wanted.has(key) && mark.node.isConnected) continue;
+      mark.dispose();
+      this.#marks.delete(key);
+    }
+    for (const [key, [marked, cell]] of wanted) {
+      const mark = this.#marks.get(key);
+      if (mark) mark.update(marked);
+      else this.#marks.set(key, new ProvenanceMark(cell, marked, this.#around));
+    }
+    this.#reach();
+  }
+
+  /** Only the active cell's mark is in the tab order: a notebook can have hundreds. */
+  #reach(): void {
+    const { activeCellIndex } = this.#panel.content;
+    for (const [key, { node }] of this.#marks) node.tabIndex = key.startsWith(`${activeCellIndex} `) ? 0 : -1;
+  }
+
+  /** Writes into the cells' metadata what it should say, where it says something else. */
+  #save(): void {
+    const cells = this.#panel.content.model?.sharedModel.cells ?? [];
+    const wanted = new Map(this.#answer.cells.map(({ index, saved }) => [index, saved]));
+    for (const [index, cell] of cells.entries()) {
+      const now = cell.getMetadata(KEY);
+      const value = wanted.has(index) ? wanted.get(index) : "";
+      if (value === null || value === undefined || value === (typeof now === "string" ? now : "")) continue;
+      if (value) cell.setMetadata(KEY, value);
+      else if (typeof now === "string" && OURS.test(now)) cell.deleteMetadata(KEY);
+    }
+  }
+
+  readonly #around: Around = {
+    turn: (number) => this.#answer.turns[number],
+    title: (agent) => this.#answer.titles[agent] ?? agent,
+    verified: async () => {
+      const state = await this.#ask?.("verify/state", { path: this.#panel.context.path });
+      if (!isObject(state) || state.ok !== true || state.isStale === true || typeof state.time !== "number") return "";
+      const how = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+      return new Date(state.time).toLocaleTimeString([], how);
+    },
+    open: (turn) => void this.#open(turn),
+  };
+
+  async #open({ session, turn }: WritingTurn): Promise<void> {
+    const { sidebar, reveal, warn } = this.#of;
+    try {
+      if (!this.#ask) throw new Error("The kernel's chat is not open.");
+      await this.#ask("resumeSession", { channel: session });
+      reveal();
+      sidebar.load(this.#panel).open("The turn", `${session}#${turn}`, "agentnb-open");
+    } catch (error) {
+      warn(reason(error));
+    }
+  }
+}
+
+const known = new WeakMap<NotebookPanel, NotebookProvenance>();
+
+/** Once for each page. */
+function addCommand({ app, palette, tracker }: Surroundings): void {
+  if (app.commands.hasCommand(COMMAND)) return;
+  app.commands.addCommand(COMMAND, {
+    label: "Who Wrote This Cell",
+    caption: "Go to the mark of the active cell: agent, turn and prompt of its lines",
+    isEnabled: () => tracker.currentWidget !== null,
+    execute: () => tracker.currentWidget && known.get(tracker.currentWidget)?.focus(),
+  });
+  palette?.addItem({ command: COMMAND, category: "Agents" });
+}
+
+addStyles(styles);

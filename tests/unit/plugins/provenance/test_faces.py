@@ -1,0 +1,160 @@
+"""The command, the magic, JSON, PROV-JSON, and notebooks that are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb.errors import UsageError
+from agentnb.plugins.provenance.attribution import attributed
+from agentnb.plugins.provenance.line_ledger import CellChange
+from agentnb.plugins.provenance.notebook_cells import Cell
+from agentnb.plugins.provenance.plugin import PLUGIN
+from agentnb.plugins.provenance.result import Provenance
+from agentnb.plugins.provenance.turns import ProvenanceTurn, Step, TurnSteps
+from tests.conftest import ROOT
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+TURN = ProvenanceTurn(
+    session="claude:/1", turn="t", agent="claude", model="sonnet-5", number=3, time=0, prompt="Fit it"
+)
+
+
+def saved(folder: Path, *cells: dict[str, Any], **more: Any) -> Path:
+    path = folder / "nb.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells, **more}))
+    return path
+
+
+def code(source: str, **more: Any) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "id": "a",
+        "metadata": {},
+        "source": source,
+        "outputs": [],
+        "execution_count": 1,
+        **more,
+    }
+
+
+def result_of(turn: ProvenanceTurn, *cells: Cell, wrote: str) -> Provenance:
+    kept = [TurnSteps(turn, (Step((CellChange("a", "x = 1", wrote),)),))]
+    found, turns = attributed(cells, kept)
+    return Provenance(found, turns, notebook="/work/nb.ipynb", cell_count=len(cells), line_count=3)
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_DATA_DIR": str(folder / "data")}
+    words = (sys.executable, "-m", "agentnb", "provenance", *words)
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_command_prints_a_table_json_or_prov_and_says_what_is_no_notebook(tmp_path: Path) -> None:
+    """Of another machine's notebook only the metadata says something."""
+    path = saved(tmp_path, code("x = 1", metadata={"agentnb": "claude sonnet-5 2026-11-28 aaaa/bbbb 1 f98c0e3b"}))
+    done = command(tmp_path, path.name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "claude, sonnet-5" in done.stdout
+    assert json.loads(command(tmp_path, path.name, "--json").stdout)["turns"][0]["fromNotebook"] is True
+    assert json.loads(command(tmp_path, path.name, "--prov").stdout)["agent"].keys() == {
+        "nb:agent-claude-sonnet-5",
+        "nb:you",
+    }
+    path.write_text('{"cells": [{"cell_type": "co')
+    broken = command(tmp_path, path.name)
+    assert broken.returncode == 1
+    assert "nb.ipynb is no notebook: its JSON is damaged" in broken.stderr
+    assert "Name one notebook" in command(tmp_path).stderr
+    assert "cannot be read" in command(tmp_path, "none.ipynb").stderr
+
+
+def test_notebook_of_which_nothing_is_known_has_no_rows(tmp_path: Path) -> None:
+    """No log, no metadata; the magic is the same."""
+    path = saved(tmp_path, code("x = 1"))
+    result = agentnb.provenance(path)
+    magic = PLUGIN.magics[0].run
+    assert (list(result), result.line_count) == ([], 1)
+    assert repr(result) == "No line is known to be an agent's."
+    assert repr(magic(str(path))) == repr(result)
+    with pytest.raises(UsageError, match="takes a notebook's path"):
+        magic("a.ipynb b.ipynb")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"cells": {}}',
+        '{"cells": [1]}',
+        "[" * 100_000,
+        '{"cells": [' + '{"a": ' * 300 + "1" + "}" * 300 + "]}",
+    ],
+)
+def test_corrupt_notebook_is_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
+    """Whatever is wrong with it."""
+    path = tmp_path / "bad.ipynb"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"bad.ipynb is no notebook"):
+        agentnb.provenance(path)
+
+
+def test_table_and_html_show_text_of_agents_as_text() -> None:
+    """Prompts, names and models are anybody's."""
+    turn = ProvenanceTurn(session="a:/1", turn="t", agent="evil", model=HOSTILE, prompt=HOSTILE)
+    html = result_of(turn, Cell(id="a", source="x = 1\ny = 2"), wrote="x = 1\ny = 2")._repr_html_()
+    assert "<img" not in html
+    assert "&lt;img" in html
+
+
+def test_duplicated_ids_and_moved_lines_are_found_in_each_cell_and_a_deleted_conversation_says_so() -> None:
+    """Two cells with one id, and a cell without any."""
+    gone = ProvenanceTurn(session="a:/1", turn="t", agent="old", is_kept=False)
+    cells = [
+        Cell(id="a", source="x = 1\ny = total(2)"),
+        Cell(id="a", source="x = 1\ny = total(2)"),
+        Cell(source="z = 1"),
+    ]
+    result = result_of(gone, *cells, wrote="x = 1\ny = total(2)")
+    assert [(each.index, each.lines_of(0)) for each in result] == [(0, "2"), (1, "2")]
+    assert "its conversation was deleted, or is in another log" in repr(result)
+
+
+def test_two_thousand_cells_take_less_than_two_seconds() -> None:
+    """The usual: most of them are the user's, and an agent wrote fifty."""
+    cells = [
+        Cell(id=f"c{n}", source="\n".join(f"value_{n}_{k} = compute({k})" for k in range(20))) for n in range(2_000)
+    ]
+    kept = [TurnSteps(TURN, (Step((CellChange(each.id, None, each.source),)),)) for each in cells[:50]]
+    began = time.perf_counter()
+    found, _ = attributed(cells, kept)
+    assert len(found) == 50
+    assert time.perf_counter() - began < 2
+
+
+def test_prov_json_names_each_end_of_its_relations(tmp_path: Path) -> None:
+    """Every name that a relation has is declared; types are qualified names, as the specification has them."""
+    result = result_of(TURN, Cell(id="a", source="x = 1\ny = 2", count=4), wrote="x = 1\ny = 2")
+    document = result.as_prov()
+    declared = {name for kind in ("entity", "activity", "agent") for name in document[kind]}
+    relations = [
+        each for kind in document for each in document[kind].values() if kind.startswith(("was", "had", "acted"))
+    ]
+    assert {name for each in relations for name in each.values()} <= declared
+    assert document["wasGeneratedBy"] == {
+        "_:wasGeneratedBy1": {"prov:entity": "nb:cell-1-lines-2-2", "prov:activity": "nb:turn-1"}
+    }
+    assert document["activity"]["nb:turn-1"]["prov:endTime"] == "1970-01-01T00:00:00+00:00"
+    assert document["agent"]["nb:you"]["prov:type"] == {"$": "prov:Person", "type": "prov:QUALIFIED_NAME"}
+    assert "/work" not in json.dumps(document)

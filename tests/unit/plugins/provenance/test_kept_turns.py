@@ -1,0 +1,157 @@
+"""Real turns of a scripted agent in a notebook's page: what their records and the log say of the lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb.api.this_log import ThisLog
+from agentnb.host import Host
+from agentnb.host.history.restore import recorder_of
+from agentnb.host.history.storage import forget
+from agentnb.log.store import LogStore
+from agentnb.plugins.provenance.kept_turns import KeptTurns, Wanted
+from agentnb.plugins.provenance.notebook_cells import Cell
+from agentnb.plugins.provenance.provenance import provenance_of
+from agentnb.plugins.provenance.result import LineRange, Provenance
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.test_permissions import Talk, work
+from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import Tools
+
+__all__ = ["tools", "work"]  # the fixtures
+
+
+@pytest.fixture
+def host(tmp_path: Path, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """A host with a log, and a kernel whose notebook a page has open."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    host = Host(log=tmp_path / "log/sessions.db")
+    host.environment.connect(attached=lambda: True, shell=tools)
+    yield host
+    host.close()
+
+
+@pytest.fixture
+def page() -> Iterator[NotebookPage]:
+    page = NotebookPage("fit.ipynb", {"a": "import math\nx = 1", "b": "print(x)"})
+    yield page
+    page.close()
+
+
+def talk_to(host: Host, work: Path) -> Talk:
+    return Talk(host, work, "allow", name="analyst", script="calls_kernel", kernel_tools=True)
+
+
+def cells(page: NotebookPage) -> list[Cell]:
+    return [Cell(id=each["id"], source=each["source"]) for each in page.cells]
+
+
+def log_of(host: Host) -> ThisLog:
+    return ThisLog(recorder_of(host).store, host)
+
+
+def looked_at(host: Host, page: NotebookPage, path: Path | None = None) -> Provenance:
+    return provenance_of(cells(page), path, log_of(host))
+
+
+def test_lines_of_an_agent_keep_their_turn_while_the_user_edits_splits_and_undoes(
+    host: Host, work: Path, page: NotebookPage
+) -> None:
+    """Two turns and the user, in one cell; then the second turn is undone."""
+    talk = talk_to(host, work)
+    replaced = ["replace_cell", {"cell": "a", "source": "import math\nx = 2\ny = math.sqrt(x)"}]
+    talk.prompt({"start": replaced}, {"end": 1}).wait(PATIENCE)
+    page.type("a", "import math\nx = 2\ny = math.sqrt(x)\nz = x + y")
+    more = "import math\nx = 2\ny = math.sqrt(x)\nz = x + y\n\nprint(z)"
+    calls = [["cells", {}], ["replace_cell", {"cell": "a", "source": more}]]
+    second = talk.prompt(*(step for call in calls for step in ({"start": call}, {"end": 1}))).wait(PATIENCE)
+    assert second.text.split() == ["true", "true"]
+    (cell,) = looked_at(host, page)
+    assert cell.lines == (LineRange(1, 1, None), LineRange(2, 3, 0), LineRange(4, 4, None), LineRange(6, 6, 1))
+    assert (cell.turns, cell.is_edited, cell.agent_line_count) == ((0, 1), False, 3)
+    found = looked_at(host, page)
+    assert [(each.agent, each.number, each.is_kept) for each in found.turns] == [
+        ("analyst", 1, True),
+        ("analyst", 2, True),
+    ]
+    assert found.turns[0].prompt.startswith('[{"start": ["replace_cell"')
+    assert len(found.turns[0].prompt) <= 80
+    page.cells.insert(1, {"id": "new", "kind": "code", "source": "y = math.sqrt(x)\nz = x + y\n\nprint(z)", "tags": []})
+    page.type("a", "import math\nx = 2")
+    one, other = looked_at(host, page)
+    assert (one.lines, one.is_edited) == ((LineRange(1, 1, None), LineRange(2, 2, 0)), False)
+    assert other.lines == (LineRange(1, 1, 0), LineRange(2, 2, None), LineRange(4, 4, 1))
+    page.type("new", "y = math.sqrt(x + 1)\nz = x + y\n\nprint(z)")
+    (_, other) = looked_at(host, page)
+    assert (other.lines[-1], other.is_edited) == (LineRange(4, 4, 1), True)
+    page.cells.pop(1)
+    page.type("a", more)
+    second.undo()
+    (cell,) = looked_at(host, page)
+    assert cell.turns == (0,)
+    assert page.texts()["a"].endswith("z = x + y")
+
+
+def test_an_inserted_cell_over_which_the_user_types_in_the_same_turn_stays_the_agents(
+    host: Host, work: Path, page: NotebookPage
+) -> None:
+    """The turn's change of the cell begins with the user's text then; its tool calls say the rest."""
+    talk = talk_to(host, work)
+    insert = ["insert_cell", {"source": "total = sum(range(100))", "below": "b"}]
+    talk.prompt({"start": insert}, {"end": 1}).wait(PATIENCE)
+    (cell,) = looked_at(host, page)
+    assert cell.lines == (LineRange(1, 1, 0),)
+    page.type(cell.id, "total = sum(range(100))\nprint(total)")
+    (cell,) = looked_at(host, page)
+    assert (cell.lines, cell.is_edited) == ((LineRange(1, 1, 0), LineRange(2, 2, None)), True)
+
+
+def test_a_shell_reads_the_same_from_the_files_and_a_deleted_conversation_takes_its_marks_with_it(
+    host: Host, work: Path, page: NotebookPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where only the log lost it, the agent's name is left, and the table says why there is no prompt."""
+    talk = talk_to(host, work)
+    talk.prompt({"start": ["insert_cell", {"source": "total = 5050"}]}, {"end": 1}).wait(PATIENCE)
+    talk.session.turns[0].changes  # noqa: B018 - waits for them
+    path = work / "fit.ipynb"
+    content = [{"cell_type": "code", "id": each.id, "metadata": {}, "source": each.source} for each in cells(page)]
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": content}))
+    store = LogStore(recorder_of(host).store.path, "shell")
+    monkeypatch.setenv("AGENTNB_LOG", str(store.path))
+    result = agentnb.provenance(path)
+    assert [each.name for each in result] == ["code cell 3"]
+    assert result.turns[0].prompt != ""
+    assert repr(result).splitlines()[1].startswith("code cell 3  1      analyst  1     20")
+    assert repr(result).splitlines()[-1] == "Agents wrote 1 of 4 lines, in 1 of 3 cells."
+    wanted = Wanted({each.id for each in cells(page)}, path)
+    (other,) = KeptTurns().about(wanted, None)
+    assert (other.turn.is_kept, other.turn.agent, other.turn.prompt) == (False, "analyst", "")
+    record = next(each for each in store.sessions() if each.uri == talk.conversation.session.uri)
+    talk.session.close()
+    host.loop.submit(forget(store, host.stores, [record])).result(PATIENCE)
+    assert list(agentnb.provenance(path)) == []
+
+
+def test_cells_that_an_agent_wrote_into_the_file_itself_are_its_own(host: Host, work: Path) -> None:
+    """No page has the notebook open; the cells have no ids, as in old formats."""
+    path = work / "old.ipynb"
+
+    def text(*sources: str) -> str:
+        cells = [{"cell_type": "code", "metadata": {}, "source": each, "outputs": []} for each in sources]
+        return json.dumps({"nbformat": 4, "nbformat_minor": 2, "metadata": {}, "cells": cells})
+
+    path.write_text(text("x = 1", "print(x)"))
+    talk = Talk(host, work, "allow", name="writer", script="calls_kernel", kernel_tools=True)
+    after = text("x = 1", "print(x)", "total = sum(range(100))")
+    code = f"import pathlib\npathlib.Path({str(path)!r}).write_text({after!r})"
+    talk.prompt({"start": ["run_code", {"code": code}]}, {"end": 1}).wait(PATIENCE)
+    assert "old.ipynb" in repr(talk.session.turns[0].changes)
+    found = [Cell(source=each) for each in ("x = 1", "print(x)", "total = sum(range(100))")]
+    result = provenance_of(found, path, log_of(host))
+    assert [(each.index, each.lines) for each in result] == [(2, (LineRange(1, 1, 0),))]

@@ -1,0 +1,57 @@
+"""Where a notebook cannot be closed in it runs on a copy of its folder; the answer says what that does not close."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.unit.plugins.verify.notebooks import cell, notebook, saved
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="Linux only")]
+
+WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]
+NO_NAMESPACES = 77
+VERIFY = """import agentnb, json, sys, msgspec
+found = agentnb.verify("nb.ipynb", network=sys.argv[1:])
+print(json.dumps(msgspec.to_builtins(found)))"""
+LOOKS_UP = """import socket
+try:
+    socket.getaddrinfo("example.invalid", 80)
+except OSError as error:
+    print("refused" if error.errno == 101 else "tried")"""
+
+
+@pytest.mark.parametrize("way", ["namespaces", "no namespaces", "no plug-in"])
+def test_verify_closes_a_notebook_in_as_far_as_the_system_can_and_says_what_it_does_not(
+    tmp_path: Path, way: str
+) -> None:
+    """Files stay in each case; of the network a copy refuses what Python asks for."""
+    (tmp_path / "keep.txt").write_text("kept")
+    writes = "with open('keep.txt', 'w') as file:\n    file.write('x')\nopen('new', 'w').close()\nprint('wrote')"
+    cells = [cell(writes, 1, "wrote\n"), cell(LOOKS_UP, 2, "tried\n"), cell("print(gone)", 4, "1\n")]
+    saved(tmp_path, notebook(*cells))
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **({"AGENTNB_PLUGINS": "verify"} if way == "no plug-in" else {})}
+    command = [*(WITHOUT if way == "no namespaces" else []), sys.executable, "-c", VERIFY]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    if done.returncode == NO_NAMESPACES:
+        pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
+    found = json.loads(done.stdout)
+    if way == "namespaces" and found["way"] != "namespaces":
+        pytest.skip("no user namespaces here")
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
+    kinds = {each["cell"]["id"]: each["kind"] for each in found["findings"]}
+    assert (kinds.pop("c2"), found["ran"]) == ("deleted-cell", 3)
+    assert [*kinds] == ([] if way == "namespaces" else ["c1"])
+    notes = [each for each in found["not_checked"] if "It was not closed in" in each]
+    assert (found["way"], len(notes)) == (("namespaces", 0) if way == "namespaces" else ("copy", 1))
+    assert way != "no namespaces" or "lets no user make namespaces" in notes[0]
+    command.append("example.invalid")
+    allowed = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert {each["cell"]["id"] for each in json.loads(allowed.stdout)["findings"]} == {"c2"}
