@@ -29,6 +29,7 @@ FINE = {
     r"no built VS Code at .* \(AGENTNB_VSCODE\)": NO_VSCODE,
     r"the dependencies of the built VS Code are not installed at .*": NO_VSCODE,
     r"PyTorch is not installed here .*": OPTIONAL_LIBRARY,
+    r"(polars|sklearn|torch) is not installed here .*": OPTIONAL_LIBRARY,
     r"vl-convert-python is not installed: .*": OPTIONAL_LIBRARY,
     r"plotly and kaleido are not installed: .*": OPTIONAL_LIBRARY,
     r"pyright is installed beside this Python\.": "what is tested is that it is missing",

@@ -245,6 +245,15 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             variable_first=True,
         ),
         Setting(
+            name="undo_memory",
+            title="Memory for undo (MB)",
+            kind="number",
+            default=512.0,
+            about="How much memory the copies of variables may take in each conversation: arrays, tensors, and what "
+            "frames no longer share. The oldest go first.",
+            counts="at once",
+        ),
+        Setting(
             name="store_sensitive",
             title="Record sensitive files",
             kind="switch",

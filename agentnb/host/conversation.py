@@ -219,6 +219,7 @@ class Conversation:
             environment.code_runner,
             environment.job_queue,
             comparison=environment.step_comparison,
+            limit=environment.undo_memory,
         )
         self._tool_session = tool_session(
             self._authorize_tool,

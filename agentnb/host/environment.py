@@ -206,6 +206,10 @@ class Environment:
         """True if what turns change is followed, and whether that stores the contents of files with secrets, too."""
         return bool(self._setting("changes")) and not are_off(), bool(self._setting("store_sensitive"))
 
+    def undo_memory(self) -> int:
+        """Returns how many bytes the copies of variables may take in each conversation."""
+        return int(self._setting("undo_memory") * 1_000_000)
+
     def default_mcp_servers(self) -> tuple[McpServer, ...]:
         """The MCP servers of a session that names none."""
         from agentnb.agent.mcp import mcp_servers

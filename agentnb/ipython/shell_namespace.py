@@ -6,9 +6,13 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from IPython.core.inputtransformer2 import TransformerManager
+
 from agentnb.api.interrupts import interrupt_main_thread
 from agentnb.ipython.capture import copied
 from agentnb.ipython.mentions import visible
+from agentnb.kernel.variables.reach import Reach
+from agentnb.kernel.variables.snapshot import Keeper
 from agentnb.kernel.variables.watch import VariableWatch, Watches
 
 if TYPE_CHECKING:
@@ -74,9 +78,14 @@ class ShellNamespace:
         """Delete *name*."""
         self._shell.user_ns.pop(name, None)
 
-    def watch(self, ended: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
-        """A watch for one piece of code."""
-        return VariableWatch(self.variables, self._following(), ended)
+    def watch(self, code: str, ended: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
+        """A watch for *code*."""
+        return VariableWatch(self.variables, _reach(code), self._following(), ended)
+
+    def unrestorable(self, code: str, limit: int) -> tuple[str, ...]:
+        """The names that *code* can reach and that could not be restored; from any thread."""
+        names = self.variables()
+        return tuple(Keeper(names, limit, mode="plan").keep(_reach(code).of(names)).lost)
 
     def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:
         """Watch the next run of the cell, as IPython's events tell of it."""
@@ -146,6 +155,13 @@ class ShellNamespace:
 
     def _free(self) -> None:
         self._released.clear()
+
+
+def _reach(code: str) -> Reach:
+    try:
+        return Reach(TransformerManager().transform_cell(code))
+    except Exception:  # noqa: BLE001 - what IPython cannot read does not run
+        return Reach(code)
 
 
 _nothing = object()

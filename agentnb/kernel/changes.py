@@ -5,8 +5,10 @@ Nothing of the user's is overwritten: where they have bound a name, or changed t
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -14,7 +16,8 @@ import msgspec
 from agentnb.errors import AgentnbError, ChangesError, KernelChangesConflict
 from agentnb.kernel.cell_changes import steps_in_order
 from agentnb.kernel.data_checks import CheckedWatch, compared
-from agentnb.kernel.variables.changes import Binding, NameChange
+from agentnb.kernel.variables.changes import LIMIT, Binding, ChangeSet, NameChange, ObjectChange, Reference
+from agentnb.kernel.variables.snapshot import Keeper
 from agentnb.kernel.variables.summary import summarize_value
 
 if TYPE_CHECKING:
@@ -29,11 +32,9 @@ if TYPE_CHECKING:
 Choice = Literal["mine", "theirs"]
 """The answer to a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
 
-HELD_BYTES = 512 * 1024 * 1024
-"""About how much memory the old objects of one conversation may hold."""
 PATIENCE_SECONDS = 10.0
 """How long undo waits for a busy kernel."""
-REBIND_SECONDS = 20.0
+BRING_BACK_SECONDS = 20.0
 CELL_TRIES = 3
 
 
@@ -54,9 +55,11 @@ class _Turn:
         self.cells: dict[str, CellRecord] = {}
         self.orders: dict[str, tuple[CellOrder, CellOrder]] = {}
         """By notebook: the cells before the first and after the last change of their order."""
-        self.variables: dict[str, NameChange] = {}
+        self.variables = ChangeSet()
         self.comparison: StepComparison | None = None
         self.data_checks: tuple[DataCheck, ...] = ()
+        self.lost: dict[str, str] = {}
+        """Names that the agent's code could reach and that cannot be restored, each with the reason."""
         self.ended = False
 
     def order(self, known_as: Sequence[str]) -> tuple[CellOrder, CellOrder] | None:
@@ -74,7 +77,7 @@ class KernelChanges:
         runner: Callable[[], CodeRunner | None],
         job_queue: JobQueue,
         *,
-        limit: int = HELD_BYTES,
+        limit: Callable[[], int] = lambda: LIMIT,
         comparison: Callable[[], StepComparison | None] = lambda: None,
     ) -> None:
         self.changed: Callable[[str], object] = lambda _turn_id: None
@@ -86,7 +89,7 @@ class KernelChanges:
         self.patience = PATIENCE_SECONDS
         self._lock = threading.RLock()
         self._turns: dict[str, _Turn] = {}
-        self._held: list[Binding] = []  # the oldest first
+        self._held: list[Reference] = []  # the oldest first
         self._current: str | None = None
 
     # --- while a turn runs ---
@@ -105,7 +108,14 @@ class KernelChanges:
                 return ()
             turn.ended = True
             self._forget_tables(turn)
-            return (*map(copy, turn.cells.values()), *(copy(turn.variables[name]) for name in sorted(turn.variables)))
+            names = turn.variables.names
+            return (*map(copy, turn.cells.values()), *(copy(names[name]) for name in sorted(names)))
+
+    def lost(self, turn_id: str) -> tuple[str, ...]:
+        """The names that the agent's code could reach in a turn, and that cannot be restored; none that is listed."""
+        with self._lock:
+            turn = self._turns.get(turn_id, _Turn())
+            return tuple(sorted(turn.lost.keys() - turn.variables.names.keys()))
 
     def cells_changed(self, changes: Iterable[CellRecord], orders: tuple[CellOrder, CellOrder] | None = None) -> None:
         """The agent has changed cells of one notebook, by a tool of ours."""
@@ -154,11 +164,13 @@ class KernelChanges:
         """What may be wrong with the tables that the turn has changed so far."""
         with self._lock:
             turn = self._turns.get(turn_id, _Turn())
-            undone = {each.name for each in turn.variables.values() if each.undone}
+            undone = {each.name for each in turn.variables.names.values() if each.undone}
             return tuple(each for each in turn.data_checks if each.table not in undone)
 
-    def watch(self, then: Callable[[Sequence[NameChange]], object] = lambda _changes: None) -> CodeWatch | None:
-        """A watch for code that the agent runs now; None where there is no kernel."""
+    def watch(
+        self, code: str, then: Callable[[Sequence[NameChange]], object] = lambda _changes: None
+    ) -> CodeWatch | None:
+        """A watch for *code*, which the agent runs now; None where there is no kernel."""
         turn_id, runner = self._current, self._runner()
         if runner is None:
             return None
@@ -173,10 +185,12 @@ class KernelChanges:
             checks = compared(comparison, namespace.variables(), [each.name for each in changes])
             if turn is not None and checks is not None:
                 turn.data_checks = checks
-            self._found(turn_id, changes)
+            self._found(turn_id, changes, watch.lost)
             then(changes)
 
-        watch = namespace.watch(found)
+        watch = namespace.watch(code, found)
+        watch.limit = self._limit()
+        watch.begins = lambda: self._code_begins(turn_id)
         return watch if comparison is None else CheckedWatch(watch, comparison, namespace.variables)
 
     def _forget_tables(self, turn: _Turn) -> None:
@@ -186,39 +200,42 @@ class KernelChanges:
         if runner is not None:
             runner.namespace.release([comparison])
 
-    def _found(self, turn_id: str | None, changes: Sequence[NameChange]) -> None:
+    def _code_begins(self, turn_id: str | None) -> None:
+        """Code begins, or goes on, on the main thread."""
+        with self._lock:
+            if (turn := self._turns.get(turn_id or "")) is not None:
+                turn.variables.find_stale()
+            self._trim()
+
+    def _found(self, turn_id: str | None, changes: Sequence[NameChange], lost: Mapping[str, str]) -> None:
         """Code has ended, on the main thread."""
-        if not changes:
-            return
         for change in changes:
-            for binding in change.bindings:
+            for binding in change.bindings if change.rebound else ():
                 binding.measure()
-            if change.after is not None:
-                change.after.read()
         with self._lock:
             turn = self._turns.get(turn_id or "")
             if turn is None:
                 return
+            turn.lost.update(lost)
             for change in changes:
                 self._add(turn.variables, change)
-        self._tell_if_late(turn)
+            self._trim()
+        if changes:
+            self._tell_if_late(turn)
 
-    def _add(self, variables: dict[str, NameChange], change: NameChange) -> None:
-        earlier = variables.pop(change.name, None)
-        old = () if earlier is None else earlier.bindings
-        merged = change if earlier is None or earlier.kept or earlier.undone else earlier.merged(change)
-        if merged is None:
-            self._release(old)
-            return
-        variables[change.name] = merged
-        self._release(each for each in old if each not in merged.bindings)
-        if merged.rebound and merged.before is not None:
-            self._hold(merged.before)
-        if merged.after is not None and merged.after.is_held:
-            if merged.after.is_followed:
-                merged.after.let_go()  # the namespace has it
+    def _add(self, variables: ChangeSet, change: NameChange) -> None:
+        before = {*variables.references}
+        variables.add(change)
+        after = variables.references
+        self._release(each for each in before if each not in after)
+        for each in (*change.objects, change.before if change.rebound else None):
+            if each is not None and each in after:
+                self._hold(each)
+        if change.after is not None and change.after.is_held and change.after in after:
+            if change.after.is_followed:
+                change.after.let_go()  # the namespace has it
             else:
-                self._hold(merged.after)
+                self._hold(change.after)
 
     # --- afterwards ---
 
@@ -241,10 +258,15 @@ class KernelChanges:
             turn = self._turns.get(turn_id, _Turn())
             for cell in turn.cells.values():
                 cell.kept = cell.kept or wanted is None or cell.id in wanted
-            for variable in turn.variables.values():
-                if wanted is None or variable.id in wanted:
-                    variable.kept = True
-                    self._release(variable.bindings)
+            names = turn.variables.names.values()
+            for variable in names:
+                variable.kept = variable.kept or wanted is None or variable.id in wanted
+            still = {
+                each for variable in names if not variable.kept for each in (*variable.bindings, *variable.objects)
+            }
+            for variable in names:
+                if variable.kept:
+                    self._release(each for each in (*variable.bindings, *variable.objects) if each not in still)
 
     def close(self) -> None:
         """The conversation is closed: nothing is held any longer."""
@@ -262,15 +284,19 @@ class KernelChanges:
             return ()
         names = runner.namespace
         if cells and variables:  # nothing is done to a cell where a variable is a conflict, or the kernel is busy
-            await self._on_main_thread(runner, lambda: self._rebind(names, variables, choices, check=True))
+            await self._on_main_thread(
+                runner, lambda: self._bring_back(names, variables, choices, undone=undone, check=True)
+            )
         done = await self._change_cells(runner, turn_id, cells, choices)
         if variables:
-            done += await self._on_main_thread(runner, lambda: self._rebind(names, variables, choices))
+            done += await self._on_main_thread(
+                runner, lambda: self._bring_back(names, variables, choices, undone=undone)
+            )
         return done
 
-    async def _on_main_thread(self, runner: CodeRunner, rebind: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
-        work = runner.look(rebind)
-        return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=REBIND_SECONDS)
+    async def _on_main_thread(self, runner: CodeRunner, bring_back: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+        work = runner.look(bring_back)
+        return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=BRING_BACK_SECONDS)
 
     def _chosen(self, turn_id: str, ids: Sequence[str], *, undone: bool) -> tuple[list[CellRecord], list[NameChange]]:
         """The cells and variables with *ids* that are not undone (or redone) yet."""
@@ -278,7 +304,7 @@ class KernelChanges:
         with self._lock:
             turn = self._turns.get(turn_id, _Turn())
             cells, variables = [], []
-            known: dict[str, CellRecord | NameChange] = {each.id: each for each in turn.variables.values()}
+            known: dict[str, CellRecord | NameChange] = {each.id: each for each in turn.variables.names.values()}
             for named in ids:
                 change = turn.cells.get(named) or known.get(named)
                 if change is None:
@@ -359,67 +385,116 @@ class KernelChanges:
         # The page compares each time, and the user can type between its answer and the next try.
         raise ChangesError("The cells are being changed in the notebook.", hint="Try again in a moment.")
 
-    def _rebind(
+    def _bring_back(
         self,
         namespace: Namespace,
         variables: Sequence[NameChange],
         choices: Mapping[str, Choice],
         *,
+        undone: bool,
         check: bool = False,
     ) -> tuple[str, ...]:
-        """Bind the names to what they are to be, on the main thread; all of them or none."""
+        """Make the variables what they are to be, on the main thread; all of them or none."""
         names = namespace.variables()
         with self._lock:
             ready, conflicts = [], []
             for variable in variables:
-                choice = choices.get(variable.id)
-                if variable.is_done(names):
-                    ready.append((variable, False))
-                elif variable.is_untouched(names) or choice == "theirs":
-                    ready.append((variable, True))
-                elif choice is None:
+                is_done = variable.is_done(names, undone=undone)
+                if is_done or variable.is_untouched(names, undone=undone) or choices.get(variable.id) == "theirs":
+                    ready.append(variable)
+                elif variable.id not in choices:
                     conflicts.append(_conflict(variable, names))
             if conflicts:
                 raise _conflicting(conflicts)
             if check:
                 return ()
-            replaced = [self._replaced(variable, names) if bind else variable.source for variable, bind in ready]
-            for (variable, _), source in zip(ready, replaced, strict=True):
-                if variable.target is None:
-                    namespace.unbind(variable.name)
-                else:
-                    namespace.bind(variable.name, variable.target.value)
-                variable.reverse(source)
-            return tuple(variable.id for variable, _ in ready)
+            self._turn_objects(namespace, ready, undone=undone)
+            for variable in ready:
+                variable.note_binding(names)
+                if variable.is_rebinding(undone=undone):
+                    self._bind(namespace, variable, names)
+            self._read(variables, namespace)
+            self._trim()
+            return tuple(variable.id for variable in ready)
 
-    def _replaced(self, variable: NameChange, names: Mapping[str, Any]) -> Binding | None:
-        """The object that the name is bound to now, held so that it can be bound again."""
-        if variable.target is not None:
-            variable.target.read()
-        if variable.name not in names:
-            return None
-        binding = Binding(variable.name, names[variable.name])
-        binding.measure()
-        binding.read()
-        self._hold(binding)
-        return binding
+    def _turn_objects(self, namespace: Namespace, variables: Sequence[NameChange], *, undone: bool) -> None:
+        """Bring back what was changed in place: all objects, or none."""
+        objects = dict.fromkeys(each for variable in variables for each in variable.turning(undone=undone))
+        turned: list[ObjectChange] = []
+        known = [each for turn in self._turns.values() for each in turn.variables.names.values()]
+        bind = partial(_bind_instead, namespace, {each for variable in known for each in variable.bindings})
+        try:
+            for each in objects:
+                each.turn(self._limit(), bind)
+                turned.append(each)
+                self._hold(each)
+            for each in objects:
+                each.read()
+        except Exception as error:
+            for each in reversed(turned):
+                with contextlib.suppress(Exception):
+                    each.turn(self._limit(), bind)
+                    each.read()
+            kind = type(error).__name__
+            raise ChangesError(f"The variables could not be brought back ({kind}). Nothing was changed.") from error
 
-    def _hold(self, binding: Binding) -> None:
-        """Hold the object within the limit: one that is larger is let go, and else the oldest."""
-        binding.hold()
-        self._held = [*(each for each in self._held if each is not binding), binding]
-        if binding.size > self._limit:
-            self._release([binding])
-        while sum(each.size for each in self._held) > self._limit:
+    def _bind(self, namespace: Namespace, variable: NameChange, names: Mapping[str, Any]) -> None:
+        replaced = variable.source if variable.is_bound_to_target(names) else None
+        if replaced is None and variable.name in names:
+            replaced = Binding(variable.name, names[variable.name])
+            replaced.measure()
+            self._hold(replaced)
+        if variable.target is None:
+            namespace.unbind(variable.name)
+        else:
+            namespace.bind(variable.name, variable.target.value)
+        variable.reverse(replaced)
+
+    def _read(self, variables: Sequence[NameChange], namespace: Namespace) -> None:
+        """Remember what is there now, to see later whether somebody else changed it."""
+        names = namespace.variables()
+        turned = {each for variable in variables for each in variable.objects}
+        for turn in self._turns.values():
+            for variable in turn.variables.names.values():
+                if variable in variables or turned.intersection(variable.objects):
+                    for binding in variable.bindings:
+                        if variable.name in names and binding.is_of(names[variable.name]):
+                            binding.read()
+
+    def _hold(self, reference: Reference) -> None:
+        """Hold it until there is no more room: the oldest go first."""
+        if isinstance(reference, Binding):
+            reference.hold()
+        self._held = [*(each for each in self._held if each is not reference), reference]
+
+    def _trim(self) -> None:
+        """Let go of what is more than the limit: what is larger by itself, and else the oldest."""
+        limit = self._limit()
+        for each in self._held:
+            if isinstance(each, ObjectChange):
+                each.measure()
+        self._release([each for each in self._held if each.size > limit])
+        while sum(each.size for each in self._held) > limit:
             self._release([self._held[0]])
 
-    def _release(self, bindings: Iterable[Binding]) -> None:
+    def _release(self, references: Iterable[Reference]) -> None:
         runner = self._runner()
-        for binding in bindings:
-            if binding in self._held:
-                self._held.remove(binding)
-            if (objects := binding.let_go()) and runner is not None:
+        for each in references:
+            if each in self._held:
+                self._held.remove(each)
+            if (objects := each.let_go()) and runner is not None:
                 runner.namespace.release(objects)
+
+
+def _bind_instead(namespace: Namespace, bindings: Iterable[Binding], old: Any, new: Any) -> tuple[str, ...]:
+    """Bind the names that have *old* to *new*; returns those that lead to the old object still."""
+    for binding in bindings:
+        binding.replace(old, new)
+    for name, value in namespace.variables().items():
+        if value is old:
+            namespace.bind(name, new)
+    names = namespace.variables()
+    return Keeper(names, 0, mode="plan").keep(names).names_to(old)
 
 
 def _present_names(turn: _Turn, notebooks: Sequence[NotebookView]) -> dict[str, str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.kernel.variables.changes import NameChange
+    from agentnb.kernel.variables.watch import VariableWatch
 
 T = TypeVar("T")
 
@@ -150,8 +151,12 @@ class Namespace(Protocol):
         """Interrupt the cell, which is watched, on whatever thread this is called; False where it does not run now."""
         ...
 
-    def watch(self, ended: Callable[[Sequence[NameChange]], object]) -> CodeWatch:
-        """A watch for one piece of code; *ended* is called at its end, on the main thread, with what the code did."""
+    def watch(self, code: str, ended: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
+        """A watch for *code*; *ended* is called at its end, on the main thread, with what the code did."""
+        ...
+
+    def unrestorable(self, code: str, limit: int) -> tuple[str, ...]:
+        """The names that *code* can reach and that could not be restored; from any thread."""
         ...
 
     def release(self, objects: Sequence[object]) -> None:

@@ -88,8 +88,9 @@ class CodeTools:
             PolicyRequest(kind="kernel", title="Run code in the kernel", command=code, call=call)
         )
         changed: list[NameChange] = []
-        watch = self._tab.watch(changed.extend)
-        work = self._tab.runner.work(request.command or code, watch)
+        code = request.command or code
+        watch = self._tab.watch(code, changed.extend)
+        work = self._tab.runner.work(code, watch)
         patience = arguments.get("wait", PATIENCE_SECONDS)
 
         def stop() -> bool:
@@ -154,7 +155,7 @@ class CodeTools:
     async def _ran(self, edit: Edit, cell: NotebookCell, call: Call) -> Result:
         namespace, late = self._tab.runner.namespace, self._tab.job_queue.has_waiter
         changed: list[NameChange] = []
-        watch = _CellRun(self._tab.watch(changed.extend))
+        watch = _CellRun(self._tab.watch(edit.source, changed.extend))
         unwatch = namespace.watch_cell(cell.id, edit.source, watch, late=late)
         was_stopped = False
 

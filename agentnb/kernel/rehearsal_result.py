@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.kernel.data_checks import DataChecks
+from agentnb.kernel.variables.reach import lost_words
 from agentnb.plugin_registry import plugins
 from agentnb.state import DataCheck, RehearsalFile, RehearsalVariable
 
@@ -113,6 +114,8 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             parts = [f"would {', '.join(pieces)}"] if pieces else [] if self._failure() else [nothing]
             parts += self._failure()
         parts += [f"refused here: {_first_of(self.refused)}"] if self.refused else []
+        if lost := lost_words(each.name for each in self.variables if not each.can_restore):
+            parts.append(lost.removesuffix("."))
         text = "; ".join(parts)
         return f"{text[0].upper()}{text[1:]}."
 

@@ -71,6 +71,6 @@ class ToolTab:
         except asyncio.TimeoutError:
             raise UsageError(f"Reading the notebook took more than {LOOK_SECONDS:g} s.") from None
 
-    def watch(self, changed: Callable[[Sequence[NameChange]], object]) -> CodeWatch | None:
-        """A watch for code of the agent's; None where changes are not followed."""
-        return None if self.changes is None else self.changes.watch(changed)
+    def watch(self, code: str, changed: Callable[[Sequence[NameChange]], object]) -> CodeWatch | None:
+        """A watch for *code* of the agent's; None where changes are not followed."""
+        return None if self.changes is None else self.changes.watch(code, changed)

@@ -15,12 +15,14 @@ class RehearsalVariable(Wire, frozen=True, kw_only=True):
         status: ``"added"``, ``"changed"`` or ``"deleted"``.
         detail: What would become of it: types, shapes, columns before and after.
         value: The beginning of its new value, as text.
+        can_restore: Whether undo can bring back what it was.
     """
 
     name: str
     status: str
     detail: str
     value: str | None = None
+    can_restore: bool = True
 
 
 class RehearsalFile(Wire, frozen=True, kw_only=True):

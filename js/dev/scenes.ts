@@ -403,7 +403,7 @@ const CHANGED_FILES = [
     detail: "list, length 3",
     by: ["toolCall"],
     undoable: false,
-    reason: "changed in place, cannot be undone",
+    reason: "what it was before is not kept: it is too large",
   }),
 ];
 

@@ -14,13 +14,16 @@ from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side, sources
 from tests.conftest import ROOT
 
-SETUP = f"""import sys, agentnb
-x = 1
+SETUP = f"""import sys, agentnb, pandas
+x, prices = 1, pandas.DataFrame({{"price": [1.5, 2.0]}})
+same = prices
 agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]
 session = agentnb.start(command=agent, title="Fit", cwd="changed", kernel_tools=True, permissions="allow")"""
 OLD = "import numpy\n\nslope = 1\n"
 NEW = "import numpy\n\nslope = 2\nprint(slope)\n"
-COUNTS = "2 files 3 lines added, 1 removed+3\u2009−1 · 2 cells · 1 variable"
+COUNTS = "2 files 3 lines added, 1 removed+3\u2009−1 · 2 cells · 3 variables"
+VARIABLES = ("prices", "same", "x")
+PRICES = "[list(same.columns), same is prices]"
 LOOKS = (("Dark", 1_200), ("Dark", 320), ("Light", 420))
 REVIEW = """async () => (await axe.run('.agentnb-review', { resultTypes: ['violations'] })).violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -44,7 +47,7 @@ STEPS = [
     {"write": ["report.md", "# Fit\n"]},
     *call("replace_cell", cell="2", source="a = 10"),
     *call("replace_cell", cell="3", source="b = 20"),
-    *call("run_code", code="x = 2"),
+    *call("run_code", code="x = 2\nprices['tax'] = prices.price * 2"),
 ]
 
 
@@ -69,7 +72,9 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
 
     button(side, "Review").click()
     rows = side.chat.locator(".change .path")
-    expect(rows).to_have_text(["fit.py", "report.md", "In [2]: a = 10", "In [3]: b = 20", "x"], timeout=PATIENCE_MS)
+    expect(rows).to_have_text(
+        ["fit.py", "report.md", "In [2]: a = 10", "In [3]: b = 20", *VARIABLES], timeout=PATIENCE_MS
+    )
     review = lab.page.locator(".agentnb-review:visible")
     expect(review.locator(".cm-merge-b")).to_contain_text("print(slope)", timeout=PATIENCE_MS)
     expect(review.locator("option")).to_have_text(["fit.py", "report.md", "In [2]: a = 10", "In [3]: b = 20"])
@@ -89,6 +94,7 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     lab.page.get_by_role("tab", name="changes.ipynb").click()
     assert sources(lab)[1:] == ["a = 1", "b = 2"]
     lab.expect_in_kernel("x", 1)
+    lab.expect_in_kernel(PRICES, [["price"], True])
 
     button(side, "Redo").click()
     expect(button(side, "Undo")).to_be_focused(timeout=PATIENCE_MS)
@@ -96,6 +102,7 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     assert (folder / "report.md").read_text(encoding="utf-8") == "# Fit\n"
     assert sources(lab)[1:] == ["a = 10", "b = 20"]
     lab.expect_in_kernel("x", 2)
+    lab.expect_in_kernel(PRICES, [["price", "tax"], True])
 
     expect_buttons_side_by_side(lab, folder / "fit.py")
 

@@ -16,10 +16,11 @@ from tests.rehearsal_here import needs_namespaces
 pytestmark = needs_namespaces
 SETUP = f"""import sys, pathlib, agentnb
 import matplotlib.font_manager, matplotlib.pyplot as plt  # it makes a file of the fonts, once
-n, words = 5, ["one", "two"]
+n, words, lines = 5, ["one", "two"], iter(["a", "b"])
 agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]
 session = agentnb.start(command=agent, title="Preview", cwd=".", kernel_tools=True)"""
 CODE = """n = 6
+next(lines)
 size = pathlib.Path("previewed.txt").write_text("two\\n")
 print("<b>printed</b>")
 plt.figure(figsize=(9, 3)); plt.plot([1, 3, 2]); plt.title("Preview"); plt.show()
@@ -38,6 +39,8 @@ def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspe
     side.open()
     side.expect_chat()
     side.say(json.dumps([{"start": ["run_code", {"code": CODE}]}, {"end": 1}]))
+    expect(side.chat.locator(".permission-risk")).to_contain_text("lines can't be restored.", timeout=PATIENCE_MS)
+    lab.picture("unrestorable")
     side.chat.get_by_role("button", name="Preview", exact=True).click(timeout=PATIENCE_MS)
     preview = side.chat.locator(".preview-body")
     expect(preview.locator(".preview-summary")).to_have_text(

@@ -35,6 +35,7 @@ from agentnb.host.changes.records import (
 )
 from agentnb.host.changes.workspace_store import EndedTurn, RunningTurn
 from agentnb.host.changes.written_notebook import was_only_autosaved, written_notebook
+from agentnb.kernel.variables.reach import lost_words
 from agentnb.state import (
     ErrorInfo,
     TurnChanges,
@@ -315,6 +316,8 @@ class ChangeTracker:
         await self.recording.record(store, [each for each in everything if not by_others(by(each))])
         if len(found) > MOST_ITEMS:
             notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
+        if items and self.kernel is not None and (lost := self.kernel.lost(turn_id)):
+            notes.append(lost_words(lost))
         if items and runs_commands(self._parts(turn_id)):
             notes.append(_COMMANDS)
         record = replace(record, items=items, notes=tuple(notes), data_checks=self._data_checks(turn_id))

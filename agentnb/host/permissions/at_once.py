@@ -21,7 +21,13 @@ def is_harmless(found: Rehearsal, folder: str, situation: Situation) -> bool:
     """
     ended_well = found.available and found.error is None and not found.exit_code
     saw_all = not (found.reason or found.connections or found.refused or found.more_files)
-    return ended_well and saw_all and all(_is_edit(each.path, each.status, folder, situation) for each in found.files)
+    can_restore = all(each.can_restore for each in found.variables)
+    return (
+        ended_well
+        and saw_all
+        and can_restore
+        and all(_is_edit(each.path, each.status, folder, situation) for each in found.files)
+    )
 
 
 def _is_edit(path: str, status: str, folder: str, situation: Situation) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.host.permissions.permission_request import asked_request
+from agentnb.kernel.variables.reach import lost_words
 from agentnb.policy.request import diffs
 from agentnb.policy.situation import choose_option
 from agentnb.policy.subjects import READING
@@ -34,7 +36,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from agentnb.acp.listener import Unsaved
     from agentnb.policy.offers import Offer, SimilarRule
@@ -52,6 +54,7 @@ ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kin
 REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")
 UNKNOWN = "its effects aren't known."
 _WIDER = 1  # the group that our wider answers stand in
+_SENTENCE = re.compile(r"^.+?[.!?](?=\s+[A-Z“]|$)")
 _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
 
@@ -93,16 +96,30 @@ def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Un
     return replace(verdict, risk=" ".join([verdict.risk, *said]).strip()) if open_in else verdict
 
 
-def risk_of(verdict: Verdict, found: SimilarRule | None, *, shows_effects: bool = False) -> ToolCallRisk:
-    """Returns what the card says of the danger; *shows_effects*: a preview can be made."""
+def risk_of(
+    verdict: Verdict, found: SimilarRule | None, *, shows_effects: bool = False, lost: Sequence[str] = ()
+) -> ToolCallRisk:
+    """Returns what the card says of the danger.
+
+    *shows_effects*: a preview can be made. *lost*: the variables that could not be restored; they are named beside the
+    worst.
+    """
     reason = verdict.risk or ("" if verdict.decided_by == "user" else verdict.reason)
     if shows_effects:
         reason = reason.replace(UNKNOWN, f"{UNKNOWN.removesuffix('.')} — Preview shows them.")
+    if lost:
+        worst = first_sentence(reason)
+        reason = f"{worst} {lost_words(lost)}{reason.removeprefix(worst)}".strip()
     return ToolCallRisk(
         severity=verdict.severity,
         reason=reason,
         like=None if found is None else found.words,
     )
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of *text*, which is the worst reason."""
+    return next(iter(_SENTENCE.findall(text)), text)
 
 
 def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCallStart:

@@ -35,7 +35,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Coroutine
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 
     from agentnb.acp.permission import AcpPermissionRequest
     from agentnb.host.channels import SessionChannels
@@ -156,7 +156,7 @@ class Permissions:
         if request.tool == "kernel" and request.command is not None:  # the code itself, as it will be compared
             self._channels.dispatch(cards.show_details(turn.id, call_id, ToolCallDetails(kind="kernel")))
             ready = replace(ready, tool_input=request.command)
-        answer = await self._settle(self._put(ready, request, verdict))
+        answer = await self._settle(self._put(ready, request, verdict, await self._unrestorable(request)))
         return None if answer is None else answer.option.id
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
@@ -173,7 +173,8 @@ class Permissions:
         if not request.again and self._grants.cover(request, verdict):
             self._record(request, verdict, outcome="allow", by="covered")
             return request
-        question = self._put(self.kernel_calls.asked(turn, request), request, verdict)
+        lost = await self._unrestorable(request)
+        question = self._put(self.kernel_calls.asked(turn, request), request, verdict, lost)
         self.kernel_calls.waits(question)
         try:
             answer = await self._settle(question)
@@ -312,15 +313,24 @@ class Permissions:
         verdict = judge(request, replace(situation, cell_review=self._environment.cell_review()))
         return verdict if self.limit is None else self.limit.verdict(request, verdict)
 
-    def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> PendingPermission:
+    async def _unrestorable(self, request: PolicyRequest) -> Sequence[str]:
+        """The variables that the code of *request* can reach and undo could not restore."""
+        runner = self._environment.code_runner()
+        if request.tool != "kernel" or request.command is None or runner is None:
+            return ()
+        limit = self._environment.undo_memory()
+        return await asyncio.to_thread(runner.namespace.unrestorable, request.command, limit)
+
+    def _put(
+        self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict, lost: Sequence[str]
+    ) -> PendingPermission:
         """Returns the question, with the danger and our wider answers."""
         verdict = cards.warned(verdict, request, self._environment.unsaved)
         found = similar_rule(request, verdict, self._channels.agent)
         options = ready.options or ()
         shown, offered = cards.with_wider(options, self._policy.offers(found))
-        ready = replace(
-            ready, options=shown, risk=cards.risk_of(verdict, found, shows_effects=self.rehearsals.can(request))
-        )
+        risk = cards.risk_of(verdict, found, shows_effects=self.rehearsals.can(request), lost=lost)
+        ready = replace(ready, options=shown, risk=risk)
         return PendingPermission(ready.turn_id, ready.tool_call_id, request, verdict, options, offered, ready)
 
     async def _settle(self, question: PendingPermission) -> ChosenOption | None:

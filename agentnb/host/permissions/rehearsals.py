@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from agentnb.credentials import Credentials
 from agentnb.errors import AgentnbError, SessionError
 from agentnb.events.kinds import REHEARSAL_ENDED
 from agentnb.host.permissions.at_once import is_harmless
+from agentnb.host.permissions.cards import first_sentence
 from agentnb.host.permissions.outcome import Ended, differences, look, named_files
 from agentnb.kernel.content import picture_block
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, rehearse_command, unavailable
@@ -69,7 +69,6 @@ SHOWN_VARIABLES = 50
 SHOWN_PICTURES = 1024 * 1024
 """Bytes of pictures that are shown, in all."""
 SHOWN_NAMES = 20
-_SENTENCE = re.compile(r"^.+?[.!?](?=\s+[A-Z“]|$)")
 _EXIT_CODES = ("exitCode", "exit_code", "exit", "returncode")
 
 
@@ -399,7 +398,7 @@ def _concern(verdict: Verdict) -> str:
     """Returns what a grave request is feared to do, a sentence: its preview never stands alone; else nothing."""
     if rank(verdict.severity) < rank("high"):
         return ""
-    return next(iter(_SENTENCE.findall(verdict.risk)), verdict.risk)
+    return first_sentence(verdict.risk)
 
 
 def subject_of(request: PolicyRequest, edited: str | None = None) -> PreviewSubject | None:

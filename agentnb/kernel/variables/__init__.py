@@ -1,7 +1,8 @@
 """The user's variables, as agents and undo see them.
 
-:mod:`~agentnb.kernel.variables.watch` follows a piece of code and gives its *changes*
-(:mod:`~agentnb.kernel.variables.changes`): a name was added, bound to another object or deleted, which undo takes back
-by a *binding* to the old object; or the object was changed in place, which its *fingerprint* shows
-(:mod:`~agentnb.kernel.variables.fingerprint`) and which cannot be undone.
+Before an agent's code runs, :mod:`~agentnb.kernel.variables.watch` keeps what the code can reach
+(:mod:`~agentnb.kernel.variables.reach`) in a :mod:`~agentnb.kernel.variables.snapshot`: the *state* of each object that
+can change, by its kind (:mod:`~agentnb.kernel.variables.kinds`). Afterwards the objects that are no longer in their
+state, and the names that lead to them, are its *changes* (:mod:`~agentnb.kernel.variables.changes`), which undo takes
+back in the objects themselves.
 """

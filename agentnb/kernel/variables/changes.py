@@ -1,35 +1,39 @@
-"""The variables that an agent changed in a turn, and whether they can be bound again as they were."""
+"""The variables that an agent changed: names that it bound, and objects that it changed in place."""
 
 from __future__ import annotations
 
-import contextlib
-import weakref
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentnb.kernel.variables.fingerprint import fingerprint, is_primitive
+from agentnb.kernel.variables.kinds import class_name, is_primitive, is_same, weak_reference
+from agentnb.kernel.variables.snapshot import Keeper
+from agentnb.kernel.variables.states import CannotRestore
 from agentnb.kernel.variables.summary import ValueSummary, difference, estimated_size, summarize_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+
+    from agentnb.kernel.variables.states import State
 
 Status = Literal["added", "changed", "deleted"]
+LIMIT = 512_000_000
+"""Bytes of copies where no setting says."""
+_KEPT = "It was kept: what was there before is no longer held."
 
-_KEPT = "It was kept: the old object is no longer held."
-_IN_PLACE = "It was changed in place, which cannot be undone."
-_PARTLY = "Before, the object was changed in place, too: undo binds it again as it is now."
 
+class Reference:
+    """An object, held or only followed by a weak reference."""
 
-class Binding:
-    """The object that a name was bound to."""
-
-    def __init__(self, name: str, value: Any) -> None:
-        self.summary: ValueSummary = summarize_value(value, name)
+    def __init__(self, value: Any) -> None:
         self.size = 0
-        self.contents: object | None = None
+        self.mark: Mark | None = None
+        self._refer(value)
+
+    def _refer(self, value: Any) -> None:
         self._held: tuple[Any, ...] = (value,)
-        self._weak: weakref.ref[Any] | None = None
-        with contextlib.suppress(TypeError):
-            self._weak = weakref.ref(value)
+        self._weak = weak_reference(value, lambda _: self._forget())
+
+    def _forget(self) -> None:
+        self.mark = None
 
     @property
     def objects(self) -> tuple[Any, ...]:
@@ -60,6 +64,24 @@ class Binding:
         """True if a weak reference shows whether the object is still there."""
         return self._weak is not None
 
+    @property
+    def is_as_read(self) -> bool:
+        """True if nobody has changed the object in place since it was read; also where it is gone."""
+        return self.mark is None or self.mark.matches()
+
+    def replace(self, old: Any, new: Any) -> None:
+        """Refer to *new* in the place of *old*."""
+        if any(each is old for each in self.objects):
+            was_held = self.is_held
+            self._refer(new)
+            if not was_held and self.is_followed:
+                self._held = ()
+
+    @property
+    def is_gone(self) -> bool:
+        """True if nobody has the object any more."""
+        return self._weak is not None and not self.objects
+
     def hold(self) -> None:
         """Hold the object from now on, where it is still there."""
         self._held = self.objects
@@ -69,40 +91,192 @@ class Binding:
         held, self._held = self._held, ()
         return held
 
+
+class Mark:
+    """What an object and all in it are like, but for the objects whose ids are in *skip*; no memory is copied."""
+
+    def __init__(self, value: Any, skip: Container[int]) -> None:
+        marked = Keeper({"": value}, LIMIT, mode="mark", skip=skip).keep([""])
+        self._entries = [(each.at, _followed(each.follow()), each.state) for each in marked.objects.values()]
+
+    def matches(self) -> bool:
+        """True if all is like that now, as far as it is still there."""
+        for _, follow, state in self._entries:
+            value = follow()
+            try:
+                if value is not None and not state.matches(value):
+                    return False
+            except Exception:  # noqa: BLE001 - a broken object, or changed by another thread meanwhile
+                return False
+        return True
+
+    def add(self, other: Mark, skip: Container[int] = frozenset()) -> None:
+        """Count what *other* knows, too, but for the objects whose ids are in *skip*."""
+        self._entries += [each for each in other._entries if each[0] not in skip]
+
+
+def _followed(value: Any) -> Callable[[], Any]:
+    return weak_reference(value) or (lambda: value)
+
+
+class _AllBut:
+    """The ids of all objects but one."""
+
+    def __init__(self, value: Any) -> None:
+        self._id = id(value)
+
+    def __contains__(self, at: object) -> bool:
+        return at != self._id
+
+
+class Binding(Reference):
+    """The object that a name was bound to."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        super().__init__(value)
+        self.summary: ValueSummary = summarize_value(value, name)
+
     def measure(self) -> None:
         """Estimate the object's size."""
         for value in self.objects:
             self.size = estimated_size(value)
 
-    def read(self) -> None:
-        """Remember the object's fingerprint."""
+    def read(self, skip: Container[int] = frozenset()) -> None:
+        """Remember what the object is like."""
         for value in self.objects:
-            self.contents = fingerprint(value)
+            self.mark = None if is_primitive(value) else Mark(value, skip)
+
+    def read_with(self, earlier: Binding | None, changed: Sequence[ObjectChange]) -> None:
+        """Remember also what *earlier* does, but what the objects *changed* since are like now."""
+        if self.mark is None:
+            return
+        if earlier is not None and earlier.mark is not None:
+            self.mark.add(earlier.mark, {id(value) for each in changed for value in each.objects})
+        for mark in filter(None, (each.mark for each in changed)):
+            self.mark.add(mark)
 
     def is_of(self, value: Any) -> bool:
         """True if *value* is this very object, or a number or text that equals it."""
         return any(is_same(each, value) for each in self.objects)
 
 
-def is_same(one: Any, other: Any) -> bool:
-    """True if both are one object, or equal numbers or texts of one type."""
-    return one is other or (is_primitive(one) and type(one) is type(other) and bool(one == other))
+class ObjectChange(Reference):
+    """An object that was changed in place.
+
+    Attributes:
+        undone: Whether it is as it was before.
+        is_stale: Somebody else has changed it since: what changes it next changes what they left.
+        still: Names that lead to the object whose place another had to take.
+    """
+
+    def __init__(self, value: Any, before: State) -> None:
+        super().__init__(value)
+        self._target: State | None = before if before.is_kept else None
+        self._other: Any = None
+        self.undone = False
+        self.is_stale = False
+        self.still: tuple[str, ...] = ()
+        self.read()
+        if self.is_followed:
+            self.let_go_of_object()
+
+    def let_go_of_object(self) -> None:
+        """Follow the object only: something else has it."""
+        super().let_go()
+
+    def read(self) -> None:
+        """Remember what the object itself is like, not what is in it."""
+        for value in self.objects:
+            self.mark = Mark(value, _AllBut(value))
+
+    @property
+    def can_turn(self) -> bool:
+        """True if what it was like is still kept, or nobody has the object any more."""
+        return self._target is not None or self._other is not None or self.is_gone
+
+    @property
+    def is_back(self) -> bool:
+        """True if the object is what undo, or redo, makes of it."""
+        return self.is_gone or any(self._target is not None and self._target.matches(each) for each in self.objects)
+
+    def measure(self) -> None:
+        """Count what is held for it alone."""
+        self.size = 0
+        if self._target is not None:
+            beside = self._target.held_beside(self.value) if self.objects else 0
+            self.size = self._target.size + beside
+
+    def let_go(self) -> tuple[Any, ...]:
+        held = (*super().let_go(), self._target, self._other)
+        self._target = self._other = None
+        return held
+
+    def merged(self, later: ObjectChange) -> ObjectChange:
+        """This and a later change as one; the later one alone where somebody else changed the object in between."""
+        if self.undone or self.is_stale or self._target is None:
+            return later
+        self.mark = later.mark
+        return self
+
+    def turn(self, limit: int, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
+        """Make the object what it was before, or again what it became; it is to be read then.
+
+        Where that cannot be done in place, *bind* binds the names that have it to another object, and says which lead
+        to it still.
+        """
+        for value in self.objects:
+            if self._other is not None:
+                self._swap(value, self._other, bind)
+            else:
+                self._restore(value, limit, bind)
+        self.undone = not self.undone
+        self.is_stale = False
+
+    def _restore(self, value: Any, limit: int, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
+        target = self._target
+        if target is None:
+            raise CannotRestore(class_name(type(value)))
+        now = Keeper({"": value}, limit, skip=_AllBut(value)).keep([""]).objects.get(id(value))
+        try:
+            target.restore(value)
+        except CannotRestore:
+            self._swap(value, target.rebuilt(), bind)
+            return
+        self._target = now.state if now is not None and now.state.is_kept else None
+
+    def _swap(self, value: Any, other: Any, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
+        self.still = bind(value, other)
+        self._other = value
+        self.replace(value, other)
 
 
 class NameChange:
-    """The change of one name by code, and whether that is undone or kept."""
+    """The change of one name by code: what it is bound to, what is in that, or both."""
 
     def __init__(
-        self, name: str, before: Binding | None, after: Binding | None, *, rebound: bool = True, in_place: bool = False
+        self,
+        name: str,
+        before: Binding | None,
+        after: Binding | None,
+        *,
+        rebound: bool = True,
+        objects: Iterable[ObjectChange] = (),
     ) -> None:
         self.name = name
         self.id = variable_id(name)
         self.before = before
         self.after = after
         self.rebound = rebound
-        self.in_place = in_place
-        self.undone = False
+        self.objects = [*objects]
+        self.unbound = False
         self.kept = False
+        self.lost = ""
+        self._is_elsewhere = False
+
+    @property
+    def undone(self) -> bool:
+        """True if the name, and all in it, is as before."""
+        return (self.unbound or not self.rebound) and all(each.undone for each in self.objects)
 
     @property
     def status(self) -> Status:
@@ -123,62 +297,84 @@ class NameChange:
         """This and a later change of the name as one; None where all is as before.
 
         Where somebody else bound the name in between, only the later change counts: undone, it gives back what they
-        bound.
+        bound. What a name was bound to within the turn is not brought back to how it was in mid-turn.
         """
-        if not _is_one(self.after, later.before):
+        if self.kept or self.undone or not _is_one(self.after, later.before):
             return later
-        in_place = self.in_place or (later.in_place and not self.rebound)
+        objects = [*self.objects, *(each for each in later.objects if not self.rebound and each not in self.objects)]
         rebound = (self.rebound or later.rebound) and not _is_one(self.before, later.after)
-        if not rebound and not in_place:
+        if not rebound and not objects:
             return None
-        return NameChange(self.name, self.before, later.after, rebound=rebound, in_place=in_place)
+        if later.after is not None:
+            later.after.read_with(self.after, later.objects)
+        merged = NameChange(self.name, self.before, later.after, rebound=rebound, objects=objects)
+        merged.lost = self.lost or later.lost
+        return merged
 
     @property
     def source(self) -> Binding | None:
         """The object that undo (or redo) expects the name to be bound to: what the turn (or undo) left."""
-        return self.before if self.undone else self.after
+        return self.before if self.unbound else self.after
 
     @property
     def target(self) -> Binding | None:
         """The object that undo (or redo) binds the name to."""
-        return self.after if self.undone else self.before
+        return self.after if self.unbound else self.before
+
+    def turning(self, *, undone: bool) -> list[ObjectChange]:
+        """The objects that are undone, or not, to be turned into the other."""
+        return [each for each in self.objects if each.undone is undone]
+
+    def is_rebinding(self, *, undone: bool) -> bool:
+        """True if the name is to be bound to another object."""
+        return self.rebound and self.unbound is undone
 
     @property
     def refusal(self) -> str | None:
         """Returns why it cannot be undone, or redone."""
-        if not self.rebound:
-            return _IN_PLACE
         if self.kept:
             return _KEPT
-        if self.target is not None and not self.target.is_available:
+        if self.rebound and self.target is not None and not self.target.is_available:
             return f"The {'new' if self.undone else 'old'} object is no longer held: {_room(self.target)}."
         if self.source is not None and not (self.source.is_held or self.source.is_followed):
             return f"Whether the variable is still as the turn left it is not known: {_room(self.source)}."
+        if any(not each.can_turn for each in self.turning(undone=self.undone)):
+            return f"What it was before is not kept: {self.lost or 'room is limited'}."
         return None
 
-    def is_done(self, names: Mapping[str, Any]) -> bool:
-        """True if the name is bound to the target already."""
+    def is_done(self, names: Mapping[str, Any], *, undone: bool) -> bool:
+        """True if all is as undo, or redo, makes it already."""
+        is_bound = not self.is_rebinding(undone=undone) or self._is_bound(self.target, names)
+        return is_bound and all(each.is_back for each in self.turning(undone=undone))
+
+    def is_bound_to_target(self, names: Mapping[str, Any]) -> bool:
+        """True if the name is bound to what undo, or redo, binds it to."""
         return self._is_bound(self.target, names)
 
-    def is_untouched(self, names: Mapping[str, Any]) -> bool:
-        """True if the name is bound to the source, and that has not been changed in place since."""
-        source = self.source
-        if source is None or source.contents is None or not self._is_bound(source, names):
-            return self._is_bound(source, names)
-        return fingerprint(names[self.name]) == source.contents
+    def is_untouched(self, names: Mapping[str, Any], *, undone: bool) -> bool:
+        """True if the name is bound to the source, and nothing that is brought back has been changed since."""
+        if not all(each.is_as_read for each in self.turning(undone=undone)):
+            return False
+        if self._is_elsewhere:
+            return True
+        return self._is_bound(self.source, names) and (self.source is None or self.source.is_as_read)
 
     def _is_bound(self, binding: Binding | None, names: Mapping[str, Any]) -> bool:
         if binding is None or self.name not in names:
             return binding is None and self.name not in names
         return binding.is_of(names[self.name])
 
+    def note_binding(self, names: Mapping[str, Any]) -> None:
+        """Its objects were turned: remember that the name leads elsewhere, where the user wanted that all the same."""
+        self._is_elsewhere = not self.rebound and not self._is_bound(self.source, names)
+
     def reverse(self, replaced: Binding | None) -> None:
-        """Note that it was undone, or redone: the name is bound to the target now, and was bound to *replaced*."""
-        if self.undone:
+        """Note that the name is bound to the target now, and was bound to *replaced*."""
+        if self.unbound:
             self.before = replaced
         else:
             self.after = replaced
-        self.undone = not self.undone
+        self.unbound = not self.unbound
 
     @property
     def detail(self) -> str:
@@ -190,7 +386,59 @@ class NameChange:
     @property
     def reason(self) -> str | None:
         """Returns why it cannot be undone or redone, or is undone only in part."""
-        return self.refusal or (_PARTLY if self.in_place else None)
+        if (refusal := self.refusal) is not None:
+            return refusal
+        still = dict.fromkeys(name for each in self.objects for name in each.still)
+        if still:
+            return f"It could not be changed in place: {', '.join(still)} still has the other object."
+        return f"In part: {self.lost} in it can't be restored." if self.lost else None
+
+
+class ChangeSet:
+    """The changes of names and objects by code, joined as they come."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, NameChange] = {}
+        self.objects: dict[int, ObjectChange] = {}
+
+    def find_stale(self) -> None:
+        """Code goes on: note which objects somebody else has changed since."""
+        for each in self.objects.values():
+            each.is_stale = each.is_stale or not each.is_as_read
+
+    def add(self, change: NameChange) -> None:
+        """Add a later change of a name, with its objects."""
+        change.objects = [*dict.fromkeys(self._joined(each) for each in change.objects)]
+        earlier = self.names.pop(change.name, None)
+        merged = change if earlier is None else earlier.merged(change)
+        if merged is None:
+            return
+        # A later change of an object takes the place of one that was undone, or that somebody else changed since.
+        merged.objects = [*dict.fromkeys(self._known(each) for each in merged.objects)]
+        merged.objects = [each for each in merged.objects if each.undone or not each.is_back]
+        if merged.rebound or merged.objects:
+            self.names[change.name] = merged
+
+    def _joined(self, later: ObjectChange) -> ObjectChange:
+        for value in later.objects:
+            earlier = self.objects.get(id(value))
+            if earlier is later or earlier is None or not any(each is value for each in earlier.objects):
+                self.objects[id(value)] = later
+                return later
+            joined = earlier.merged(later)
+            self.objects[id(value)] = joined
+            return joined
+        return later
+
+    def _known(self, change: ObjectChange) -> ObjectChange:
+        return next((self.objects.get(id(value), change) for value in change.objects), change)
+
+    @property
+    def references(self) -> Collection[Reference]:
+        """All that is held."""
+        bindings = (each for change in self.names.values() for each in change.bindings)
+        objects = (each for change in self.names.values() for each in change.objects)
+        return dict.fromkeys([*bindings, *objects])
 
 
 def variable_id(name: str) -> str:

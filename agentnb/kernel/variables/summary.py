@@ -16,7 +16,7 @@ import msgspec
 
 from agentnb.credentials import HIDDEN, is_secret_name
 from agentnb.kernel.bounded_text import cut, masked
-from agentnb.kernel.variables.fingerprint import library_class
+from agentnb.kernel.variables.kinds import library_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

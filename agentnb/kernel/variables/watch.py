@@ -6,47 +6,59 @@ Everything here runs on the main thread, where the code runs.
 from __future__ import annotations
 
 import contextlib
-import time
 import types
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import logger
-from agentnb.kernel.variables.changes import Binding, NameChange, is_same
-from agentnb.kernel.variables.fingerprint import ARRAYS, FRAMES, fingerprint, library_class
+from agentnb.kernel.variables.arrays import share_memory
+from agentnb.kernel.variables.changes import LIMIT, Binding, ChangeSet, NameChange, ObjectChange
+from agentnb.kernel.variables.kinds import ARRAYS, FRAMES, is_same, library_class
+from agentnb.kernel.variables.snapshot import Keeper, Snapshot
 from agentnb.kernel.variables.summary import estimated_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from agentnb.kernel.variables.reach import Reach
+    from agentnb.kernel.variables.snapshot import KeptObject
 
 log = logger("agentnb.kernel")
 
-LOOK_SECONDS = 0.25
-"""Processor time that the fingerprints of all variables may take; those of the rest are not taken."""
-LONGEST_LOOK_SECONDS = 2.0
-"""And time in all: a busy machine takes longer, and so does an array that lies in a file far away."""
 LARGEST_WHILE_RUNNING = 256 * 1024 * 1024
 """Bytes of an array or data frame that is not held while code runs, so that the code can free its memory."""
 _absent = object()
 
 
 class VariableWatch:
-    """Watches one piece of code."""
+    """Watches one piece of code.
+
+    Attributes:
+        begins: Is called before what the code can reach is kept.
+        limit: How many bytes of copies are kept.
+        lost: The names that the code could reach and that cannot be restored, each with the reason.
+    """
 
     def __init__(
         self,
         variables: Callable[[], dict[str, Any]],
+        reach: Reach,
         watches: Watches,
         ended: Callable[[Sequence[NameChange]], object],
     ) -> None:
         self._variables = variables
+        self._reach = reach
         self._watches = watches
         self._ended = ended
         self._before: dict[str, Any] | None = None
-        self._prints: dict[str, tuple[object, Binding]] = {}
-        self._changes: dict[str, NameChange] = {}
+        self._snapshot = Snapshot()
+        self._bindings: dict[str, Binding] = {}
+        self._changes = ChangeSet()
         self._foreign_cells = 0
         self._is_stale = False
         self._finished = False
+        self.begins: Callable[[], object] = lambda: None
+        self.limit = LIMIT
+        self.lost: dict[str, str] = {}
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -66,43 +78,63 @@ class VariableWatch:
         try:
             if self._before is not None and not self._is_stale:
                 _carefully(self._compare_contents)
+            _carefully(self._mark)
         finally:
-            self._prints.clear()
-            self._before = None
-            changes, self._changes = [*self._changes.values()], {}
-            self._ended(changes)
+            changes, self._changes = self._changes, ChangeSet()
+            self._snapshot, self._bindings, self._before = Snapshot(), {}, None
+            self._ended([*changes.names.values()])
+
+    def _mark(self) -> None:
+        """Remember what the code left, to see later whether somebody else changed it."""
+        for change in self._changes.names.values():
+            if change.after is not None:
+                change.after.read(self._snapshot.objects)
 
     # --- called by the watches of the shell ---
 
     def begin_step(self) -> None:
         """The code goes on: what is there now is not its doing."""
         names = self._variables()
-        first, self._before = self._before is None, {name: _for_later(name, value) for name, value in names.items()}
+        first, self._before = self._before is None, _for_later(names)
         if first or (self._is_stale and not self._foreign_cells):
-            self._prints = _fingerprints(names)
+            self._keep(names)
         elif self._is_stale:
-            self._prints = {}  # a cell of the user's goes on, too: nobody could say whose a change is
+            self._forget()  # a cell of the user's goes on, too: nobody could say whose a change is
         self._is_stale = False
+
+    def _keep(self, names: dict[str, Any]) -> None:
+        self._changes.find_stale()
+        self.begins()
+        self._snapshot = Keeper(names, self.limit).keep(self._reach.of(names))
+        self.lost |= self._snapshot.lost
+        self._bindings = {}
+        for name in self._snapshot.names:
+            held = (self._before or {})[name]
+            self._bindings[name] = held if type(held) is Binding else Binding(name, held)
+
+    def _forget(self) -> None:
+        self._snapshot, self._bindings = Snapshot(), {}
 
     def end_step(self) -> None:
         """The code has stopped or waits: what has become of the names is its doing."""
         if self._before is None:
             return
         before, names = self._before, self._variables()
-        self._before = {name: _for_later(name, value) for name, value in names.items()}
+        self._before = _for_later(names)
         for name in {**before, **names}:
             old, new = before.get(name, _absent), names.get(name, _absent)
-            unchanged = old.is_of(new) if isinstance(old, Binding) else is_same(old, new)
+            unchanged = old.is_of(new) if type(old) is Binding else is_same(old, new)
             if not unchanged and not (_is_no_variable(old) and _is_no_variable(new)):
-                self._add(NameChange(name, self._binding(name, old), None if new is _absent else Binding(name, new)))
+                after = None if new is _absent else Binding(name, new)
+                self._changes.add(NameChange(name, self._binding(name, old), after))
 
     def _binding(self, name: str, old: Any) -> Binding | None:
         """The binding of *name* before the code changed it."""
         if old is _absent:
             return None
-        if isinstance(old, Binding):
+        if type(old) is Binding:
             return old
-        _, known = self._prints.get(name, (None, None))
+        known = self._bindings.get(name)
         return known if known is not None and known.is_of(old) else Binding(name, old)
 
     def user_cell_begins(self) -> None:
@@ -118,47 +150,66 @@ class VariableWatch:
         self._foreign_cells = max(0, self._foreign_cells - 1)
 
     def _compare_contents(self) -> None:
+        changed = self._snapshot.changed()
+        if not changed:
+            return
         names = self._variables()
-        for name, (print_before, binding) in self._prints.items():
-            value = names.get(name, _absent)
-            print_now = fingerprint(value) if binding.is_of(value) else None
-            if print_now is not None and print_now != print_before:
-                self._add(NameChange(name, binding, Binding(name, value), rebound=False, in_place=True))
-        self._prints.clear()
+        objects = {each.at: ObjectChange(value, each.state) for each in changed if (value := each.follow()) is not None}
+        leading = self._snapshot.names_of(changed)
+        same = {id(names[name]): those for name, those in leading.items() if name in names}
+        for name, value in names.items():
+            if (those := same.get(id(value))) is not None and name not in leading:
+                leading[name] = those
+                self._bindings[name] = alias = Binding(name, value)
+                alias.summary = next(each.summary for each in self._bindings.values() if each.is_of(value))
+        for name, kept in _sharing_memory(names, changed):
+            leading.setdefault(name, [kept])
+        for name, those in leading.items():
+            own = [objects[each.at] for each in dict.fromkeys(each for each in those) if each.at in objects]
+            self._add_content(name, names, own)
 
-    def _add(self, change: NameChange) -> None:
-        earlier = self._changes.pop(change.name, None)
-        merged = change if earlier is None else earlier.merged(change)
-        if merged is not None:
-            self._changes[change.name] = merged
+    def _add_content(self, name: str, names: dict[str, Any], objects: list[ObjectChange]) -> None:
+        """Note that the code changed *objects*, to which *name* led when it began."""
+        binding, value = self._bindings.get(name), names.get(name, _absent)
+        known = self._changes.names.get(name)
+        if known is not None and known.rebound:
+            if known.before is not None and (binding is None or known.before is binding):
+                known.objects = [*dict.fromkeys([*known.objects, *objects])]
+                known.lost = self._snapshot.lost.get(name, "")
+            return
+        if value is _absent or (binding is not None and not binding.is_of(value)):
+            return
+        change = NameChange(name, binding or Binding(name, value), Binding(name, value), rebound=False, objects=objects)
+        change.lost = self._snapshot.lost.get(name, "")
+        self._changes.add(change)
 
 
-def _for_later(name: str, value: Any) -> Any:
-    """*value*; a large array or frame is not held, so that the code can free its memory."""
-    if not library_class(type(value), (*ARRAYS, *FRAMES)) or estimated_size(value) <= LARGEST_WHILE_RUNNING:
-        return value
-    binding = Binding(name, value)
-    binding.measure()
-    binding.let_go()
-    return binding
+def _sharing_memory(names: dict[str, Any], changed: Iterable[KeptObject]) -> Iterator[tuple[str, KeptObject]]:
+    """The names of arrays that have memory of changed ones."""
+    arrays = [(value, each) for each in changed if library_class(type(value := each.follow()), ARRAYS)]
+    for name, value in names.items() if arrays else ():
+        if library_class(type(value), ARRAYS):
+            yield from ((name, kept) for array, kept in arrays if share_memory(array, value))
+
+
+def _for_later(names: dict[str, Any]) -> dict[str, Any]:
+    """*names* with what they are bound to; a large array or frame is not held, so that the code can free its memory."""
+    held, large = dict(names), dict[type, bool]()
+    for name, value in names.items():
+        kind = type(value)
+        is_large = large.get(kind)
+        if is_large is None:
+            is_large = large[kind] = library_class(kind, (*ARRAYS, *FRAMES)) is not None
+        if is_large and estimated_size(value) > LARGEST_WHILE_RUNNING:
+            binding = Binding(name, value)
+            binding.measure()
+            binding.let_go()
+            held[name] = binding
+    return held
 
 
 def _is_no_variable(value: Any) -> bool:
     return value is _absent or issubclass(type(value), types.ModuleType)
-
-
-def _fingerprints(names: Mapping[str, Any]) -> dict[str, tuple[object, Binding]]:
-    """The fingerprints of as many variables as can be looked at in a short time."""
-    worked_until, until = time.thread_time() + LOOK_SECONDS, time.monotonic() + LONGEST_LOOK_SECONDS
-    prints: dict[str, tuple[object, Binding]] = {}
-    for name, value in names.items():
-        print_now = fingerprint(value)
-        if print_now is not None:
-            later = _for_later(name, value)
-            prints[name] = print_now, later if isinstance(later, Binding) else Binding(name, value)
-        if time.thread_time() > worked_until or time.monotonic() > until:
-            break
-    return prints
 
 
 class Watches:

@@ -74,7 +74,7 @@ def _play(shell: Any, code: str, notes: Notes) -> None:
     needed = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     changes: list[NameChange] = []
     namespace = ShellNamespace(shell, JobQueue())
-    watch = namespace.watch(changes.extend)
+    watch = namespace.watch(code, changes.extend)
     comparison = _tables_before(namespace)
     with capturing(shell):
         shell.events.trigger("post_execute")  # figures that the user's cell has open are the cell's
@@ -215,5 +215,6 @@ def _variable(change: NameChange) -> RehearsalVariable:
         name=change.name,
         status="added" if before is None else "deleted" if after is None else "changed",
         detail=detail if change.rebound else f"{detail}, changed in place",
+        can_restore=change.reason is None,
         value=value,
     )

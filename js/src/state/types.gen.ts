@@ -889,6 +889,7 @@ export interface RehearsalVariable {
   readonly status: string;
   readonly detail: string;
   readonly value?: string;
+  readonly canRestore?: boolean;
 }
 
 export type ResponsePart =

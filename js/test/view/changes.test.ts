@@ -187,7 +187,7 @@ describe("the review", () => {
     change("file:fig.png", { status: "moved", was: "plots/fig.png", binary: true, state: "kept" }),
     change("cell:c1", { name: "In [4]: fit()", by: ["toolCall"] }, [1, 1]),
     change("variable:df", { detail: "DataFrame (100, 3) → (100, 4)" }),
-    change("variable:rows", { undoable: false, reason: "changed in place, cannot be undone" }),
+    change("variable:rows", { undoable: false, reason: "what it was before is not kept: it is too large" }),
   ];
 
   async function reviewed(store: MemoryStore): Promise<Page> {
@@ -220,7 +220,7 @@ describe("the review", () => {
       ["fig.png", ["moved", "kept"], "was plots/fig.png", []],
       ["In [4]: fit()", [], "", ["Undo In [4]: fit()"]],
       ["df", [], "DataFrame (100, 3) → (100, 4)", ["Undo df"]],
-      ["rows", [], "changed in place, cannot be undone", []],
+      ["rows", [], "what it was before is not kept: it is too large", []],
     ]);
   });
 

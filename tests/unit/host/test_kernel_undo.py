@@ -130,3 +130,40 @@ def test_a_page_when_it_reads_a_changed_variable_gets_a_line_on_it(
         ask(host, "readChange", channel=uri, id="variable:x", side=side)[1][0].decode() for side in ("before", "after")
     ]
     assert ["1" in sides[0], "2" in sides[1]] == [True, True]
+
+
+def test_what_cannot_be_restored_is_named_on_the_card_and_in_the_turns_notes(
+    host: Host, work: Path, tools: Tools
+) -> None:
+    """Only what the code reaches; what is changed in place comes back, for each name of it."""
+    host.environment.connect(shell=tools)
+    talk = Talk(host, work, script="calls_kernel", kernel_tools=True)
+    tools.shell.run_cell("xs, lines, other = [1], iter('ab'), iter('cd')\nsame = xs")
+    turn = talk.prompt({"start": ["run_code", {"code": "xs.append(next(lines))"}]}, {"end": 1})
+    (card,) = talk.questions()
+    assert card.risk is not None
+    assert "`lines` can't be restored." in card.risk.reason
+    assert "other" not in card.risk.reason
+    talk.answer(card, "allow")
+    turn.wait(PATIENCE)
+    assert [(each.id, each.undoable) for each in turn.changes] == [("variable:same", True), ("variable:xs", True)]
+    assert "`lines` can't be restored." in turn.changes.notes
+    turn.undo("same")
+    assert tools.shell.user_ns["xs"] == [1]
+    assert {each.state for each in turn.changes} == {"undone"}
+
+
+def test_the_setting_of_memory_counts_at_once(host: Host, work: Path, tools: Tools) -> None:
+    settings = KernelSettings(undo_memory=0.0)
+    host.environment.connect(shell=tools, settings=settings)
+    talk = Talk(host, work, "allow", script="calls_kernel", kernel_tools=True)
+    tools.shell.run_cell("import numpy as np\na = np.zeros(1000)")
+    steps: list[Any] = [{"start": ["run_code", {"code": "a += 1"}]}, {"end": 1}]
+    turn = talk.prompt(*steps).wait(PATIENCE)
+    assert [(each.name, each.undoable, each.reason) for each in turn.changes] == [
+        ("a", False, "What it was before is not kept: it is too large."),
+    ]
+    settings.values["undo_memory"] = 512.0
+    turn = talk.prompt(*steps).wait(PATIENCE)
+    turn.undo()
+    assert tools.shell.user_ns["a"][0] == 1

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.kernel.variables.fingerprint import fingerprint
+from agentnb.kernel.variables.changes import LIMIT
+from agentnb.kernel.variables.snapshot import Keeper, Snapshot
 from agentnb.kernel.variables.summary import estimated_size, summarize_value
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here (pip install torch)")
@@ -79,15 +80,26 @@ CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 }
 
 
+def kept(value: Any) -> Snapshot:
+    return Keeper({"x": value}, LIMIT).keep(["x"])
+
+
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_change_in_place_is_seen(what: str) -> None:
-    """The fingerprint is the same until the object is changed, and another one then."""
+def test_a_change_in_place_is_seen_and_taken_back_or_was_lost(what: str) -> None:
+    """Nothing is seen until the object is changed, and nothing once it is restored."""
     make, change = CHANGES[what]
     value = make()
-    before = fingerprint(value)
-    unchanged = fingerprint(value)
+    snapshot = kept(value)
+    assert snapshot.changed() == []
+    if what == "a sparse tensor":
+        assert snapshot.lost == {"x": "Tensor"}
+        return
     change(value)
-    assert (before is None, before == unchanged, before == fingerprint(value)) == (False, True, False)
+    changed = snapshot.changed()
+    assert (snapshot.lost, changed != []) == ({}, True)
+    for each in changed:
+        each.state.restore(each.follow())
+    assert snapshot.changed() == []
 
 
 def test_no_code_of_a_subclass_runs() -> None:
@@ -101,13 +113,13 @@ def test_no_code_of_a_subclass_runs() -> None:
 
     value = torch.ones(3).as_subclass(Loud)
     called.clear()
-    looked = fingerprint(value) is not None, summarize_value(value, "value").text, estimated_size(value)
-    assert (looked, called) == ((True, "Loud (3,) torch.float32", 12), [])
+    looked = "x" in kept(value).lost, summarize_value(value, "value").text, estimated_size(value)
+    assert (looked, called) == ((False, "Loud (3,) torch.float32", 12), [])
 
 
 def test_a_network_whose_init_did_not_run_is_no_error() -> None:
     """A class that forgot to call its base's ``__init__`` has no layers; nothing is raised."""
-    assert fingerprint(Net.__new__(Net)) is not None
+    assert kept(Net.__new__(Net)).lost == {}
 
 
 SUMMARIES = {

@@ -14,6 +14,7 @@ from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.variables.changes import NameChange, variable_id
 from tests.unit.kernel.shell_tools import OWNER, Tools
+from tests.unit.kernel.values import value_of
 
 MADE = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'dose': [1, 2, 3]})\n"
 
@@ -93,15 +94,22 @@ IN_PLACE = {
 
 
 @pytest.mark.parametrize("case", IN_PLACE)
-def test_object_changed_in_place_is_told_and_cannot_be_undone(tools: Tools, case: str) -> None:
+def test_object_changed_in_place_is_told_and_undone_in_place(tools: Tools, case: str) -> None:
     before, code = IN_PLACE[case]
-    tools.shell.run_cell(f"import numpy as np\n{before}")
+    tools.shell.run_cell(f"import numpy as np\n{before}\nalias = x")
+    x, was = tools.shell.user_ns["x"], value_of(tools.shell.user_ns["x"])
     assert turn(tools, "y = repr(x)", turn_id="turn-0").keys() == {"y"}
-    change = turn(tools, code)["x"]
-    assert (change.status, change.refusal is None) == ("changed", False)
-    assert change.reason == "It was changed in place, which cannot be undone."
-    with pytest.raises(ChangesError, match="'x' cannot be undone"):
-        undo(tools, "x")
+    found = turn(tools, code)
+    assert {"x", "alias"} <= found.keys()
+    assert (found["x"].status, found["x"].reason, found["x"].description) == ("changed", None, "x changed in place")
+    now = value_of(x)
+    assert now != was
+    undo(tools, "x")
+    assert tools.shell.user_ns["x"] is tools.shell.user_ns["alias"] is x
+    assert value_of(x) == was
+    assert all(each.undone for each in tools.changes.end("turn-1"))
+    redo(tools, "x")
+    assert value_of(x) == now
 
 
 QUIET = {
@@ -262,7 +270,7 @@ def test_change_that_is_kept_cannot_be_undone(tools: Tools) -> None:
 
 def test_old_objects_hold_limited_memory(tools: Tools) -> None:
     """One that is larger is let go, and else the oldest; the change says why it cannot be undone."""
-    tools.changes = KernelChanges(OWNER, lambda: tools.runner, tools.job_queue, limit=3_000_000)
+    tools.changes = KernelChanges(OWNER, lambda: tools.runner, tools.job_queue, limit=lambda: 3_000_000)
     tools.use(tools.runner)
     tools.shell.run_cell("a = b'1' * 2_000_000\nb = b'2' * 2_000_000\nc = b'3' * 4_000_000")
     found = turn(tools, "a = 1", "b = 1", "c = 1", "d = 1")

@@ -1,0 +1,160 @@
+"""Which objects never change, which change in ways that can be kept, and which cannot be kept at all.
+
+Decided by the class alone: none of the user's code runs for it, and no library is imported.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+import types
+import weakref
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ARRAYS = ("numpy.ndarray", "torch.Tensor")
+FRAMES = ("pandas.DataFrame", "pandas.Series")
+
+PLAIN_PACKAGES = _words(
+    "types collections dataclasses argparse sklearn scipy statsmodels xgboost lightgbm torch numpy pandas geopandas"
+    " xarray networkx sympy patsy"
+)
+"""Packages whose objects written in Python are no more than their attributes; so are those of the user's own."""
+_PRIMITIVE = frozenset(
+    {int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, slice}
+)
+_FIXED_PACKAGES = _words(
+    "datetime decimal fractions uuid pathlib zoneinfo enum re logging abc typing operator inspect string weakref"
+    " _weakref _thread _abc functools agentnb _contextvars contextvars pyarrow matplotlib.colors polars"
+)
+"""Packages whose objects never change, or have no state that a user would miss: locks, loggers, weak references."""
+_FIXED_NATIVE = _words("sklearn scipy numpy pandas polars pyarrow torch functools types")
+"""Packages whose classes written in C, but for those that are kept, are not changed in place."""
+SMALL_ARRAY = 16_000_000
+"""Bytes of an array from which on it is followed and not held."""
+_FIXED = (
+    types.ModuleType,
+    types.BuiltinFunctionType,
+    types.MappingProxyType,
+    types.CodeType,
+    types.GenericAlias,
+    types.UnionType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+)
+_LOST = frozenset({"threading", "queue", "multiprocessing", "subprocess", "socket", "ssl", "asyncio", "concurrent"})
+_HEAP_TYPE = 1 << 9
+"""``Py_TPFLAGS_HEAPTYPE``: set for each class that is written in Python."""
+_POINTER = struct.calcsize("P")
+
+Family = Literal["fixed", "plain", "lost"]
+
+
+def is_primitive(value: Any) -> bool:
+    """True if *value* is a number, a text, bytes or None: objects that nobody can change in place."""
+    return type(value) in _PRIMITIVE
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """True if both are one object, or equal numbers or texts of one type."""
+    if one is other:
+        return True
+    kind = type(one)
+    return kind in _PRIMITIVE and kind is type(other) and one == other and (one != 0 or repr(one) == repr(other))
+
+
+def library_class(kind: type[Any], names: Iterable[str]) -> str | None:
+    """The first of *names*, such as ``torch.nn.Module``, that *kind* is or extends; nothing is imported."""
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        base = getattr(sys.modules.get(module), attribute, None)
+        if isinstance(base, type) and issubclass(kind, base):
+            return name
+    return None
+
+
+def weak_reference(value: Any, gone: Callable[[Any], object] | None = None) -> weakref.ref[Any] | None:
+    """A weak reference to *value*; None where there can be none, or it would be in the way."""
+    if library_class(type(value), ("numpy.ndarray",)) and value.nbytes < SMALL_ARRAY:
+        return None  # NumPy resizes no array that has one
+    try:
+        return weakref.ref(value, gone)
+    except TypeError:
+        return None
+
+
+def family(kind: type[Any]) -> Family:
+    """``"fixed"`` where objects of *kind* never change, ``"plain"`` where they are attributes, else ``"lost"``."""
+    if kind in _PRIMITIVE or issubclass(kind, _FIXED):
+        return "fixed"
+    module = module_of(kind)
+    package = module.partition(".")[0]
+    if package in _FIXED_PACKAGES or module in _FIXED_PACKAGES or _is_number(kind):
+        return "fixed"
+    if not is_written_in_python(kind):
+        return "fixed" if package in _FIXED_NATIVE else "lost"
+    if package in _LOST or not _has_only_attributes(kind):
+        return "lost"
+    return "plain" if package in PLAIN_PACKAGES or is_own(module) else "lost"
+
+
+def is_own(module: str) -> bool:
+    """True if *module* is the user's: the notebook, or a file that is no installed package."""
+    if module == "__main__":
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if not isinstance(file, str) or module.partition(".")[0] in sys.stdlib_module_names:
+        return False
+    return "site-packages" not in file and "dist-packages" not in file
+
+
+def module_of(kind: type[Any]) -> str:
+    """The name of the module of the class *kind*; its own attribute may be anything."""
+    module = type.__getattribute__(kind, "__module__")
+    return module if type(module) is str else ""
+
+
+def is_written_in_python(kind: type[Any]) -> bool:
+    """True if *kind* is made by a ``class`` statement."""
+    flags: int = type.__dict__["__flags__"].__get__(kind)
+    return bool(flags & _HEAP_TYPE) and "__module__" in vars_of(kind)
+
+
+def class_name(kind: type[Any]) -> str:
+    """The name of the class *kind*; none of its own code runs."""
+    return str(type.__dict__["__name__"].__get__(kind))
+
+
+def bases_of(kind: type[Any]) -> tuple[type[Any], ...]:
+    """*kind* and what it extends."""
+    return tuple(type.__dict__["__mro__"].__get__(kind))
+
+
+def _has_only_attributes(kind: type[Any]) -> bool:
+    """True if an object of *kind* has no room for anything but attributes: nothing of it is kept by code in C."""
+    slots = 2  # of the attributes, and of weak references
+    for base in bases_of(kind):
+        slots += sum(type(each) is types.MemberDescriptorType for each in vars_of(base).values())
+    size: int = type.__dict__["__basicsize__"].__get__(kind)
+    return size <= object.__basicsize__ + slots * _POINTER and not issubclass(kind, BaseException)
+
+
+def vars_of(kind: type[Any]) -> types.MappingProxyType[str, Any]:
+    """The attributes of the class *kind* itself."""
+    attributes: types.MappingProxyType[str, Any] = type.__dict__["__dict__"].__get__(kind)
+    return attributes
+
+
+def _is_number(kind: type[Any]) -> bool:
+    return library_class(kind, ("numpy.generic", "enum.Enum", "pandas.Timestamp", "pandas.Timedelta")) is not None

@@ -1,0 +1,250 @@
+"""What is kept of the user's objects before an agent's code runs: bad input, and what is announced as lost."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from agentnb.kernel.variables.changes import LIMIT
+from agentnb.kernel.variables.reach import Reach, lost_words
+from agentnb.kernel.variables.snapshot import Keeper, Snapshot
+from tests.unit.kernel.shell_tools import Tools
+from tests.unit.kernel.test_variable_changes import redo, turn, undo
+from tests.unit.kernel.values import value_of
+
+HOSTILE = """
+class Hostile:
+    def __getattribute__(self, name): raise RuntimeError(name)
+    def __eq__(self, other): raise RuntimeError
+    def __hash__(self): return 1
+    def __copy__(self): raise RuntimeError
+    __deepcopy__ = __reduce__ = __reduce_ex__ = __getstate__ = __repr__ = __len__ = __iter__ = __copy__
+    def __bool__(self): raise RuntimeError
+class Hanging(list):
+    def __iter__(self):
+        while True: pass
+    __eq__ = __len__ = __copy__ = __reduce_ex__ = __repr__ = __iter__
+class Lying(dict):
+    def __len__(self): return 0
+    def keys(self): return []
+    items = values = copy = __iter__ = keys
+    def __eq__(self, other): return True
+a, b, c = Hostile(), Hostile(), Hanging([1])
+x = {'lying': Lying(k=1), 'hanging': c, a: [b], 'set': {a}}
+"""
+
+
+def keep(*values: Any, limit: int = LIMIT) -> Snapshot:
+    names = {f"x{number}": value for number, value in enumerate(values)}
+    return Keeper(names, limit).keep(names)
+
+
+def test_objects_whose_methods_raise_hang_or_lie_are_kept_without_them(tools: Tools) -> None:
+    tools.shell.run_cell(HOSTILE)
+    x = tools.shell.user_ns["x"]
+    lying, keys = x["lying"], [*dict.keys(x)]
+    change = """
+dict.__setitem__(x['lying'], 'k', 2)
+list.append(c, 2)
+x.popitem()
+x[a].append(1)
+object.__setattr__(b, 'more', 1)
+"""
+    assert turn(tools, change).keys() >= {"x", "c"}
+    undo(tools, "x", "c")
+    assert ([*dict.items(lying)], list.__getitem__(x["hanging"], slice(None))) == ([("k", 1)], [1])
+    assert [*map(id, dict.keys(x))] == [*map(id, keys)]
+    assert object.__getattribute__(tools.shell.user_ns["b"], "__dict__") == {}
+
+
+FRAMES = {
+    "wide": "pd.DataFrame(np.zeros((3, 5_000)))",
+    "empty": "pd.DataFrame()",
+    "duplicate columns": "pd.DataFrame([[1, 2], [3, 4]], columns=['a', 'a'])",
+    "nested objects": "pd.DataFrame({'o': pd.Series([[1, [2]], {'k': {1}}, None], dtype=object)})",
+    "several levels": "pd.DataFrame({('a', 'b'): [1]}, index=pd.MultiIndex.from_tuples([(1, 2)], names=['p', 'q']))",
+    "many types": "pd.DataFrame({'c': pd.Categorical(['a']), 'i': pd.array([None], dtype='Int64'), 't': ['x']})",
+}
+
+
+NESTED = """
+for at in range(x.shape[1]):
+    for each in x.iloc[:, at]:
+        if isinstance(each, list): each[1].append(3)
+"""
+
+
+@pytest.mark.parametrize("case", FRAMES)
+def test_frame_of_any_form_is_restored(tools: Tools, case: str) -> None:
+    tools.shell.run_cell(
+        f"import numpy as np, pandas as pd, warnings\nwarnings.simplefilter('ignore')\nx = {FRAMES[case]}"
+    )
+    x = tools.shell.user_ns["x"]
+    before = value_of(x)
+    change = "x.insert(0, 'new', 1)\nx.columns = range(x.shape[1])\nx.index.names = ['n'] * x.index.nlevels"
+    assert "x" in turn(tools, NESTED + change)
+    after = value_of(x)
+    undo(tools, "x")
+    assert (value_of(x), tools.shell.user_ns["x"] is x) == (before, True)
+    redo(tools, "x")
+    assert value_of(x) == after
+
+
+def test_frame_in_which_an_array_of_an_extension_is_written_is_restored(tools: Tools) -> None:
+    """``Series.array`` is written past Copy-on-Write."""
+    tools.shell.run_cell("import pandas as pd\nx = pd.DataFrame({'t': ['a', 'b']})")
+    x = tools.shell.user_ns["x"]
+    before = value_of(x)
+    if "x" in turn(tools, "x['t'].array[0] = 'z'"):
+        undo(tools, "x")
+    assert value_of(x) == before
+
+
+ARRAYS = {
+    "views of views": ("x = np.arange(20.0)\nv = x[2:18][::-2]\nw = v.reshape(2, 4).T", "w[1] = -1"),
+    "of a foreign buffer": ("data = bytearray(16)\nx = np.frombuffer(data, dtype='int32')", "x[1] = 5"),
+    "without elements": ("x = np.zeros((0, 3))", "x = x.reshape(3, 0)"),
+    "without a dimension": ("x = np.array(5.0)", "x[...] = 1"),
+    "texts of any length": ("x = np.array(['a', 'bb'], dtype=np.dtypes.StringDType())", "x[0] = 'long' * 20"),
+    "records": ("x = np.rec.array([(1, b'a')], dtype=[('n', 'i4'), ('t', 'S9')])", "x.n = 7"),
+    "masked": ("x = np.ma.masked_greater(np.arange(5), 3)", "x.mask[0] = True\nx[1] = 9"),
+    "in a file": (
+        "import tempfile\nf = tempfile.NamedTemporaryFile()\nx = np.memmap(f.name, dtype='u1', mode='w+', shape=(8,))",
+        "x[:] = 3\nx.flush()",
+    ),
+    "in columns": ("x = np.zeros((30, 40), order='F')[::2, ::3]", "x[3] = 1"),
+}
+
+
+@pytest.mark.parametrize("case", ARRAYS)
+def test_array_of_any_form_is_restored(tools: Tools, case: str) -> None:
+    before, code = ARRAYS[case]
+    tools.shell.run_cell(f"import numpy as np\n{before}")
+    names = [name for name in "xvw" if name in tools.shell.user_ns]
+    was = {name: value_of(tools.shell.user_ns[name]) for name in names}
+    found = turn(tools, code)
+    assert {name: value_of(tools.shell.user_ns[name]) for name in names} != was
+    undo(tools, *found)
+    assert {name: value_of(tools.shell.user_ns[name]) for name in names} == was
+
+
+def test_recursive_and_deep_structures_end() -> None:
+    deep: list[Any] = []
+    for _ in range(3_000):
+        deep = [deep]
+    around: list[Any] = []
+    around.append({"a": (around,)})
+    snapshot = keep(deep, around)
+    assert snapshot.lost == {}
+    around[0]["b"] = 1
+    (changed,) = snapshot.changed()
+    changed.state.restore(changed.follow())
+    assert (snapshot.changed(), [*around[0]]) == ([], ["a"])
+
+
+def test_ten_thousand_names_take_no_time_that_is_noticed() -> None:
+    """The time is bounded where code may reach any of them, and next to nothing where it names one."""
+    names = {f"n{number}": [number] for number in range(10_000)}
+    began = time.thread_time()
+    snapshot = Keeper(names, LIMIT).keep(Reach("n5.append(1)").of(names))
+    assert (time.thread_time() - began < 0.02, [*snapshot.names]) == (True, ["n5"])
+    began = time.thread_time()
+    snapshot = Keeper({name: [[]] * 9 + [object()] for name in names}, LIMIT).keep(Reach("globals()").of(names))
+    assert time.thread_time() - began < 3
+
+
+def test_what_is_too_large_is_said_and_seen_to_change() -> None:
+    numpy = pytest.importorskip("numpy")
+    large, small = numpy.zeros(3_000_000), numpy.zeros(3)
+    snapshot = keep(small, large, limit=1_000_000)
+    assert snapshot.lost == {"x1": "it is too large"}
+    large[:] = 1
+    assert [each.follow() is large for each in snapshot.changed()] == [True]
+
+
+def test_old_copies_go_first_and_the_change_says_so(tools: Tools) -> None:
+    tools.shell.run_cell("import numpy as np\na, b = np.zeros(200_000), np.zeros(200_000)")
+    tools.changes._limit = lambda: 2_500_000  # noqa: SLF001 - as the setting says
+    found = turn(tools, "a += 1", "b += 1")
+    assert (found["b"].refusal, "room is limited" in str(found["a"].refusal)) == (None, True)
+    undo(tools, "b")
+    assert (tools.shell.user_ns["a"][0], tools.shell.user_ns["b"][0]) == (1, 0)
+
+
+def test_frame_that_another_thread_writes_ends_well(tools: Tools) -> None:
+    """Nothing is raised, and the code's own change is undone where nobody else's stands in the way."""
+    tools.shell.run_cell("import pandas as pd\nx = pd.DataFrame({'a': range(1000)})\nown = [1]")
+    x, stop = tools.shell.user_ns["x"], threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            x[f"n{number % 5}"] = number
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        found = turn(tools, "own.append(2)\nx.shape")
+    finally:
+        stop.set()
+        thread.join()
+    assert "own" in found
+    undo(tools, "own")
+    assert tools.shell.user_ns["own"] == [1]
+
+
+LOST = {
+    "generator": "x = (i for i in [1])",
+    "file": "x = open('/dev/null')",
+    "thread": "import threading\nx = threading.Thread()",
+    "iterator": "x = iter([1])",
+    "connection": "import sqlite3\nx = sqlite3.connect(':memory:')",
+    "inside": "class Run: pass\nx = Run()\nx.log = [open('/dev/null')]",
+    "socket": "import socket\nx = socket.socket()",
+}
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_what_cannot_be_kept_is_named_before_code_that_reaches_it(tools: Tools, case: str) -> None:
+    namespace = tools.runner.namespace
+    tools.shell.run_cell(f"{LOST[case]}\nother = (i for i in [1])\ndef use(): return x")
+    assert namespace.unrestorable("print(x)", LIMIT) == ("x",)
+    assert namespace.unrestorable("y = use()", LIMIT) == ("x",)
+    assert namespace.unrestorable("x = 1\nx += 1\nprint('x')", LIMIT) == ()
+    assert set(namespace.unrestorable("exec('x')", LIMIT)) == {"x", "other"}
+    assert set(namespace.unrestorable("%time next(x)", LIMIT)) == {"x", "other"}
+
+
+def test_object_of_which_a_part_is_lost_says_so_when_the_rest_is_undone(tools: Tools) -> None:
+    tools.shell.run_cell("x = {'n': 1, 'gen': (i for i in [1, 2])}")
+    change = turn(tools, "x['n'] = next(x['gen']) + 5")["x"]
+    assert change.reason == "In part: generator in it can't be restored."
+    undo(tools, "x")
+    assert tools.shell.user_ns["x"]["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("df['a'] = b", ["df", "b"]),
+        ("df = load()\ndf['a'] = 1", ["load"]),
+        ("if c:\n    df = 1\ndf['a'] = 2", ["c", "df"]),
+        ("for df in frames: df.pop('a')", ["frames", "df"]),
+        ("n += 1", ["n"]),
+        ("import pandas as pd\npd.Series(a)", ["a"]),
+        ("[x for x in xs]", ["xs", "x"]),
+        ("del gone", ["gone"]),
+    ],
+)
+def test_names_that_code_reaches(code: str, names: list[str]) -> None:
+    reach = Reach(code)
+    assert (sorted(reach.names), reach.is_any) == (sorted(names), False)
+
+
+def test_words_are_short() -> None:
+    assert lost_words([]) == ""
+    assert lost_words("abcd") == "`a`, `b` and 2 more can't be restored."

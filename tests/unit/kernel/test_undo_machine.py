@@ -1,0 +1,240 @@
+"""Generated orders of an agent's changes, undo, redo and the user's own edits, against a model of plain values.
+
+A long run: ``python -m tests.unit.kernel.test_undo_machine 50000 1``.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentnb.errors import ChangesError, KernelChangesConflict
+from agentnb.kernel.variables.changes import NameChange
+from tests.unit.kernel.shell_tools import Tools
+from tests.unit.kernel.undo_model import Heap, Ref, TurnModel
+
+NAMES = "abcdef"
+STEPS_OF_A_RUN = 40
+LONGEST = 4
+LEFT = 0.5
+"""How often a conflict is left as it is."""
+_SETUP = """import numpy as np, pandas as pd
+class Thing: pass
+def thing(v):
+    t = Thing()
+    t.v = v
+    return t"""
+
+Change = tuple[str, Callable[[Heap], object], set[str]]
+"""Code, what it does to the model, and the names that it reads."""
+
+
+class Machine:
+    """One run."""
+
+    def __init__(self, tools: Tools, seed: int) -> None:
+        self.tools = tools
+        self.random = random.Random(seed)
+        self.heap = Heap()
+        self.turns: list[tuple[str, TurnModel]] = []
+        self.log: list[str] = []
+        tools.shell.run_cell(f"%reset -f\n{_SETUP}")
+
+    def run(self, steps: int) -> None:
+        for _ in range(steps):
+            self.random.choice([self.agent, self.agent, self.user, self.undo_or_redo, self.undo_or_redo])()
+            seen, wanted = shape_of(self.tools.shell.user_ns), self.heap.shape()
+            assert seen == wanted, "\n".join([*self.log, f"is {seen}", f"not {wanted}"])
+
+    def agent(self) -> None:
+        """A turn."""
+        turn, turn_id = TurnModel(), f"turn-{len(self.turns)}"
+        self.tools.changes.begin(turn_id)
+        for number in range(self.random.choice([1, 1, 2])):
+            if number and self.random.random() < 0.3:
+                self.user()
+                turn.has_edits_within = True
+            code, apply, reads = self.change()
+            before = self.heap.copy()
+            self.log.append(f"{turn_id}: {code}")
+            self.tools.call("run_code", code=code)
+            apply(self.heap)
+            turn.ran(before, self.heap, reads)
+        turn.left = self.heap.copy()
+        self.turns.append((turn_id, turn))
+        self.tools.changes.end(turn_id)
+
+    def user(self) -> None:
+        code, apply, _ = self.change()
+        self.log.append(f"user: {code}")
+        self.tools.shell.run_cell(code)
+        apply(self.heap)
+
+    def undo_or_redo(self) -> None:
+        if not self.turns:
+            return
+        turn_id, turn = self.turns[-1] if self.random.random() < 0.7 else self.random.choice(self.turns)
+        work = self.tools.changes.redo if turn.undone else self.tools.changes.undo
+        changes = [each for each in self.tools.changes.end(turn_id) if isinstance(each, NameChange)]
+        assert {each.name for each in changes} == turn.names.keys(), [*self.log, turn_id, turn.names]
+        if not changes:
+            return
+        ids = [each.id for each in changes]
+        self.log.append(f"{'redo' if turn.undone else 'undo'} {turn_id}")
+        try:
+            self.tools.during(work(turn_id, ids))
+            assert not turn.loses(self.heap), [*self.log, "lost"]
+        except ChangesError as error:
+            if isinstance(error, KernelChangesConflict):
+                if not self.settle(work, turn_id, turn, ids):
+                    return
+            else:
+                self.is_refused(turn, error)
+                return
+        then = turn.turned(self.heap)
+        turn.turn(self.heap, then)
+        self.heap = then
+
+    def is_refused(self, turn: TurnModel, error: ChangesError) -> None:
+        """Only where the user deleted what redo would bring back, and nobody has it any more."""
+        if not turn.was_done or "no longer held" not in error.message:
+            raise AssertionError([*self.log, "refused"]) from error
+        assert shape_of(self.tools.shell.user_ns) == self.heap.shape()
+
+    def settle(self, work: Any, turn_id: str, turn: TurnModel, ids: list[str]) -> bool:
+        """There was a conflict, and nothing changed: overwrite what is there, or leave it."""
+        assert not turn.is_untouched(self.heap), [*self.log, "no conflict was expected"]
+        assert shape_of(self.tools.shell.user_ns) == self.heap.shape(), [*self.log, "a conflict changed something"]
+        self.log.append("conflict")
+        if self.random.random() < LEFT:
+            return False
+        self.log.append("overwritten")
+        self.tools.during(work(turn_id, ids, choices=dict.fromkeys(ids, "theirs")))
+        return True
+
+    def change(self) -> Change:
+        """Some code that can run now, and the same for the model."""
+        pick = self.random.choice
+        name, number = pick(NAMES), self.random.randrange(100)
+        kinds = {
+            each: self.heap.objects[value.at][0] if isinstance(value, Ref) else "int"
+            for each, value in self.heap.names.items()
+        }
+        choices: list[Change] = [*_new(name, number)]
+        for each, kind in kinds.items():
+            value = self.heap.names[each]
+            choices.append((f"{name} = {each}", _binds(name, value), {each}))
+            if isinstance(value, Ref):
+                choices += _in_place(each, str(kind), value, number, self.heap)
+                choices += _in_place(each, str(kind), value, number + 1, self.heap)
+            choices.append((f"del {each}", _unbinds(each), {each}))
+            choices.append(
+                (f"{name} = [{each}, {number}]", _binds_new(name, "list", self.heap.names[each], number), {each})
+            )
+        return pick(choices)
+
+
+def _binds(name: str, value: object) -> Callable[[Heap], object]:
+    return lambda heap: heap.names.__setitem__(name, value)
+
+
+def _unbinds(name: str) -> Callable[[Heap], object]:
+    return lambda heap: heap.names.pop(name)
+
+
+def _becomes(value: Ref, content: tuple[object, ...]) -> Callable[[Heap], object]:
+    return lambda heap: heap.objects.__setitem__(value.at, content)
+
+
+def _binds_new(name: str, *content: object) -> Callable[[Heap], object]:
+    return lambda heap: heap.names.__setitem__(name, heap.new(*content))
+
+
+def _new(name: str, number: int) -> list[Change]:
+    return [
+        (f"{name} = {number}", _binds(name, number), set()),
+        (f"{name} = [{number}]", _binds_new(name, "list", number), set()),
+        (f"{name} = {{'k': {number}}}", _binds_new(name, "dict", ("k", number)), set()),
+        (f"{name} = np.array([{number}, 0])", _binds_new(name, "array", number, 0), {"np"}),
+        (f"{name} = pd.DataFrame({{'c': [{number}]}})", _binds_new(name, "frame", ("c", number)), {"pd"}),
+        (f"{name} = thing({number})", _binds_new(name, "thing", number), {"thing"}),
+    ]
+
+
+def _in_place(name: str, kind: str, value: Ref, number: int, heap: Heap) -> list[Change]:
+    content = heap.objects[value.at]
+    key = f"n{number % 3}"
+    made: list[tuple[str, tuple[object, ...]]]
+    match kind:
+        case "list":
+            made = [(f"{name}.append({number})", (*content, number)), (f"{name}.clear()", content[:1])]
+            made += [(f"{name}.append({name})", (*content, value))] if len(content) < LONGEST else []
+        case "dict":
+            made = [(f"{name}[{each!r}] = {number}", _with(content, each, number)) for each in ("k", key)]
+        case "array":
+            made = [(f"{name}[0] = {number}", ("array", number, content[2])), (f"{name} += 0", content)]
+        case "frame":
+            made = [(f"{name}.loc[0, 'c'] = {number}", _with(content, "c", number))]
+            made += [(f"{name}['{key}'] = {number}", _with(content, key, number))]
+        case _:
+            made = [(f"{name}.v = {number}", ("thing", number)), (f"{name}.v = {name}", ("thing", value))]
+    return [(code, _becomes(value, then), {name}) for code, then in made]
+
+
+def _with(content: tuple[object, ...], key: str, number: int) -> tuple[object, ...]:
+    pairs: dict[str, object] = dict(each for each in content[1:] if isinstance(each, tuple))
+    return (content[0], *({**pairs, key: number}.items()))
+
+
+def shape_of(variables: dict[str, Any]) -> object:
+    """What the model's ``shape`` says, of the real objects."""
+    numbers: dict[int, int] = {}
+
+    def of(value: Any) -> object:
+        if isinstance(value, int):
+            return value
+        if id(value) in numbers:
+            return ("same", numbers[id(value)])
+        numbers[id(value)] = len(numbers)
+        kind = type(value).__name__
+        if kind == "list":
+            return ("list", *map(of, value))
+        if kind == "dict":
+            return ("dict", *((key, of(each)) for key, each in value.items()))
+        if kind == "ndarray":
+            return ("array", *value.tolist())
+        if kind == "DataFrame":
+            return ("frame", *((name, int(value[name].iloc[0])) for name in value.columns))
+        return ("thing", of(value.v))
+
+    return {name: of(variables[name]) for name in NAMES if name in variables}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_orders_of_change_undo_redo_and_edits_are_as_the_model_says(tools: Tools, seed: int) -> None:
+    Machine(tools, seed).run(STEPS_OF_A_RUN)
+
+
+def main(steps: int, seed: int) -> None:
+    """Run *steps* steps from *seed* on."""
+    failed = deque[str](maxlen=5)
+    count = 0
+    for number in range(steps // STEPS_OF_A_RUN):
+        tools = Tools()
+        try:
+            Machine(tools, seed + number).run(STEPS_OF_A_RUN)
+        except Exception as error:  # noqa: BLE001 - the next one may fail otherwise
+            count += 1
+            failed.append(f"seed {seed + number}: {type(error).__name__}: {error}")
+        finally:
+            tools.loop.stop()
+    sys.stdout.write("\n\n".join([*failed, f"{steps} steps, {count} wrong\n"]))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

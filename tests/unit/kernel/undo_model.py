@@ -1,0 +1,174 @@
+"""A model of the user's variables, and of what undo makes of them: plain values only, nothing of the product.
+
+Objects are numbers; each has a content, which is a tuple of numbers and references to other objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Ref(NamedTuple):
+    """An object that another has, or a name is bound to."""
+
+    at: int
+
+
+Content = tuple[object, ...]
+"""Its kind, then what is in it."""
+
+
+@dataclass
+class Heap:
+    """All objects, and the names."""
+
+    names: dict[str, object] = field(default_factory=dict)
+    objects: dict[int, Content] = field(default_factory=dict)
+
+    def copy(self) -> Heap:
+        return Heap(dict(self.names), dict(self.objects))
+
+    def new(self, *content: object) -> Ref:
+        at = len(self.objects)
+        self.objects[at] = content
+        return Ref(at)
+
+    def leads_to(self, value: object) -> set[int]:
+        """The objects that *value* leads to, itself included."""
+        waiting, seen = [value], set[int]()
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, Ref) and each.at not in seen and each.at in self.objects:
+                seen.add(each.at)
+                waiting += _flat(self.objects[each.at])
+        return seen
+
+    def shape(self) -> object:
+        """All that can be seen by the names: contents, and which objects are the same."""
+        numbers: dict[int, int] = {}
+
+        def of(value: object) -> object:
+            if not isinstance(value, Ref):
+                return tuple(map(of, value)) if isinstance(value, tuple) else value
+            if value.at in numbers:
+                return ("same", numbers[value.at])
+            numbers[value.at] = len(numbers)
+            return tuple(map(of, self.objects[value.at]))
+
+        return {name: of(self.names[name]) for name in sorted(self.names)}
+
+
+def _flat(content: object) -> list[object]:
+    if isinstance(content, tuple) and not isinstance(content, Ref):
+        return [each for part in content for each in _flat(part)]
+    return [content]
+
+
+@dataclass
+class NameDone:
+    """What a turn did to a name: ``None`` is no name."""
+
+    before: object
+    after: object
+    is_bound: bool
+    objects: set[int]
+
+
+class TurnModel:
+    """What one turn did, and what undo makes of it."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, NameDone] = {}
+        self.objects: dict[int, tuple[Content, Content]] = {}
+        self.undone = False
+        self.left: Heap | None = None
+        self.has_edits_within = False
+        self.was_done = False
+
+    def ran(self, before: Heap, after: Heap, reached: set[str]) -> None:
+        """Code of the turn has run."""
+        touched = {name for name in {**before.names, **after.names} if _name(before, name) != _name(after, name)}
+        changed = {at for at, content in before.objects.items() if after.objects[at] != content}
+        for at in changed:
+            earlier = self.objects.get(at)
+            first = earlier[0] if earlier is not None and earlier[1] == before.objects[at] else before.objects[at]
+            self.objects[at] = first, after.objects[at]
+        for name in {**before.names, **after.names}:
+            value = _name(before, name)
+            is_reached = name in reached or any(value == _name(before, each) for each in reached)
+            own = changed & before.leads_to(value) if is_reached and isinstance(value, Ref) else set()
+            if name in touched or own:
+                self._add(name, NameDone(value, _name(after, name), name in touched, own))
+        self.objects = {at: (old, new) for at, (old, new) in self.objects.items() if old != new}
+        for name, done in [*self.names.items()]:
+            done.objects &= self.objects.keys()
+            if not done.is_bound and not done.objects:
+                del self.names[name]
+
+    def _add(self, name: str, later: NameDone) -> None:
+        earlier = self.names.get(name)
+        if earlier is None or earlier.after != later.before:
+            self.names[name] = later
+            return
+        objects = earlier.objects | (set() if earlier.is_bound else later.objects)
+        is_bound = (earlier.is_bound or later.is_bound) and earlier.before != later.after
+        if is_bound or objects:
+            self.names[name] = NameDone(earlier.before, later.after, is_bound, objects)
+        else:
+            del self.names[name]
+
+    def turned(self, now: Heap) -> Heap:
+        """What undo, or redo, of all of the turn makes of *now*."""
+        heap = now.copy()
+        for at in {at for done in self.names.values() for at in done.objects}:
+            old, new = self.objects[at]
+            heap.objects[at] = new if self.undone else old
+        for name, done in self.names.items():
+            target = done.after if self.undone else done.before
+            if not done.is_bound:
+                continue
+            if target is None:
+                heap.names.pop(name, None)
+            else:
+                heap.names[name] = target
+        return heap
+
+    def turn(self, now: Heap, then: Heap) -> None:
+        """It was undone, or redone, from *now* to *then*; what was there is what the other brings back."""
+        for at in {at for done in self.names.values() for at in done.objects}:
+            old, new = self.objects[at]
+            self.objects[at] = (now.objects[at], new) if self.undone else (old, now.objects[at])
+        for name, done in self.names.items():
+            if not done.is_bound:
+                continue
+            if _name(now, name) == (done.after if self.undone else done.before):
+                self.was_done = True  # what it brings back is what nobody may have any more
+            elif self.undone:
+                done.before = _name(now, name)
+            else:
+                done.after = _name(now, name)
+        self.undone = not self.undone
+        self.left = then.copy()
+
+    def loses(self, now: Heap) -> bool:
+        """True if undo, or redo, would overwrite a name that somebody bound since, or an object that they changed."""
+        names, objects = self.names.items(), {at for done in self.names.values() for at in done.objects}
+        ends = [(_name(now, name), {done.before, done.after}) for name, done in names if done.is_bound]
+        return any(value not in known for value, known in ends) or any(
+            now.objects[at] not in self.objects[at] for at in objects
+        )
+
+    def is_untouched(self, now: Heap) -> bool:
+        """True if nothing that the names of the turn lead to, before or after, is other than the turn left it."""
+        left = self.left
+        assert left is not None
+        values = [each for name, done in self.names.items() for each in (done.before, done.after, _name(now, name))]
+        led = {at for value in values for heap in (left, now) for at in heap.leads_to(value) if at in left.objects}
+        led |= self.objects.keys()
+        same = all(now.objects[at] == left.objects[at] for at in led)
+        return same and not self.has_edits_within and all(_name(now, name) == _name(left, name) for name in self.names)
+
+
+def _name(heap: Heap, name: str) -> object:
+    return heap.names.get(name)
