@@ -90,7 +90,9 @@ def _speed() -> int:
                 times.append((time.perf_counter() - begun, time.process_time() - worked))
             taken, processor = (min(each) for each in zip(*times, strict=True))
             slowest = max(slowest, taken / limit)
-            print(f"{rows:>11,} rows, {name:8} {taken * 1000:6.0f} ms, {processor * 1000:4.0f} of the processor", end=" ")
+            print(
+                f"{rows:>11,} rows, {name:8} {taken * 1000:6.0f} ms, {processor * 1000:4.0f} of the processor", end=" "
+            )
             print(f"(at most {limit * 1000:.0f})  {checks!s}")
     return 0 if slowest <= 1 else 1
 
