@@ -33,7 +33,10 @@ def check_dates(findings: Findings, before: Table, after: Table, rows: Alignment
         if kinds == ("time", "time"):
             first, second = pair.parts()
             utc = pair.before.has_zone and pair.after.has_zone
-            _check_moved(findings, name, pair.before.times(first, utc=utc), pair.after.times(second, utc=utc))
+            was, now = pair.before.times(first, utc=utc), pair.after.times(second, utc=utc)
+            got_zone = pair.before.has_zone != pair.after.has_zone  # some times do not exist there
+            if not got_zone or (was != now).mean() > 0.01:  # noqa: PLR2004 - an hour of a year
+                _check_moved(findings, name, was, now)
         elif kinds == ("text", "time"):
             _check_read(findings, pair)
         elif kinds == ("integer", "integer"):
@@ -157,7 +160,8 @@ def _how_moved(name: str, was: Array, now: Array) -> str:
         return f"`{name}` is {_span(int(distinct[0]))}"
     if (months := _months(was, now)) is not None:
         return f"`{name}` is {counted(abs(months), 'month')} {'later' if months > 0 else 'earlier'}"
-    if len(distinct) <= _FEW and bool((np.abs(distinct) <= _MOST_ZONE_HOURS * _HOUR).all()):
+    is_zone = bool((np.abs(distinct) <= _MOST_ZONE_HOURS * _HOUR).all()) and not (distinct % _HOUR).any()
+    if len(distinct) <= _FEW and is_zone:
         hours = sorted({abs(int(each)) // _HOUR for each in distinct if each})
         return f"`{name}` is {'–'.join(map(str, hours))} hours {'later' if distinct.max() > 0 else 'earlier'}"
     if 0 in distinct and len(distinct) == 2 and np.abs(distinct).max() <= 31 * _DAY:  # noqa: PLR2004 - some, by the same

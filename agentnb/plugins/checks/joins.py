@@ -76,7 +76,7 @@ class Join:
 def find_joins(result: Table, tables: Sequence[Table], first: Table | None) -> list[Join]:
     """The joins that *result* is: of *first* with others where that fits, else of another; none where it is none."""
     near = [each for each in tables if _from(result, each)]
-    near.sort(key=lambda each: (each is not first, -each.rows))
+    near.sort(key=lambda each: (each is not first, -_share_in(result, each), -each.rows))
     for left in near:
         joins = [join for right in near if (join := _joined(result, left, right)) is not None]
         if joins:
@@ -99,6 +99,12 @@ def _joined(result: Table, left: Table, right: Table) -> Join | None:
 def _from(result: Table, table: Table) -> set[str]:
     """The columns of *result* that *table* has, too, maybe without the suffix that a join gives."""
     return {each for each in result.columns if each in table.everything or _base(each) in table.columns}
+
+
+def _share_in(result: Table, table: Table) -> float:
+    """How much of a table's columns *result* has."""
+    bases = {*result.columns, *map(_base, result.columns)}
+    return round(len(bases & {*table.columns}) / max(1, len(table.columns)), 1)
 
 
 def _base(name: str) -> str:

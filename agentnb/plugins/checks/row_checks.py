@@ -91,6 +91,8 @@ def _names_rows(table: Table, names: Sequence[str], share: float) -> bool:
     if keys is None or len(keys) < _FEW:
         return False
     distinct = len(np.unique(keys))
+    if distinct * 3 < len(keys):
+        return False
     for each in names:
         own = table.everything[each].keys(rows)
         if own is not None and len(np.unique(own)) > share * distinct and distinct > _FEW:
