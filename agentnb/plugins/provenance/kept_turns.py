@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,6 +56,7 @@ class KeptTurns:
     """Reads the turns; records and conversations that have not changed are read once."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()  # pages ask on threads of their own
         self._records: dict[Path, tuple[tuple[int, int], ConversationRecord]] = {}
         self._sessions: dict[str, tuple[int, StoredSession]] = {}
 
@@ -65,12 +67,19 @@ class KeptTurns:
 
         *open_here*: what is known of conversations that this kernel has open; their files may be older.
         """
+        with self._lock:
+            return self._about(wanted, log, open_here)
+
+    def _about(self, wanted: Wanted, log: LogStore | None, open_here: Iterable[ConversationRecord]) -> list[TurnSteps]:
         records: dict[str, tuple[Path | None, ConversationRecord]] = {each.session: (None, each) for each in open_here}
-        for folder, each in self._files():
-            records[each.session] = (folder, records[each.session][1] if each.session in records else each)
+        for folder, record in self._files():
+            records[record.session] = (folder, records[record.session][1] if record.session in records else record)
         chosen = [each for each in records.values() if _is_about(each[1], wanted)]
         turns = [turn for folder, record in chosen for turn in self._turns(record, folder, wanted, log)]
-        return [turn for _, turn in sorted(turns, key=lambda each: each[0])]
+        first: dict[str, TurnSteps] = {}
+        for _, each in sorted(turns, key=lambda each: each[0]):
+            first.setdefault(each.turn.turn, each)  # a duplicated conversation has the same turns
+        return list(first.values())
 
     def _files(self) -> Iterator[tuple[Path, ConversationRecord]]:
         """Every record, with the folder of its store."""
@@ -90,7 +99,8 @@ class KeptTurns:
 
     def _turns(
         self, record: ConversationRecord, folder: Path | None, wanted: Wanted, log: LogStore | None
-    ) -> Iterator[tuple[int, TurnSteps]]:
+    ) -> Iterator[tuple[tuple[int, int], TurnSteps]]:
+        """The turns of a conversation, each with when it ended and when the conversation began."""
         stored = self._stored(record.session, log)
         turns = {} if stored is None else {each.id: (at, each) for at, each in enumerate(stored.chat.turns, 1)}
         title = "" if stored is None else _first_words(stored.record.title)
@@ -115,7 +125,7 @@ class KeptTurns:
                 title=title,
                 is_kept=turn is not None,
             )
-            yield time, TurnSteps(made, steps)
+            yield (time, 0 if stored is None else stored.record.created_at), TurnSteps(made, steps)
 
     def _stored(self, session: str, log: LogStore | None) -> StoredSession | None:
         """The conversation; None where the log does not have it, or it cannot be read."""

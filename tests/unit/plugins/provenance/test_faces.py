@@ -90,6 +90,31 @@ def test_notebook_of_which_nothing_is_known_has_no_rows(tmp_path: Path) -> None:
         magic("a.ipynb b.ipynb")
 
 
+@pytest.mark.parametrize("log", ["off", "damaged", "missing"])
+def test_records_of_another_machine_and_damaged_ones_are_read_without_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
+) -> None:
+    """The workspace is not here, contents are not stored, the log is no database; a duplicate has the same turn."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    (tmp_path / "damaged").write_bytes(b"no database" * 100)
+    monkeypatch.setenv("AGENTNB_LOG", log if log == "off" else str(tmp_path / log))
+    records = tmp_path / "data/changes/0123/records"
+    records.mkdir(parents=True)
+    (records / "damaged.json").write_text("{nonsense")
+    cell = {"id": "cell:a", "kind": "cell", "name": "[1]", "status": "added", "after": "x = 1\ny = 2"}
+    version = {"blob": "deadbeef", "digest": "d", "size": 3}
+    change = {"path": "nb.ipynb", "after": version}
+    file = {"id": "file:nb.ipynb", "kind": "file", "name": "nb.ipynb", "status": "added", "file": change}
+    record = {"session": "claude:/1", "workspace": "/elsewhere", "turns": [{"turnId": "t", "items": [cell, file]}]}
+    (records / "1.json").write_text(json.dumps(record))
+    (records / "2.json").write_text(json.dumps({**record, "session": "claude:/2"}))
+    result = agentnb.provenance(saved(tmp_path, code("x = 1\ny = 2")))
+    assert [(each.lines_of(0), each.is_edited) for each in result] == [("1-2", False)]
+    (turn,) = result.turns
+    assert (turn.session, turn.agent, turn.is_kept) == ("claude:/1", "claude", False)
+    assert ("log is off" in result.note) is (log == "off")
+
+
 @pytest.mark.parametrize(
     "text",
     [
