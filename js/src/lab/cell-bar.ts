@@ -114,10 +114,7 @@ export function makeToolbar(bar: HTMLElement, buttons: readonly HTMLButtonElemen
   bar.setAttribute(SUPPRESSED, "true");
   bar.addEventListener("keydown", (event) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    // Tab goes round the cells only, in JupyterLab: this leads to the bar over the notebook.
-    const all = bar.closest(".jp-NotebookPanel")?.querySelector<HTMLElement>(".agentnb-changes-bar button");
     if (event.key === "Escape") leave();
-    else if (event.key === "ArrowDown" && all) all.focus();
     else if (step) {
       const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
       buttons[(at + step + buttons.length) % buttons.length]?.focus();
