@@ -439,8 +439,9 @@ class KernelChanges:
             raise ChangesError(f"The variables could not be brought back ({kind}). Nothing was changed.") from error
 
     def _bind(self, namespace: Namespace, variable: NameChange, names: Mapping[str, Any]) -> None:
-        replaced = variable.source if variable.is_bound_to_target(names) else None
-        if replaced is None and variable.name in names:
+        is_done = variable.is_bound_to_target(names)
+        replaced = variable.source if is_done else None
+        if not is_done and variable.name in names:
             replaced = Binding(variable.name, names[variable.name])
             replaced.measure()
             self._hold(replaced)
