@@ -7,6 +7,8 @@ import type { Marked, WritingTurn } from "./provenance-answer";
 const WRITTEN = "agentnb-written";
 const MOST_TURNS = 3;
 const GAP = 6;
+/** How far left of the text the mark begins. */
+const LEFT = 10;
 
 /** What a mark needs of its notebook. */
 export interface Around {
@@ -24,6 +26,8 @@ export class ProvenanceMark {
   readonly #around: Around;
   #marked: Marked;
   #isEnded = false;
+  /** The lines wrap otherwise, or the prompt stands above them in a narrow window. */
+  readonly #resized = new ResizeObserver(() => this.draw());
 
   constructor(cell: Cell, marked: Marked, around: Around) {
     this.#cell = cell;
@@ -54,6 +58,7 @@ export class ProvenanceMark {
   draw(): void {
     const turn = this.#latest;
     const by = turn ? this.#around.title(turn.agent) : "an agent";
+    this.#place();
     this.node.setAttribute("aria-label", `Written by ${line(by, 60)}: open the turn`);
     this.node.replaceChildren(
       ...this.#stretches().map(([top, height]) => {
@@ -67,6 +72,7 @@ export class ProvenanceMark {
 
   dispose(): void {
     this.#isEnded = true;
+    this.#resized.disconnect();
     card.hide(this.node);
     this.node.remove();
     this.#cell.node.classList.remove(WRITTEN);
@@ -81,7 +87,16 @@ export class ProvenanceMark {
     if (this.#isEnded || !input) return;
     this.#cell.node.classList.add(WRITTEN);
     input.append(this.node);
+    this.#resized.observe(input);
     this.draw();
+  }
+
+  /** Beside the text, wherever the prompt is. */
+  #place(): void {
+    const input = this.node.parentElement;
+    const texts = input?.querySelectorAll(".jp-InputArea-editor, .jp-InputArea > .jp-RenderedMarkdown") ?? [];
+    const text = [...texts].map((one) => one.getBoundingClientRect()).find(({ width }) => width > 0);
+    if (input && text) this.node.style.left = `${text.left - input.getBoundingClientRect().left - LEFT}px`;
   }
 
   /** Where the lines of agents are, from the top of the input; all of it where that is not known. */
