@@ -23,6 +23,12 @@ def home(environ: Mapping[str, str] = os.environ) -> Path:
         return Path(os.sep)
 
 
+def from_home(path: Path) -> str:
+    """*path* with ``~`` for the user's home folder."""
+    own = home()
+    return f"~/{path.relative_to(own).as_posix()}" if own in path.parents else "~" if path == own else str(path)
+
+
 def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Where the user's settings are: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder."""
     if own := environ.get("AGENTNB_CONFIG_DIR"):

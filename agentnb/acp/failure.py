@@ -22,6 +22,7 @@ from agentnb.errors import (
     UsageError,
 )
 from agentnb.events.kinds import CASSETTE_MISMATCHED
+from agentnb.folders import from_home
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class AgentFailures:
         """The exception for an agent that has ended by itself."""
         if self.process is not None and self.process.failure is not None:  # a component of the chain ended it
             if not self.started:
-                return AgentStartFailed(self.process.failure, hint="Start the session without it, or mend it.")
+                hint = f"Start the session without it, or mend it.{self._log_place(self.process.failure)}"
+                return AgentStartFailed(self.process.failure, hint=hint)
             return AgentDied(self.process.failure, hint=RESTARTS)
         how = _ending(self.process.agent.child.returncode if self.process is not None else None)
         if not self.started:
@@ -118,11 +120,13 @@ class AgentFailures:
         """Returns what to do where it runs and opens no session: often it has started another program, which ended."""
         known = self.spec.origin != "command"
         doctor = f"`agentnb doctor {self.spec.name}` tries it alone." if known else ""
-        return self._hint(doctor, 'components=["log"] writes all its messages into a file.')
+        has_log = self.process is not None and self.process.log_file is not None
+        return self._hint(doctor, "" if has_log else 'components=["log"] writes all its messages into a file.')
 
     def _hint(self, *words: str) -> str:
         node = self.process.agent.node_problem if self.process is not None else ""
-        return " ".join(filter(None, [node, *words, self._confined(), root_hint(self.spec)])) + self._last_output()
+        advice = " ".join(filter(None, [node, *words, self._confined(), root_hint(self.spec)]))
+        return f"{advice}{self._last_output()}".lstrip()
 
     def _confined(self) -> str:
         """That it was confined, which it is not in a terminal, and what that kept it from, as far as is known."""
@@ -135,7 +139,14 @@ class AgentFailures:
 
     def _last_output(self) -> str:
         tail = self.process.agent.stderr_tail if self.process is not None else ""
-        return f" Last output:\n{tail}" if tail else ""
+        return self._log_place(tail) + (f" Last output:\n{tail}" if tail else "")
+
+    def _log_place(self, text: str) -> str:
+        """Where the file with its messages is, if *text* does not say it."""
+        log = self.process.log_file if self.process is not None else None
+        if log is None or str(log) in text or from_home(log) in text:
+            return ""
+        return f" Log: `{from_home(log)}`."
 
 
 def _ending(code: int | None) -> str:

@@ -89,6 +89,11 @@ class RunningProcess(Protocol):
         """Returns which component ended it, and how; None where none did."""
         ...
 
+    @property
+    def log_file(self) -> Path | None:
+        """Returns the file that has its messages; None where none is written."""
+        ...
+
     def write(self, data: bytes) -> None:
         """Hand *data* to it."""
 
@@ -102,6 +107,7 @@ class SpawnedAgent:
     def __init__(self, spec: AgentSpec, env: Mapping[str, str]) -> None:
         self.spec = spec
         self.failure: str | None = None
+        self.log_file: Path | None = None
         self._stderr = Ring()
         self._credentials = Credentials(env)
         self._child: Child | None = None

@@ -110,7 +110,7 @@ COMMANDS = (
             Option("--archive", "leave it out of lists; `agentnb history --archived` shows it"),
             Option("--unarchive", "list it again"),
             Option("--duplicate", "copy what was said to a new conversation"),
-            Option("--delete", "delete it for good, with what is kept of its changes"),
+            Option("--delete", "delete it for good, with its undo history"),
         ),
         ("ID", "the beginning of a conversation's id; several are treated alike"),
     ),

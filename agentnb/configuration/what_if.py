@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.agent.catalog import TOUR
 from agentnb.errors import UsageError
-from agentnb.policy.engine import judge
+from agentnb.policy.engine import NO_RULE, judge
 from agentnb.policy.keys import TOOLS
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation
@@ -56,7 +56,7 @@ def in_words(verdict: Verdict) -> str:
     """Returns what would happen, why, and how risky it is, in sentences."""
     said, reason = _SAID[verdict.outcome], verdict.reason
     why = reason.removeprefix(said) if reason.startswith((f"{said}: ", f"{said} by ")) else f": {reason}"
-    if reason in ("", "the user decides"):
+    if reason in ("", NO_RULE):
         why = f": {_as_clause(verdict.risk)}" if verdict.risk else ""
         return f"{_WORDS[verdict.outcome]}{why or '.'}"
     return " ".join(filter(None, [f"{_WORDS[verdict.outcome]}{why}.", verdict.risk]))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.settings import PolicySettings
 
+NO_RULE = "no rule decides, so you are asked"
 NOBODY = "no front end is attached to ask"
 HEADLESS = f'{NOBODY}; to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
 WORST_AT_ONCE: Severity = "medium"
@@ -190,7 +191,7 @@ def _default(subject: PolicySubject, request: PolicyRequest, situation: Situatio
     if request.tool == "cell" and request.call is not None and situation.review == "after":
         reason = 'allowed: cell_review = "after", so you review cell edits afterwards'
         return _Said("allow", reason, by="review")
-    return _Said("ask", "the user decides")
+    return _Said("ask", NO_RULE)
 
 
 def _is_edit(request: PolicyRequest, situation: Situation) -> bool:

@@ -31,8 +31,8 @@ def rule_words(rule: AccessRule, title: Callable[[str], str]) -> str:
     """*rule* as a sentence; *title* is what people call an agent.
 
     Example:
-        >>> rule_words(AccessRule(action="allow", agent=("eliza",), command=("python *",)), str.upper)
-        'ELIZA may run `python …` without asking'
+        >>> rule_words(AccessRule(action="allow", agent=("claude",), command=("python *",)), str.title)
+        'Claude may run `python …` without asking'
     """
     who = _either([_agent(each, title) for each in rule.agent]) or "Any agent"
     what = _either(_actions(rule))

@@ -41,7 +41,7 @@ class AccessRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         what = " or ".join((*self.path, *self.command))
         who = f"for {' or '.join(self.agent)}" if self.agent else ""
         extra = "even if sensitive" if self.sensitive else ""
-        up_to = f"up to {self.severity}" if self.action == "allow" and self.severity != "high" else ""
+        up_to = f"up to {self.severity} risk" if self.action == "allow" and self.severity != "high" else ""
         tools = " or ".join(self.tool) or ("" if what else "everything")
         where = f"in {' or '.join(self.folder)}" if self.folder else ""
         return " ".join(filter(None, (self.action, tools, what, who, up_to, extra, where)))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.errors import PolicyError
-from agentnb.folders import home
+from agentnb.folders import from_home
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,8 +30,7 @@ def trusting(folders: Iterable[str], workspace: Path) -> str | None:
 
 def shown(folder: Path) -> str:
     """*folder* for people, short, on one line, with ``~`` for the user's own."""
-    own = home()
-    text = f"~/{folder.relative_to(own).as_posix()}" if own in folder.parents else "~" if folder == own else str(folder)
+    text = from_home(folder)
     text = "".join(char if char.isprintable() else "?" for char in text).replace("`", "'")
     return text if len(text) <= _LONGEST else f"…{text[1 - _LONGEST :]}"
 

@@ -85,7 +85,10 @@ def test_proposed_changes_are_accepted_in_their_cells_by_keyboard_and_by_mouse_a
 def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
     lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
 ) -> None:
-    """The page where a change is accepted has it; the marks go in both, and nothing is applied twice."""
+    """The page where a change is accepted has it; the marks go in both, and nothing is applied twice.
+
+    What the user wrote meanwhile into the cell in one page stays there, and can be accepted in the other one alone.
+    """
     lab.open("two-pages.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
     lab.save()
@@ -101,13 +104,22 @@ def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
         expect(one.panel.locator(".agentnb-cell-bar")).to_have_count(2)
     bars = other.panel.locator(".agentnb-cell-bar")
     expect(bars.first).to_have_attribute("data-armed", "true")
-    bars.first.get_by_role("button", name="Accept", exact=True).click()
+    lab.cell(1).focus()
+    lab.page.keyboard.press("Control+End")
+    lab.page.keyboard.type("#")
+    changed_here = lab.panel.locator(".agentnb-cell-bar").first
+    expect(changed_here).to_contain_text("You changed this cell after the agent read it.")
+    accept = [one.get_by_role("button", name="Accept", exact=True) for one in (changed_here, bars.first)]
+    expect(accept[0]).to_have_attribute("aria-disabled", "true")
+    expect(accept[1]).to_have_attribute("aria-disabled", "false")
+    accept[1].click()
     for one in pages:
         expect(one.panel.locator(".agentnb-cell-bar")).to_have_count(1)
     accepted = ["a = 1\nprint(a + 10)"]
     expect_sources(other, accepted)
-    assert [sources(one)[1:] for one in pages] == [["a = 1\nprint(a)"], accepted]
+    assert [sources(one)[1:] for one in pages] == [["a = 1\nprint(a)#"], accepted]
     lab.page.bring_to_front()
+    lab.page.keyboard.press("Backspace")
     bars = lab.panel.locator(".agentnb-cell-bar")
     expect(bars).to_have_attribute("data-armed", "true")
     bars.get_by_role("button", name="Reject", exact=True).click()
@@ -122,7 +134,9 @@ def a_decision_is_in_the_other_page_whose_chat_is_closed(pages: tuple[Lab, Lab],
     bars = [one.panel.locator(".agentnb-cell-bar") for one in pages]
     for mode, button in (("Ask", "Reject"), ("Edit", "Keep")):
         sides[0].choose_freedom(mode)
-        sides[0].say(json.dumps(changed("replace_cell", cell="2", source=f"a = 1\nprint(a, {mode!r})")))
+        sides[0].say(
+            json.dumps([*changed("cells"), *changed("replace_cell", cell="2", source=f"a = 1\nprint(a, {mode!r})")])
+        )
         for one in bars:
             expect(one).to_have_count(1, timeout=PATIENCE_MS)
         pages[1].command("application:toggle-right-area")

@@ -50,17 +50,12 @@ export class ChangesBar {
     if (total < 2) return this.#node.remove();
     const words = proposed ? (["Accept all", "Reject all"] as const) : (["Keep all", "Undo all"] as const);
     const made = total - proposed;
+    const isMixed = proposed > 0 && made > 0;
     this.#place.textContent = at < 0 ? `${total} changes` : `${at + 1} of ${total}`;
-    name(
-      this.#keep,
-      words[0],
-      proposed && made ? `Accepts ${proposed} proposed changes and keeps ${made} made ones` : "",
-    );
-    name(
-      this.#undo,
-      words[1],
-      proposed && made ? `Rejects ${proposed} proposed changes and undoes ${made} made ones` : "",
-    );
+    const keep = isMixed ? `Accept ${proposed} proposed, keep ${made} already made` : words[0];
+    const undo = isMixed ? `Reject ${proposed} proposed, undo ${made} already made` : words[1];
+    name(this.#keep, words[0], `${keep} (Ctrl+Alt+Shift+Y)`);
+    name(this.#undo, words[1], `${undo} (Ctrl+Alt+Shift+N)`);
     if (this.#node.parentNode !== notebook) notebook.append(this.#node);
   }
 

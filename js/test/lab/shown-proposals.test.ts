@@ -334,7 +334,7 @@ test("one bar goes through all changes, says which is meant, and answers all at 
   }
   expect(seen).toEqual(["1 of 3", "2 of 3", "3 of 3", "1 of 3", "3 of 3"]);
   expect(node.querySelectorAll("button")).toHaveLength(3 * 2 + 4);
-  expect(button(bar, "Accept all").title).toBe("Accepts 2 proposed changes and keeps 1 made ones");
+  expect(button(bar, "Accept all").title).toBe("Accept 2 proposed, keep 1 already made (Ctrl+Alt+Shift+Y)");
   button(bar, "Accept all").click();
   expect([first.answers, second.answers, kept]).toEqual([["accept"], ["accept"], ["c"]]);
   shown.show([]);

@@ -241,10 +241,10 @@ def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
 @pytest.mark.parametrize(
     ("asked", "words", "text"),
     [
-        (run("git status -s"), "`git status`", "allow execute git status * for claude up to low"),
-        (run("ls; pwd"), "`ls, pwd`", "allow execute ls * or pwd * for claude up to low"),
-        (run("python fit.py"), "`python`", "allow execute python * for claude up to low"),
-        (run("ls > x"), "`ls > x`", "allow execute ls > x for claude up to medium"),
+        (run("git status -s"), "`git status`", "allow execute git status * for claude up to low risk"),
+        (run("ls; pwd"), "`ls, pwd`", "allow execute ls * or pwd * for claude up to low risk"),
+        (run("python fit.py"), "`python`", "allow execute python * for claude up to low risk"),
+        (run("ls > x"), "`ls > x`", "allow execute ls > x for claude up to medium risk"),
         (run("sudo ls"), "`sudo ls`", "allow execute sudo ls or ls for claude"),
         (write(), "edits", "allow edit ** for claude"),
         (

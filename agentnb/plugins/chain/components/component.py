@@ -63,6 +63,8 @@ class Component:
     name: str = ""
     about: str = ""
     tools: Sequence[ComponentTool] = ()
+    log_file: Path | None = None
+    """The file that it writes messages into, which errors of the agent name."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Name the component after its class where it has no name."""

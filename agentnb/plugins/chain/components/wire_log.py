@@ -11,7 +11,6 @@ from agentnb.folders import data_folder
 from agentnb.plugins.chain.components.component import Component
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import TextIO
 
 VARIABLE = "AGENTNB_WIRE_LOG"
@@ -33,7 +32,7 @@ class WireLog(Component):
     about = "Writes every message into a file, for debugging; credentials are masked."
 
     def __init__(self) -> None:
-        self.path: Path | None = None
+        self.log_file = None
         self._credentials = Credentials(os.environ)
         self._file: TextIO | None = None
         self._written = 0
@@ -61,10 +60,10 @@ class WireLog(Component):
     def _open(self) -> TextIO:
         named = os.environ.get(VARIABLE, "")
         folder = data_folder() / "wire"
-        self.path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+        self.log_file = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
         if named:
-            self.path = type(folder)(named).expanduser()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.log_file = type(folder)(named).expanduser()
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-        opened = os.open(self.path, flags, 0o600)
+        opened = os.open(self.log_file, flags, 0o600)
         return os.fdopen(opened, "a", encoding="utf-8", errors="replace")

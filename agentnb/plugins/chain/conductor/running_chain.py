@@ -99,6 +99,12 @@ class RunningChain:
     def _programs(self) -> list[ProcessPlace]:
         return [place for place in self.chain.places if isinstance(place, ProcessPlace)]
 
+    @property
+    def log_file(self) -> Path | None:
+        """The first file that a component has written messages into."""
+        places = (place for place in self.chain.places if isinstance(place, PythonPlace))
+        return next((place.component.log_file for place in places if place.component.log_file is not None), None)
+
     async def start(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
         """Start every program; where one cannot be started, none is left running."""
         starts = [
@@ -163,6 +169,11 @@ class ChainProcess:
         if not isinstance(last, ProcessPlace) or last.process is None:
             raise RuntimeError("spawn() makes a ChainProcess")
         return last.process
+
+    @property
+    def log_file(self) -> Path | None:
+        """See :attr:`agentnb.agent.process.RunningProcess.log_file`."""
+        return self._running.log_file if self._running is not None else None
 
     def write(self, data: bytes) -> None:
         """Take what the client says."""

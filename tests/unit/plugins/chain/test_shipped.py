@@ -120,6 +120,20 @@ def test_session_says_which_component_died_and_starts_anew(start: Callable[..., 
     assert "The component 'proxy.py' stopped unexpectedly (exit code 9)" in str(turn.error)
 
 
+def test_an_agent_that_cannot_start_names_the_file_with_its_messages_once(
+    start: Callable[..., Session], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the user's home, behind what happened and what to do, before its last output."""
+    monkeypatch.setenv("AGENTNB_WIRE_LOG", str(home / "logs/start.log"))
+    turn = start("opens_nothing", components=["log"]).prompt("hi")
+    turn.wait(timeout=PATIENCE, check=False)
+    assert turn.error is not None
+    said = turn.error.message
+    assert "code 1). Log: `~/logs/start.log`. Last output:\nnode: cannot find module 'zod'" in said
+    assert (said.count("start.log"), said.count("components=")) == (1, 0)
+    assert "session/new" in (home / "logs/start.log").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("given", ["rules", ["unclosed 'quote"], [""], [3], [[]], {"rules": 1}])
 def test_components_that_make_no_sense_are_refused_at_once(start: Callable[..., Session], given: Any) -> None:
     """Before anything is started."""
