@@ -20,6 +20,7 @@ session = agentnb.start(command=agent, title="States", cwd="states", kernel_tool
 FOCUSED = """() => {
   let at = document.activeElement;
   while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  if (at?.role === "log") return ""; // it has the name of a button
   return (at?.ariaLabel || at?.textContent || at?.placeholder || "").trim();
 }"""
 """What has the keyboard's focus is called."""
@@ -61,6 +62,12 @@ class Walk:
         go(self.page, name, key)
         self.keys.press("Enter")
 
+    def choose(self, menu: str, item: str, key: str = "Shift+Tab") -> None:
+        """Open a menu and choose of it."""
+        self.press(menu, key)
+        expect(self.chat.get_by_role("menu")).to_be_visible(timeout=PATIENCE_MS)
+        self.press(item, "ArrowDown")
+
     def clean(self, state: str) -> None:
         """See that axe finds nothing."""
         assert (state, serious(self.page)) == (state, [])
@@ -91,6 +98,7 @@ class Walk:
         self.press("Allow$", "Shift+Tab")
         self.side.expect_text("begun")
         self.clean("working")
+        expect(self.chat.get_by_role("button", name="Stop this code")).to_be_visible(timeout=PATIENCE_MS)
         self.press("Stop this code")
         expect(self.chat.get_by_role("button", name="Stop", exact=True)).to_have_count(0, timeout=PATIENCE_MS)
         expect(self.chat.get_by_text("Stopped", exact=True)).to_be_visible()
@@ -114,7 +122,7 @@ class Walk:
         self.lab.command("agentnb:focus")
         self.say({"write": ["long.txt", NEW]}, {"say": "Done."})
         self.side.expect_answer("Done.")
-        expect(self.review).to_have_count(3, timeout=PATIENCE_MS)  # that of the variables of the code, too
+        expect(self.review).to_have_count(2, timeout=PATIENCE_MS)
         self.clean("finished")
         self.press("Review", "Shift+Tab")
         shown = self.page.locator(".agentnb-review:visible")
@@ -137,14 +145,12 @@ class Walk:
 
     def panels(self) -> None:
         for name in ("Settings", "History"):
-            self.press("Conversation$", "Shift+Tab")
-            self.press(name, "ArrowDown")
+            self.choose("Conversation$", name)
             panel = self.chat.locator("section.panel", has=self.page.get_by_role("searchbox"))
             expect(panel).to_be_visible(timeout=PATIENCE_MS)
             self.clean(name)
             if name == "History":
-                self.press("More$")
-                self.press("Storage", "ArrowDown")
+                self.choose("More$", "Storage", "Tab")
                 expect(self.chat.get_by_text("Delete older than").first).to_be_visible(timeout=PATIENCE_MS)
                 self.clean("storage")
                 self.keys.press("Escape")
@@ -152,8 +158,7 @@ class Walk:
             expect(self.chat.get_by_role("searchbox")).to_have_count(0)
 
     def rewind(self) -> None:
-        self.press("Turn$", "Shift+Tab")
-        self.press("Go back", "ArrowDown")
+        self.choose("Turn$", "Go back")
         dialog = self.chat.get_by_role("alertdialog")
         expect(dialog).to_be_visible(timeout=PATIENCE_MS)
         self.clean("rewind")
