@@ -90,9 +90,18 @@ def _joined(result: Table, left: Table, right: Table) -> Join | None:
         return None
     if len(_from(result, left) | _from(result, right)) * 2 < len(result.columns):
         return None
-    for left_on, right_on in _possible_keys(result, left, right):
+    shared = tuple(each for each in left.everything if each in right.everything and each in result.everything)
+    for left_on, right_on in _possible_keys(result, left, right, shared):
         if _is_join(result, left, right, left_on, right_on):
-            return _counted(result, left, right, left_on, right_on)
+            join = _counted(result, left, right, left_on, right_on)
+            if (
+                join is None
+                or not shared
+                or left_on == shared
+                or join.fits(join.inner_rows)
+                or join.fits(join.left_rows)
+            ):
+                return join
     return None
 
 
@@ -111,16 +120,20 @@ def _base(name: str) -> str:
     return next((name.removesuffix(each) for each in _SUFFIXES if name.endswith(each)), name)
 
 
-def _possible_keys(result: Table, left: Table, right: Table) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _possible_keys(
+    result: Table, left: Table, right: Table, shared: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The columns that all three have, else each of them, since a key can be forgotten; else two of one type."""
     own = [each for each in right.columns if each in result.columns and each not in left.columns]
     suffixed = [each for each in result.columns if each.endswith(_SUFFIXES) and _base(each) in right.columns]
     if not own and not suffixed:
         return
     if left is not right and not any(each not in right.columns for each in _from(result, left)):
         return  # nothing is the left table's own
-    both = tuple(each for each in left.everything if each in right.everything and each in result.everything)
-    if both:
-        yield both, both
+    if shared:
+        yield shared, shared
+        if len(shared) > 1:
+            yield from (((each,), (each,)) for each in shared)
         return
     for name in left.columns:
         for other in right.everything:
@@ -214,10 +227,11 @@ def check_total(findings: Findings, tables: Sequence[Table]) -> None:
                 continue
             values = np.nan_to_num(table.columns[name].numbers(slice(0, table.rows)))
             total = float(np.nansum(after.columns[name].numbers(slice(0, after.rows))))
-            if not total or np.isclose(total, values.sum(), rtol=1e-9):
-                continue
+            exact = 1e-9 * float(np.abs(values).sum())
+            if abs(total) <= exact or abs(total - values.sum()) <= exact:
+                continue  # a sum of nothing is evidence of nothing
             for join in _joins_before(after, table, tables, {*keys}, name):
-                if np.isclose(total, float((values * join.matches).sum()), rtol=1e-9):
+                if abs(total - float((values * join.matches).sum())) <= exact:
                     _tell_total(findings, join, name)
                     return
 

@@ -24,8 +24,8 @@ _UNLIKELY = 1e-3
 def check_repeated(findings: Findings, sources: Sequence[Table], after: Table) -> None:
     """Rows that are there twice and were not before, and names of rows that are no longer unique."""
     names = _hashable(after)
-    if not names or findings.has("fan-out"):
-        return
+    if not names or findings.has("fan-out") or (len(names) == 1 and not sources):
+        return  # values alone, such as a target, name no rows
     extra = _repeats(after, names)
     repeats = {each.rows: _repeats(each, [one for one in names if one in each.everything]) for each in sources if extra}
     before = max(repeats.values(), default=0)
@@ -116,10 +116,25 @@ def _check_unique(findings: Findings, before: Table, after: Table) -> None:
             continue
         _, counts = np.unique(keys, return_counts=True)
         twice = int((counts > 1).sum())
-        if twice:
+        if twice and not _is_unfolded(before, after, name):
             text = f"`{name}` is no longer unique ({counted(twice, 'key')})"
             findings.add("duplicates", text, count=twice, columns=(name,), code=repeated(after, (name,)))
             return
+
+
+def _is_unfolded(before: Table, after: Table, key: str) -> bool:
+    """True if a text of each row became its parts, in a row each."""
+    texts = [each for each, column in before.columns.items() if each != key and column.kind == "text"]
+    rows, others = (every(each.rows, TEXT_SAMPLE * 3) for each in (before, after))
+    keys = before.columns[key].objects(rows)
+    now_keys = after.columns[key].objects(others)
+    for name in texts:
+        whole = dict(zip(keys, before.columns[name].objects(rows), strict=True))
+        parts = [(whole.get(at), part) for at, part in zip(now_keys, after.columns[name].objects(others), strict=True)]
+        pairs = [(one, part) for one, part in parts if isinstance(one, str) and isinstance(part, str)]
+        if any(one != part for one, part in pairs) and all(part.strip() in one for one, part in pairs):
+            return True
+    return False
 
 
 def check_index(findings: Findings, before: Table, after: Table) -> None:
@@ -253,6 +268,9 @@ def check_summary(findings: Findings, tables: Sequence[Table], after: Table) -> 
             keys, groups = source.keys(rows), own.keys(slice(0, after.rows))
             if keys is None or groups is None or (not table.is_large and not bool(np.isin(groups, keys).all())):
                 continue
+            if own.kind == "time":  # a difference or a mean of several rows lacks the first or the last times
+                times, present = source.times(rows), own.times(slice(0, after.rows))
+                keys = keys[(times >= present.min()) & (times <= present.max())]
             _tell_lost(findings, table, name, keys, groups)
 
 
