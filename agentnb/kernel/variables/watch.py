@@ -165,7 +165,7 @@ class VariableWatch:
         for name, kept in _sharing_memory(names, changed):
             leading.setdefault(name, [kept])
         for name, those in leading.items():
-            own = [objects[each.at] for each in dict.fromkeys(each for each in those) if each.at in objects]
+            own = [objects[at] for at in dict.fromkeys(each.at for each in those) if at in objects]
             self._add_content(name, names, own)
 
     def _add_content(self, name: str, names: dict[str, Any], objects: list[ObjectChange]) -> None:
