@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.kernel.variables.arrays import share_memory
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 Status = Literal["added", "changed", "deleted"]
 LIMIT = 512_000_000
 """Bytes of copies where no setting says."""
-_numbers = count()
 _KEPT = "It was kept: what was there before is no longer held."
 
 
@@ -186,16 +184,16 @@ class ObjectChange(Reference):
     """An object that was changed in place.
 
     Attributes:
-        number: Its place among all changes, in their order.
+        number: That of the look at all objects that showed it, in their order.
         undone: Whether it is as it was before.
         is_stale: Somebody else has changed it since: what changes it next changes what they left.
         still: Names that lead to the object whose place another had to take.
     """
 
-    def __init__(self, value: Any, before: State) -> None:
+    def __init__(self, value: Any, before: State, number: int) -> None:
         super().__init__(value)
         self._target: State | None = before if before.is_kept else None
-        self.number = next(_numbers)
+        self.number = number
         self._other: Any = None
         self.undone = False
         self.is_stale = False

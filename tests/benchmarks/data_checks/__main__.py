@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import logging
+import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -98,12 +99,12 @@ def _speed() -> int:
         before = {"events": events, "customers": customers}
         for name, after in _steps(events, customers):
             times, checks = [], agentnb.DataChecks()
-            for _ in range(3):
+            for _ in range(5):
                 gc.collect()
                 begun, worked = time.perf_counter(), time.process_time()
                 checks = agentnb.compare(before, {**before, "events": after})
                 times.append((time.perf_counter() - begun, time.process_time() - worked))
-            taken, processor = (min(each) for each in zip(*times, strict=True))
+            taken, processor = (statistics.median(each) for each in zip(*times, strict=True))
             slowest = max(slowest, taken / limit)
             print(
                 f"{rows:>11,} rows, {name:8} {taken * 1000:6.0f} ms, {processor * 1000:4.0f} of the processor", end=" "
