@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.plugins.checks.findings import counted, quoted
 from agentnb.plugins.checks.snippets import NONE, missing, repeated, unmatched
-from agentnb.plugins.checks.tables import SAMPLE, combined, may_be_among, rows_for
+from agentnb.plugins.checks.tables import SAMPLE, combined, distinct_count, may_be_among, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,9 +64,7 @@ class Join:
     @property
     def unmatched_keys(self) -> int:
         """How many keys of the left table have no partner."""
-        import numpy as np
-
-        return len(np.unique(self.left_keys[self.matches == 0]))
+        return distinct_count(self.left_keys[self.matches == 0])
 
     def fits(self, rows: int) -> bool:
         """True if the result has *rows* rows, as far as that is known."""
@@ -198,7 +196,7 @@ def _counted(
     at = np.minimum(np.searchsorted(distinct, ours), len(distinct) - 1)
     matches = np.where(distinct[at] == ours, counts[at], 0)
     is_sampled = len(ours) < left.rows
-    used = int((counts > 1).sum()) if is_sampled else len(np.unique(at[matches > 1]))
+    used = int((counts > 1).sum()) if is_sampled else distinct_count(at[matches > 1])
     return Join(
         result=result,
         left=left,
@@ -331,18 +329,14 @@ def _is_fan_out(findings: Findings, join: Join) -> bool:
 
 def _is_own_key(join: Join) -> bool:
     """True if no key of several columns is twice in the left table."""
-    import numpy as np
-
-    return join.share == 1 and len(np.unique(join.left_keys)) == len(join.left_keys)
+    return join.share == 1 and distinct_count(join.left_keys) == len(join.left_keys)
 
 
 def _has_same_rows(table: Table) -> bool:
     """True if many rows are there twice, in all columns."""
-    import numpy as np
-
     names = [each for each, column in table.columns.items() if column.kind not in {"other", "mixed"}]
     keys = _keys(table, names) if table.rows <= SAMPLE and names else None
-    return keys is not None and len(np.unique(keys)) < len(keys) * 0.9
+    return keys is not None and distinct_count(keys) < len(keys) * 0.9
 
 
 def _has_unmatched(join: Join) -> bool:

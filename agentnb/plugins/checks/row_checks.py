@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentnb.plugins.checks.alignment import row_keys
 from agentnb.plugins.checks.findings import counted, quoted
 from agentnb.plugins.checks.snippets import in_order, missing, repeated, unmatched
-from agentnb.plugins.checks.tables import SAMPLE, TEXT_SAMPLE, every, rows_for
+from agentnb.plugins.checks.tables import SAMPLE, TEXT_SAMPLE, distinct_count, every, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,17 +63,15 @@ def _repeats(table: Table, names: Sequence[str]) -> int:
         if len(rows) > 4 * SAMPLE:
             return 0  # nothing tells the rows from each other
     keys = row_keys(table, names, rows)
-    return 0 if keys is None else (len(keys) - len(np.unique(keys))) << bits
+    return 0 if keys is None else (len(keys) - distinct_count(keys)) << bits
 
 
 def _most_different(table: Table, names: Sequence[str]) -> str:
     """The column of numbers or times with the most values in its first rows."""
-    import numpy as np
-
     rows = slice(0, min(table.rows, 2_000))
     usable = [each for each in names if table.everything[each].kind in {"integer", "number", "time"}] or [*names]
     sizes = {each: table.everything[each].keys(rows) for each in usable[:8]}
-    return max(sizes, key=lambda each: 0 if (keys := sizes[each]) is None else len(np.unique(keys)))
+    return max(sizes, key=lambda each: 0 if (keys := sizes[each]) is None else distinct_count(keys))
 
 
 def _expected(repeats: Mapping[int, int], after: Table) -> int:
@@ -84,18 +82,16 @@ def _expected(repeats: Mapping[int, int], after: Table) -> int:
 
 def _names_rows(table: Table, names: Sequence[str], share: float) -> bool:
     """True if equal rows are no chance: some column has nearly as many values as there are different rows."""
-    import numpy as np
-
     rows = slice(0, min(table.rows, SAMPLE))
     keys = row_keys(table, names, rows)
     if keys is None or len(keys) < _FEW:
         return False
-    distinct = len(np.unique(keys))
+    distinct = distinct_count(keys)
     if distinct * 3 < len(keys):
         return False
     for each in names:
         own = table.everything[each].keys(rows)
-        if own is not None and len(np.unique(own)) > share * distinct and distinct > _FEW:
+        if own is not None and distinct_count(own) > share * distinct and distinct > _FEW:
             return True
     return False
 
@@ -276,12 +272,10 @@ def check_summary(findings: Findings, tables: Sequence[Table], after: Table) -> 
 
 def _keys_of_rows(table: Table) -> list[str]:
     """The first columns that together are another in each row, at most three; none where there are none."""
-    import numpy as np
-
     names = [*table.columns][: min(3, len(table.columns) - 1)]
     for count in range(1, len(names) + 1):
         keys = row_keys(table, names[:count], slice(0, min(table.rows, TEXT_SAMPLE)))
-        if keys is not None and len(np.unique(keys)) == len(keys):
+        if keys is not None and distinct_count(keys) == len(keys):
             return names[:count]
     return []
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentnb.plugins.checks.alignment import row_keys
 from agentnb.plugins.checks.findings import counted
 from agentnb.plugins.checks.snippets import shared
-from agentnb.plugins.checks.tables import SAMPLE, every
+from agentnb.plugins.checks.tables import SAMPLE, distinct_count, every
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,18 +120,16 @@ def _same_labels(train: Table, test: Table) -> int:
 
 def _has_identity(table: Table, names: list[str]) -> bool:
     """True if one column has another value in each different row."""
-    import numpy as np
-
     rows = every(table.rows)
     keys = row_keys(table, names, rows)
     if keys is None or len(keys) < _FEW:
         return False
-    distinct = len(np.unique(keys))
+    distinct = distinct_count(keys)
     if distinct * 2 < len(keys):
         return False
     for each in names:
         values = table.columns[each].keys(rows)
-        if values is not None and len(np.unique(values)) >= 0.999 * distinct:
+        if values is not None and distinct_count(values) >= 0.999 * distinct:
             return True
     return False
 
@@ -168,8 +166,6 @@ def _check_scaled(findings: Findings, train: Table, test: Table, names: list[str
 
 def check_target(findings: Findings, after: Table, tables: Mapping[str, Table]) -> None:
     """A column of the features that is the target."""
-    import numpy as np
-
     head = _FEATURES.match(after.name)
     if head is None:
         return
@@ -180,7 +176,7 @@ def check_target(findings: Findings, after: Table, tables: Mapping[str, Table]) 
     rows = every(after.rows)
     (column,) = target.columns.values()
     wanted = column.keys(rows)
-    if wanted is None or len(np.unique(wanted)) < 2:  # noqa: PLR2004 - a constant is like any other
+    if wanted is None or distinct_count(wanted) < 2:  # noqa: PLR2004 - a constant is like any other
         return
     for name, each in after.columns.items():
         keys = each.keys(rows) if each.kind != "other" else None
@@ -199,6 +195,6 @@ def _is_line(one: Column, other: Column, rows: Rows) -> bool:
     first, second = one.numbers(rows), other.numbers(rows)
     if not np.isfinite(first).all() or not np.isfinite(second).all():
         return False
-    if min(len(np.unique(each)) for each in (first, second)) <= _FEW:
+    if min(distinct_count(each) for each in (first, second)) <= _FEW:
         return False
     return abs(float(np.corrcoef(first, second)[0, 1])) > 1 - 1e-12
