@@ -107,6 +107,7 @@ class AgentLifecycle:
         self._copied: str | None = None
         self._insists = False
         self._was_ready = False
+        self._was_cut = False
         self._fruitless = 0
         self._starting: asyncio.Task[Agent] | None = None
         self._notices: list[str] = []
@@ -155,7 +156,7 @@ class AgentLifecycle:
             await asyncio.wait([self._starting])
         self._chosen = chosen(self._channels.session.state)
         await self.leave(stop=False)
-        self.former, self.needs_transcript = None, True
+        self.former, self.needs_transcript, self._was_cut = None, True, True
 
     def with_transcript(self, message: Message) -> Message:
         """*message* with the transcript, where the agent's session does not have it."""
@@ -286,7 +287,8 @@ class AgentLifecycle:
 
     def _tell_ready(self, session_id: str) -> None:
         name, tab = self._configuration.spec.name, self._channels.tab_id
-        if self._was_ready and not self.needs_transcript:
+        was_cut, self._was_cut = self._was_cut, False
+        if self._was_ready and not was_cut:
             deaths = self._pool.history(self._configuration).deaths
             AGENT_RESTARTED.tell(agent=name, tab=tab, deaths=deaths)
         SESSION_READY.tell(tab=tab, agent=name, session=session_id, how=self.outcome)

@@ -81,7 +81,7 @@ class DefaultAgent:
     def _candidates(self) -> Iterator[str]:
         """The agents that were used, latest first, then the real ones; installed, and not failed here.
 
-        One that npx or uvx downloads is the default only where it was used and no other is; so is the tour.
+        One that npx or uvx downloads, and the tour, is the default only where it was used and no real one is installed.
         """
         listed = [info for info in self._host.root.state.agents if not info.hidden]
         failed = {
@@ -90,9 +90,10 @@ class DefaultAgent:
         installed = {info.provider for info in listed if not info.missing} - failed
         downloaded = {info.provider for info in listed if info.missing and info.runner} - failed
         used = (*self._used_here, *self._used_before)
-        yield from (name for name in used if name in installed and name != TOUR)
-        yield from (name for name in real_agents(listed) if name in installed)
-        yield from (name for name in used if name in downloaded or name == TOUR)
+        real = [name for name in real_agents(listed) if name in installed]
+        usable = installed - {TOUR} if real else installed | downloaded
+        yield from (name for name in used if name in usable)
+        yield from real
 
 
 def _used(recorder: SessionRecorder) -> list[str]:

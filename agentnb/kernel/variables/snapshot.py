@@ -62,8 +62,8 @@ MOST_ITEMS = 1_000_000
 """Items of one list, dict or set that are kept."""
 LOOK_SECONDS = 0.25
 """Processor time that keeping may take."""
-LONGEST_LOOK_SECONDS = 2.0
-"""And time in all: a busy machine takes longer, and so does an array that lies in a file far away."""
+LONGEST = 8
+"""Times as long in all: a busy machine takes longer, and so does an array that lies in a file far away."""
 RESERVE = 256_000_000
 """Bytes of the machine's memory that are left free."""
 _GLOBALS_OF_CODE = 200
@@ -152,11 +152,18 @@ class Keeper:
     """Takes a snapshot.
 
     As a ``"plan"`` it only says what could not be kept, and copies no memory; as a ``"mark"`` it shows later whether
-    something changed, and copies no memory either. Objects whose ids are in *skip* are left out.
+    something changed, and copies no memory either. Objects whose ids are in *skip* are left out. What is not reached in
+    *seconds* of processor time is lost.
     """
 
     def __init__(
-        self, variables: Mapping[str, Any], limit: int, *, mode: Mode = "keep", skip: Container[int] = frozenset()
+        self,
+        variables: Mapping[str, Any],
+        limit: int,
+        *,
+        mode: Mode = "keep",
+        skip: Container[int] = frozenset(),
+        seconds: float = LOOK_SECONDS,
     ) -> None:
         self._variables = variables
         self._mode = mode
@@ -168,8 +175,8 @@ class Keeper:
         self._no_room = _SIZE if self._room.left == limit else "memory is nearly full"
         self._families: dict[int, tuple[type[Any], Any]] = {}
         self._failed: dict[int, str] = {}
-        self._worked_until = time.thread_time() + LOOK_SECONDS
-        self._until = time.monotonic() + LONGEST_LOOK_SECONDS
+        self._worked_until = time.thread_time() + seconds
+        self._until = time.monotonic() + LONGEST * seconds
         self._waiting: list[Any] = []
         self._tuples: list[Any] = []
 
@@ -324,14 +331,14 @@ class Keeper:
         return TensorState(value, is_kept=is_kept, has_copy=self._mode == "keep")
 
     def pandas(self, value: Any) -> State:
-        """A frame or series; nothing is copied, but its columns may be when the code writes to them."""
-        if self._free is not None and pandas_size(value) > self._free:
+        """A frame or series; nothing is copied now, but the code copies the columns to which it writes."""
+        if self._free is not None and pandas_size(value) > self._free // 2:
             raise _Lost("memory is nearly full")
         return PandasState(value)
 
     def polars(self, value: Any) -> State:
         """A frame or series of polars."""
-        if self._free is not None and value.estimated_size() > self._free:
+        if self._free is not None and value.estimated_size() > self._free // 2:
             raise _Lost("memory is nearly full")
         return PolarsState(value)
 

@@ -6,6 +6,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from agentnb.memory import available_memory
 from agentnb.plugins.checks.comparison import MOST_TABLES, compare_tables, without_repeats
 from agentnb.plugins.checks.tables import is_table, table_of
 
@@ -66,13 +67,19 @@ def _kept(value: Any, room: int) -> tuple[Any, int]:
     module = type(value).__module__.partition(".")[0]
     if module == "polars":
         return value.clone(), 0
-    if module == "pandas" and _copies_on_write():
-        return value.copy(deep=False), 0
     if module in {"numpy", "pandas"}:
         size = int(value.nbytes if module == "numpy" else value.memory_usage(deep=False, index=False).sum())
+        if module == "pandas" and _copies_on_write():
+            return (value.copy(deep=False) if _has_room(size) else value), 0
         if size <= min(LARGEST_COPY, room):
             return value.copy(), size
     return value, 0
+
+
+def _has_room(size: int) -> bool:
+    """True if code that writes to a table of *size* bytes may copy it: it does where the table is held here, too."""
+    free = available_memory()
+    return free is None or size <= free // 2
 
 
 def _copies_on_write() -> bool:

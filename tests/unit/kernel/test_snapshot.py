@@ -39,7 +39,7 @@ x = {'lying': Lying(k=1), 'hanging': c, a: [b], 'set': {a}}
 
 def keep(*values: Any, limit: int = LIMIT) -> Snapshot:
     names = {f"x{number}": value for number, value in enumerate(values)}
-    return Keeper(names, limit).keep(names)
+    return Keeper(names, limit, seconds=60).keep(names)
 
 
 def test_objects_whose_methods_raise_hang_or_lie_are_kept_without_them(tools: Tools) -> None:
