@@ -263,6 +263,7 @@ verify-corpus: $(VENV)/.installed ## verify notebooks with planted faults and cl
 
 data-checks-corpus: $(VENV)/.installed ## steps on tables with planted faults and ordinary ones, how many were found, and the time (opt-in, 1 min; SEED: others)
 	$(BIN)/python -m tests.benchmarks.data_checks --seed $(or $(SEED),1) $(CORPUS_ARGS)
+	$(BIN)/python -m tests.benchmarks.data_checks --independent --seed $(or $(SEED),1)
 	$(BIN)/python -m tests.benchmarks.data_checks --speed
 
 newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks (about 5 min)

@@ -408,18 +408,30 @@ class KernelChanges:
                 raise _conflicting(conflicts)
             if check:
                 return ()
+            others = self._with(each for variable in ready for each in variable.turning(undone=undone))
             self._turn_objects(namespace, ready, undone=undone)
             for variable in ready:
                 variable.note_binding(names)
                 if variable.is_rebinding(undone=undone):
                     self._bind(namespace, variable, names)
             self._read(variables, namespace)
+            for binding in others:
+                binding.read()
             self._trim()
             return tuple(variable.id for variable in ready)
 
+    def _with(self, objects: Iterable[ObjectChange]) -> list[Binding]:
+        """What leads to *objects* and is as it was read: that they are brought back is no change of the user's."""
+        values = [value for each in objects for value in each.objects]
+        changes = [each for turn in self._turns.values() for each in turn.variables.names.values()]
+        bindings = [each for change in changes for each in change.bindings if values]
+        return [each for each in bindings if each.mark and each.mark.is_about(values) and each.is_as_read]
+
     def _turn_objects(self, namespace: Namespace, variables: Sequence[NameChange], *, undone: bool) -> None:
         """Bring back what was changed in place: all objects, or none."""
-        objects = dict.fromkeys(each for variable in variables for each in variable.turning(undone=undone))
+        found = dict.fromkeys(each for variable in variables for each in variable.turning(undone=undone))
+        # Views can have memory in common that is not kept as one: the last change is undone first, and redone last.
+        objects = sorted(found, key=lambda each: each.number, reverse=not undone)
         turned: list[ObjectChange] = []
         known = [each for turn in self._turns.values() for each in turn.variables.names.values()]
         bind = partial(_bind_instead, namespace, {each for variable in known for each in variable.bindings})

@@ -12,11 +12,14 @@ from playwright.sync_api import Locator, expect
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
+from tests.browser.test_verify import VERIFIED, toolbar
 from tests.conftest import ROOT
 
 SETUP = f"""import sys, agentnb
 agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]
 session = agentnb.start(command=agent, title="Analyst", freedom="auto")"""
+MODEL = {"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "pensive-2"}
+OPTIONS = {"sessionUpdate": "config_option_update", "configOptions": [{**MODEL, "options": [{"value": "pensive-2"}]}]}
 METADATA = (
     "window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map((cell) => cell.getMetadata('agentnb'))"
 )
@@ -46,7 +49,8 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     side.expect_chat()
     expect(marks(lab)).to_have_count(0)
     replaced = "import math\nx = 1\nfor n in range(10):\n    x = x + math.sqrt(n)\n\nprint(x)"
-    side.say(turn(["cells", {}], ["replace_cell", {"cell": document.cells[1].id, "source": replaced}]))
+    steps = turn(["cells", {}], ["replace_cell", {"cell": document.cells[1].id, "source": replaced}])
+    side.say(json.dumps([{"update": OPTIONS}, *json.loads(steps)]))
     side.say(turn(["insert_cell", {"source": "total = x * 2", "below": document.cells[2].id}]))
     side.say(turn(["insert_cell", {"source": "# Result\n\nThe mean is finite.", "cell_type": "markdown"}]))
     expect(marks(lab)).to_have_count(3, timeout=PATIENCE_MS)
@@ -54,9 +58,11 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     expect(first.locator("i")).to_have_count(1)
     lab.picture("provenance-at-rest")
     first.hover()
-    expect(card(lab)).to_contain_text("python · turn 1: “[{", timeout=PATIENCE_MS)
+    expect(card(lab)).to_contain_text("python · pensive-2 · turn 1: “[{", timeout=PATIENCE_MS)
     assert "edited" not in card(lab).inner_text()
+    assert "verified" not in card(lab).inner_text()
     lab.picture("provenance-hover")
+    _card_says_when_it_was_verified(lab)
 
     lab.cell(1).write(replaced.replace("sqrt(n)", "sqrt(n + 1)"))
     lab.page.mouse.move(600, 10)
@@ -64,7 +70,7 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     lab.page.keyboard.press("Escape")
     lab.command("agentnb:who-wrote-this")
     expect(first).to_be_focused()
-    expect(card(lab)).to_contain_text("edited by you since")
+    expect(card(lab).locator("p").last).to_have_text("edited by you since")  # and not verified as it is now
     lab.page.keyboard.press("Escape")
     expect(card(lab)).to_have_count(0)
     side.chat.get_by_role("tab").first.focus()
@@ -84,6 +90,18 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     marks(lab).nth(1).hover()
     lab.picture("provenance-narrow")
     _metadata_says_it_once_the_setting_is_on(lab)
+
+
+def _card_says_when_it_was_verified(lab: Lab) -> None:
+    for at in (1, 2, 3):
+        lab.cell(at).run()
+        lab.cell(at).expect_done()
+    mark = toolbar(lab)
+    mark.main.click()
+    mark.expect(VERIFIED)
+    marks(lab).first.hover()
+    expect(card(lab).locator("p").last).to_have_text(re.compile(r"^verified \d\d:\d\d$"), timeout=PATIENCE_MS)
+    lab.picture("provenance-verified")
 
 
 def _metadata_says_it_once_the_setting_is_on(lab: Lab) -> None:

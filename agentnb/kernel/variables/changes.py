@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentnb.kernel.variables.kinds import class_name, is_primitive, is_same, weak_reference
+from agentnb.kernel.variables.arrays import share_memory
+from agentnb.kernel.variables.kinds import ARRAYS, class_name, is_primitive, is_same, library_class, weak_reference
 from agentnb.kernel.variables.snapshot import Keeper
 from agentnb.kernel.variables.states import CannotRestore
 from agentnb.kernel.variables.summary import ValueSummary, difference, estimated_size, summarize_value
@@ -110,9 +111,28 @@ class Mark:
                 return False
         return True
 
-    def add(self, other: Mark, skip: Container[int] = frozenset()) -> None:
-        """Count what *other* knows, too, but for the objects whose ids are in *skip*."""
-        self._entries += [each for each in other._entries if each[0] not in skip]
+    def add(self, other: Mark, changed: Sequence[Any] = ()) -> None:
+        """Count what *other* knows, too, but for the objects *changed* since, and arrays that have memory of those."""
+        about = other._about(changed)
+        self._entries += [each for number, each in enumerate(other._entries) if number not in about]
+
+    def is_about(self, values: Sequence[Any]) -> bool:
+        """True if one of *values*, or an array that has memory of one, is among the objects."""
+        return bool(self._about(values))
+
+    def _about(self, values: Sequence[Any]) -> set[int]:
+        """The numbers of the entries about *values*, or about arrays that have memory of those."""
+        ids, arrays = {id(each) for each in values}, [each for each in values if _is_array(each)]
+        about = set()
+        for number, (at, follow, _) in enumerate(self._entries):
+            value = follow() if arrays else None
+            if at in ids or (_is_array(value) and any(share_memory(value, each) for each in arrays)):
+                about.add(number)
+        return about
+
+
+def _is_array(value: Any) -> bool:
+    return library_class(type(value), ARRAYS) is not None
 
 
 def _followed(value: Any) -> Callable[[], Any]:
@@ -151,7 +171,7 @@ class Binding(Reference):
         if self.mark is None:
             return
         if earlier is not None and earlier.mark is not None:
-            self.mark.add(earlier.mark, {id(value) for each in changed for value in each.objects})
+            self.mark.add(earlier.mark, [value for each in changed for value in each.objects])
         for mark in filter(None, (each.mark for each in changed)):
             self.mark.add(mark)
 
@@ -164,14 +184,16 @@ class ObjectChange(Reference):
     """An object that was changed in place.
 
     Attributes:
+        number: That of the look at all objects that showed it, in their order.
         undone: Whether it is as it was before.
         is_stale: Somebody else has changed it since: what changes it next changes what they left.
         still: Names that lead to the object whose place another had to take.
     """
 
-    def __init__(self, value: Any, before: State) -> None:
+    def __init__(self, value: Any, before: State, number: int) -> None:
         super().__init__(value)
         self._target: State | None = before if before.is_kept else None
+        self.number = number
         self._other: Any = None
         self.undone = False
         self.is_stale = False
@@ -391,6 +413,8 @@ class NameChange:
         still = dict.fromkeys(name for each in self.objects for name in each.still)
         if still:
             return f"It could not be changed in place: {', '.join(still)} still has the other object."
+        if " " in self.lost:  # a reason; else a class
+            return f"In part, because {self.lost}."
         return f"In part: {self.lost} in it can't be restored." if self.lost else None
 
 

@@ -300,13 +300,14 @@ class Keeper:
         return _Nothing() if self._mode == "plan" else BytesState(value)
 
     def array(self, value: Any) -> State:
-        """An array; the memory of a view is kept with its owner's where that is not much more."""
+        """An array; where there is room, the memory of a view is kept as its owner's: then all views of it agree."""
         plain = plain_array(value)
         owner = owner_of(plain)
-        if owner is not plain and owner is not value and owner.nbytes <= 2 * plain.nbytes:
+        if owner is not plain and owner is not value and owner.nbytes <= self._room.left:
             for _ in self._walk(owner):
                 pass
-        shares = owner is not value and id(owner) in self._snapshot.objects
+        memory = self._snapshot.objects.get(id(owner))
+        shares = owner is not value and memory is not None and memory.state.is_kept
         is_read_only = not plain.flags.writeable and plain.base is not None
         if plain.dtype.hasobject and plain.size > MOST_ITEMS:
             raise _Lost(_SIZE)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import types
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import logger
@@ -27,6 +28,7 @@ log = logger("agentnb.kernel")
 LARGEST_WHILE_RUNNING = 256 * 1024 * 1024
 """Bytes of an array or data frame that is not held while code runs, so that the code can free its memory."""
 _absent = object()
+_looks = count()
 
 
 class VariableWatch:
@@ -154,7 +156,9 @@ class VariableWatch:
         if not changed:
             return
         names = self._variables()
-        objects = {each.at: ObjectChange(value, each.state) for each in changed if (value := each.follow()) is not None}
+        number = next(_looks)
+        live = [(each, value) for each in changed if (value := each.follow()) is not None]
+        objects = {each.at: ObjectChange(value, each.state, number) for each, value in live}
         leading = self._snapshot.names_of(changed)
         same = {id(names[name]): those for name, those in leading.items() if name in names}
         for name, value in names.items():
@@ -165,7 +169,7 @@ class VariableWatch:
         for name, kept in _sharing_memory(names, changed):
             leading.setdefault(name, [kept])
         for name, those in leading.items():
-            own = [objects[each.at] for each in dict.fromkeys(each for each in those) if each.at in objects]
+            own = [objects[at] for at in dict.fromkeys(each.at for each in those) if at in objects]
             self._add_content(name, names, own)
 
     def _add_content(self, name: str, names: dict[str, Any], objects: list[ObjectChange]) -> None:

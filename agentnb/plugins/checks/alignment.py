@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentnb.plugins.checks.tables import SAMPLE, combined, every
+from agentnb.plugins.checks.tables import SAMPLE, combined, distinct_count, every
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -234,7 +234,7 @@ def _by_contents(before: Table, after: Table) -> Alignment | None:
     if not common or before.rows > SAMPLE:
         return None
     ours, theirs = (row_keys(each, common, slice(0, each.rows)) for each in (before, after))
-    if ours is None or theirs is None or len(np.unique(ours)) < len(ours) or not np.isin(theirs, ours).all():
+    if ours is None or theirs is None or distinct_count(ours) < len(ours) or not np.isin(theirs, ours).all():
         return None
     order = np.argsort(ours)
     at = order[np.searchsorted(ours, theirs, sorter=order)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.plugins.checks.findings import counted, quoted
 from agentnb.plugins.checks.snippets import NONE, missing, repeated, unmatched
-from agentnb.plugins.checks.tables import SAMPLE, combined, may_be_among, rows_for
+from agentnb.plugins.checks.tables import SAMPLE, combined, distinct_count, may_be_among, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,9 +64,7 @@ class Join:
     @property
     def unmatched_keys(self) -> int:
         """How many keys of the left table have no partner."""
-        import numpy as np
-
-        return len(np.unique(self.left_keys[self.matches == 0]))
+        return distinct_count(self.left_keys[self.matches == 0])
 
     def fits(self, rows: int) -> bool:
         """True if the result has *rows* rows, as far as that is known."""
@@ -90,9 +88,18 @@ def _joined(result: Table, left: Table, right: Table) -> Join | None:
         return None
     if len(_from(result, left) | _from(result, right)) * 2 < len(result.columns):
         return None
-    for left_on, right_on in _possible_keys(result, left, right):
+    shared = tuple(each for each in left.everything if each in right.everything and each in result.everything)
+    for left_on, right_on in _possible_keys(result, left, right, shared):
         if _is_join(result, left, right, left_on, right_on):
-            return _counted(result, left, right, left_on, right_on)
+            join = _counted(result, left, right, left_on, right_on)
+            if (
+                join is None
+                or not shared
+                or left_on == shared
+                or join.fits(join.inner_rows)
+                or join.fits(join.left_rows)
+            ):
+                return join
     return None
 
 
@@ -111,16 +118,20 @@ def _base(name: str) -> str:
     return next((name.removesuffix(each) for each in _SUFFIXES if name.endswith(each)), name)
 
 
-def _possible_keys(result: Table, left: Table, right: Table) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _possible_keys(
+    result: Table, left: Table, right: Table, shared: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The columns that all three have, else each of them, since a key can be forgotten; else two of one type."""
     own = [each for each in right.columns if each in result.columns and each not in left.columns]
     suffixed = [each for each in result.columns if each.endswith(_SUFFIXES) and _base(each) in right.columns]
     if not own and not suffixed:
         return
     if left is not right and not any(each not in right.columns for each in _from(result, left)):
         return  # nothing is the left table's own
-    both = tuple(each for each in left.everything if each in right.everything and each in result.everything)
-    if both:
-        yield both, both
+    if shared:
+        yield shared, shared
+        if len(shared) > 1:
+            yield from (((each,), (each,)) for each in shared)
         return
     for name in left.columns:
         for other in right.everything:
@@ -185,7 +196,7 @@ def _counted(
     at = np.minimum(np.searchsorted(distinct, ours), len(distinct) - 1)
     matches = np.where(distinct[at] == ours, counts[at], 0)
     is_sampled = len(ours) < left.rows
-    used = int((counts > 1).sum()) if is_sampled else len(np.unique(at[matches > 1]))
+    used = int((counts > 1).sum()) if is_sampled else distinct_count(at[matches > 1])
     return Join(
         result=result,
         left=left,
@@ -214,10 +225,11 @@ def check_total(findings: Findings, tables: Sequence[Table]) -> None:
                 continue
             values = np.nan_to_num(table.columns[name].numbers(slice(0, table.rows)))
             total = float(np.nansum(after.columns[name].numbers(slice(0, after.rows))))
-            if not total or np.isclose(total, values.sum(), rtol=1e-9):
-                continue
+            exact = 1e-9 * float(np.abs(values).sum())
+            if abs(total) <= exact or abs(total - values.sum()) <= exact:
+                continue  # a sum of nothing is evidence of nothing
             for join in _joins_before(after, table, tables, {*keys}, name):
-                if np.isclose(total, float((values * join.matches).sum()), rtol=1e-9):
+                if abs(total - float((values * join.matches).sum())) <= exact:
                     _tell_total(findings, join, name)
                     return
 
@@ -317,18 +329,14 @@ def _is_fan_out(findings: Findings, join: Join) -> bool:
 
 def _is_own_key(join: Join) -> bool:
     """True if no key of several columns is twice in the left table."""
-    import numpy as np
-
-    return join.share == 1 and len(np.unique(join.left_keys)) == len(join.left_keys)
+    return join.share == 1 and distinct_count(join.left_keys) == len(join.left_keys)
 
 
 def _has_same_rows(table: Table) -> bool:
     """True if many rows are there twice, in all columns."""
-    import numpy as np
-
     names = [each for each, column in table.columns.items() if column.kind not in {"other", "mixed"}]
     keys = _keys(table, names) if table.rows <= SAMPLE and names else None
-    return keys is not None and len(np.unique(keys)) < len(keys) * 0.9
+    return keys is not None and distinct_count(keys) < len(keys) * 0.9
 
 
 def _has_unmatched(join: Join) -> bool:

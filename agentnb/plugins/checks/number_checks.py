@@ -35,26 +35,32 @@ def check_numbers(findings: Findings, after: Table, pair: Pair) -> None:
     was, now = pair.before.numbers(first), pair.after.numbers(second)
     name = pair.name
     sampled = after.is_large
-    if len(was) >= _FEW and (factor := common_factor(was, now)) is not None and _is_unit(factor):
+    if len(was) >= _FEW and (conversion := _conversion(was, now)):
         if _is_scaled_to_one(now):
             return
         code = within(after, name, _between(was, now))
-        findings.add("unit", f"values of `{name}` are {_times(factor)}", columns=(name,), code=code, is_sampled=sampled)
-        return
-    if len(was) >= _FEW and (offset := _degrees(was, now)):
-        code = within(after, name, _between(was, now))
-        findings.add("unit", f"values of `{name}` were converted {offset}", columns=(name,), code=code)
+        findings.add("unit", f"values of `{name}` {conversion}", columns=(name,), code=code, is_sampled=sampled)
         return
     with np.errstate(divide="ignore", invalid="ignore"):
-        changed = (was != now) & np.isfinite(was) & np.isfinite(now) & (was != 0)
+        changed = (was != now) & np.isfinite(was) & np.isfinite(now)
     if changed.any() and not changed.all():
-        factor = common_factor(was[changed], now[changed])
-        if factor is not None and _is_unit(factor) and _moves_away(was, now, changed):
+        conversion = _conversion(was[changed], now[changed])
+        if conversion and _moves_away(was, now, changed):
             count = round(int(changed.sum()) * pair.rows.total / len(changed))
-            text = f"{counted(count, 'value')} of `{name}` are {_times(factor)} than before"
+            compared = " than before" if conversion.startswith("are") else ""
+            text = f"{counted(count, 'value')} of `{name}` {conversion}{compared}"
             code = within(after, name, _between(was[changed], now[changed]))
             findings.add("unit", text, count=count, columns=(name,), code=code, is_sampled=sampled)
     _check_added(findings, after, pair, now)
+
+
+def _conversion(was: Array, now: Array) -> str:
+    """How all values were converted to another unit; empty where they were not."""
+    factor = common_factor(was, now)
+    if factor is not None and _is_unit(factor):
+        return f"are {_times(factor)}"
+    scales = _degrees(was, now)
+    return scales and f"were converted {scales}"
 
 
 def _check_added(findings: Findings, after: Table, pair: Pair, known: Array) -> None:
@@ -147,7 +153,7 @@ def _degrees(was: Array, now: Array) -> str:
         "°C → K": was + 273.15,
         "K → °C": was - 273.15,
     }
-    return next((each for each, values in scales.items() if bool(np.allclose(values, now, rtol=1e-4, atol=0.06))), "")
+    return next((each for each, values in scales.items() if bool(np.allclose(values, now, rtol=0, atol=0.06))), "")
 
 
 def _moves_away(was: Array, now: Array, changed: Array) -> bool:

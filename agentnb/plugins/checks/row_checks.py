@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentnb.plugins.checks.alignment import row_keys
 from agentnb.plugins.checks.findings import counted, quoted
 from agentnb.plugins.checks.snippets import in_order, missing, repeated, unmatched
-from agentnb.plugins.checks.tables import SAMPLE, TEXT_SAMPLE, every, rows_for
+from agentnb.plugins.checks.tables import SAMPLE, TEXT_SAMPLE, distinct_count, every, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ _UNLIKELY = 1e-3
 def check_repeated(findings: Findings, sources: Sequence[Table], after: Table) -> None:
     """Rows that are there twice and were not before, and names of rows that are no longer unique."""
     names = _hashable(after)
-    if not names or findings.has("fan-out"):
-        return
+    if not names or findings.has("fan-out") or (len(names) == 1 and not sources):
+        return  # values alone, such as a target, name no rows
     extra = _repeats(after, names)
     repeats = {each.rows: _repeats(each, [one for one in names if one in each.everything]) for each in sources if extra}
     before = max(repeats.values(), default=0)
@@ -63,17 +63,15 @@ def _repeats(table: Table, names: Sequence[str]) -> int:
         if len(rows) > 4 * SAMPLE:
             return 0  # nothing tells the rows from each other
     keys = row_keys(table, names, rows)
-    return 0 if keys is None else (len(keys) - len(np.unique(keys))) << bits
+    return 0 if keys is None else (len(keys) - distinct_count(keys)) << bits
 
 
 def _most_different(table: Table, names: Sequence[str]) -> str:
     """The column of numbers or times with the most values in its first rows."""
-    import numpy as np
-
     rows = slice(0, min(table.rows, 2_000))
     usable = [each for each in names if table.everything[each].kind in {"integer", "number", "time"}] or [*names]
     sizes = {each: table.everything[each].keys(rows) for each in usable[:8]}
-    return max(sizes, key=lambda each: 0 if (keys := sizes[each]) is None else len(np.unique(keys)))
+    return max(sizes, key=lambda each: 0 if (keys := sizes[each]) is None else distinct_count(keys))
 
 
 def _expected(repeats: Mapping[int, int], after: Table) -> int:
@@ -84,18 +82,16 @@ def _expected(repeats: Mapping[int, int], after: Table) -> int:
 
 def _names_rows(table: Table, names: Sequence[str], share: float) -> bool:
     """True if equal rows are no chance: some column has nearly as many values as there are different rows."""
-    import numpy as np
-
     rows = slice(0, min(table.rows, SAMPLE))
     keys = row_keys(table, names, rows)
     if keys is None or len(keys) < _FEW:
         return False
-    distinct = len(np.unique(keys))
+    distinct = distinct_count(keys)
     if distinct * 3 < len(keys):
         return False
     for each in names:
         own = table.everything[each].keys(rows)
-        if own is not None and len(np.unique(own)) > share * distinct and distinct > _FEW:
+        if own is not None and distinct_count(own) > share * distinct and distinct > _FEW:
             return True
     return False
 
@@ -116,10 +112,25 @@ def _check_unique(findings: Findings, before: Table, after: Table) -> None:
             continue
         _, counts = np.unique(keys, return_counts=True)
         twice = int((counts > 1).sum())
-        if twice:
+        if twice and not _is_unfolded(before, after, name):
             text = f"`{name}` is no longer unique ({counted(twice, 'key')})"
             findings.add("duplicates", text, count=twice, columns=(name,), code=repeated(after, (name,)))
             return
+
+
+def _is_unfolded(before: Table, after: Table, key: str) -> bool:
+    """True if a text of each row became its parts, in a row each."""
+    texts = [each for each, column in before.columns.items() if each != key and column.kind == "text"]
+    rows, others = (every(each.rows, TEXT_SAMPLE * 3) for each in (before, after))
+    keys = before.columns[key].objects(rows)
+    now_keys = after.columns[key].objects(others)
+    for name in texts:
+        whole = dict(zip(keys, before.columns[name].objects(rows), strict=True))
+        parts = [(whole.get(at), part) for at, part in zip(now_keys, after.columns[name].objects(others), strict=True)]
+        pairs = [(one, part) for one, part in parts if isinstance(one, str) and isinstance(part, str)]
+        if any(one != part for one, part in pairs) and all(part.strip() in one for one, part in pairs):
+            return True
+    return False
 
 
 def check_index(findings: Findings, before: Table, after: Table) -> None:
@@ -253,17 +264,18 @@ def check_summary(findings: Findings, tables: Sequence[Table], after: Table) -> 
             keys, groups = source.keys(rows), own.keys(slice(0, after.rows))
             if keys is None or groups is None or (not table.is_large and not bool(np.isin(groups, keys).all())):
                 continue
+            if own.kind == "time":  # a difference or a mean of several rows lacks the first or the last times
+                times, present = source.times(rows), own.times(slice(0, after.rows))
+                keys = keys[(times >= present.min()) & (times <= present.max())]
             _tell_lost(findings, table, name, keys, groups)
 
 
 def _keys_of_rows(table: Table) -> list[str]:
     """The first columns that together are another in each row, at most three; none where there are none."""
-    import numpy as np
-
     names = [*table.columns][: min(3, len(table.columns) - 1)]
     for count in range(1, len(names) + 1):
         keys = row_keys(table, names[:count], slice(0, min(table.rows, TEXT_SAMPLE)))
-        if keys is not None and len(np.unique(keys)) == len(keys):
+        if keys is not None and distinct_count(keys) == len(keys):
             return names[:count]
     return []
 

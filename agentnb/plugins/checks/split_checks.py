@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from agentnb.plugins.checks.alignment import row_keys
 from agentnb.plugins.checks.findings import counted
 from agentnb.plugins.checks.snippets import shared
-from agentnb.plugins.checks.tables import SAMPLE, every
+from agentnb.plugins.checks.tables import SAMPLE, distinct_count, every
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentnb.plugins.checks.findings import Findings
-    from agentnb.plugins.checks.tables import Array, Table
+    from agentnb.plugins.checks.tables import Array, Column, Rows, Table
 
 _PARTS = {
     **dict.fromkeys(("train", "training", "fit", "tr", "trn", "learn"), "train"),
@@ -24,6 +24,8 @@ _PARTS = {
 }
 _WORD = re.compile(r"[A-Za-z]+")
 _FEW = 3
+_FEATURES = re.compile(r"(?:x|features?|inputs|predictors)(?=_|$|\d)", re.IGNORECASE)
+_TARGETS = ("y", "Y", "target", "targets", "label", "labels", "outcome")
 
 
 def part_of(name: str) -> tuple[str, str, str] | None:
@@ -118,18 +120,16 @@ def _same_labels(train: Table, test: Table) -> int:
 
 def _has_identity(table: Table, names: list[str]) -> bool:
     """True if one column has another value in each different row."""
-    import numpy as np
-
     rows = every(table.rows)
     keys = row_keys(table, names, rows)
     if keys is None or len(keys) < _FEW:
         return False
-    distinct = len(np.unique(keys))
+    distinct = distinct_count(keys)
     if distinct * 2 < len(keys):
         return False
     for each in names:
         values = table.columns[each].keys(rows)
-        if values is not None and len(np.unique(values)) >= 0.999 * distinct:
+        if values is not None and distinct_count(values) >= 0.999 * distinct:
             return True
     return False
 
@@ -166,21 +166,35 @@ def _check_scaled(findings: Findings, train: Table, test: Table, names: list[str
 
 def check_target(findings: Findings, after: Table, tables: Mapping[str, Table]) -> None:
     """A column of the features that is the target."""
-    import numpy as np
-
-    head = re.match(r"[xX](?=_|$|\d)", after.name)
+    head = _FEATURES.match(after.name)
     if head is None:
         return
-    target = tables.get("y" + after.name[1:]) or tables.get("Y" + after.name[1:])
+    rest = after.name[head.end() :]
+    target = next((tables[each + rest] for each in _TARGETS if each + rest in tables), None)
     if target is None or target.width != 1 or target.rows != after.rows:
         return
     rows = every(after.rows)
     (column,) = target.columns.values()
     wanted = column.keys(rows)
-    if wanted is None or len(np.unique(wanted)) < 2:  # noqa: PLR2004 - a constant is like any other
+    if wanted is None or distinct_count(wanted) < 2:  # noqa: PLR2004 - a constant is like any other
         return
     for name, each in after.columns.items():
         keys = each.keys(rows) if each.kind != "other" else None
-        if keys is not None and bool((keys == wanted).all()):
-            text = f"`{name}` of `{after.name}` is the target `{target.name}`"
+        is_same = keys is not None and bool((keys == wanted).all())
+        if is_same or _is_line(each, column, rows):
+            text = f"`{name}` of `{after.name}` is the target `{target.name}`{'' if is_same else ' in another unit'}"
             findings.add("leakage", text, columns=(name,), others=(target.name,))
+
+
+def _is_line(one: Column, other: Column, rows: Rows) -> bool:
+    """True if numbers are others times a factor, plus a number: more than two values, so that this is no chance."""
+    import numpy as np
+
+    if {one.kind, other.kind} - {"integer", "number"}:
+        return False
+    first, second = one.numbers(rows), other.numbers(rows)
+    if not np.isfinite(first).all() or not np.isfinite(second).all():
+        return False
+    if min(distinct_count(each) for each in (first, second)) <= _FEW:
+        return False
+    return abs(float(np.corrcoef(first, second)[0, 1])) > 1 - 1e-12

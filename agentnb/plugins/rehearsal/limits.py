@@ -48,15 +48,6 @@ def memory_limit() -> int:
     return LARGEST_MEMORY // 4 if available is None else min(LARGEST_MEMORY, available // 2)
 
 
-def address_space() -> int:
-    """Returns how many bytes of address space this process has."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
-
-
 def is_linux() -> bool:
     """True if this is Linux: nothing else can rehearse."""
     return sys.platform == "linux"

@@ -18,6 +18,7 @@ import sys
 import time
 from contextlib import suppress
 
+from agentnb.memory import address_space
 from agentnb.plugins.rehearsal import limits
 from agentnb.plugins.rehearsal.attempts import Attempts
 from agentnb.plugins.rehearsal.descriptors import changed_files, copy_writable_files
@@ -255,7 +256,7 @@ def _be_inside(
             os.environ[name] = temporary
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _limit(resource.RLIMIT_FSIZE, limits.DISK_MEGABYTES * 1024 * 1024)
-        _limit(resource.RLIMIT_AS, limits.address_space() + limits.memory_limit())
+        _limit(resource.RLIMIT_AS, address_space() + limits.memory_limit())
         _prepare(link, prepare)
         link.recv(1)  # until the supervisor has looked at what `prepare` opened
         listener = _shut(scene, room)

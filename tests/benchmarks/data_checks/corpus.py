@@ -50,24 +50,33 @@ def _run(domain: Domain, rng: np.random.Generator, step: str, before: str, *, po
     some, seed = int(rng.integers(3, 25)), int(rng.integers(1, 10_000))
     if polars:
         tables = {name: pl.from_pandas(each) for name, each in tables.items()}
-    scope: dict[str, Any] = {"pd": pd, "np": np, "pl": pl, **tables}
     code = [_named(each, domain, some=some, seed=seed) for each in (before, step)]
+    return compared(tables, *code), code[1]
+
+
+def compared(tables: dict[str, Any], before: str, step: str) -> DataChecks:
+    """What is found about *step*, a cell that runs when *before* has run."""
+    scope: dict[str, Any] = {"pd": pd, "np": np, "pl": pl, **tables}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exec(code[0], scope)  # noqa: S102 - the steps are ours
+        exec(before, scope)  # noqa: S102 - the steps are ours
         known = {name: _kept(value) for name, value in scope.items() if not name.startswith("__")}
         same = {name: id(value) for name, value in scope.items()}
-        exec(code[1], scope)  # noqa: S102
+        exec(step, scope)  # noqa: S102
     after = {name: value for name, value in scope.items() if not name.startswith("__")}
     for name, value in after.items():  # what is the same object is unchanged, unless the step wrote to it
         if name in known and same.get(name) == id(value) and _equal(known[name], value):
             known[name] = value
-    return agentnb.compare(known, after), code[1]
+    return agentnb.compare(known, after)
 
 
 def _kept(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
     return value.copy(deep=False) if isinstance(value, (pd.DataFrame, pd.Series)) else value
 
 
 def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
     return bool(one.equals(other)) if isinstance(one, (pd.DataFrame, pd.Series)) else one is other

@@ -1,5 +1,7 @@
 """Generated orders of an agent's changes, undo, redo and the user's own edits, against a model of plain values.
 
+Arrays have views, and undo is of all names of a turn or of one.
+
 A long run: ``python -m tests.unit.kernel.test_undo_machine 50000 1``.
 """
 
@@ -14,13 +16,17 @@ from typing import Any
 import pytest
 
 from agentnb.errors import ChangesError, KernelChangesConflict
-from agentnb.kernel.variables.changes import NameChange
+from agentnb.kernel.variables.changes import NameChange, variable_id
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.kernel.undo_model import Heap, Ref, TurnModel
 
 NAMES = "abcdef"
 STEPS_OF_A_RUN = 40
 LONGEST = 4
+PARTS = ("[:]", "[:3]", "[:1]", "[-1:]")
+"""Views of an array."""
+ONE = 0.4
+"""How often one name alone is undone, or redone."""
 LEFT = 0.5
 """How often a conflict is left as it is."""
 _SETUP = """import numpy as np, pandas as pd
@@ -40,6 +46,7 @@ class Machine:
     def __init__(self, tools: Tools, seed: int) -> None:
         self.tools = tools
         self.random = random.Random(seed)
+        self.is_of_arrays = seed % 2 == 1  # and lists: more views, and views of views
         self.heap = Heap()
         self.turns: list[tuple[str, TurnModel]] = []
         self.log: list[str] = []
@@ -65,7 +72,7 @@ class Machine:
             self.tools.call("run_code", code=code)
             apply(self.heap)
             turn.ran(before, self.heap, reads)
-        turn.left = self.heap.copy()
+        turn.ended(self.heap)
         self.turns.append((turn_id, turn))
         self.tools.changes.end(turn_id)
 
@@ -76,29 +83,42 @@ class Machine:
         apply(self.heap)
 
     def undo_or_redo(self) -> None:
+        """All names of a turn, or one of them."""
         if not self.turns:
             return
         turn_id, turn = self.turns[-1] if self.random.random() < 0.7 else self.random.choice(self.turns)
-        work = self.tools.changes.redo if turn.undone else self.tools.changes.undo
-        changes = [each for each in self.tools.changes.end(turn_id) if isinstance(each, NameChange)]
-        assert {each.name for each in changes} == turn.names.keys(), [*self.log, turn_id, turn.names]
-        if not changes:
+        known = self.known(turn_id, turn)
+        if not known:
             return
-        ids = [each.id for each in changes]
-        self.log.append(f"{'redo' if turn.undone else 'undo'} {turn_id}")
+        chosen = [self.random.choice(known)] if self.random.random() < ONE else known
+        is_redo = self.random.choice([turn.is_undone(name) for name in chosen])
+        names = [name for name in chosen if turn.is_undone(name) is is_redo]
+        ids = [variable_id(name) for name in chosen]  # those that are undone, or not, already are left out
+        work = self.tools.changes.redo if is_redo else self.tools.changes.undo
+        self.log.append(f"{'redo' if is_redo else 'undo'} {turn_id} {' '.join(names)}")
         try:
             self.tools.during(work(turn_id, ids))
-            assert not turn.loses(self.heap), [*self.log, "lost"]
+            assert not turn.loses(self.heap, names, is_redo=is_redo), [*self.log, "lost"]
         except ChangesError as error:
             if isinstance(error, KernelChangesConflict):
-                if not self.settle(work, turn_id, turn, ids):
+                assert not turn.is_untouched(self.heap, names), [*self.log, "no conflict was expected"]
+                if not self.settle(work, turn_id, ids):
                     return
             else:
                 self.is_refused(turn, error)
                 return
-        then = turn.turned(self.heap)
-        turn.turn(self.heap, then)
+        then = turn.turned(self.heap, names, is_redo=is_redo)
+        turn.turn(self.heap, then, names, is_redo=is_redo)
         self.heap = then
+        self.known(turn_id, turn)
+
+    def known(self, turn_id: str, turn: TurnModel) -> list[str]:
+        """The names that the turn is known to have changed, and whether each is undone, as the model has them."""
+        changes = [each for each in self.tools.changes.end(turn_id) if isinstance(each, NameChange)]
+        seen = {each.name: each.undone for each in changes}
+        wanted = {name: turn.is_undone(name) for name in turn.names}
+        assert seen == wanted, "\n".join([*self.log, turn_id, f"is {seen}", f"not {wanted}"])
+        return [*seen]
 
     def is_refused(self, turn: TurnModel, error: ChangesError) -> None:
         """Only where the user deleted what redo would bring back, and nobody has it any more."""
@@ -106,9 +126,8 @@ class Machine:
             raise AssertionError([*self.log, "refused"]) from error
         assert shape_of(self.tools.shell.user_ns) == self.heap.shape()
 
-    def settle(self, work: Any, turn_id: str, turn: TurnModel, ids: list[str]) -> bool:
+    def settle(self, work: Any, turn_id: str, ids: list[str]) -> bool:
         """There was a conflict, and nothing changed: overwrite what is there, or leave it."""
-        assert not turn.is_untouched(self.heap), [*self.log, "no conflict was expected"]
         assert shape_of(self.tools.shell.user_ns) == self.heap.shape(), [*self.log, "a conflict changed something"]
         self.log.append("conflict")
         if self.random.random() < LEFT:
@@ -125,13 +144,17 @@ class Machine:
             each: self.heap.objects[value.at][0] if isinstance(value, Ref) else "int"
             for each, value in self.heap.names.items()
         }
-        choices: list[Change] = [*_new(name, number)]
+        choices = _new(name, number)
+        if self.is_of_arrays:
+            choices = [each for each in choices if "np." in each[0] or "[" in each[0][:6]]
         for each, kind in kinds.items():
             value = self.heap.names[each]
             choices.append((f"{name} = {each}", _binds(name, value), {each}))
             if isinstance(value, Ref):
                 choices += _in_place(each, str(kind), value, number, self.heap)
                 choices += _in_place(each, str(kind), value, number + 1, self.heap)
+            if isinstance(value, Ref) and kind == "array":
+                choices += [(f"{name} = {each}{part}", _binds_view(name, value, part), {each}) for part in PARTS]
             choices.append((f"del {each}", _unbinds(each), {each}))
             choices.append(
                 (f"{name} = [{each}, {number}]", _binds_new(name, "list", self.heap.names[each], number), {each})
@@ -155,12 +178,28 @@ def _binds_new(name: str, *content: object) -> Callable[[Heap], object]:
     return lambda heap: heap.names.__setitem__(name, heap.new(*content))
 
 
+def _binds_array(name: str, number: int) -> Callable[[Heap], object]:
+    return lambda heap: heap.names.__setitem__(name, heap.new("array", heap.new("memory", number, 0, 0, 0, 0), 0, 5))
+
+
+def _binds_view(name: str, of: Ref, part: str) -> Callable[[Heap], object]:
+    def bind(heap: Heap) -> None:
+        _, memory, first, last = heap.objects[of.at]
+        assert isinstance(first, int)
+        assert isinstance(last, int)
+        places = range(first, last)
+        seen = {"[:]": places, "[:3]": places[:3], "[:1]": places[:1], "[-1:]": places[-1:]}[part]
+        heap.names[name] = heap.new("array", memory, seen.start, seen.stop)
+
+    return bind
+
+
 def _new(name: str, number: int) -> list[Change]:
     return [
         (f"{name} = {number}", _binds(name, number), set()),
         (f"{name} = [{number}]", _binds_new(name, "list", number), set()),
         (f"{name} = {{'k': {number}}}", _binds_new(name, "dict", ("k", number)), set()),
-        (f"{name} = np.array([{number}, 0])", _binds_new(name, "array", number, 0), {"np"}),
+        (f"{name} = np.array([{number}, 0, 0, 0, 0])", _binds_array(name, number), {"np"}),
         (f"{name} = pd.DataFrame({{'c': [{number}]}})", _binds_new(name, "frame", ("c", number)), {"pd"}),
         (f"{name} = thing({number})", _binds_new(name, "thing", number), {"thing"}),
     ]
@@ -177,7 +216,13 @@ def _in_place(name: str, kind: str, value: Ref, number: int, heap: Heap) -> list
         case "dict":
             made = [(f"{name}[{each!r}] = {number}", _with(content, each, number)) for each in ("k", key)]
         case "array":
-            made = [(f"{name}[0] = {number}", ("array", number, content[2])), (f"{name} += 0", content)]
+            _, memory, first, _ = content
+            assert isinstance(memory, Ref)
+            assert isinstance(first, int)
+            numbers = [*heap.objects[memory.at]]
+            numbers[first + 1] = number
+            value = memory
+            made = [(f"{name}[0] = {number}", tuple(numbers)), (f"{name} += 0", heap.objects[memory.at])]
         case "frame":
             made = [(f"{name}.loc[0, 'c'] = {number}", _with(content, "c", number))]
             made += [(f"{name}['{key}'] = {number}", _with(content, key, number))]
@@ -193,7 +238,14 @@ def _with(content: tuple[object, ...], key: str, number: int) -> tuple[object, .
 
 def shape_of(variables: dict[str, Any]) -> object:
     """What the model's ``shape`` says, of the real objects."""
-    numbers: dict[int, int] = {}
+    numbers: dict[object, int] = {}
+
+    def memory_of(value: Any) -> object:
+        owner = _owner(value)
+        if ("memory", id(owner)) in numbers:
+            return ("same", numbers["memory", id(owner)])
+        numbers["memory", id(owner)] = len(numbers)
+        return ("memory", *owner.tolist())
 
     def of(value: Any) -> object:
         if isinstance(value, int):
@@ -207,12 +259,24 @@ def shape_of(variables: dict[str, Any]) -> object:
         if kind == "dict":
             return ("dict", *((key, of(each)) for key, each in value.items()))
         if kind == "ndarray":
-            return ("array", *value.tolist())
+            return ("array", memory_of(value), *places_of(value))
         if kind == "DataFrame":
             return ("frame", *((name, int(value[name].iloc[0])) for name in value.columns))
         return ("thing", of(value.v))
 
     return {name: of(variables[name]) for name in NAMES if name in variables}
+
+
+def _owner(value: Any) -> Any:
+    while value.base is not None:
+        value = value.base
+    return value
+
+
+def places_of(value: Any) -> tuple[int, int]:
+    """Where a view lies in its memory."""
+    first = (value.ctypes.data - _owner(value).ctypes.data) // value.itemsize
+    return first, first + len(value)
 
 
 @pytest.mark.parametrize("seed", range(6))

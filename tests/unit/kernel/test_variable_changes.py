@@ -283,6 +283,44 @@ def test_old_objects_hold_limited_memory(tools: Tools) -> None:
     assert found["c"].reason == "The old object is no longer held: it holds about 4 MB, and room is limited."
 
 
+VIEWS = "import numpy as np\na = np.zeros(1_000_000)\nv, w = a[:2], a[1:3]"
+WRITES = {
+    "a view, then another": ("v[1] = 1", "w[0] = 2"),
+    "a view, and the array itself": ("v[1] = 1", "a[0] = 3"),
+    "the array, then a view": ("a[:] = 3", "v[1] = 1"),
+    "one view, again after another": ("v[1] = 1", "w[0] = 2", "v[:] = 3"),
+}
+
+
+@pytest.mark.parametrize("case", WRITES)
+def test_views_of_one_memory_agree_after_undo_and_redo_of_any_of_them(tools: Tools, case: str) -> None:
+    tools.shell.run_cell(VIEWS)
+    a = tools.shell.user_ns["a"]
+    changes = turn(tools, *WRITES[case])
+    after = a.copy()
+    for name in changes:  # each is about the same memory
+        undo(tools, name)
+        assert not a.any()
+        redo(tools, *changes)
+        assert (a == after).all()
+
+
+def test_views_of_memory_for_which_there_is_no_room_are_never_brought_back_wrongly(tools: Tools) -> None:
+    """Each is kept alone then: where another has changed it since, that is a conflict, and the order is kept."""
+    tools.changes = KernelChanges(OWNER, lambda: tools.runner, tools.job_queue, limit=lambda: 1_000_000)
+    tools.use(tools.runner)
+    tools.shell.run_cell(VIEWS)
+    a = tools.shell.user_ns["a"]
+    changes = turn(tools, *WRITES["a view, then another"])
+    with pytest.raises(KernelChangesConflict):
+        undo(tools, *changes)
+    assert a[:3].tolist() == [0, 2, 0]
+    undo(tools, *changes, **dict.fromkeys(changes, "theirs"))
+    assert not a.any()
+    redo(tools, *changes)
+    assert a[:3].tolist() == [0, 2, 0]
+
+
 def test_undo_of_a_busy_kernel_says_so(tools: Tools) -> None:
     tools.changes.patience = 0
     turn(tools, "n = 1")

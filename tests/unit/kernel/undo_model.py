@@ -5,6 +5,7 @@ Objects are numbers; each has a content, which is a tuple of numbers and referen
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -44,6 +45,9 @@ class Heap:
                 waiting += _flat(self.objects[each.at])
         return seen
 
+    def is_array(self, value: object) -> bool:
+        return isinstance(value, Ref) and self.objects[value.at][0] == "array"
+
     def shape(self) -> object:
         """All that can be seen by the names: contents, and which objects are the same."""
         numbers: dict[int, int] = {}
@@ -73,6 +77,7 @@ class NameDone:
     after: object
     is_bound: bool
     objects: set[int]
+    unbound: bool = False
 
 
 class TurnModel:
@@ -81,8 +86,10 @@ class TurnModel:
     def __init__(self) -> None:
         self.names: dict[str, NameDone] = {}
         self.objects: dict[int, tuple[Content, Content]] = {}
-        self.undone = False
-        self.left: Heap | None = None
+        self.back: set[int] = set()
+        """The objects that are as they were before the turn."""
+        self.left: dict[str, Heap] = {}
+        """What the turn, or undo, left when it last turned each name."""
         self.has_edits_within = False
         self.was_done = False
 
@@ -97,6 +104,8 @@ class TurnModel:
         for name in {**before.names, **after.names}:
             value = _name(before, name)
             is_reached = name in reached or any(value == _name(before, each) for each in reached)
+            if before.is_array(value):
+                is_reached = is_reached or bool(before.leads_to(value) & changed)  # the memory is shared
             own = changed & before.leads_to(value) if is_reached and isinstance(value, Ref) else set()
             if name in touched or own:
                 self._add(name, NameDone(value, _name(after, name), name in touched, own))
@@ -118,56 +127,76 @@ class TurnModel:
         else:
             del self.names[name]
 
-    def turned(self, now: Heap) -> Heap:
-        """What undo, or redo, of all of the turn makes of *now*."""
+    def ended(self, now: Heap) -> None:
+        """The turn has ended."""
+        self.left = {name: now.copy() for name in self.names}
+
+    def is_undone(self, name: str) -> bool:
+        done = self.names[name]
+        return (done.unbound or not done.is_bound) and done.objects <= self.back
+
+    def _turning(self, names: Collection[str], *, is_redo: bool) -> tuple[set[int], dict[str, NameDone]]:
+        """The objects to be turned, and the names to be bound."""
+        done = {name: self.names[name] for name in names}
+        objects = {at for each in done.values() for at in each.objects if (at in self.back) is is_redo}
+        return objects, {name: each for name, each in done.items() if each.is_bound and each.unbound is is_redo}
+
+    def turned(self, now: Heap, names: Collection[str], *, is_redo: bool) -> Heap:
+        """What undo, or redo, of *names* makes of *now*."""
         heap = now.copy()
-        for at in {at for done in self.names.values() for at in done.objects}:
+        objects, bound = self._turning(names, is_redo=is_redo)
+        for at in objects:
             old, new = self.objects[at]
-            heap.objects[at] = new if self.undone else old
-        for name, done in self.names.items():
-            target = done.after if self.undone else done.before
-            if not done.is_bound:
-                continue
+            heap.objects[at] = new if is_redo else old
+        for name, done in bound.items():
+            target = done.after if is_redo else done.before
             if target is None:
                 heap.names.pop(name, None)
             else:
                 heap.names[name] = target
         return heap
 
-    def turn(self, now: Heap, then: Heap) -> None:
-        """It was undone, or redone, from *now* to *then*; what was there is what the other brings back."""
-        for at in {at for done in self.names.values() for at in done.objects}:
+    def turn(self, now: Heap, then: Heap, names: Collection[str], *, is_redo: bool) -> None:
+        """*names* were undone, or redone, from *now* to *then*; what was there is what the other brings back."""
+        objects, bound = self._turning(names, is_redo=is_redo)
+        for at in objects:
             old, new = self.objects[at]
-            self.objects[at] = (now.objects[at], new) if self.undone else (old, now.objects[at])
-        for name, done in self.names.items():
-            if not done.is_bound:
-                continue
-            if _name(now, name) == (done.after if self.undone else done.before):
+            self.objects[at] = (now.objects[at], new) if is_redo else (old, now.objects[at])
+        for name, done in bound.items():
+            if _name(now, name) == (done.after if is_redo else done.before):
                 self.was_done = True  # what it brings back is what nobody may have any more
-            elif self.undone:
+            elif is_redo:
                 done.before = _name(now, name)
             else:
                 done.after = _name(now, name)
-        self.undone = not self.undone
-        self.left = then.copy()
+            done.unbound = not is_redo
+        self.back = self.back - objects if is_redo else self.back | objects
+        for name, left in self.left.items():
+            if name in names:
+                self.left[name] = then.copy()
+            elif self.names[name].objects & objects and _name(then, name) == _name(left, name):
+                left.objects.update(then.objects)
+            else:
+                left.objects.update({at: then.objects[at] for at in objects})
 
-    def loses(self, now: Heap) -> bool:
+    def loses(self, now: Heap, names: Collection[str], *, is_redo: bool) -> bool:
         """True if undo, or redo, would overwrite a name that somebody bound since, or an object that they changed."""
-        names, objects = self.names.items(), {at for done in self.names.values() for at in done.objects}
-        ends = [(_name(now, name), {done.before, done.after}) for name, done in names if done.is_bound]
+        objects, bound = self._turning(names, is_redo=is_redo)
+        ends = [(_name(now, name), {done.before, done.after}) for name, done in bound.items()]
         return any(value not in known for value, known in ends) or any(
             now.objects[at] not in self.objects[at] for at in objects
         )
 
-    def is_untouched(self, now: Heap) -> bool:
-        """True if nothing that the names of the turn lead to, before or after, is other than the turn left it."""
-        left = self.left
-        assert left is not None
-        values = [each for name, done in self.names.items() for each in (done.before, done.after, _name(now, name))]
+    def is_untouched(self, now: Heap, names: Collection[str]) -> bool:
+        """True if nothing that *names* lead to, before or after, is other than the turn left it."""
+        return not self.has_edits_within and all(self._is_as_left(name, now) for name in names)
+
+    def _is_as_left(self, name: str, now: Heap) -> bool:
+        done, left = self.names[name], self.left[name]
+        values = [done.before, done.after, _name(now, name)]
         led = {at for value in values for heap in (left, now) for at in heap.leads_to(value) if at in left.objects}
-        led |= self.objects.keys()
-        same = all(now.objects[at] == left.objects[at] for at in led)
-        return same and not self.has_edits_within and all(_name(now, name) == _name(left, name) for name in self.names)
+        same = all(now.objects[at] == left.objects[at] for at in led | done.objects)
+        return same and _name(now, name) == _name(left, name)
 
 
 def _name(heap: Heap, name: str) -> object:
