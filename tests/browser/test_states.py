@@ -132,7 +132,7 @@ class Walk:
         assert self.page.evaluate(REVIEW) == []
         self.clean("review")
         self.lab.picture("states-review")
-        self.press("Keep part 1 of 2")
+        self.press("Keep part 1 of 2", "Shift+Tab")  # Tab stays among the cells
         expect(bars).to_have_count(1, timeout=PATIENCE_MS)
 
     def failed(self) -> None:
