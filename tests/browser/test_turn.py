@@ -59,6 +59,14 @@ def choose(side: Side, at: int, name: str) -> None:
     turn.get_by_role("menuitem", name=name).click()
 
 
+RESTART_AND_SEND = """() => {
+  jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart();
+  let box = document.activeElement;
+  while (box?.shadowRoot?.activeElement) box = box.shadowRoot.activeElement;
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+}"""
+
+
 def test_a_turn_that_did_much_is_a_few_lines_at_rest(lab: Lab, side: Side) -> None:
     """14 cells and a command are one line, which opens; copy, time and menu come with the pointer or the focus."""
     turn = does(side, "Analyse it", "All fourteen cells are in place: they load, clean and plot the data.")
@@ -231,3 +239,15 @@ def test_the_conversations_that_were_open_are_tabs_again_after_a_restart(lab: La
     expect(tabs).to_have_count(2, timeout=PATIENCE_MS)
     side.expect_answer("one")
     expect(side.chat.locator(".banner")).to_have_count(0)
+    a_message_sent_while_the_kernel_restarts_is_not_lost(lab, side)
+
+
+def a_message_sent_while_the_kernel_restarts_is_not_lost(lab: Lab, side: Side) -> None:
+    """It is in the conversation, or in the box again."""
+    side.box.fill("/say kept")
+    side.box.focus()
+    lab.page.evaluate(RESTART_AND_SEND)
+    expect(lab.page.locator(".agentnb-view")).to_have_count(0, timeout=PATIENCE_MS)
+    side.expect_answer("one")
+    expect(side.chat.locator("form[data-held='true']")).to_have_count(0, timeout=PATIENCE_MS)
+    assert side.box.input_value() == "/say kept" or side.chat.get_by_text("/say kept").count() > 0

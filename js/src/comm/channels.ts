@@ -144,14 +144,22 @@ export class Channels implements Iterable<AnyChannel> {
 
   /** Another kernel speaks: everything is forgotten, and what was not heard is given back. */
   clear(): void {
-    for (const channel of this.#all.values()) {
-      const unheard = [...channel.pending];
-      channel.clear();
-      for (const { action } of unheard)
-        this.#refuse(channel.uri, action, "The kernel restarted before it received this.");
-    }
+    this.giveBack();
+    for (const channel of this.#all.values()) channel.clear();
     this.gaps.value = {};
     this.#known.clear();
+  }
+
+  /** The kernel is gone: what it has not heard is refused, so that a message is in its box again. */
+  giveBack(): void {
+    for (const channel of this.#all.values()) {
+      const unheard = [...channel.pending];
+      for (const { clientSeq, action } of unheard) {
+        channel.settle(clientSeq);
+        this.#refuse(channel.uri, action, "The kernel restarted before it received this.");
+      }
+      if (unheard.length > 0) channel.show();
+    }
   }
 
   #refuse(channel: string, action: Action, reason: string): void {

@@ -217,6 +217,7 @@ class PageClient implements Client {
   dispose(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#channels.giveBack();
     this.#exchange.notify("leave", {});
     for (const end of this.#ends) end();
     this.#acks.forget();

@@ -284,6 +284,13 @@ describe("write-ahead", () => {
     expect(client.refusals.value.map(({ action }) => action)).toEqual([cancel]);
   });
 
+  test("what a kernel had not heard when its widget was closed is given back; what is shown stays", async () => {
+    const { client } = await live();
+    client.dispatch(CHAT, cancel);
+    client.dispose();
+    expect([client.refusals.value.map(({ action }) => action), textOf(client)]).toEqual([[cancel], "Hello"]);
+  });
+
   test("what the kernel never answered is sent again after it has forgotten this page", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
