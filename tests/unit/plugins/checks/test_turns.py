@@ -10,9 +10,7 @@ import pytest
 
 import agentnb
 from agentnb.host import Host
-from agentnb.kernel.rehearsal_result import begin_code
 from agentnb.plugins.checks.turn_checker import task_for_agent
-from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_permissions import Talk, environment, host, work
@@ -21,7 +19,6 @@ from tests.unit.kernel.shell_tools import Tools
 
 __all__ = ["environment", "host", "tools", "work"]  # the fixtures
 
-_HERE = rehearse_command("true", "/")
 REPEATED = "`orders` rows 100 → 101: `id` is not unique in `customers` (1 key)"
 JOIN = "orders = orders.merge(customers, on='id')"
 
@@ -101,12 +98,3 @@ def test_verified_turn_with_data_checks_required_gives_the_agent_causes_and_no_v
     task = task_for_agent(turn.data_checks)
     assert "`orders`: a join repeats rows, because `id` is not unique in `customers`" in task
     assert not any(each.isdigit() for each in task)
-
-
-@pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
-def test_preview_of_code_says_what_it_would_do_to_tables_and_does_nothing(tools: Tools, work: Path) -> None:
-    tools.shell.user_ns.update(tables())
-    result = begin_code(tools.shell, JOIN, str(work), seconds=20)()
-    assert str(agentnb.DataChecks(result.data_checks)) == REPEATED
-    assert "`id` is not unique in `customers`" in repr(result)
-    assert len(tools.shell.user_ns["orders"]) == 100

@@ -15,9 +15,7 @@ from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.plugins.local.conftest import Models, models
 
-__all__ = ["models"]  # the fixture
 pytestmark = pytest.mark.slow
 SCRIPT = [sys.executable, str(AGENTS / "mends_notebooks.py")]
 
@@ -41,20 +39,6 @@ def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(
     assert first.startswith("Not verified. made.ipynb: Cell [1] would fail: `numbers`")
     assert last.startswith("made.ipynb: verified (1 of 1 cells run")
     assert agentnb.verify(tmp_path / "made.ipynb").ok
-
-
-def test_verified_turn_of_a_real_agent_whose_model_breaks_a_notebook_is_done_once_that_is_mended(
-    models: Models, tmp_path: Path
-) -> None:
-    """`agentnb local` in its own process, with the tools and the loop that it has; only the model is scripted."""
-    env = {"AGENTNB_LOCAL_PORTS": str(models.ports["ollama"]), "AGENTNB_LOCAL_MODEL": "mends"}
-    with agentnb.start("local", env=env, cwd=tmp_path, permissions="allow", verify=True) as session:
-        turn = session.prompt("Sum the numbers in a notebook.").wait(PATIENCE * 4)
-    assert turn.text.split() == ["Written.Mended."]
-    first, last = notices(turn)
-    assert "Cell [1] would fail: `numbers`" in first
-    assert last.startswith("made.ipynb: verified (1 of 1 cells run")
-    assert [call.status for call in turn.tool_calls] == ["completed", "completed"]
 
 
 def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(start: Callable[..., Session]) -> None:

@@ -37,7 +37,9 @@ def test_verify_closes_a_notebook_in_as_far_as_the_system_can_and_says_what_it_d
     cells = [cell(writes, 1, "wrote\n"), cell(LOOKS_UP, 2, "tried\n"), cell("print(gone)", 4, "1\n")]
     saved(tmp_path, notebook(*cells))
     before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **({"AGENTNB_PLUGINS": "verify"} if way == "no plug-in" else {})}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_PLUGINS": "verify"}
+    if way != "no plug-in":
+        del env["AGENTNB_PLUGINS"]
     command = [*(WITHOUT if way == "no namespaces" else []), sys.executable, "-c", VERIFY]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     if done.returncode == NO_NAMESPACES:

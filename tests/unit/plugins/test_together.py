@@ -1,0 +1,45 @@
+"""What needs more than one plug-in of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb.kernel.rehearsal_result import begin_code
+from agentnb.plugins.rehearsal.command import rehearse_command
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.test_permissions import work
+from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.shell_tools import Tools
+from tests.unit.plugins.checks.test_turns import JOIN, REPEATED, tables
+from tests.unit.plugins.local.conftest import Models, models
+from tests.unit.plugins.verify.test_verified_turns import notices
+
+__all__ = ["models", "tools", "work"]  # the fixtures
+
+_HERE = rehearse_command("true", "/")
+
+
+@pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+def test_preview_of_code_says_what_it_would_do_to_tables_and_does_nothing(tools: Tools, work: Path) -> None:
+    tools.shell.user_ns.update(tables())
+    result = begin_code(tools.shell, JOIN, str(work), seconds=20)()
+    assert str(agentnb.DataChecks(result.data_checks)) == REPEATED
+    assert "`id` is not unique in `customers`" in repr(result)
+    assert len(tools.shell.user_ns["orders"]) == 100
+
+
+def test_verified_turn_of_a_real_agent_whose_model_breaks_a_notebook_is_done_once_that_is_mended(
+    models: Models, tmp_path: Path
+) -> None:
+    """`agentnb local` in its own process, with the tools and the loop that it has; only the model is scripted."""
+    env = {"AGENTNB_LOCAL_PORTS": str(models.ports["ollama"]), "AGENTNB_LOCAL_MODEL": "mends"}
+    with agentnb.start("local", env=env, cwd=tmp_path, permissions="allow", verify=True) as session:
+        turn = session.prompt("Sum the numbers in a notebook.").wait(PATIENCE * 4)
+    assert turn.text.split() == ["Written.Mended."]
+    first, last = notices(turn)
+    assert "Cell [1] would fail: `numbers`" in first
+    assert last.startswith("made.ipynb: verified (1 of 1 cells run")
+    assert [call.status for call in turn.tool_calls] == ["completed", "completed"]
