@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.atomic_write import write_atomically
 from agentnb.errors import AgentnbError, UsageError
+from agentnb.file_lock import locked
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -239,9 +240,8 @@ def _first(texts: Iterable[str], wanted: Mapping[str, Any], key: str) -> str:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    with path.with_name(f".{path.name}.lock").open("w", encoding="utf-8") as lock:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with (
+        path.with_name(f".{path.name}.lock").open("w", encoding="utf-8") as lock,
+        locked(lock.fileno(), without_locks=False),
+    ):
         yield

@@ -6,12 +6,12 @@ import contextlib
 import os
 import shutil
 import sqlite3
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from agentnb.errors import LogDamaged, LogUnavailable
+from agentnb.file_lock import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,19 +157,10 @@ def opening_alone(path: Path) -> Iterator[None]:
     """One kernel at a time opens the database at *path* or puts it aside, on any thread."""
     descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        _lock(descriptor, "LOCK_EX")
-        yield
+        with locked(descriptor):
+            yield
     finally:
-        _lock(descriptor, "LOCK_UN")  # a process that was forked meanwhile has the file open, too
         os.close(descriptor)
-
-
-def _lock(descriptor: int, how: str) -> None:
-    if sys.platform != "win32":
-        import fcntl
-
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, getattr(fcntl, how))
 
 
 @contextlib.contextmanager

@@ -39,8 +39,8 @@ class Customizations:
         """Look what the agent is given now, and tell the clients where that is other than they know."""
         async with self._telling:
             asks = self._channels.kernel_access != "off"
-            given = self._configuration if asks else self._configuration.without_kernel
-            rows = await asyncio.to_thread(customizations, given, self._environment, asks=asks)
+            configuration = self._configuration if asks else self._configuration.without_kernel
+            rows = await asyncio.to_thread(customizations, configuration, self._environment, asks=asks)
             if rows != (self._channels.session.state.customizations or ()):
                 self._channels.dispatch(SessionCustomizationsChanged(customizations=rows))
 

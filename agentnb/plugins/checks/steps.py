@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from typing import TYPE_CHECKING, Any
 
+from agentnb.kernel.variables.frames import copies_on_write
 from agentnb.memory import available_memory
 from agentnb.plugins.checks.comparison import MOST_TABLES, compare_tables, without_repeats
 from agentnb.plugins.checks.tables import is_table, table_of
@@ -69,7 +69,7 @@ def _kept(value: Any, room: int) -> tuple[Any, int]:
         return value.clone(), 0
     if module in {"numpy", "pandas"}:
         size = int(value.nbytes if module == "numpy" else value.memory_usage(deep=False, index=False).sum())
-        if module == "pandas" and _copies_on_write():
+        if module == "pandas" and copies_on_write():
             return (value.copy(deep=False) if _has_room(size) else value), 0
         if size <= min(LARGEST_COPY, room):
             return value.copy(), size
@@ -80,9 +80,3 @@ def _has_room(size: int) -> bool:
     """True if code that writes to a table of *size* bytes may copy it: it does where the table is held here, too."""
     free = available_memory()
     return free is None or size <= free // 2
-
-
-def _copies_on_write() -> bool:
-    """True if a shallow copy of a pandas table stays as it is."""
-    pandas = sys.modules["pandas"]
-    return int(pandas.__version__.partition(".")[0]) >= 3 or pandas.options.mode.copy_on_write is True  # noqa: PLR2004
