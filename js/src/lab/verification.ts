@@ -45,7 +45,7 @@ export class NotebookVerification {
     const notebook = {
       path: () => context.path,
       text: () => JSON.stringify(content.model?.toJSON() ?? {}),
-      code: () => codeOf(panel),
+      mark: () => markOf(panel),
       connect: () => this.#connect(),
       send: (text: string) => {
         reveal();
@@ -139,10 +139,20 @@ function putIntoToolbar(panel: NotebookPanel, mark: Widget): void {
 
 const known = new WeakMap<NotebookPanel, NotebookVerification>();
 
-function codeOf({ content }: NotebookPanel): string {
+function markOf({ content }: NotebookPanel): string {
   const cells = content.model?.sharedModel.cells.filter((cell) => cell.cell_type === "code") ?? [];
   const facts = cells.map((cell) => [cell.getSource(), cell.execution_count ?? null, tagsOf(cell)]);
-  return JSON.stringify(facts.filter(([source]) => String(source).trim()));
+  return digest(JSON.stringify(facts.filter(([source]) => String(source).trim())));
+}
+
+/** Two FNV-1a hashes with the length: only equal texts of one notebook are to be told apart, by its own pages. */
+function digest(text: string): string {
+  let [one, two] = [0x811c9dc5, 0x9747b28c];
+  for (let at = 0; at < text.length; at++) {
+    one = Math.imul(one ^ text.charCodeAt(at), 0x01000193);
+    two = Math.imul(two ^ text.charCodeAt(at), 0x85ebca6b);
+  }
+  return [text.length, one >>> 0, two >>> 0].join("-");
 }
 
 /** Once for each page. */
