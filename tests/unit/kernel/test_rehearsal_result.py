@@ -59,7 +59,8 @@ def test_a_long_table_is_cut_between_its_lines_and_words_and_says_how_much_is_le
     found = Rehearsal(result="\n".join(rows), stdout="\n".join([*rows, "done"]))
     shown = repr(found)
     assert f"value: {chr(10).join(rows[:MOST_LINES])}\n… {100 - MOST_LINES} more lines\n" in shown
-    assert f"printed: … {101 - MOST_LINES} earlier lines\n{chr(10).join([*rows[101 - MOST_LINES :], 'done'])}\n" in shown
+    last = "\n".join([*rows[101 - MOST_LINES :], "done"])
+    assert f"printed: … {101 - MOST_LINES} earlier lines\n{last}\n" in shown
     wide = " ".join(str(number) for number in range(1000, 2000))
     shown = repr(Rehearsal(result=wide, stdout=wide))
     assert f"value: {wide[:399]} … 4,600 more characters\n" in shown
