@@ -43,3 +43,12 @@ def test_all_changes_are_rejected_and_accepted_by_their_keys_and_by_the_bar_that
     press("Control+Alt+Shift+Y")
     expect(none).to_have_count(0, timeout=PATIENCE_MS)
     expect_sources(lab, AFTER)
+
+    propose(lab, side)
+    press("Escape")
+    for key in ("Shift+Tab", "Tab"):
+        lab.cell(1).focus(); press("Escape")
+        for n in range(9):
+            press(key)
+            print(key, n, lab.page.evaluate("() => { const a = document.activeElement; return [a.tagName, a.className, a.textContent.slice(0, 30), a.title] }"))
+    lab.picture("keys-explore")

@@ -5,21 +5,40 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
+from agentnb.folders import config_folder
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side, expect_sources
-from tests.browser.test_cell_review import SETUP, STEPS
+from tests.browser.test_cell_review import STEPS
+from tests.conftest import ROOT
 
 MARKS = ".agentnb-cell-bar, .agentnb-changes-bar, [class*=agentnb-new], [class*=agentnb-proposed]"
 """All that a proposal draws in a notebook."""
+SETUP = 'import agentnb\nsession = agentnb.start("fitter", title="Fit", kernel_tools=True)'
 PROCESS = "import os\nprint(os.getpid())"
 CLICK = "(buttons) => buttons[0]?.click()"
 
 
+@pytest.fixture
+def fitter(home: Path) -> Iterator[None]:
+    """An agent of the user's: a conversation with it goes on after a restart."""
+    del home
+    file = config_folder() / "agents" / "fitter.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    command = json.dumps([sys.executable, str(ROOT / "tests/agents/calls_kernel.py")])
+    file.write_text(f'name = "fitter"\ncommand = {command}\n', encoding="utf-8")
+    yield
+    file.unlink()
+
+
+@pytest.mark.usefixtures("fitter")
 def test_proposals_whose_kernel_is_killed_go_unapplied_and_the_message_can_be_sent_again(
     lab: Lab, kernelspecs: Path
 ) -> None:
