@@ -1,5 +1,5 @@
 /** A restart of the kernel: what was open in its chat is open in the next one's. */
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { PendingPrompt } from "../../src/lab/pending-prompt";
 import type { Leaving } from "../../src/view/after-restart";
 import { addSession, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
@@ -90,36 +90,34 @@ test("a conversation that the log does not have begins anew, and the chat says w
   ]);
 });
 
-describe("what is typed in the box before the conversation is there", () => {
-  const box = (page: Page) => page.find<HTMLTextAreaElement>(".prompt textarea");
+const box = (page: Page) => page.find<HTMLTextAreaElement>(".prompt textarea");
 
-  test("stands behind its draft, and once sent goes to it in the same box", async () => {
-    const detail = await before();
-    sessionStorage.setItem(`agentnb draft ${MINE}/chat`, JSON.stringify({ text: "half", host: "another" }));
-    const { store, page } = await next(detail);
-    await page.until(() => expect(box(page).value).toBe("half"));
-    const area = box(page);
-    area.focus();
-    type(area, "half a thought");
-    press(area, "Enter");
-    expect(store.dispatched).toEqual([]);
-    addSession(store, MINE);
-    store.root.value = { agents: store.root.value?.agents ?? [], sessions: [summary(SESSION), summary(MINE)] };
-    const sent = { type: "chat/turnStarted", message: { text: "half a thought" } };
-    await page.until(() => expect(store.dispatched.at(-1)).toMatchObject({ channel: `${MINE}/chat`, action: sent }));
-    expect(box(page)).toBe(area);
-    expect(requested(store).map(([method]) => method)).toEqual(["resumeSession"]);
-  });
+test("what is typed before the conversation is there stands behind its draft, and once sent goes to it", async () => {
+  const detail = await before();
+  sessionStorage.setItem(`agentnb draft ${MINE}/chat`, JSON.stringify({ text: "half", host: "another" }));
+  const { store, page } = await next(detail);
+  await page.until(() => expect(box(page).value).toBe("half"));
+  const area = box(page);
+  area.focus();
+  type(area, "half a thought");
+  press(area, "Enter");
+  expect(store.dispatched).toEqual([]);
+  addSession(store, MINE);
+  store.root.value = { agents: store.root.value?.agents ?? [], sessions: [summary(SESSION), summary(MINE)] };
+  const sent = { type: "chat/turnStarted", message: { text: "half a thought" } };
+  await page.until(() => expect(store.dispatched.at(-1)).toMatchObject({ channel: `${MINE}/chat`, action: sent }));
+  expect(box(page)).toBe(area);
+  expect(requested(store).map(([method]) => method)).toEqual(["resumeSession"]);
+});
 
-  test("is in the box of the next one where it cannot be opened", async () => {
-    const detail = await before();
-    sessionStorage.setItem(`agentnb draft ${MINE}/chat`, JSON.stringify({ text: "not lost", host: "another" }));
-    const failed = { resumeSession: new Error("The log is off."), createSession: new Error("No such agent.") };
-    const { store, page } = await next(detail, failed);
-    await page.until(() => expect(page.text()).toContain("No such agent."));
-    await page.until(() => expect(box(page).value).toBe("not lost"));
-    expect(store.dispatched).toEqual([]);
-  });
+test("the draft of a conversation that cannot be opened is in the box of the next one", async () => {
+  const detail = await before();
+  sessionStorage.setItem(`agentnb draft ${MINE}/chat`, JSON.stringify({ text: "not lost", host: "another" }));
+  const failed = { resumeSession: new Error("The log is off."), createSession: new Error("No such agent.") };
+  const { store, page } = await next(detail, failed);
+  await page.until(() => expect(page.text()).toContain("No such agent."));
+  await page.until(() => expect(box(page).value).toBe("not lost"));
+  expect(store.dispatched).toEqual([]);
 });
 
 test("a chat without conversations has nothing to open again", async () => {
