@@ -43,7 +43,8 @@ class AgentMagics(Magics):
         from agentnb.ipython.prompt_command import PromptCommand
 
         if self.is_loaded_by_chat:
-            say("%agent works here because the chat is open. To use it without the chat, run %load_ext agentnb first.")
+            why = "%agent works here because the chat is open."
+            say(f"{why} To use it without the chat, run %load_ext agentnb first.", warns=False)
         return PromptCommand(self.shell, self.settings, self.tabs, self._shown)
 
     @no_var_expand
