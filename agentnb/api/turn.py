@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import threading
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.interrupts import CountedInterrupts, nest, running_loop
@@ -83,6 +84,7 @@ class FollowedTurn(TurnView):
 
         Raises:
             TurnFailed: With *check*, if it ended with an error. The error's ``turn`` is this turn.
+            BudgetExceeded: Likewise, if a limit of a budget was reached and nobody could be asked.
             TurnTimeout: If it has not ended by then; it goes on. Where nobody watches the notebook (nbconvert,
                 papermill), it is cancelled when the cell that gave up ends.
             CassetteMismatch: If it is not as recorded in the cassette that is replayed, whatever *check* says: this
@@ -97,6 +99,7 @@ class FollowedTurn(TurnView):
         except KeyboardInterrupt:
             self.cancel()
             raise
+        self._warn()
         self._raise_if_failed(self.snapshot, check=check)
         return self
 
@@ -127,8 +130,14 @@ class FollowedTurn(TurnView):
         except asyncio.CancelledError:
             self.cancel()
             raise
+        self._warn()
         self._raise_if_failed(self.snapshot, check=check)
         return self
+
+    def _warn(self) -> None:
+        """Warn of a budget that is nearly used up, once."""
+        for each in self._conversation.host.loop.call(self._conversation.turns.budget.take_warnings):
+            warnings.warn(each, stacklevel=3)
 
     def _wait(self, timeout: float | None) -> None:
         if running_loop() is not None and nest():
