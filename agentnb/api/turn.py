@@ -99,8 +99,8 @@ class FollowedTurn(TurnView):
         except KeyboardInterrupt:
             self.cancel()
             raise
-        self._warn()
         self._raise_if_failed(self.snapshot, check=check)
+        self._warn()
         return self
 
     async def wait_async(self, timeout: float | None = None, *, check: bool = True) -> Self:
@@ -130,8 +130,8 @@ class FollowedTurn(TurnView):
         except asyncio.CancelledError:
             self.cancel()
             raise
-        self._warn()
         self._raise_if_failed(self.snapshot, check=check)
+        self._warn()
         return self
 
     def _warn(self) -> None:

@@ -1,7 +1,7 @@
 """Spends what a prompt says, and reports it: steps with semicolons between them.
 
 ``tokens READ WRITTEN``: what it says at the end of the turn; ``cost AMOUNT``: so much more; ``context TOKENS``: so
-full; ``wait``: until the turn is cancelled; ``deaf``: not even then; ``look FILE``: until the file is there. With
+full, and read; ``wait``: until the turn is cancelled; ``deaf``: not even then; ``look FILE``: until the file is there. With
 ``currency=EUR`` as an argument that is the currency; with ``silent`` it reports nothing.
 """
 
@@ -40,7 +40,7 @@ def prompt(request):
             costs[session] = costs.get(session, 0.0) + float(rest[0])
             report(session)
         elif word == "context":
-            used[session] = int(rest[0])
+            used[session] = tokens[0] = int(rest[0])
             report(session)
         elif word == "look":
             while not pathlib.Path(rest[0]).exists() and not stop.wait(0.01):

@@ -35,6 +35,7 @@ class UsageWatch:
         self._channels = channels
         self._is_free = is_free
         self._rows = {row.number: row for row in earlier}
+        self._earlier = frozenset(self._rows)
         self._unsaved: set[int] = set()
         self._turns = len(chat.turns)
         self._cost = _cost(session)
@@ -76,8 +77,8 @@ class UsageWatch:
         """The next :meth:`take` gives everything: the log's file is another one."""
         self._unsaved = set(self._rows)
 
-    def look(self) -> None:
-        """Something may have changed."""
+    def look(self, *, at_once: bool = False) -> None:
+        """Something may have changed; *at_once*: write down the time of a turn that runs, too."""
         if self._is_free:
             return
         session, chat = self._channels.session.state, self._channels.chat.state
@@ -99,7 +100,7 @@ class UsageWatch:
             self._put(self._with_cost(last, session))  # some agents say it a moment after the turn has ended
             self._cost = _cost(session) or self._cost
         if chat.active_turn is not None and (is_sent or self.has_running):
-            self._run(session, chat.active_turn.usage, now)
+            self._run(session, chat.active_turn.usage, now, seconds=0.0 if at_once else SECONDS)
 
     def _end(self, number: int, turn: Turn, session: SessionState, *, is_last: bool) -> None:
         if number not in self._rows:
@@ -108,13 +109,15 @@ class UsageWatch:
         if is_last:
             row = self._with_cost(row, session)
             self._cost = _cost(session) or self._cost
+        if number in self._earlier:  # it ran in a kernel that has ended
+            row = replace(row, ended_at=self._rows[number].ended_at)
         self._put(row)
 
-    def _run(self, session: SessionState, usage: UsageInfo | None, now: float) -> None:
-        """The row of a turn that runs, where it is new or a second old."""
+    def _run(self, session: SessionState, usage: UsageInfo | None, now: float, *, seconds: float) -> None:
+        """The row of a turn that runs, where it is new or that old."""
         seen = (self._turns, session.context_usage, usage)
         is_new = any(a is not b and a != b for a, b in zip(seen, self._seen, strict=True))
-        if not is_new and now - self._written < SECONDS:
+        if not is_new and now - self._written < seconds:
             return
         self._seen, self._written = seen, now
         row = self._with_cost(self._row(self._turns, usage, session), session)

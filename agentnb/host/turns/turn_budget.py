@@ -39,6 +39,8 @@ BUDGET = "budget"
 SETTINGS: tuple[tuple[str, Scope], ...] = (("budget", "conversation"), ("budget_day", "day"))
 TICK = 2.0
 """Seconds after which a running turn is looked at where its agent says nothing."""
+SHORTEST = 0.05
+"""Seconds between two looks, at least."""
 LOG_OFF = "The session log is off (AGENTNB_LOG=off)"
 GO_ON, STOP = "go on", "stop"
 _CONTINUE = "The user was asked whether you may use more, and said yes. Go on where you stopped."
@@ -226,12 +228,14 @@ class TurnBudget:
         if self._turn is None or not self._channels.is_active(self._turn):
             return
         usage = self._usage()
-        usage.look()
-        self._counts()
-        self._look_soon()
+        if self._channels.prompted == self._turn:
+            usage.look(at_once=True)
+            self._counts()
+            self._look_soon()
         limits = [each for each in self.limits()[0] if each.unit == "time" and each.scope == "conversation"]
         left = [use.allowed - use.used for use in self._uses(limits, {"conversation": usage.spent})]
-        self._timer = self._loop.later(max(min([TICK, *left]), 0.05), self._tick)
+        soon = [each for each in left if each > 0]
+        self._timer = self._loop.later(max(min([TICK, *soon]), SHORTEST), self._tick)
 
     def _end(self) -> None:
         self._turn = self._stop = None
