@@ -1,8 +1,9 @@
 """Spends what a prompt says, and reports it: steps with semicolons between them.
 
 ``tokens READ WRITTEN``: what it says at the end of the turn; ``cost AMOUNT``: so much more; ``context TOKENS``: so
-full, and read; ``wait``: until the turn is cancelled; ``deaf``: not even then; ``look FILE``: until the file is there. With
-``currency=EUR`` as an argument that is the currency; with ``silent`` it reports nothing.
+full, and read; ``wait``: until the turn is cancelled; ``deaf``: not even then; ``look FILE``: until the file is there.
+In the end it says what it did. With ``currency=EUR`` as an argument that is the currency; with ``silent`` it reports
+nothing.
 """
 
 import pathlib
@@ -32,7 +33,9 @@ def prompt(request):
     text = request["params"]["prompt"][0]["text"]
     stop, tokens = threading.Event(), [0, 0]
     cancelled[session] = stop
+    done = []
     for step in text.split(";"):
+        done.append(step)
         word, *rest = step.split() or [""]
         if word == "tokens":
             tokens = [tokens[0] + int(rest[0]), tokens[1] + int(rest[1])]
@@ -52,7 +55,7 @@ def prompt(request):
         if stop.is_set():
             break
     with lock:
-        wire.say(f"went on: {text}" if text.startswith("The user") else f"did {text}", session)
+        wire.say(f"went on: {text}" if text.startswith("The user") else f"did {';'.join(done)}", session)
         usage = {"inputTokens": tokens[0], "outputTokens": tokens[1], "totalTokens": sum(tokens)}
         reason = "cancelled" if stop.is_set() else "end_turn"
         wire.answer(request, {"stopReason": reason, **({} if SILENT else {"usage": usage})})

@@ -66,10 +66,19 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
     kernel.host.close()
 
 
+SPENT = "getattr(agentnb.usage('agent').total, 'costs', {})"
+
+
+def until_spent(here: Folder, dollars: float, *kernels: subprocess.Popen[str]) -> None:
+    """Wait until the log says so of kernels that run."""
+    while here.says(SPENT) != f"{{'USD': {dollars}}}":
+        assert all(each.poll() is None for each in kernels)
+
+
 def folder(tmp_path: Path) -> Folder:
     """A folder where scripts run, with settings of its own, which know the agent."""
     (tmp_path / "agents").mkdir()
-    (tmp_path / "agents/spends.toml").write_text(f"command = {json.dumps(SPENDS)}\n")
+    (tmp_path / "agents/spends.toml").write_text(f'name = "spends"\ntitle = "Spends"\ncommand = {json.dumps(SPENDS)}\n')
     return Folder(tmp_path)
 
 
@@ -265,9 +274,7 @@ def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_sur
     ) as lost:
         assert lost.stdout is not None
         tab = lost.stdout.readline().strip()
-        costs = "__import__('json').dumps(agentnb.usage('session').total and agentnb.usage('session').total.costs)"
-        while here.says(costs) != '{"USD": 2.0}':
-            pass
+        until_spent(here, 2.0, lost)
         agents = subprocess.run(
             ["pgrep", "-P", str(lost.pid)], capture_output=True, text=True, check=False
         ).stdout.split()
@@ -289,7 +296,7 @@ def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_sur
         in here.run(day, AGENTNB_CONFIG_DIR=str(tmp_path)).stdout
     )
     here.run(f"import agentnb; agentnb.forget({tab!r})")
-    assert json.loads(here.says(costs)) in (None, {})
+    assert here.says(SPENT) == "{}"
     assert "($3.50)" in here.run(day, AGENTNB_CONFIG_DIR=str(tmp_path)).stdout
 
 
@@ -307,9 +314,7 @@ def test_two_kernels_that_race_to_the_limit_of_a_day_are_both_stopped(tmp_path: 
     }
     command = [sys.executable, "-c", script]
     kernels = [subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    costs = "__import__('json').dumps(agentnb.usage('agent').total and agentnb.usage('agent').total.costs)"
-    while here.says(costs) != '{"USD": 4.0}':
-        pass
+    until_spent(here, 4.0, *kernels)
     go.touch()
     ended = [each.communicate(timeout=PATIENCE)[0].splitlines()[-1] for each in kernels]
     assert all(each.startswith("BudgetExceeded: Today's budget (settings) of $5.00 is used up") for each in ended), (
@@ -326,4 +331,4 @@ def test_replay_of_a_cassette_costs_nothing_and_never_stops(tmp_path: Path) -> N
     assert here.run(script, **env, AGENTNB_CASSETTE_MODE="record").stdout == "end_turn\n"
     (tmp_path / "settings.toml").write_text('budget_day = "$1"\nbudget = "$1"\n')
     assert here.run(script, **env, AGENTNB_CASSETTE_MODE="replay", BUDGET="$1").stdout == "end_turn\n"
-    assert json.loads(here.says("__import__('json').dumps(agentnb.usage('agent').total.costs)")) == {"USD": 5.0}
+    assert here.says(SPENT) == "{'USD': 5.0}"
