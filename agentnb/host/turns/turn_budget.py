@@ -97,7 +97,7 @@ class TurnBudget:
         self._is_looking = self._looks_again = False
         self._said: set[object] = set()
         self._accepted: set[str] = set()
-        self._warnings: list[str] = []
+        self._warnings: dict[str, list[str]] = {}
 
     # --- what holds ---
 
@@ -198,10 +198,9 @@ class TurnBudget:
         """True if the running turn is kept within limits."""
         return self._turn is not None
 
-    def take_warnings(self) -> list[str]:
-        """What Python has not been told yet of limits that are nearly reached."""
-        warnings, self._warnings = self._warnings, []
-        return warnings
+    def take_warnings(self, turn_id: str) -> list[str]:
+        """What Python has not been told yet of limits that were nearly reached in a turn."""
+        return self._warnings.pop(turn_id, [])
 
     def _look_soon(self) -> None:
         self._looks_again = True
@@ -295,9 +294,10 @@ class TurnBudget:
         new = [each for each in near if not each.is_reached and (each.limit.key, each.allowed) not in self._said]
         self._said.update((each.limit.key, each.allowed) for each in near)
         turn = self._channels.speaking
-        for each in new if turn is not None else ():
-            self._warnings.append(each.nearly)
-            self._channels.say(turn or "", each.nearly)
+        if turn is not None and new:
+            self._warnings[turn] = [each.nearly for each in new]
+            for each in new:
+                self._channels.say(turn, each.nearly)
         self._show(line=max(near, key=lambda each: each.used / each.allowed).percent if near else "")
 
     def _tell_what_is_not_counted(self, turn_id: str) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from agentnb import BudgetExceeded, InputQuestion, Session, TurnCancelled, Usage
 from agentnb.agent.catalog import custom
 from agentnb.host import Host
 from agentnb.host.permissions.session_policy import HostPolicy
+from agentnb.log.record import LogBatch, SessionRecord, TurnUsage
+from agentnb.log.store import LogStore
 from agentnb.policy.audit import AuditLog
 from agentnb.policy.store import PolicyFiles
 from agentnb.state import SystemNotificationResponsePart
@@ -275,12 +278,7 @@ def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_sur
         assert lost.stdout is not None
         tab = lost.stdout.readline().strip()
         until_spent(here, 2.0, lost)
-        agents = subprocess.run(
-            ["pgrep", "-P", str(lost.pid)], capture_output=True, text=True, check=False
-        ).stdout.split()
         lost.send_signal(signal.SIGKILL)
-        for each in agents:
-            os.kill(int(each), signal.SIGKILL)
     again = f"import agentnb, json\nsession = agentnb.resume({tab!r})\nprint(session.budget)\n"
     again += (
         "\n".join(BEGIN.splitlines()[1:-1]) + "\nsay(session.prompt('cost 1.5;wait'))\nsay(session.prompt('cost 1'))"
@@ -298,6 +296,35 @@ def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_sur
     here.run(f"import agentnb; agentnb.forget({tab!r})")
     assert here.says(SPENT) == "{}"
     assert "($3.50)" in here.run(day, AGENTNB_CONFIG_DIR=str(tmp_path)).stdout
+
+
+def test_day_begins_at_midnight_where_the_kernel_is_and_a_clock_that_is_set_back_gives_nothing_back(
+    tmp_path: Path,
+) -> None:
+    """What was used two hours ago counts or not by the local time; what was used "tomorrow" always does."""
+    here, now = folder(tmp_path), time.time()
+    used, later = "eliza:/used", "eliza:/later"
+    store = LogStore(here.log, "h")
+    rows = [
+        TurnUsage(uri=uri, number=0, ended_at=int((now + hours * 3600) * 1000), cost=cost, currency="USD")
+        for uri, hours, cost in ((used, -2, 4.0), (later, 30, 2.0))
+    ]
+    sessions = {
+        uri: SessionRecord(uri=uri, agent="eliza", title="T", cwd="/w", host_id="h", created_at=1, modified_at=1)
+        for uri in (used, later)
+    }
+    store.write(LogBatch(sessions=sessions, usage=rows))
+    assert store.flush(PATIENCE)
+    store.close()
+    (tmp_path / "settings.toml").write_text('budget_day = "$6"\n')
+    script = f"{BEGIN}say(session.prompt('cost 1'))"
+    hour = time.gmtime(now).tm_hour
+    for local, says in (
+        (1, "end_turn\n"),
+        (12, "BudgetExceeded: Today's budget (settings) of $6.00 is used up ($7.00)"),
+    ):
+        zone = f"XXX{(hour - local) % 24:+d}"  # POSIX: what is added to local time to get UTC
+        assert here.run(script, AGENTNB_CONFIG_DIR=str(tmp_path), TZ=zone).stdout.startswith(says), zone
 
 
 def test_two_kernels_that_race_to_the_limit_of_a_day_are_both_stopped(tmp_path: Path) -> None:
