@@ -133,9 +133,14 @@ class Tabs:
         tabs = {} if arguments.new else self.all()
         name = arguments.tab or (self._latest(tabs, arguments.agent) if arguments.agent else self.current)
         if name is None or name not in tabs:
-            mode = {"permissions": arguments.permissions, "freedom": arguments.freedom}
-            options = {"kernel": arguments.kernel, "budget": arguments.budget}
-            return self.open(arguments.agent, arguments.tab, **mode, **options)
+            return self.open(
+                arguments.agent,
+                arguments.tab,
+                arguments.permissions,
+                freedom=arguments.freedom,
+                kernel=arguments.kernel,
+                budget=arguments.budget,
+            )
         session = tabs[name]
         if arguments.agent not in (None, session.agent):
             raise UsageError(

@@ -214,7 +214,7 @@ class BatchRunner:
             except BaseException as error:  # noqa: BLE001 - the user's iterator; told by whoever waits
                 self.broken = error
                 return None
-            if prompt is None or self.stopped or not self._may_ask():
+            if prompt is None or not self._may_ask():
                 self._inputs.put_back(prompt)
                 return None
             number, self.asked = self.asked, self.asked + 1
@@ -326,7 +326,7 @@ class BatchRunner:
 
     def _may_ask(self) -> bool:
         """True if one more input may be asked; the batch is stopped otherwise."""
-        self.stopped = self._used_up(more_turns=1)
+        self.stopped = self.stopped or self._used_up(more_turns=1)
         return not self.stopped
 
     def _used_up(self, more_turns: int = 0) -> str:

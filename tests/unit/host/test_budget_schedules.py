@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from agentnb import BudgetExceeded, Session
 from agentnb.api.session import Turn
+from agentnb.host.conversation import Conversation
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import hosted, until
 from tests.unit.host.test_budgets import Kernel
@@ -58,6 +60,10 @@ def test_concurrent_conversations_begin_and_are_stopped_where_the_model_says(
             kernel.host.close()
 
 
+def _is_sent(conversation: Conversation, turn: Turn) -> bool:
+    return conversation.channels.prompted == turn.id
+
+
 def _run(kernel: Kernel, sessions: list[Session], model: Model, wave: dict[int, tuple[int, int]], gate: Path) -> None:
     begin = {which: prompt for which, prompt in wave.items() if model.may_begin(which)}
     is_reached = model.quarters + sum(quarters for _, quarters in begin.values()) >= model.most_quarters
@@ -71,7 +77,7 @@ def _run(kernel: Kernel, sessions: list[Session], model: Model, wave: dict[int, 
             assert turn.text == ""
             continue
         conversation = hosted(kernel.host, sessions[which])
-        until(kernel.host, sessions[which], lambda turn=turn, of=conversation: of.channels.prompted == turn.id)
+        until(kernel.host, sessions[which], partial(_is_sent, conversation, turn))
         model.turns[which] += 1
         running.append(turn)
     gate.touch()

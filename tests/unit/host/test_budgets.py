@@ -88,7 +88,7 @@ def folder(tmp_path: Path) -> Folder:
 def said(session: Session) -> list[str]:
     """What the chat said by itself, in all turns."""
     parts = [part for turn in session.turns for part in (turn.snapshot.response_parts if turn.snapshot else ())]
-    return [part.content for part in parts if isinstance(part, SystemNotificationResponsePart)]
+    return [str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)]
 
 
 LIMITS = [
@@ -184,13 +184,13 @@ def test_limits_of_settings_and_policy_files_all_hold_and_the_sites_cannot_be_ex
     session.prompt("cost 1").wait(PATIENCE)
     (kernel.folder / "user.toml").write_text('budget = "$2"\n')
     turn = session.prompt("cost 1")
-    assert kernel.question(session).message.startswith("This conversation's budget (your policy file) of $2.00")
+    assert str(kernel.question(session).message).startswith("This conversation's budget (your policy file) of $2.00")
     turn.cancel()
     (kernel.folder / "user.toml").unlink()
     (kernel.folder / ".agentnb").mkdir()
     (kernel.folder / ".agentnb/policy.toml").write_text('budget = "1k tokens"\nbudget_day = "$2"\n')
     turn = session.prompt("cost 1")
-    assert kernel.question(session).message.startswith("Today's budget (the project's policy file) of $2.00")
+    assert str(kernel.question(session).message).startswith("Today's budget (the project's policy file) of $2.00")
     turn.cancel()
     (kernel.folder / "site.toml").write_text('budget = "$1.50"\n')
     with pytest.raises(BudgetExceeded, match=r"\(set by your administrator\) of \$1.50 is used up .*site\.toml"):
