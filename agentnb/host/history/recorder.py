@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ from agentnb.credentials import logger
 from agentnb.errors import LogUnavailable
 from agentnb.log.record import LogBatch, SessionRecord, turn_record
 from agentnb.log.store import LogStore
-from agentnb.log.writer import FLUSH_SECONDS
 from agentnb.state import ChatTruncated, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
 from agentnb.state.status import ACTIVITY_MASK
 
@@ -80,17 +80,19 @@ class SessionRecorder:
         if self._is_kept(conversation.session.uri):
             self._touch(conversation.session.uri)
 
-    def spent_since(self, moment: int) -> Spent:
-        """What all kernels' turns used together since *moment*; from any thread but the host's.
+    async def spent_since(self, moment: int) -> Spent:
+        """What all kernels' turns used together since *moment* (milliseconds since 1970), until now.
 
         Raises:
             LogError: If that cannot be told.
         """
-        if not self.flush(FLUSH_SECONDS):
+        is_written = await asyncio.to_thread(self.store.flush) if not self._write() else True
+        self._write()
+        if not is_written or not await asyncio.to_thread(self.store.flush):
             raise LogUnavailable(f"The session log {self.store.path} is not written in time.", hint="Try again.")
         if self.trouble is not None and not self._mended:
             raise self.trouble
-        return self.store.spent_since(moment)
+        return await asyncio.to_thread(self.store.spent_since, moment)
 
     def closes(self, conversation: Conversation) -> None:
         """A conversation is being closed: the file says so before its agent has let it go, which can take seconds."""

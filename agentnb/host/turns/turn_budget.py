@@ -5,7 +5,6 @@ What is used is read from the log's usage of turns, which all kernels of the use
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime, time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +21,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable, MutableMapping
     from pathlib import Path
 
@@ -41,6 +41,8 @@ TICK = 2.0
 """Seconds after which a running turn is looked at where its agent says nothing."""
 SHORTEST = 0.05
 """Seconds between two looks, at least."""
+TRIES = 3
+"""How often in a row a running turn's day may not be counted: another kernel may be writing a lot."""
 LOG_OFF = "The session log is off (AGENTNB_LOG=off)"
 GO_ON, STOP = "go on", "stop"
 _CONTINUE = "The user was asked whether you may use more, and said yes. Go on where you stopped."
@@ -94,6 +96,7 @@ class TurnBudget:
         self._stop: Stop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._seen = -1
+        self._uncounted = 0
         self._is_looking = self._looks_again = False
         self._said: set[object] = set()
         self._accepted: set[str] = set()
@@ -112,11 +115,19 @@ class TurnBudget:
         read_budget(text)
         self._said.clear()
         self._show(limits=text)
+        if self._turn is None and self._channels.prompted is not None:
+            self._turn = self._channels.prompted
+            self._tick()
 
-    def limits(self) -> tuple[tuple[Limit, ...], Stop | None]:
-        """The limits that hold now, and why one cannot be read."""
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits that hold now."""
+        return self._read()[0]
+
+    def _read(self) -> tuple[tuple[Limit, ...], list[Stop]]:
+        """The limits that hold now, and why some cannot be read."""
         found: list[Limit] = []
-        settings, problem = self._environment.sources(), None
+        problems: list[Stop] = []
+        settings = self._environment.sources()
         for name, scope in SETTINGS:
             value = settings[name]
             if scope == "conversation" and self.text:
@@ -124,7 +135,8 @@ class TurnBudget:
                 found += read_budget(self.text, scope=scope, hint=hint)
                 continue
             if value.problem:
-                problem = Stop(problem=f"The setting {name} cannot be read. {value.problem}", hint="Correct it.")
+                words = f"The setting {name} cannot be read. {value.problem}"
+                problems.append(Stop(problem=words, hint="Correct it."))
             if value.value:
                 hint = f"Raise {name} in the settings, or set it with `%config Agentnb.{name}`."
                 found += read_budget(value.value, scope=scope, hint=hint, origin="settings")
@@ -134,8 +146,8 @@ class TurnBudget:
             if settings_of.unread_budget:
                 is_site = settings_of.unread_budget == "site"
                 words = f"A budget cannot be read. {settings_of.problem}"
-                problem = Stop(problem=words, hint="Correct the file.", is_fixed=is_site)
-        return tuple(found), problem
+                problems.append(Stop(problem=words, hint="Correct the file.", is_fixed=is_site))
+        return tuple(found), problems
 
     # --- before a prompt ---
 
@@ -151,7 +163,7 @@ class TurnBudget:
         while (stop := await self._look(more_turns=not self._usage().has_running)) is not None:
             if not await self._goes_on(turn_id, stop):
                 return False
-        if self.limits()[0] and self._channels.is_active(turn_id):
+        if self.limits() and self._channels.is_active(turn_id):
             self._turn, self._seen = turn_id, self._usage().version
             self._tick()
         return True
@@ -231,7 +243,7 @@ class TurnBudget:
             usage.look(at_once=True)
             self._counts()
             self._look_soon()
-        limits = [each for each in self.limits()[0] if each.unit == "time" and each.scope == "conversation"]
+        limits = [each for each in self.limits() if each.unit == "time" and each.scope == "conversation"]
         left = [use.allowed - use.used for use in self._uses(limits, {"conversation": usage.spent})]
         soon = [each for each in left if each > 0]
         self._timer = self._loop.later(max(min([TICK, *soon]), SHORTEST), self._tick)
@@ -246,23 +258,23 @@ class TurnBudget:
 
     async def _look(self, *, more_turns: int = 0) -> Stop | None:
         """Why no more may be used; None where more may be. What is nearly used up is told."""
-        limits, problem = self.limits()
-        if problem is not None and problem.problem not in self._accepted:
+        limits, problems = self._read()
+        problem = next((each for each in problems if each.problem not in self._accepted), None)
+        if problem is not None or not limits:
             return problem
-        if not limits:
-            return None
         spent: dict[Scope, Spent] = {"conversation": self._usage().spent}
         days = [each for each in limits if each.scope == "day"]
         if days:
             counted = await self._today()
             if isinstance(counted, Spent):
-                spent["day"] = counted
-            elif counted not in self._accepted:
-                return Stop(
-                    problem=f"Today's budget of {written_amount(days[0], days[0].amount)} cannot be counted. {counted}",
-                    hint="Mend the log, or remove the budget.",
-                    is_fixed=any(each.is_fixed for each in days),
-                )
+                spent["day"], self._uncounted = counted, 0
+            else:
+                self._uncounted += 1
+                words = f"Today's budget of {written_amount(days[0], days[0].amount)} cannot be counted. {counted}"
+                is_asked = self._turn is None or self._uncounted >= TRIES
+                if is_asked and words not in self._accepted:
+                    is_fixed = any(each.is_fixed for each in days)
+                    return Stop(problem=words, hint="Mend the log, or remove the budget.", is_fixed=is_fixed)
         spent = {scope: each._replace(turns=each.turns + more_turns) for scope, each in spent.items()}
         uses = self._uses(limits, spent)
         self._warn(uses)
@@ -282,7 +294,7 @@ class TurnBudget:
             return f"{LOG_OFF}."
         midnight = datetime.combine(datetime.now().astimezone().date(), time.min).astimezone()
         try:
-            return await asyncio.to_thread(recorder.spent_since, int(midnight.timestamp() * 1000))
+            return await recorder.spent_since(int(midnight.timestamp() * 1000))
         except LogError as error:
             return str(error)
 
@@ -305,7 +317,7 @@ class TurnBudget:
         row = self._usage().latest
         if row is None:
             return
-        for each in self.limits()[0]:
+        for each in self.limits():
             words = ""
             if each.unit == "tokens" and row.input is None and row.output is None:
                 words = f"{self._agent} does not report tokens"
