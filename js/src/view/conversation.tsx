@@ -138,7 +138,7 @@ export function Conversation(props: Props) {
           />
         )}
         <Freedom session={session} disabled={dead || failed} />
-        {usage.isFull && (
+        {usage.short && (
           <span class="context-full" title={usage.words}>
             {usage.short}
           </span>
