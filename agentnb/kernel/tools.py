@@ -320,6 +320,6 @@ def check_argument(what: str, value: Any, schema: Schema) -> None:
         check_argument(f"An item of {what}", item, schema["items"])
     if "enum" in schema and value not in schema["enum"]:
         raise UsageError(f"{what} is one of {', '.join(schema['enum'])}, not {value!r}.")
-    if not (schema.get("minimum", value) <= value <= schema.get("maximum", value)):
+    if kind != "object" and not (schema.get("minimum", value) <= value <= schema.get("maximum", value)):
         bounds = f"at least {schema['minimum']}" + (f", at most {schema['maximum']:g}" if "maximum" in schema else "")
         raise UsageError(f"{what} is {bounds}, not {value!r}.")

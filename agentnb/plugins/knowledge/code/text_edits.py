@@ -114,7 +114,7 @@ def _cell(module: NotebookModule, cell_id: str) -> CodeCell:
 def _apart(edits: list[TextEdit]) -> list[TextEdit]:
     """*edits* in order; the order of those at one place is kept, as the protocol has it."""
     ordered = sorted(edits, key=lambda each: (each.start, each.end))
-    for before, after in itertools.pairwise(ordered):
-        if before.end > after.start or before.start > before.end:
-            raise UnusableEdit("Its changes overlap.")
+    overlap = any(before.end > after.start for before, after in itertools.pairwise(ordered))
+    if overlap or any(each.start > each.end for each in ordered):
+        raise UnusableEdit("Its changes overlap.")
     return ordered

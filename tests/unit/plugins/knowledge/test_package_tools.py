@@ -195,7 +195,7 @@ CALLS = {
     "unknown": ({"tool": "shout", "arguments": {"text": "a", "x": 1}}, "shout has no argument 'x'."),
     "no tool": ({"tool": "nothing"}, "There is no tool 'nothing' for agents."),
     "raises": ({"tool": "raises"}, "ValueError: not today"),
-    "hangs": ({"tool": "hangs", "seconds": 1}, "1"),
+    "hangs": ({"tool": "hangs", "seconds": 1}, "was interrupted: its time was up"),
     "no script": ({"tool": "box/pack/scripts/gone.py"}, "cannot be read"),
     "leads out": ({"tool": "box/pack/scripts/../../../../agent.py"}, "leads out of the skill's folder"),
     "no program": ({"tool": "box/pack/scripts/data.csv"}, "is no script that can be run. It ends with .py or .sh"),
