@@ -88,7 +88,9 @@ async def look_up(model: Model) -> None:
 
 async def find_out(model: Model) -> Abilities:
     """Ask the server what *model* can do."""
-    answer = await told_abilities(model)
+    answer = Abilities()
+    with contextlib.suppress(ServerTrouble):  # whether it is away, the try says
+        answer = await told_abilities(model)
     if answer.tools is None:
         return msgspec.structs.replace(answer, tools=await _takes_tools(model))
     return answer
