@@ -79,11 +79,9 @@ async def answer(kind, path, headers, body, writer):
     key = headers.get("authorization", "").removeprefix("Bearer ")
     if path == "/_seen":
         send(writer, 200, seen)
-    elif path == "/_shown":
+    elif path in {"/_shown", "/_pulled"}:
+        pulls[0] += path == "/_pulled"
         send(writer, 200, shown)
-    elif path == "/_pulled":
-        pulls[0] += 1
-        send(writer, 200, {})
     elif path == "/_left":
         await left.wait()
         left.clear()
@@ -116,7 +114,7 @@ def models(kind):
     return {"data": listed}
 
 
-def own(kind, path, body, writer):
+def own(kind, path, body, writer):  # noqa: C901 - likewise
     """The methods that only one kind of server has."""
     path, _, query = path.partition("?")
     name = query.removeprefix("model=")

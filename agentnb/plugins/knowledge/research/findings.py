@@ -59,7 +59,12 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def note(self) -> str:
         """Where it began, a sentence; empty where no earlier findings were known."""
-        return f"Started from {self.reused} findings of earlier researches of this version." if self.reused else ""
+        if not self.reused:
+            return ""
+        what = (
+            "1 finding of an earlier research" if self.reused == 1 else f"{self.reused} findings of earlier researches"
+        )
+        return f"Started from {what} of this version."
 
 
 def listed(findings: Iterable[ResearchFinding]) -> str:
