@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.connect.connecting import Remote as Remote
     from agentnb.plugins.connect.connecting import connect as connect
     from agentnb.plugins.knowledge.code_api import code as code
+    from agentnb.plugins.knowledge.research_api import forget_research as forget_research
     from agentnb.plugins.knowledge.research_api import research as research
     from agentnb.plugins.knowledge.skills_api import skills as skills
     from agentnb.plugins.map.batch import Batch as Batch
@@ -149,7 +150,7 @@ _NAMES = {
     "plugins.checks.comparison": ("compare",),
     "plugins.connect.connecting": ("Remote", "connect"),
     "plugins.knowledge.code_api": ("code",),
-    "plugins.knowledge.research_api": ("research",),
+    "plugins.knowledge.research_api": ("forget_research", "research"),
     "plugins.knowledge.skills_api": ("skills",),
     "plugins.map.batch": ("Batch", "BatchResult"),
     "plugins.map.comparison": ("Comparison",),

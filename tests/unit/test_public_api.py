@@ -56,6 +56,7 @@ doctor(*names)
 duplicate_session(session)
 Finding(*, kind, cause, cell=None, evidence='', advice='', related=())
 forget(session)
+forget_research(package=None, version=None)
 history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50)
 InputQuestion
     answer(values=None, *, response='accept')
