@@ -243,6 +243,6 @@ describe("the list", () => {
     const ready = Object.assign(readyStore(), { module: fetchModule });
     const other = open(ready, { kind: "chat" });
     await showList(other);
-    expect(other.text()).toContain("Eliza has no options.");
+    await other.until(() => expect(other.text()).toContain("Eliza has no options."));
   });
 });
