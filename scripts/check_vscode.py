@@ -19,12 +19,14 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
+from typing import Literal
 
 from chromium import find
 from playwright.sync_api import FrameLocator, Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "test-results"
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PATIENCE = 120_000
 """Milliseconds for VS Code to show something."""
 
@@ -93,7 +95,7 @@ def look(url: str, name: str, wanted: list[str]) -> list[str]:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=find(), args=["--no-sandbox"])
         shown = set[str]()
-        for scheme in ("light", "dark"):
+        for scheme in SCHEMES:
             page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme=scheme)
             page.goto(url)
             frame = opened(page, name)
