@@ -21,7 +21,6 @@ import urllib.request
 from pathlib import Path
 from typing import Literal
 
-from chromium import find
 from playwright.sync_api import FrameLocator, Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
@@ -92,8 +91,10 @@ def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
 def look(url: str, name: str, wanted: list[str]) -> list[str]:
     """The words of *wanted* that VS Code shows."""
     RESULTS.mkdir(exist_ok=True)
+    found = [sys.executable, str(ROOT / "scripts" / "chromium.py")]
+    chromium = subprocess.run(found, capture_output=True, text=True, check=True).stdout.strip()
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=find(), args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         shown = set[str]()
         for scheme in SCHEMES:
             page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme=scheme)
