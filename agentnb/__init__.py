@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from agentnb.errors import AgentStartFailed as AgentStartFailed
     from agentnb.errors import AuthenticationRequired as AuthenticationRequired
     from agentnb.errors import BatchFailed as BatchFailed
+    from agentnb.errors import BudgetExceeded as BudgetExceeded
     from agentnb.errors import CassetteBroken as CassetteBroken
     from agentnb.errors import CassetteError as CassetteError
     from agentnb.errors import CassetteMismatch as CassetteMismatch
@@ -161,12 +162,13 @@ _NAMES = {
     "plugins.verify.verify": ("verify",),
     "errors": (
         "AgentDied", "AgentError", "AgentNotFound", "AgentRefused", "AgentStartFailed", "AgentnbError",
-        "AuthenticationRequired", "BatchFailed", "CassetteBroken", "CassetteError", "CassetteMismatch", "ChangesError",
-        "ChangesUnavailable", "ContentNotStored", "FileUnavailable", "FilesConflict", "HostUnavailable", "KernelBusy",
-        "KernelChangesConflict", "LogDamaged", "LogError", "LogUnavailable", "NotOffered", "OutsideWorkspace",
-        "PermissionDenied", "PluginFailed", "PolicyError", "ProtocolError", "SessionClosed", "SessionError",
-        "SettingsError", "TurnCancelled", "TurnError", "TurnFailed", "TurnRefused", "TurnTimeout", "UnknownAgent",
-        "UnknownMention", "UnknownSession", "UnsupportedVersion", "UsageError",
+        "AuthenticationRequired", "BatchFailed", "BudgetExceeded", "CassetteBroken", "CassetteError",
+        "CassetteMismatch", "ChangesError", "ChangesUnavailable", "ContentNotStored", "FileUnavailable",
+        "FilesConflict", "HostUnavailable", "KernelBusy", "KernelChangesConflict", "LogDamaged", "LogError",
+        "LogUnavailable", "NotOffered", "OutsideWorkspace", "PermissionDenied", "PluginFailed", "PolicyError",
+        "ProtocolError", "SessionClosed", "SessionError", "SettingsError", "TurnCancelled", "TurnError", "TurnFailed",
+        "TurnRefused", "TurnTimeout", "UnknownAgent", "UnknownMention", "UnknownSession", "UnsupportedVersion",
+        "UsageError",
     ),
 }  # fmt: skip
 """The public names, by the module that has them."""
