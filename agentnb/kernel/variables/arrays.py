@@ -12,7 +12,7 @@ from agentnb.kernel.variables.kinds import library_class
 from agentnb.kernel.variables.states import CannotRestore, State, same_items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 MOST_READ = 4_000_000
 """Bytes that are read of an array of which no copy is kept; of a larger one evenly spaced elements."""
@@ -71,6 +71,20 @@ class ArrayState(State):
             raise CannotRestore
         return self._copy.copy(order="K")
 
+    def as_it_was(self, _value: Any, of: Callable[[Any], Any]) -> Any:
+        if self._copy is not None:
+            return self._copy
+        owner = None if self._owner is None else plain_array(self._owner)
+        memory = None if owner is None else of(self._owner)
+        if owner is None or memory is None or memory is self._owner or memory.strides != owner.strides:
+            raise CannotRestore
+        if owner.dtype.hasobject or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+            raise CannotRestore
+        address, shape, strides, dtype = self._layout
+        offset = address - owner.__array_interface__["data"][0]
+        numpy = sys.modules["numpy"]
+        return numpy.ndarray(shape, dtype, memory.reshape(-1, order="K").view(numpy.uint8), offset, strides)
+
     def children(self) -> Iterable[Any]:
         if self._owner is not None:
             return (self._owner,)
@@ -118,7 +132,7 @@ def same_elements(one: Any, other: Any) -> bool:
     return all((left[at : at + _CHUNK] == right[at : at + _CHUNK]).all() for at in range(0, left.size, _CHUNK))
 
 
-def _layout(plain: Any) -> tuple[object, ...]:
+def _layout(plain: Any) -> tuple[Any, ...]:
     return plain.__array_interface__["data"][0], plain.shape, plain.strides, plain.dtype
 
 

@@ -11,7 +11,7 @@ from agentnb.kernel.variables.kinds import is_same
 from agentnb.kernel.variables.states import AttributesState, State, attributes_of, same_items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 MOST_COMPARED = 64_000_000
 """Bytes of columns that are compared where they lie elsewhere than before; larger ones count as changed."""
@@ -58,6 +58,15 @@ class PandasState(State):
         attributes["_mgr"] = self._manager.copy(deep=False)
         if "_item_cache" in vars(sys.modules["pandas"].core.generic.NDFrame).get("__annotations__", {}):
             attributes["_item_cache"] = {}
+
+    def as_it_was(self, _value: Any, of: Callable[[Any], Any]) -> Any:
+        pandas = sys.modules["pandas"]
+        made = pandas.DataFrame() if self._manager.ndim > 1 else pandas.Series(dtype=object)
+        self.restore(made)
+        if not copies_on_write():
+            blocks = [each.make_block_same_class(of(each.values)) for each in made._mgr.blocks]  # noqa: SLF001
+            made._mgr.blocks = tuple(blocks)  # noqa: SLF001
+        return made
 
     def children(self) -> Iterable[Any]:
         yield from self._attributes.values()
@@ -178,6 +187,12 @@ class PolarsState(State):
 
     def restore(self, value: Any) -> None:
         setattr(value, self._field, self._kept.clone())
+
+    def as_it_was(self, _value: Any, _of: Callable[[Any], Any]) -> Any:
+        polars = sys.modules["polars"]
+        if self._field == "_s":
+            return polars.Series._from_pyseries(self._kept.clone())  # noqa: SLF001
+        return polars.DataFrame._from_pydf(self._kept.clone())  # noqa: SLF001
 
     def held_beside(self, value: Any) -> int:
         """About how many bytes are held that *value* does not have any more."""

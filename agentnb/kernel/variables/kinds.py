@@ -24,7 +24,7 @@ FRAMES = ("pandas.DataFrame", "pandas.Series")
 
 PLAIN_PACKAGES = _words(
     "types collections dataclasses argparse sklearn scipy statsmodels xgboost lightgbm torch numpy pandas geopandas"
-    " xarray networkx sympy patsy"
+    " xarray networkx sympy patsy dask"
 )
 """Packages whose objects written in Python are no more than their attributes; so are those of the user's own."""
 _PRIMITIVE = frozenset(

@@ -48,6 +48,10 @@ class State:
         """A new object in this state, for one that cannot be brought back itself."""
         raise CannotRestore
 
+    def as_it_was(self, _value: Any, _of: Callable[[Any], Any]) -> Any:
+        """An object that *value* was like, for reading and at no cost; *_of* gives that of others that it refers to."""
+        raise CannotRestore
+
     def children(self) -> Iterable[Any]:
         """The objects that it refers to."""
         return ()
@@ -194,6 +198,11 @@ class AttributesState(State):
             elif _slot_value(slot, value) is not _absent:
                 slot.__delete__(value)
 
+    def as_it_was(self, _value: Any, _of: Callable[[Any], Any]) -> Any:
+        made = object.__new__(self._class)
+        self.restore(made)
+        return made
+
     def children(self) -> Iterable[Any]:
         slots = (kept for _, kept in self._slots if kept is not _absent)
         return chain((self._attributes or {}).values(), slots, (self._class,) if is_users(self._class) else ())
@@ -216,6 +225,9 @@ class CompoundState(State):
 
     def rebuilt(self) -> Any:
         return self._states[0].rebuilt()
+
+    def as_it_was(self, value: Any, of: Callable[[Any], Any]) -> Any:
+        return self._states[0].as_it_was(value, of)
 
     def children(self) -> Iterable[Any]:
         return chain.from_iterable(each.children() for each in self._states)
