@@ -114,10 +114,13 @@ def test_an_inserted_cell_over_which_the_user_types_in_the_same_turn_stays_the_a
     assert (cell.lines, cell.is_edited) == ((LineRange(1, 1, 0), LineRange(2, 2, None)), True)
 
 
-def place(host: Host, talk: Talk, turn_id: str, cell: str, before: str | None, after: str) -> None:
+def place(host: Host, talk: Talk, turn_id: str, cell: str, *texts: str | None) -> None:
     """What the page tells after *Insert below* or *Replace the active cell*."""
     uri = talk.conversation.session.uri
-    params = PlacedParams(channel=uri, turn_id=turn_id, cell_id=cell, notebook="fit.ipynb", before=before, after=after)
+    before, after = texts
+    params = PlacedParams(
+        channel=uri, turn_id=turn_id, cell_id=cell, notebook="fit.ipynb", before=before, after=after or ""
+    )
     host.loop.submit(note_placed(host, params)).result(PATIENCE)
 
 
