@@ -83,7 +83,7 @@ class ArrayState(State):
         address, shape, strides, dtype = self._layout
         offset = address - owner.__array_interface__["data"][0]
         numpy = sys.modules["numpy"]
-        return numpy.ndarray(shape, dtype, memory.reshape(-1, order="K").view(numpy.uint8), offset, strides)
+        return numpy.ndarray(shape, dtype, memory.ravel(order="K").view(numpy.uint8), offset, strides)
 
     def children(self) -> Iterable[Any]:
         if self._owner is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import io
 import random
+import sys
 import time
 import types
 from collections import deque
@@ -252,7 +253,7 @@ class Keeper:
             state = ArrayState(value, is_kept=is_kept, has_copy=has_copy, owner=owner if shares else None)
         if type(value).__module__ == "numpy" and attributes_of(value) is None:
             return state
-        return CompoundState(state, _ArrayAttributes(value))
+        return _ArrayOfClass(state, _ArrayAttributes(value))
 
     def tensor(self, value: Any) -> State:
         """A tensor in this machine's memory."""
@@ -310,10 +311,24 @@ class _ArrayAttributes(AttributesState):
     def __init__(self, value: Any) -> None:
         super().__init__(value)
         self._slots = []
+        self.mask = (self._attributes or {}).get("_mask")
 
     def matches(self, value: Any) -> bool:
         now = attributes_of(value) or {}
         return all(is_same(now.get(name), kept) for name, kept in (self._attributes or {}).items() if name != _LAZY)
+
+
+class _ArrayOfClass(CompoundState):
+    """An array with what its class adds."""
+
+    def __init__(self, array: State, attributes: _ArrayAttributes) -> None:
+        super().__init__(array, attributes)
+        self._array = array
+        self._mask = attributes.mask
+
+    def as_it_was(self, value: Any, of: Callable[[Any], Any]) -> Any:
+        plain = self._array.as_it_was(value, of)
+        return plain if self._mask is None else sys.modules["numpy"].ma.MaskedArray(plain, mask=of(self._mask))
 
 
 _SIZED = frozenset({list, dict, set, deque})

@@ -226,9 +226,6 @@ class CompoundState(State):
     def rebuilt(self) -> Any:
         return self._states[0].rebuilt()
 
-    def as_it_was(self, value: Any, of: Callable[[Any], Any]) -> Any:
-        return self._states[0].as_it_was(value, of)
-
     def children(self) -> Iterable[Any]:
         return chain.from_iterable(each.children() for each in self._states)
 

@@ -16,7 +16,7 @@ const SAVED = new RegExp(
 const LONGEST = 2_000;
 const MOST_TURNS = 8;
 /** What Python's `str.rstrip` takes away. */
-const BLANKS_AT_END = /[\s\x1c-\x1f\x85]+$/; // biome-ignore lint/suspicious/noControlCharactersInRegex: Python's
+const BLANKS_AT_END = /[\s\x1c-\x1f\x85]+$/;
 
 /** Shown as text, and a line counts only where its digest is right: whoever can write the notebook can write the key. */
 export async function savedAnswer(cells: readonly SavedCell[]): Promise<Answer> {
