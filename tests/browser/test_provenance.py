@@ -103,9 +103,10 @@ REPLACING = "import math\nx = math.sqrt(2)"
 def test_code_that_is_taken_from_an_answer_is_the_agents_and_marks_are_there_before_the_chat_is(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """*Insert below* and *Replace the active cell*; opened anew with another kernel, the log says so, not the notebook."""
+    """*Insert below* and *Replace the active cell*; opened anew with another kernel, the log says so."""
     del kernelspecs
-    document = notebook(SETUP, "import math\nx = 1", kernel="ipykernel7")
+    setup = f"{SETUP}\nagentnb.settings().set('provenance_in_notebook', False)"
+    document = notebook(setup, "import math\nx = 1", kernel="ipykernel7")
     lab.open("taken.ipynb", document)
     lab.run_cells(1)
     side = Side(lab.page)
@@ -148,7 +149,7 @@ def test_notebook_that_says_who_wrote_its_cells_is_marked_when_it_is_opened_with
         cell.metadata["agentnb"] = key
     nbformat.write(document, lab.server.folder / "said.ipynb")
     lab.page.goto(f"{lab.server.url}/lab/workspaces/said/tree/said.ipynb?token=browser-tests&reset")
-    lab.page.get_by_role("button", name="No Kernel").click(timeout=PATIENCE_MS)
+    lab.page.get_by_role("dialog").get_by_role("button", name="No Kernel").click(timeout=PATIENCE_MS)
     expect(marks(lab)).to_have_count(2, timeout=PATIENCE_MS)
     assert lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session") is None
     marks(lab).first.hover()

@@ -8,8 +8,15 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from agentnb.kernel.variables.kinds import library_class
-from agentnb.kernel.variables.states import CannotRestore, State, same_items
+from agentnb.kernel.variables.kinds import is_same, library_class
+from agentnb.kernel.variables.states import (
+    AttributesState,
+    CannotRestore,
+    CompoundState,
+    State,
+    attributes_of,
+    same_items,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -106,6 +113,35 @@ class ArrayMark(State):
         if plain.dtype.hasobject:
             return same_items(self._print, _elements(plain))
         return bool(self._print == _digest(plain))
+
+
+_LAZY = "_fill_value"  # which a masked array sets when it is shown
+
+
+class SubclassAttributes(AttributesState):
+    """The attributes that a subclass gives an array: the mask of a masked array."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self._slots = []
+        self.mask = (self._attributes or {}).get("_mask")
+
+    def matches(self, value: Any) -> bool:
+        now = attributes_of(value) or {}
+        return all(is_same(now.get(name), kept) for name, kept in (self._attributes or {}).items() if name != _LAZY)
+
+
+class SubclassState(CompoundState):
+    """An array with what its class adds."""
+
+    def __init__(self, array: State, attributes: SubclassAttributes) -> None:
+        super().__init__(array, attributes)
+        self._array = array
+        self._mask = attributes.mask
+
+    def as_it_was(self, value: Any, of: Callable[[Any], Any]) -> Any:
+        plain = self._array.as_it_was(value, of)
+        return plain if self._mask is None else sys.modules["numpy"].ma.MaskedArray(plain, mask=of(self._mask))
 
 
 def plain_array(value: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import io
 import random
-import sys
 import time
 import types
 from collections import deque
@@ -17,6 +16,8 @@ from agentnb.kernel.variables.arrays import (
     ArrayMark,
     ArrayState,
     Room,
+    SubclassAttributes,
+    SubclassState,
     TensorState,
     owner_of,
     plain_array,
@@ -31,7 +32,6 @@ from agentnb.kernel.variables.frames import (
     extension_state,
     pandas_size,
 )
-from agentnb.kernel.variables.kinds import is_same
 from agentnb.kernel.variables.snapshot import KeptObject, Snapshot, parents_of
 from agentnb.kernel.variables.states import (
     AttributesState,
@@ -253,7 +253,7 @@ class Keeper:
             state = ArrayState(value, is_kept=is_kept, has_copy=has_copy, owner=owner if shares else None)
         if type(value).__module__ == "numpy" and attributes_of(value) is None:
             return state
-        return _ArrayOfClass(state, _ArrayAttributes(value))
+        return SubclassState(state, SubclassAttributes(value))
 
     def tensor(self, value: Any) -> State:
         """A tensor in this machine's memory."""
@@ -285,7 +285,6 @@ class Keeper:
         return ClassState(value) if is_users(value) else ()
 
 
-_LAZY = "_fill_value"  # which a masked array sets when it is shown
 _SIZE = "it is too large"
 _FULL = "memory is nearly full"
 
@@ -303,32 +302,6 @@ class _Nothing(State):
 
     def __init__(self, *, is_kept: bool = True) -> None:
         self.is_kept = is_kept
-
-
-class _ArrayAttributes(AttributesState):
-    """The attributes that a subclass gives an array: the mask of a masked array."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(value)
-        self._slots = []
-        self.mask = (self._attributes or {}).get("_mask")
-
-    def matches(self, value: Any) -> bool:
-        now = attributes_of(value) or {}
-        return all(is_same(now.get(name), kept) for name, kept in (self._attributes or {}).items() if name != _LAZY)
-
-
-class _ArrayOfClass(CompoundState):
-    """An array with what its class adds."""
-
-    def __init__(self, array: State, attributes: _ArrayAttributes) -> None:
-        super().__init__(array, attributes)
-        self._array = array
-        self._mask = attributes.mask
-
-    def as_it_was(self, value: Any, of: Callable[[Any], Any]) -> Any:
-        plain = self._array.as_it_was(value, of)
-        return plain if self._mask is None else sys.modules["numpy"].ma.MaskedArray(plain, mask=of(self._mask))
 
 
 _SIZED = frozenset({list, dict, set, deque})
