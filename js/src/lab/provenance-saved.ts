@@ -19,13 +19,23 @@ const MOST_TURNS = 8;
 const BLANKS_AT_END = /[\s\x1c-\x1f\x85]+$/;
 
 /** Shown as text, and a line counts only where its digest is right: whoever can write the notebook can write the key. */
-export async function savedAnswer(cells: readonly SavedCell[]): Promise<Answer> {
+export async function savedAnswer(
+  cells: readonly SavedCell[],
+  crypto: SubtleCrypto | null = globalThis.crypto?.subtle ?? null,
+): Promise<Answer> {
   const turns: WritingTurn[] = [];
-  const marked = await Promise.all(cells.map((cell, index) => (cell.saved ? markedOf(cell, index, turns) : undefined)));
+  const marked = await Promise.all(
+    cells.map((cell, index) => (cell.saved ? markedOf(cell, index, turns, crypto) : undefined)),
+  );
   return { cells: marked.filter((one) => one !== undefined), turns, titles: {}, isSaved: false };
 }
 
-async function markedOf(cell: SavedCell, index: number, turns: WritingTurn[]): Promise<Marked | undefined> {
+async function markedOf(
+  cell: SavedCell,
+  index: number,
+  turns: WritingTurn[],
+  crypto: SubtleCrypto | null,
+): Promise<Marked | undefined> {
   const { id, source, saved = "" } = cell;
   if (saved.length > LONGEST) return undefined;
   const claims = saved.split("; ", MOST_TURNS).map((one) => SAVED.exec(one));
@@ -44,7 +54,7 @@ async function markedOf(cell: SavedCell, index: number, turns: WritingTurn[]): P
     });
     const isThere = chosen.every(([first, last]) => first > 0 && first <= last && last <= texts.length);
     const own = isThere ? chosen.flatMap(([first, last]) => texts.slice(first - 1, last)) : [];
-    const found = isThere ? await digestOf(own.join("\n")) : "";
+    const found = isThere ? await digestOf(own.join("\n"), crypto) : "";
     isKnown &&= found !== undefined;
     if (found === digest) lines.push(...chosen);
     else isEdited ||= found !== undefined;
@@ -60,7 +70,7 @@ function numberOf(turns: WritingTurn[], one: Omit<WritingTurn, "isKept" | "fromN
 }
 
 /** The beginning of SHA-256; undefined where the page may not compute it (no https): then the lines are not known. */
-async function digestOf(text: string): Promise<string | undefined> {
-  const bytes = await globalThis.crypto?.subtle?.digest("SHA-256", new TextEncoder().encode(text));
+async function digestOf(text: string, crypto: SubtleCrypto | null): Promise<string | undefined> {
+  const bytes = await crypto?.digest("SHA-256", new TextEncoder().encode(text));
   return bytes && [...new Uint8Array(bytes, 0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
