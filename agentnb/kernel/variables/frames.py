@@ -53,18 +53,16 @@ class PandasState(State):
         attributes = attributes_of(value)
         if attributes is None:
             return
+        caches = {"_item_cache": {}} if "_item_cache" in attributes else {}  # before pandas 3
         dict.clear(attributes)
-        dict.update(attributes, self._attributes)
-        attributes["_mgr"] = self._manager.copy(deep=False)
-        if "_item_cache" in vars(sys.modules["pandas"].core.generic.NDFrame).get("__annotations__", {}):
-            attributes["_item_cache"] = {}
+        dict.update(attributes, self._attributes, _mgr=self._manager.copy(deep=False), **caches)
 
     def as_it_was(self, _value: Any, of: Callable[[Any], Any]) -> Any:
         pandas = sys.modules["pandas"]
         made = pandas.DataFrame() if self._manager.ndim > 1 else pandas.Series(dtype=object)
         self.restore(made)
         if not copies_on_write():
-            blocks = [each.make_block_same_class(of(each.values)) for each in made._mgr.blocks]  # noqa: SLF001
+            blocks = [each.make_block_same_class(_as_they_were(each.values, of)) for each in made._mgr.blocks]  # noqa: SLF001
             made._mgr.blocks = tuple(blocks)  # noqa: SLF001
         return made
 
@@ -103,6 +101,12 @@ def extension_state(value: Any) -> State | list[Any]:
     """The state of a column that is no plain array: its attributes, or the array that has its elements."""
     array = getattr(value, "_ndarray", None)
     return AttributesState(value) if array is None else [array]
+
+
+def _as_they_were(values: Any, of: Callable[[Any], Any]) -> Any:
+    """The elements of a block as they were, where the frame shares them."""
+    array = getattr(values, "_ndarray", None)
+    return of(values) if array is None else values._from_backing_data(of(array))  # noqa: SLF001
 
 
 class LabelsState(State):

@@ -198,9 +198,11 @@ class AttributesState(State):
             elif _slot_value(slot, value) is not _absent:
                 slot.__delete__(value)
 
-    def as_it_was(self, _value: Any, _of: Callable[[Any], Any]) -> Any:
+    def as_it_was(self, _value: Any, of: Callable[[Any], Any]) -> Any:
         made = object.__new__(self._class)
         self.restore(made)
+        for name, kept in (self._attributes or {}).items():
+            object.__setattr__(made, name, of(kept))
         return made
 
     def children(self) -> Iterable[Any]:
