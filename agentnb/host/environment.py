@@ -198,9 +198,9 @@ class Environment:
         """True if an editor saved the file *path* between two moments, and the user did not."""
         return self.editors is not None and self.editors.was_autosaved(path, since, until)
 
-    def step_comparison(self) -> StepComparison | None:
+    def step_comparison(self, *, is_fork: bool = False) -> StepComparison | None:
         """Returns what compares the tables of a turn's steps; None where the settings switch that off."""
-        return None if self.sources()["data_checks"].value == "off" else step_comparison()
+        return None if self.sources()["data_checks"].value == "off" else step_comparison(is_fork=is_fork)
 
     def default_changes(self) -> tuple[bool, bool]:
         """True if what turns change is followed, and whether that stores the contents of files with secrets, too."""

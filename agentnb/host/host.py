@@ -361,6 +361,11 @@ def _process_host() -> Host:
     return Host(log=log_location(), place=log_place(), environment=current_environment())
 
 
+def started_host() -> Host | None:
+    """This process's host; None where nothing has needed one yet."""
+    return _current if _pid == os.getpid() else None
+
+
 def current_host() -> Host:
     """This process's host, made at the first call; safe from any thread."""
     global _current, _pid

@@ -111,6 +111,7 @@ function activate(
       executor,
       warn,
       replaced: (cell, before) => proposals.replaced(cell, before),
+      placed: (...code) => void written.then((shown) => shown.placed(...code), console.debug),
     });
     const proposals = new Proposals(async () => {
       const { shownProposals } = await part("cell-review");

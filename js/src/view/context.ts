@@ -49,6 +49,8 @@ export function useMemory<T>(key: string, initial: T): [T, (value: T) => void] {
 export interface Place {
   readonly session: string;
   readonly chat: string;
+  /** The turn, within its answer. */
+  readonly turnId?: string;
 }
 
 export const PlaceContext = createContext<Place>({ session: "", chat: "" });

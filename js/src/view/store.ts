@@ -70,14 +70,20 @@ export interface ViewLink {
   close(): void;
 }
 
+/** The turn of a conversation that code is from. */
+export interface Origin {
+  readonly channel: string;
+  readonly turnId: string;
+}
+
 /** What a view can ask of the notebook that it belongs to, where the front end can edit notebooks. */
 export interface NotebookActions {
-  /** Adds a code cell under the active one. */
-  insertBelow(source: string): void;
+  /** Adds a code cell under the active one; `from`: the turn whose answer the code is. */
+  insertBelow(source: string, from?: Origin): void;
   /** Puts `source` in the place of the active cell's own. */
-  replaceActive(source: string): void;
+  replaceActive(source: string, from?: Origin): void;
   /** Adds a code cell under the active one and runs it. */
-  run(source: string): void;
+  run(source: string, from?: Origin): void;
   /** Runs the code cells with these ids, in this order; one that is gone is left out. */
   runCells?(ids: readonly string[]): void;
   /** Whether the code cell with this id has run as it reads now, or is running. */
