@@ -120,6 +120,8 @@ function activate(
     const around = { app, palette, tracker, sidebar, reveal: revealQuietly, warn };
     const verified = part("verification").then((made) => new made.NotebookVerification(panel, around));
     const written = part("provenance").then((made) => new made.NotebookProvenance(panel, around));
+    const replaced = proposals.replaced.bind(proposals);
+    const typed = part("inline").then((made) => new made.NotebookInline(panel, { ...around, edits, replaced }));
     const attend = (count: number): void => {
       sidebar.attend(panel, count);
       void attention().then(({ markNotebook }) => markNotebook(sidebar, panel));
@@ -129,7 +131,7 @@ function activate(
         part("settings-editor")
           .then(({ joinSettings }) => joinSettings(app, access, warn))
           .catch(console.debug);
-        for (const shown of [verified, written]) shown.then((each) => each.connected(access), console.debug);
+        for (const shown of [verified, written, typed]) shown.then((each) => each.connected(access), console.debug);
       },
       verification: (into: HTMLElement, turn: string): void =>
         void verified.then((verification) => verification.showIn(into, turn), console.debug),

@@ -315,6 +315,14 @@ declare module "@jupyterlab/apputils" {
   }
 }
 
+declare module "@jupyterlab/completer" {
+  /** `ICompletionProviderManager`; what takes inline completions is there from JupyterLab 4.1 on. */
+  export interface CompletionManager {
+    registerInlineProvider?(provider: object): void;
+  }
+  export const ICompletionProviderManager: { readonly prototype?: CompletionManager };
+}
+
 declare module "@jupyterlab/launcher" {
   export interface Launcher {
     add(item: { command: string; category: string; rank: number; args: unknown; kernelIconUrl: string }): unknown;

@@ -2,7 +2,16 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import type { Request } from "../state/answers";
-import type { Action, ActiveTurn, ChangesetState, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
+import type {
+  Action,
+  ActiveTurn,
+  ChangesetState,
+  ChatState,
+  MessageAttachment,
+  RootState,
+  SessionState,
+  Turn,
+} from "../state/types.gen";
 import type { CellPlace } from "./change-set";
 
 /** A turn, running or finished. */
@@ -82,6 +91,8 @@ export interface NotebookActions {
   runCells?(ids: readonly string[]): void;
   /** Whether the code cell with this id has run as it reads now, or is running. */
   hasRun?(id: string): boolean;
+  /** The comments on cells that go with the next message. */
+  comments?: CellComments;
   /** Shows changes side by side; absent where there is no room for it. */
   compare?(review: Review): void;
   /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */
@@ -104,6 +115,16 @@ export interface NotebookActions {
   showCell?(id: string): void;
   /** Opens a file of a workspace (a `file:` address) in an editor, at a line. A path that begins with `/` is a whole one. */
   openFile?(path: string, workspace: string | undefined, line?: number): void;
+}
+
+/** The user's comments on lines of cells. */
+export interface CellComments {
+  /** Shows them in an element of the message box, for as long as there are any; the result ends that. */
+  show(into: HTMLElement): () => void;
+  /** Takes them for a message. */
+  take(): readonly MessageAttachment[];
+  /** That message was not sent. */
+  giveBack(): void;
 }
 
 /** What JupyterLab's Settings editor needs of the kernel. */

@@ -1,0 +1,135 @@
+/**
+ * Help while the user types: an edit of one cell from a prompt in it, completions, and comments on lines. A part that is
+ * loaded when a notebook is opened.
+ */
+import type { Application } from "@jupyterlab/application";
+import type { Palette } from "@jupyterlab/apputils";
+import type { NotebookPanel, SharedCell, Tracker } from "@jupyterlab/notebook";
+import { addStyles } from "../element";
+import type { NotebookActions, SettingsAccess } from "../view/store";
+import { CellEdit, type EditPlace } from "./cell-edit";
+import { showComments } from "./comment-chip";
+import { CommentMarks } from "./comment-marks";
+import styles from "./inline.css";
+import { CellCompletion, offerCompletion } from "./inline-completion";
+import { KernelRequests } from "./kernel-requests";
+import type { Sidebar } from "./sidebar";
+
+const EDIT = "agentnb:edit-cell";
+const COMMENT = "agentnb:comment";
+
+/** What it needs of the extension. */
+export interface Surroundings {
+  readonly app: Application;
+  readonly palette: Palette | null;
+  readonly tracker: Tracker;
+  readonly sidebar: Sidebar;
+  /** What the chat can do with the notebook: it gets the comments. */
+  readonly edits: NotebookActions;
+  /** A cell's text was put in by us: it can be undone in the cell. */
+  replaced(cell: SharedCell, before: string, sentence: string): void;
+  /** Shows the sidebar; the focus stays where it is. */
+  reveal(): void;
+  warn(sentence: string): void;
+}
+
+export class NotebookInline {
+  readonly #panel: NotebookPanel;
+  readonly #place: EditPlace;
+  readonly #edits = new Map<string, CellEdit>();
+  readonly #marks: CommentMarks;
+  readonly requests: KernelRequests;
+
+  constructor(panel: NotebookPanel, surroundings: Surroundings) {
+    const { sidebar, reveal, replaced, warn } = surroundings;
+    this.#panel = panel;
+    this.requests = new KernelRequests(panel, surroundings);
+    this.#marks = new CommentMarks(panel);
+    this.#place = {
+      panel,
+      connect: () => this.requests.connect(),
+      replaced,
+      showTurn: (channel, turnId) => {
+        reveal();
+        sidebar.load(panel).open("The turn", `${channel}#${turnId}`, "agentnb-open");
+      },
+      warn,
+      ended: (edit) => this.#edits.get(edit.id) === edit && this.#edits.delete(edit.id),
+    };
+    Object.assign(surroundings.edits, this.#comments());
+    known.set(panel, this);
+    addCommands(surroundings);
+    void panel.context.ready.then(() => panel.content.model?.cells.changed.connect(() => this.#follow()));
+    panel.disposed.connect(() => {
+      for (const edit of this.#edits.values()) edit.stop();
+    });
+  }
+
+  /** A chat of the notebook's kernel is there. */
+  connected(access: SettingsAccess): void {
+    this.requests.connected(access);
+  }
+
+  /** Asks what the agent is to do with the active cell. */
+  edit(): void {
+    const cell = this.#panel.content.activeCell;
+    if (!cell) return;
+    const running = this.#edits.get(cell.model.id);
+    if (running) running.focus();
+    else this.#edits.set(cell.model.id, new CellEdit(cell, this.#place));
+  }
+
+  comment(): void {
+    this.#marks.comment();
+  }
+
+  #comments(): Pick<NotebookActions, "comments"> {
+    const { comments } = this.#marks;
+    return {
+      comments: {
+        show: (into) => showComments(into, this.#marks),
+        take: () => {
+          const taken = comments.take(this.#marks.cells);
+          return taken ? [{ type: "simple", label: taken.label, modelRepresentation: taken.text }] : [];
+        },
+        giveBack: () => comments.giveBack(),
+      },
+    };
+  }
+
+  /** A cell that is moved is deleted and put in again at once. */
+  #follow(): void {
+    if (!this.#edits.size) return;
+    requestAnimationFrame(() => {
+      if (this.#panel.isDisposed) return;
+      const cells = new Map(this.#panel.content.widgets.map((cell) => [cell.model.id, cell]));
+      for (const edit of [...this.#edits.values()]) edit.follow(cells.get(edit.id));
+    });
+  }
+}
+
+const known = new WeakMap<NotebookPanel, NotebookInline>();
+
+/** Once for each page. */
+function addCommands({ app, palette, tracker, warn }: Surroundings): void {
+  if (app.commands.hasCommand(EDIT)) return;
+  addStyles(styles);
+  const current = (): NotebookInline | undefined => (tracker.currentWidget ? known.get(tracker.currentWidget) : undefined);
+  const isEnabled = (): boolean => !!tracker.currentWidget?.content.activeCell;
+  app.commands.addCommand(EDIT, {
+    label: "Edit This Cell with the Agent",
+    caption: "Write what the agent is to do with the active cell",
+    isEnabled,
+    execute: () => current()?.edit(),
+  });
+  app.commands.addCommand(COMMENT, {
+    label: "Comment on the Selected Lines",
+    caption: "Write a comment on lines of a cell, which goes with the next message",
+    isEnabled,
+    execute: () => current()?.comment(),
+  });
+  for (const command of [EDIT, COMMENT]) palette?.addItem({ command, category: "Agents" });
+  const connect = (panel: NotebookPanel) =>
+    known.get(panel)?.requests.connect() ?? Promise.reject(new Error("The notebook is no longer open."));
+  void offerCompletion(app, new CellCompletion(tracker, connect, warn)).catch(console.debug);
+}
