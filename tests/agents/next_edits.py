@@ -1,5 +1,7 @@
-"""Suggests edits (ACP `nes/…`) as the last comment `# fills: …` before the cursor says; answers a prompt with a journal of
-what it was told of them."""
+"""Suggests edits (ACP `nes/…`) as the last comment `# fills: …` before the cursor says.
+
+It answers a prompt with a journal of what it was told of them.
+"""
 
 import json
 import re

@@ -18,7 +18,9 @@ from tests.browser.side import Side
 SERVER = Path(__file__).parents[1] / "agents/model_server.py"
 TIMES = 30
 MOST_MS = 150
-OURS = """() => performance.getEntriesByName("agentnb-completion").map(({ duration, detail }) => duration - detail.took)"""
+OURS = (
+    """() => performance.getEntriesByName("agentnb-completion").map(({ duration, detail }) => duration - detail.took)"""
+)
 ABOVE = 40
 """Cells above, and as many variables."""
 

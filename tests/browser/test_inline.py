@@ -1,4 +1,4 @@
-"""Help while the user types, in a real JupyterLab: an edit of one cell from a prompt, completions, comments on lines."""
+"""Help while the user types, in a real JupyterLab: an edit of one cell, completions, comments on lines."""
 
 from __future__ import annotations
 
@@ -180,9 +180,7 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
     lab.expect_in_kernel("session.chat.turns[-1].state", "cancelled")
 
 
-def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missing(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missing(lab: Lab, kernelspecs: Path) -> None:
     """Quietly: the sidebar stays closed. Without a kernel it opens, and says what to do."""
     lab.open("first.ipynb", notebook("x = 1", kernel="ipykernel7"))
     wish(lab, 0, "double it")

@@ -55,7 +55,7 @@ async def complete_with_model(params: CompleteParams) -> tuple[str, float]:
 async def _model(settings: LocalSettings) -> Model:
     if settings != _found.settings or time.monotonic() > _found.until:
         if settings != _found.settings:
-            _found.servers.clear()
+            await close_servers()
         found = await find_servers(settings, _found.servers)
         names = {settings.model, f"{settings.model}:latest"}
         fitting = [each for each in found.models if settings.model is None or each.model_id in names]
@@ -66,6 +66,15 @@ async def _model(settings: LocalSettings) -> Model:
     if _found.model is None:
         raise UsageError(_found.problem)
     return _found.model
+
+
+async def close_servers() -> None:
+    """End the connections to the servers that were found."""
+    servers = [*_found.servers.values()]
+    _found.servers.clear()
+    _found.settings = None
+    for server in servers:
+        await server.close()
 
 
 async def _fill(model: Model, context: CodeContext) -> str:

@@ -9,7 +9,8 @@ import pytest
 import agentnb
 from agentnb.host import current_host
 from agentnb.plugins.inline.completion import CompleteParams, CompleteResult, complete
-from tests.unit.plugins.local.conftest import Models, models
+from agentnb.plugins.inline.model_completion import close_servers
+from tests.unit.plugins.local.conftest import models
 
 __all__ = ["models"]
 
@@ -39,6 +40,4 @@ def by(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
 
     yield choose
     agentnb.settings().reset("completion")
-
-
-__all__ += ["Models"]
+    current_host().loop.submit(close_servers()).result(SECONDS)
