@@ -88,7 +88,8 @@ export function putAbove(cell: HTMLElement, bar: HTMLElement): () => void {
     // whether it is next to the input: another bar may be, and the two would put themselves in turns.
     const isIn = bar.parentElement === cell;
     if (!input && !isIn) cell.prepend(bar);
-    else if (input && !(isIn && bar.compareDocumentPosition(input) & Node.DOCUMENT_POSITION_FOLLOWING)) input.before(bar);
+    else if (input && !(isIn && bar.compareDocumentPosition(input) & Node.DOCUMENT_POSITION_FOLLOWING))
+      input.before(bar);
   };
   put();
   const observer = new MutationObserver(put);

@@ -59,7 +59,11 @@ export class CellEdit {
     this.id = cell.model.id;
     this.#cell = cell;
     this.#place = place;
-    this.#form = new CellForm(cell, () => focusCell(place.panel, this.#cell), () => this.#onEscape());
+    this.#form = new CellForm(
+      cell,
+      () => focusCell(place.panel, this.#cell),
+      () => this.#onEscape(),
+    );
     this.#ask();
   }
 

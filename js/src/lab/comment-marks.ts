@@ -1,6 +1,6 @@
 /** The comments of one notebook in its cells: a mark beside their lines, and the box to write one in. */
 import { type Range, RangeSet, StateEffect, StateField } from "@codemirror/state";
-import { EditorView, GutterMarker, gutter } from "@codemirror/view";
+import { type EditorView, GutterMarker, gutter } from "@codemirror/view";
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import { element } from "../element";
 import { uuid } from "../view/identity";

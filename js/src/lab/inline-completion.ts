@@ -129,7 +129,8 @@ function above({ content }: NotebookPanel, cell: Cell): string[] {
 /** Offers completions as soon as the setting wants them. JupyterLab takes a provider and never gives it back. */
 export async function offerCompletion(app: Application, completion: CellCompletion): Promise<void> {
   const { ISettingRegistry } = await import("@jupyterlab/settingregistry");
-  const registry = await app.resolveRequiredService<import("@jupyterlab/settingregistry").SettingRegistry>(ISettingRegistry);
+  const registry =
+    await app.resolveRequiredService<import("@jupyterlab/settingregistry").SettingRegistry>(ISettingRegistry);
   const settings = await registry.load(SETTINGS);
   let isOffered = false;
   const look = async (): Promise<void> => {

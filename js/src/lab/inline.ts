@@ -114,7 +114,8 @@ const known = new WeakMap<NotebookPanel, NotebookInline>();
 function addCommands({ app, palette, tracker, warn }: Surroundings): void {
   if (app.commands.hasCommand(EDIT)) return;
   addStyles(styles);
-  const current = (): NotebookInline | undefined => (tracker.currentWidget ? known.get(tracker.currentWidget) : undefined);
+  const current = (): NotebookInline | undefined =>
+    tracker.currentWidget ? known.get(tracker.currentWidget) : undefined;
   const isEnabled = (): boolean => !!tracker.currentWidget?.content.activeCell;
   app.commands.addCommand(EDIT, {
     label: "Edit This Cell with the Agent",

@@ -13,7 +13,9 @@ const comment = (first: number, quote: string, more: Partial<CellComment> = {}):
 });
 
 const cells = (sources: Record<string, string>): Cells =>
-  new Map(Object.entries(sources).map(([id, source], index) => [id, { name: `[${index + 1}]`, lines: source.split("\n") }]));
+  new Map(
+    Object.entries(sources).map(([id, source], index) => [id, { name: `[${index + 1}]`, lines: source.split("\n") }]),
+  );
 
 beforeEach(() => sessionStorage.clear());
 
