@@ -123,7 +123,7 @@ async def edit(params: EditParams) -> EditStarted:
 
     host = current_host()
     conversation = last_used(host) or await _begin(host)
-    if conversation.kernel is not None and params.path:
+    if conversation.kernel is not None and params.path and host.environment.code_runner() is not None:
         # So that an agent which never reads the cell does not overwrite what the user types meanwhile.
         conversation.kernel.tool_runner().note_text(params.path, params.cell_id, params.source)
     turn_id = new_id()

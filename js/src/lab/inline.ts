@@ -39,6 +39,8 @@ export class NotebookInline {
   readonly #edits = new Map<string, CellEdit>();
   readonly #marks: CommentMarks;
   readonly requests: KernelRequests;
+  #access: SettingsAccess | undefined;
+  #isFollowing = false;
 
   constructor(panel: NotebookPanel, surroundings: Surroundings) {
     const { sidebar, reveal, replaced, warn } = surroundings;
@@ -59,7 +61,7 @@ export class NotebookInline {
     Object.assign(surroundings.edits, this.#comments());
     known.set(panel, this);
     addCommands(surroundings);
-    void panel.context.ready.then(() => panel.content.model?.cells.changed.connect(() => this.#follow()));
+    void panel.context.ready.then(() => panel.content.model?.cells.changed.connect(() => this.#cellsChanged()));
     panel.disposed.connect(() => {
       for (const edit of this.#edits.values()) edit.stop();
     });
@@ -67,7 +69,22 @@ export class NotebookInline {
 
   /** A chat of the notebook's kernel is there. */
   connected(access: SettingsAccess): void {
+    this.#access = access;
     this.requests.connected(access);
+    if (this.#isFollowing) this.#follow();
+  }
+
+  /** From the first edit on: what the agent does is shown in the cells, also while the chat was never open. */
+  #follow(): void {
+    this.#isFollowing = true;
+    const { view, signal } = this.#access ?? {};
+    if (!view || !signal) return;
+    this.#access = undefined;
+    const link = view("inline");
+    const report = (): void => link.setVisible(document.visibilityState !== "hidden");
+    report();
+    document.addEventListener("visibilitychange", report, { signal });
+    signal.addEventListener("abort", () => link.close());
   }
 
   /** Asks what the agent is to do with the active cell. */
@@ -77,6 +94,7 @@ export class NotebookInline {
     const running = this.#edits.get(cell.model.id);
     if (running) running.focus();
     else this.#edits.set(cell.model.id, new CellEdit(cell, this.#place));
+    this.#follow();
   }
 
   comment(): void {
@@ -98,7 +116,7 @@ export class NotebookInline {
   }
 
   /** A cell that is moved is deleted and put in again at once. */
-  #follow(): void {
+  #cellsChanged(): void {
     if (!this.#edits.size) return;
     requestAnimationFrame(() => {
       if (this.#panel.isDisposed) return;

@@ -127,11 +127,13 @@ export interface CellComments {
   giveBack(): void;
 }
 
-/** What JupyterLab's Settings editor needs of the kernel. */
+/** What JupyterLab's Settings editor, and help in cells, need of the kernel. */
 export interface SettingsAccess {
   readonly request: Request;
   /** Calls `listener` whenever settings have changed, in whatever window or file. */
   onChange(listener: () => void): void;
+  /** Tells the kernel that someone follows the conversations, also while the chat is closed; absent in older kernels. */
+  view?(id: string): ViewLink;
   /** Aborted when the kernel is gone. */
   readonly signal: AbortSignal;
 }
