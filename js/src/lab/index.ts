@@ -24,15 +24,7 @@ import type { NotebookActions as Actions, Review, SettingsAccess } from "../view
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
-import {
-  addAddCommand,
-  addCommands,
-  addEdits,
-  addErrorCommands,
-  addReviewCommands,
-  COMMANDS,
-  ERRORS,
-} from "./commands";
+import { addAddCommand, addCommands, addErrorCommands, addReviewCommands, COMMANDS, ERRORS } from "./commands";
 import { NotebookEdits, runCell } from "./edits";
 import { type Failed, FailedCells } from "./failed-cells";
 import icon from "./icon";
@@ -206,7 +198,7 @@ function activate(
     else reveal();
   };
   addCommands(app, palette, tracker, sidebar, { create, toggle, reveal });
-  void addCard(app).catch(console.debug);
+  for (const add of [addCard, offerCompletion]) void add(app).catch(console.debug);
   addErrorCommands(app, palette, tracker, (panel) => joined.get(panel)?.failures);
   const add = async (place?: Place): Promise<void> => {
     const notebook = tracker.currentWidget?.content;
@@ -223,7 +215,6 @@ function activate(
     const panel = tracker.currentWidget;
     return panel ? joined.get(panel)?.proposals.now : undefined;
   });
-  addEdits(app, () => (tracker.currentWidget ? joined.get(tracker.currentWidget)?.edits : undefined));
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
     sidebar.follow();
@@ -243,6 +234,17 @@ async function addCard(app: Application): Promise<void> {
     rank: 50,
     args: { isLauncher: true },
     kernelIconUrl: CARD,
+  });
+}
+
+/** JupyterLab's inline completer takes who completes until it has started; whether we do is asked later. */
+async function offerCompletion(app: Application): Promise<void> {
+  const { ICompletionProviderManager } = await import("@jupyterlab/completer");
+  const manager = await app.resolveOptionalService(ICompletionProviderManager);
+  manager?.registerInlineProvider?.({
+    identifier: "agentnb",
+    name: "agentnb",
+    fetch: async (...request) => (await part("inline")).complete(...request),
   });
 }
 

@@ -1,5 +1,6 @@
 /** Completions in cells through JupyterLab's own inline completer: off until the setting *Complete code* says otherwise. */
 import type { Application } from "@jupyterlab/application";
+import type { InlineRequest } from "@jupyterlab/completer";
 import type { Cell, NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import { isObject } from "../state/object";
 import { uuid } from "../view/identity";
@@ -23,8 +24,6 @@ const NONE: { items: Item[] } = { items: [] };
 type Connect = (panel: NotebookPanel) => Promise<Ask>;
 
 export class CellCompletion {
-  readonly identifier = "agentnb:completion";
-  readonly name = "agentnb";
   isOn = false;
   readonly #tracker: Tracker;
   readonly #connect: Connect;
@@ -38,7 +37,7 @@ export class CellCompletion {
   }
 
   /** `IInlineCompletionProvider.fetch`. */
-  async fetch({ text, offset }: { text: string; offset: number }, { widget }: { widget: unknown }) {
+  async fetch({ text, offset }: InlineRequest, { widget }: { readonly widget: unknown }) {
     const panel = this.#panelOf(widget);
     const cell = panel?.content.activeCell;
     if (!this.isOn || !panel || cell?.model.sharedModel.cell_type !== "code" || runsCell(panel)) return NONE;
@@ -126,22 +125,16 @@ function above({ content }: NotebookPanel, cell: Cell): string[] {
   return sources;
 }
 
-/** Offers completions as soon as the setting wants them. JupyterLab takes a provider and never gives it back. */
-export async function offerCompletion(app: Application, completion: CellCompletion): Promise<void> {
+/** Follows the setting in JupyterLab's own store of settings: the kernel need not be asked. */
+export async function followSetting(app: Application, completion: CellCompletion): Promise<void> {
   const { ISettingRegistry } = await import("@jupyterlab/settingregistry");
   const registry =
     await app.resolveRequiredService<import("@jupyterlab/settingregistry").SettingRegistry>(ISettingRegistry);
   const settings = await registry.load(SETTINGS);
-  let isOffered = false;
-  const look = async (): Promise<void> => {
+  const look = (): void => {
     const value = settings.user.completion ?? settings.default("completion");
     completion.isOn = value === "local" || value === "agent";
-    if (!completion.isOn || isOffered) return;
-    isOffered = true;
-    const { ICompletionProviderManager } = await import("@jupyterlab/completer");
-    const manager = await app.resolveOptionalService(ICompletionProviderManager);
-    manager?.registerInlineProvider?.(completion); // JupyterLab 4.1
   };
-  settings.changed.connect(() => void look().catch(console.debug));
-  await look();
+  settings.changed.connect(look);
+  look();
 }

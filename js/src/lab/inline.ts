@@ -10,8 +10,9 @@ import type { NotebookActions, SettingsAccess } from "../view/store";
 import { CellEdit, type EditPlace } from "./cell-edit";
 import { showComments } from "./comment-chip";
 import { CommentMarks } from "./comment-marks";
+import { addEdits } from "./edit-commands";
 import styles from "./inline.css";
-import { CellCompletion, offerCompletion } from "./inline-completion";
+import { CellCompletion, followSetting } from "./inline-completion";
 import { KernelRequests } from "./kernel-requests";
 import type { Sidebar } from "./sidebar";
 
@@ -39,6 +40,7 @@ export class NotebookInline {
   readonly #edits = new Map<string, CellEdit>();
   readonly #marks: CommentMarks;
   readonly requests: KernelRequests;
+  readonly actions: NotebookActions;
   #access: SettingsAccess | undefined;
   #isFollowing = false;
 
@@ -58,7 +60,7 @@ export class NotebookInline {
       warn,
       ended: (edit) => this.#edits.get(edit.id) === edit && this.#edits.delete(edit.id),
     };
-    Object.assign(surroundings.edits, this.#comments());
+    this.actions = Object.assign(surroundings.edits, this.#comments());
     known.set(panel, this);
     addCommands(surroundings);
     void panel.context.ready.then(() => panel.content.model?.cells.changed.connect(() => this.#cellsChanged()));
@@ -147,8 +149,16 @@ function addCommands({ app, palette, tracker, warn }: Surroundings): void {
     isEnabled,
     execute: () => current()?.comment(),
   });
+  addEdits(app, () => current()?.actions);
   for (const command of [EDIT, COMMENT]) palette?.addItem({ command, category: "Agents" });
   const connect = (panel: NotebookPanel) =>
     known.get(panel)?.requests.connect() ?? Promise.reject(new Error("The notebook is no longer open."));
-  void offerCompletion(app, new CellCompletion(tracker, connect, warn)).catch(console.debug);
+  completion = new CellCompletion(tracker, connect, warn);
+  void followSetting(app, completion).catch(console.debug);
 }
+
+let completion: CellCompletion | undefined;
+
+/** `IInlineCompletionProvider.fetch`; nothing before a notebook is open. */
+export const complete: CellCompletion["fetch"] = async (...request) =>
+  (await completion?.fetch(...request)) ?? { items: [] };
