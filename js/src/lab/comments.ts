@@ -107,7 +107,7 @@ export class Comments {
   moveTo(path: string): void {
     store(PREFIX + this.#path, undefined);
     this.#path = path;
-    this.save();
+    this.#save();
   }
 
   onChange(listener: () => void): () => void {
@@ -117,6 +117,10 @@ export class Comments {
 
   /** Saves at once what is not saved. */
   save(): void {
+    if (this.#timer !== undefined) this.#save();
+  }
+
+  #save(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     store(PREFIX + this.#path, this.#all.length ? this.#all : undefined);
@@ -124,7 +128,7 @@ export class Comments {
 
   #set(all: readonly CellComment[]): void {
     this.#all = all;
-    this.#timer ??= setTimeout(() => this.save(), SAVE_AFTER);
+    this.#timer ??= setTimeout(() => this.#save(), SAVE_AFTER);
     for (const listener of this.#listeners) listener();
   }
 }

@@ -87,6 +87,7 @@ describe("what survives", () => {
     comments.put(comment(2, "b", { text: "edited" }));
     comments.remove("1 a");
     comments.moveTo("new.ipynb");
+    comments.save();
     expect(new Comments("nb.ipynb").all).toEqual([]);
     expect(new Comments("new.ipynb").all).toEqual([comment(2, "b", { text: "edited" })]);
     sessionStorage.setItem("agentnb comments odd.ipynb", '[1, null, {"quote": 3}]');
