@@ -55,6 +55,6 @@ def _names(text: str) -> list[str]:
     runner = environment.code_runner()
     if runner is None or not environment.sources()["kernel_tools"].value:
         return []
-    held = runner.namespace().variables()
+    held = runner.namespace.variables()
     used = sorted(held, key=lambda name: (name not in text, name))[:MOST_NAMES]
     return [f"# {name}: {type(held[name]).__name__}" for name in used]
