@@ -36,6 +36,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     apart: str = ""
     is_unasked: bool = False
     verify: bool = False
+    budget: str = ""
 
     @property
     def key(self) -> bytes:
@@ -94,6 +95,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     network: Network | None = None
     is_unasked: bool = False
     verify: bool = False
+    budget: str = ""
 
     def configuration(self, environment: Environment) -> Configuration:
         """Returns what the agent is started with."""
@@ -109,6 +111,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
             network=self.network,
             is_unasked=self.is_unasked,
             verify=self.verify,
+            budget=self.budget,
         )
 
     def _kernel(self, environment: Environment) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.agent.confinement_choice import Confining, checked_confining
+from agentnb.budget import Limit, read_budget
 from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import home
 from agentnb.policy.freedom import CellReview, Freedom, lowest
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from agentnb.policy.rules import Source
 
 
+_BUDGET = re.compile(r"^\s*[\"']?budget", re.MULTILINE)
+_ORIGINS: dict[str, str] = {
+    "user": "your policy file",
+    "project": "the project's policy file",
+    "site": "set by your administrator",
+}
+
+
 class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
     """The contents of one policy file."""
 
@@ -37,6 +46,9 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
     headless: Literal["allow", "deny"] = "deny"
     cell_review: CellReview | None = None
     freedom_at_most: Freedom | None = None
+    budget: tuple[Limit, ...] = ()
+    budget_day: tuple[Limit, ...] = ()
+    unread_budget: str = ""
     trusted: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     problem: str | None = None
@@ -53,7 +65,8 @@ def load(path: Path, source: Source) -> PolicySettings:
     try:
         settings = parse(text, str(path), source)
     except PolicyError as error:
-        return PolicySettings(problem=f"{error} Until then everything asks.")
+        unread = source if _BUDGET.search(text) else ""
+        return PolicySettings(problem=f"{error} Until then everything asks.", unread_budget=unread)
     return tightened(settings, str(path)) if source in {"project", "site"} else settings
 
 
@@ -104,6 +117,9 @@ def joined(site: PolicySettings, project: PolicySettings) -> PolicySettings:
         sensitive=(*project.sensitive, *site.sensitive),
         cell_review="first" if "first" in reviews else None,
         freedom_at_most=lowest((site.freedom_at_most, project.freedom_at_most)),
+        budget=(*site.budget, *project.budget),
+        budget_day=(*site.budget_day, *project.budget_day),
+        unread_budget=site.unread_budget or project.unread_budget,
         warnings=(*site.warnings, *project.warnings),
         problem=site.problem or project.problem,
     )
@@ -154,12 +170,29 @@ class _Reader:
         value = data[name]
         if key.kind == "texts":
             return self._texts(key, value, table)
+        if key.kind == "budget":
+            return self._budget(key, value)
         if key.kind == "choice":
             return self.choice(value, key.choices, name, table)
         if not isinstance(value, bool if key.kind == "switch" else str):
             hint = "Use true or false." if key.kind == "switch" else "Use text."
             self._fail(name, table, f"{name!r} is {value!r}", hint)
         return value
+
+    def _budget(self, key: Key, value: Any) -> tuple[Limit, ...]:
+        is_site = self._source == "site"
+        try:
+            return read_budget(
+                value,
+                name=key.name,
+                scope="day" if key.name == "budget_day" else "conversation",
+                origin=_ORIGINS[self._source],
+                hint=f"It is set in {self._name}." if is_site else f"Raise {key.name} in {self._name}.",
+                is_fixed=is_site,
+            )
+        except UsageError as error:
+            self._fail(key.name, "", error.message.removesuffix("."), error.hint or "")
+            raise
 
     def _texts(self, key: Key, value: Any, table: str) -> tuple[str, ...]:
         value = [value] if isinstance(value, str) else value

@@ -2,9 +2,7 @@
  * Help while the user types: an edit of one cell from a prompt in it, completions, and comments on lines. A part that is
  * loaded when a notebook is opened.
  */
-import type { Application } from "@jupyterlab/application";
-import type { Palette } from "@jupyterlab/apputils";
-import type { NotebookPanel, SharedCell, Tracker } from "@jupyterlab/notebook";
+import type { NotebookPanel, SharedCell } from "@jupyterlab/notebook";
 import { addStyles } from "../element";
 import type { NotebookActions, SettingsAccess } from "../view/store";
 import { CellEdit, type EditPlace } from "./cell-edit";
@@ -14,24 +12,25 @@ import { addEdits } from "./edit-commands";
 import styles from "./inline.css";
 import { CellCompletion, followSetting } from "./inline-completion";
 import { KernelRequests } from "./kernel-requests";
-import type { Sidebar } from "./sidebar";
+import { addNotebookCommand, type Surroundings } from "./notebook-part";
 
-const EDIT = "agentnb:edit-cell";
-const COMMENT = "agentnb:comment";
+const EDIT = [
+  "agentnb:edit-cell",
+  "Edit This Cell with the Agent",
+  "Write what the agent is to do with the active cell",
+] as const;
+const COMMENT = [
+  "agentnb:comment",
+  "Comment on the Selected Lines",
+  "Write a comment on lines of a cell, which goes with the next message",
+] as const;
 
-/** What it needs of the extension. */
-export interface Surroundings {
-  readonly app: Application;
-  readonly palette: Palette | null;
-  readonly tracker: Tracker;
-  readonly sidebar: Sidebar;
+/** What it needs of the extension besides. */
+interface Around extends Surroundings {
   /** What the chat can do with the notebook: it gets the comments. */
   readonly edits: NotebookActions;
   /** A cell's text was put in by us: it can be undone in the cell. */
   replaced(cell: SharedCell, before: string, sentence: string): void;
-  /** Shows the sidebar; the focus stays where it is. */
-  reveal(): void;
-  warn(sentence: string): void;
 }
 
 export class NotebookInline {
@@ -44,7 +43,7 @@ export class NotebookInline {
   #access: SettingsAccess | undefined;
   #isFollowing = false;
 
-  constructor(panel: NotebookPanel, surroundings: Surroundings) {
+  constructor(panel: NotebookPanel, surroundings: Around) {
     const { sidebar, reveal, replaced, warn } = surroundings;
     this.#panel = panel;
     this.requests = new KernelRequests(panel, surroundings);
@@ -131,26 +130,13 @@ export class NotebookInline {
 const known = new WeakMap<NotebookPanel, NotebookInline>();
 
 /** Once for each page. */
-function addCommands({ app, palette, tracker, warn }: Surroundings): void {
-  if (app.commands.hasCommand(EDIT)) return;
+function addCommands(surroundings: Surroundings): void {
+  const { app, tracker, warn } = surroundings;
+  if (app.commands.hasCommand(EDIT[0])) return;
   addStyles(styles);
-  const current = (): NotebookInline | undefined =>
-    tracker.currentWidget ? known.get(tracker.currentWidget) : undefined;
-  const isEnabled = (): boolean => !!tracker.currentWidget?.content.activeCell;
-  app.commands.addCommand(EDIT, {
-    label: "Edit This Cell with the Agent",
-    caption: "Write what the agent is to do with the active cell",
-    isEnabled,
-    execute: () => current()?.edit(),
-  });
-  app.commands.addCommand(COMMENT, {
-    label: "Comment on the Selected Lines",
-    caption: "Write a comment on lines of a cell, which goes with the next message",
-    isEnabled,
-    execute: () => current()?.comment(),
-  });
-  addEdits(app, () => current()?.actions);
-  for (const command of [EDIT, COMMENT]) palette?.addItem({ command, category: "Agents" });
+  addNotebookCommand(surroundings, known, EDIT, (inline) => inline.edit());
+  addNotebookCommand(surroundings, known, COMMENT, (inline) => inline.comment());
+  addEdits(app, () => (tracker.currentWidget ? known.get(tracker.currentWidget)?.actions : undefined));
   const connect = (panel: NotebookPanel) =>
     known.get(panel)?.requests.connect() ?? Promise.reject(new Error("The notebook is no longer open."));
   completion = new CellCompletion(tracker, connect, warn);

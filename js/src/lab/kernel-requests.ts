@@ -2,26 +2,20 @@
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { line } from "../view/plain";
 import type { SettingsAccess } from "../view/store";
-import type { Sidebar } from "./sidebar";
+import type { Surroundings } from "./notebook-part";
 
 export type Ask = (method: string, params: object) => Promise<unknown>;
 
 /** What a kernel's chat shows where it cannot be had (js/src/lab/session.ts). */
 const FAILED = new Set(["missing", "failed", "no kernel", "language", "dead"]);
 
-interface Surroundings {
-  readonly sidebar: Sidebar;
-  /** Shows the sidebar; the focus stays where it is. */
-  reveal(): void;
-}
-
 export class KernelRequests {
   readonly #panel: NotebookPanel;
-  readonly #of: Surroundings;
+  readonly #of: Pick<Surroundings, "sidebar" | "reveal">;
   #now: Ask | undefined;
   #waiting: ((ask: Ask) => void)[] = [];
 
-  constructor(panel: NotebookPanel, surroundings: Surroundings) {
+  constructor(panel: NotebookPanel, surroundings: Pick<Surroundings, "sidebar" | "reveal">) {
     this.#panel = panel;
     this.#of = surroundings;
   }
