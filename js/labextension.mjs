@@ -28,6 +28,7 @@ const PARTS = [
   "cell-review",
   "cell-steps",
   "compare",
+  "inline",
   "mermaid",
   "new-notebook",
   "provenance",
@@ -57,7 +58,7 @@ const OF_PARTS = [
   "@lezer/highlight",
 ];
 /** Of other extensions: they may be missing. */
-const OPTIONAL = ["@jupyter-widgets/jupyterlab-manager", "@jupyterlab/launcher"];
+const OPTIONAL = ["@jupyter-widgets/jupyterlab-manager", "@jupyterlab/completer", "@jupyterlab/launcher"];
 
 const container = (body, parts) => `(() => {
 let scope;

@@ -24,15 +24,7 @@ import type { NotebookActions as Actions, Review, SettingsAccess } from "../view
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
-import {
-  addAddCommand,
-  addCommands,
-  addEdits,
-  addErrorCommands,
-  addReviewCommands,
-  COMMANDS,
-  ERRORS,
-} from "./commands";
+import { addAddCommand, addCommands, addErrorCommands, addReviewCommands, COMMANDS, ERRORS } from "./commands";
 import { NotebookEdits, runCell } from "./edits";
 import { type Failed, FailedCells } from "./failed-cells";
 import icon from "./icon";
@@ -121,6 +113,8 @@ function activate(
     const around = { app, palette, tracker, sidebar, reveal: revealQuietly, warn };
     const verified = part("verification").then((made) => new made.NotebookVerification(panel, around));
     const written = part("provenance").then((made) => new made.NotebookProvenance(panel, around));
+    const replaced = proposals.replaced.bind(proposals);
+    const typed = part("inline").then((made) => new made.NotebookInline(panel, { ...around, edits, replaced }));
     const attend = (count: number): void => {
       sidebar.attend(panel, count);
       void attention().then(({ markNotebook }) => markNotebook(sidebar, panel));
@@ -130,7 +124,7 @@ function activate(
         part("settings-editor")
           .then(({ joinSettings }) => joinSettings(app, access, warn))
           .catch(console.debug);
-        for (const shown of [verified, written]) shown.then((each) => each.connected(access), console.debug);
+        for (const shown of [verified, written, typed]) shown.then((each) => each.connected(access), console.debug);
       },
       verification: (into: HTMLElement, turn: string): void =>
         void verified.then((verification) => verification.showIn(into, turn), console.debug),
@@ -205,7 +199,7 @@ function activate(
     else reveal();
   };
   addCommands(app, palette, tracker, sidebar, { create, toggle, reveal });
-  void addCard(app).catch(console.debug);
+  for (const add of [addCard, offerCompletion]) void add(app).catch(console.debug);
   addErrorCommands(app, palette, tracker, (panel) => joined.get(panel)?.failures);
   const add = async (place?: Place): Promise<void> => {
     const notebook = tracker.currentWidget?.content;
@@ -222,7 +216,6 @@ function activate(
     const panel = tracker.currentWidget;
     return panel ? joined.get(panel)?.proposals.now : undefined;
   });
-  addEdits(app, () => (tracker.currentWidget ? joined.get(tracker.currentWidget)?.edits : undefined));
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
     sidebar.follow();
@@ -242,6 +235,17 @@ async function addCard(app: Application): Promise<void> {
     rank: 50,
     args: { isLauncher: true },
     kernelIconUrl: CARD,
+  });
+}
+
+/** JupyterLab's inline completer takes who completes until it has started; whether we do is asked later. */
+async function offerCompletion(app: Application): Promise<void> {
+  const { ICompletionProviderManager } = await import("@jupyterlab/completer");
+  const manager = await app.resolveOptionalService(ICompletionProviderManager);
+  manager?.registerInlineProvider?.({
+    identifier: "agentnb",
+    name: "agentnb",
+    fetch: async (...request) => (await part("inline")).complete(...request),
   });
 }
 

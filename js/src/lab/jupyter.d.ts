@@ -315,6 +315,27 @@ declare module "@jupyterlab/apputils" {
   }
 }
 
+declare module "@jupyterlab/completer" {
+  export interface InlineRequest {
+    readonly text: string;
+    readonly offset: number;
+  }
+  /** `IInlineCompletionProvider`. */
+  export interface InlineProvider {
+    readonly identifier: string;
+    readonly name: string;
+    fetch(
+      request: InlineRequest,
+      context: { readonly widget: unknown },
+    ): Promise<{ readonly items: readonly { readonly insertText: string }[] }>;
+  }
+  /** `ICompletionProviderManager`; what takes inline completions is there from JupyterLab 4.1 on. */
+  export interface CompletionManager {
+    registerInlineProvider?(provider: InlineProvider): void;
+  }
+  export const ICompletionProviderManager: { readonly prototype?: CompletionManager };
+}
+
 declare module "@jupyterlab/launcher" {
   export interface Launcher {
     add(item: { command: string; category: string; rank: number; args: unknown; kernelIconUrl: string }): unknown;

@@ -6,6 +6,7 @@ interface Parts {
   "cell-review": typeof import("./cell-review");
   "cell-steps": typeof import("./cell-steps");
   compare: typeof import("./compare");
+  inline: typeof import("./inline");
   "new-notebook": typeof import("./new-notebook");
   mermaid: typeof import("./mermaid");
   provenance: typeof import("./provenance");

@@ -2,7 +2,16 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import type { Request } from "../state/answers";
-import type { Action, ActiveTurn, ChangesetState, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
+import type {
+  Action,
+  ActiveTurn,
+  ChangesetState,
+  ChatState,
+  MessageAttachment,
+  RootState,
+  SessionState,
+  Turn,
+} from "../state/types.gen";
 import type { CellPlace } from "./change-set";
 
 /** A turn, running or finished. */
@@ -88,6 +97,8 @@ export interface NotebookActions {
   runCells?(ids: readonly string[]): void;
   /** Whether the code cell with this id has run as it reads now, or is running. */
   hasRun?(id: string): boolean;
+  /** The comments on cells that go with the next message. */
+  comments?: CellComments;
   /** Shows changes side by side; absent where there is no room for it. */
   compare?(review: Review): void;
   /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */
@@ -112,11 +123,23 @@ export interface NotebookActions {
   openFile?(path: string, workspace: string | undefined, line?: number): void;
 }
 
-/** What JupyterLab's Settings editor needs of the kernel. */
+/** The user's comments on lines of cells. */
+export interface CellComments {
+  /** Shows them in an element of the message box, for as long as there are any; the result ends that. */
+  show(into: HTMLElement): () => void;
+  /** Takes them for a message. */
+  take(): readonly MessageAttachment[];
+  /** That message was not sent. */
+  giveBack(): void;
+}
+
+/** What JupyterLab's Settings editor, and help in cells, need of the kernel. */
 export interface SettingsAccess {
   readonly request: Request;
   /** Calls `listener` whenever settings have changed, in whatever window or file. */
   onChange(listener: () => void): void;
+  /** Tells the kernel that someone follows the conversations, also while the chat is closed; absent in older kernels. */
+  view?(id: string): ViewLink;
   /** Aborted when the kernel is gone. */
   readonly signal: AbortSignal;
 }
