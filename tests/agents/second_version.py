@@ -115,8 +115,9 @@ while True:
         case "session/resume":
             again = params.get("replayFrom") == {"type": "start"}
             if again:
-                wire.update("user_message", messageId="u0", content=[{"type": "text", "text": "before"}])
-                wire.update("agent_message", messageId="a0", content=[{"type": "text", "text": "Earlier."}])
+                old = params["sessionId"]
+                wire.update("user_message", old, messageId="u0", content=[{"type": "text", "text": "before"}])
+                wire.update("agent_message", old, messageId="a0", content=[{"type": "text", "text": "Earlier."}])
             idle()
             wire.answer(asked, {"configOptions": OPTIONS})
         case "session/set_config_option":

@@ -19,6 +19,7 @@ OPEN_SECONDS = 20.0
 """How long it may take to connect."""
 _TOO_BIG, _NO_PONG = 1009, 1011
 _REFUSED = (401, 403)
+_REASONS: dict[type[OSError], str] = {ConnectionResetError: "it ended the connection"}
 _CLEAN = 120  # characters of a reason that the other side gives
 
 
@@ -96,8 +97,8 @@ class Failures:
                 return LinkFailed(f"There is no TLS connection to {self._host}: {each.reason}.", "Does it speak TLS?")
         if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
             return LinkFailed(f"{self._host} did not answer within {OPEN_SECONDS:g} s.", "Is it running?")
-        reason = next((each.strerror for each in causes if isinstance(each, OSError) and each.strerror), "")
-        words = f"{self._host} cannot be reached: {reason or type(error).__name__}."
+        reasons = [each.strerror or _REASONS.get(type(each), "") for each in causes if isinstance(each, OSError)]
+        words = f"{self._host} cannot be reached: {next(filter(None, reasons), 'the connection failed')}."
         return LinkFailed(words, "Is it running, and is the address right?")
 
 

@@ -14,6 +14,7 @@ from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest
 from agentnb.errors import AgentDied, AgentRefused, AgentStartFailed
 from agentnb.state import (
+    ChatToolCallReady,
     PlanResponsePart,
     RawResponsePart,
     SystemNotificationResponsePart,
@@ -63,7 +64,9 @@ async def test_permission_for_a_command_says_the_command(tmp_path: Path) -> None
     async with talking_2(tmp_path) as talk:
         await talk.prompt("ask")
         (question,) = talk.listener.asked
-        assert question.params["toolCall"]["rawInput"]["command"] == "ls -l"
+        assert question.title == "List files"
+        call = next(action for action in question.actions(talk.listener.chat, "t1")[1] if isinstance(action, ChatToolCallReady))
+        assert call.tool_input == "ls -l"
         assert talk.listener.text == "yes"
 
 
@@ -99,8 +102,8 @@ async def test_options_are_chosen_and_an_old_session_is_replayed(tmp_path: Path)
         listener = RecordingListener()
         old = OpenRequest(cwd=str(tmp_path), way="load", former="old-1")
         await talk.agent.open_session(old, listener)
-        await listener.spoken.wait()
-        assert "old-1" != talk.session_id
+        await asyncio.wait_for(listener.spoken.wait(), PATIENCE)
+        assert listener.text == "Earlier."
 
 
 async def test_agent_of_the_first_version_is_spoken_to_as_it_answers(tmp_path: Path) -> None:

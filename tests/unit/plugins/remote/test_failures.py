@@ -122,8 +122,8 @@ async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
             agent = await Agent.launch(at(url), cwd=tmp_path, env={"SSL_CERT_FILE": cert})
             assert agent.name == "Notes"
             await agent.stop(patience=0.5)
-    with serving("odd_server", "http") as port:
-        assert "no TLS connection" in await failure(at(f"wss://localhost:{port}/acp"), tmp_path)
+    with serving("odd_server", "mute") as port:
+        assert "cannot be reached: it ended the connection" in await failure(at(f"wss://localhost:{port}/"), tmp_path)
 
 
 @pytest.mark.parametrize(
