@@ -15,7 +15,7 @@ import socket
 import acp
 import uvicorn
 from acp.http.asgi import create_asgi_app
-from acp.schema import AgentCapabilities, Implementation, SessionCapabilities, SessionResumeCapabilities
+from acp.schema import AgentCapabilities, Implementation
 
 sessions = {}
 numbers = itertools.count(1)
@@ -35,9 +35,7 @@ class Notes:
         return acp.InitializeResponse(
             protocol_version=acp.PROTOCOL_VERSION,
             agent_info=Implementation(name="notes", title="Notes", version="1.0"),
-            agent_capabilities=AgentCapabilities(
-                load_session=False, session_capabilities=SessionCapabilities(resume=SessionResumeCapabilities())
-            ),
+            agent_capabilities=AgentCapabilities(load_session=True),
         )
 
     async def new_session(self, cwd, mcp_servers=None, **_):
@@ -45,10 +43,12 @@ class Notes:
         sessions[session] = {"cwd": cwd, "servers": [each.name for each in mcp_servers or ()], "words": []}
         return acp.NewSessionResponse(session_id=session)
 
-    async def resume_session(self, session_id, cwd, **_):
+    async def load_session(self, cwd, session_id, **_):
         if session_id not in sessions:
             raise acp.RequestError.invalid_params({"sessionId": session_id})
-        return acp.schema.ResumeSessionResponse()
+        for word in sessions[session_id]["words"]:
+            await self.say(session_id, f"noted {word}")
+        return acp.LoadSessionResponse()
 
     async def prompt(self, session_id, prompt, **_):
         verb, _, rest = prompt[0].text.partition(" ")

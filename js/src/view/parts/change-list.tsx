@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { own, table } from "../../state/object";
 import type { Operations } from "../change-operations";
 import { type Change, changesOf, DURING, KINDS } from "../change-set";
-import { useMemory, useOpenFile, usePlace, useView } from "../context";
+import { useMemory, useOpenFile, useView } from "../context";
 import { ActionButton, TextButton } from "../controls";
 import { FoldHead } from "../fold";
 import { Icon, IconButton, type IconName, Spacer, Spinner } from "../icons";
@@ -292,8 +292,6 @@ function actionsOf({ state, undoable, undoneParts }: Change): readonly (keyof ty
 type ActionsProps = Pick<ItemProps, "change" | "operations"> & { disabled: boolean };
 
 function Actions({ change, operations, disabled }: ActionsProps) {
-  const { store } = useView();
-  const { session } = usePlace();
   const { id, name, path, state, kind } = change;
   const openFile = useOpenFile();
   const isPart = (operationId: string) => operationId === "redo" && state === "open";

@@ -87,7 +87,7 @@ def test_connection_that_is_cut_in_mid_turn_is_made_again_with_the_same_session(
     ended = turn.wait(PATIENCE, check=False)
     assert "was cut" in str(ended.error)
     relay.mend()
-    agentnb_events.wait_for("session.ready", how="resumed", timeout=PATIENCE)
+    agentnb_events.wait_for("session.ready", how="loaded", timeout=PATIENCE)
     assert session.prompt("recall").wait(PATIENCE).text.endswith("knows tulips")
     assert [each.text for each in session.turns][:2] == ["noted tulips", "Waiting."]
     assert len(session.turns) == 3
