@@ -23,7 +23,7 @@ async function first() {
   const { agent } = await load("@agentclientprotocol/sdk");
   const { AcpServer } = await load("@agentclientprotocol/sdk/experimental/server");
   const { createNodeHttpHandler, createNodeWebSocketUpgradeHandler } = await load("@agentclientprotocol/sdk/experimental/node");
-  const { WebSocketServer } = await load("ws");
+  const { WebSocketServer } = (await load("ws")).default;
   const notes = () =>
     agent({ name: "notes" })
       .onRequest("initialize", () => ({
