@@ -18,8 +18,8 @@ from agentnb.acp.login import login_ways
 from agentnb.acp.mcp import METHODS, Served, described
 from agentnb.acp.opening import Opening, OpenRequest, SessionOpened
 from agentnb.acp.peer import PATIENCE, Peer
-from agentnb.acp.providers import set_providers
 from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answer
+from agentnb.acp.providers import set_providers
 from agentnb.acp.services import client_capabilities, serve
 from agentnb.acp.session_words import map_session
 from agentnb.acp.sessions import Sessions

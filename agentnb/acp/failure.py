@@ -116,7 +116,7 @@ class AgentFailures:
         return " ".join(filter(None, (ways, typed))) or "Sign in with the agent's own program, then try again."
 
     def _lost(self) -> AgentError | None:
-        """The exception for an agent elsewhere, by the two lines of the program that connects to it: what, what to do."""
+        """The exception for an agent elsewhere, by the two lines of what connects to it: what, what to do."""
         reason, _, hint = (self.process.agent.stderr_tail if self.process is not None else "").partition("\n")
         if not reason.startswith("agentnb: "):
             return None

@@ -73,11 +73,11 @@ _OF_TURN: dict[str, Callable[[dict[str, Any], ChatState, UpdateTarget], tuple[Ac
     "plan_update": lambda update, _, place: _plan_update(mapping(update.get("plan")), place),
     "plan_removed": lambda update, _, place: _plan_removed(update, place),
     "notice": lambda update, _, place: _notice(update, place),
-    "compaction_update": lambda update, chat, place: _compaction(update, chat, place),
-    "tool_call_content_chunk": lambda update, chat, place: _call_content(update, chat, place),
+    "compaction_update": lambda update, chat, place: _compaction(update, place, chat),
+    "tool_call_content_chunk": lambda update, chat, place: _call_content(update, place, chat),
     "terminal_update": lambda update, chat, place: agent_terminal(update, chat, place.time),
     "terminal_output_chunk": lambda update, chat, place: agent_terminal(update, chat, place.time),
-    "compaction_summary_chunk": lambda update, chat, place: _compaction(update, chat, place),
+    "compaction_summary_chunk": lambda update, chat, place: _compaction(update, place, chat),
 }
 """The updates that belong to a turn, and what reads each."""
 
@@ -228,14 +228,14 @@ def _tool_call(
     return (*place.act(*tool_call_actions(update, call_id, call, place, terminals)), *printed)
 
 
-def _call_content(update: dict[str, Any], chat: ChatState, place: UpdateTarget) -> tuple[Action, ...] | None:
+def _call_content(update: dict[str, Any], place: UpdateTarget, chat: ChatState) -> tuple[Action, ...] | None:
     """One piece more of what a call gave (version 2 of ACP)."""
     call = of_call(chat, place, text(update.get("toolCallId")) or "")[1]
     whole = {**update, "sessionUpdate": "tool_call_update", "content": with_content(call, update.get("content"))}
     return _tool_call(whole, chat, place, anew=False)
 
 
-def _compaction(update: dict[str, Any], chat: ChatState, place: UpdateTarget) -> tuple[Action, ...] | None:
+def _compaction(update: dict[str, Any], place: UpdateTarget, chat: ChatState) -> tuple[Action, ...] | None:
     call_id = compaction_id(update)
     if call_id is None:
         return None

@@ -323,7 +323,7 @@ def terminal_actions(update: dict[str, Any], chat: ChatState, time: int) -> tupl
 
 
 def agent_terminal(update: dict[str, Any], chat: ChatState, time: int) -> tuple[Action, ...]:
-    """The actions for a terminal of the agent's own (version 2 of ACP); output that is shown already is not repeated."""
+    """The actions for a terminal of the agent's own (version 2 of ACP); output that is shown is not repeated."""
     terminal_id, data = update.get("terminalId"), update.get("data") or mapping(update.get("output")).get("data")
     at = TerminalViews.of(chat.terminals).find(str(terminal_id))
     is_snapshot = update.get("data") is None

@@ -50,7 +50,7 @@ class SecondVersion:
         return _METHODS.get(method, method), params
 
     def accepted(self, params: dict[str, Any], done: Done) -> Done:
-        """Returns what takes the answer to a prompt, which says only that it was taken; *done* gets how its work ends."""
+        """Returns what takes the answer to a prompt, which only says that it was taken; *done* gets how it ends."""
         session = str(params.get("sessionId"))
         self._prompts.setdefault(session, []).append(done)
 

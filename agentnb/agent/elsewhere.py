@@ -30,7 +30,7 @@ def is_address(words: str) -> bool:
 
 
 def check_address(url: str, *, unencrypted: bool = False) -> None:
-    """Check that *url* is an address of an agent that holds no secret, and that nobody between here and there reads along.
+    """Check that *url* is an agent's address that holds no secret, and that nobody in between reads along.
 
     Raises:
         UsageError: If not.
@@ -59,7 +59,7 @@ def connecting_command(url: str, token_variable: str | None, *, unencrypted: boo
 
 
 def with_connecting_command(data: dict[str, Any], own: Mapping[str, object]) -> dict[str, Any]:
-    """The description *data* of an agent, of which the file itself says *own*; where it has a ``url``, with its command.
+    """The description *data* of an agent, of which its file says *own*; where it has a ``url``, with its command.
 
     Raises:
         UsageError: If the address makes no sense, or there is a command beside it.

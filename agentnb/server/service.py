@@ -32,7 +32,7 @@ from agentnb.server.client_requests import UnknownClient
 from agentnb.server.content_refs import Contents
 from agentnb.server.delivery import Delivery
 from agentnb.server.methods import PAGE_NOTIFICATIONS, REQUESTS
-from agentnb.server.request_table import Asker, Bytes, Method, encoded, wire_name
+from agentnb.server.request_table import Asker, Bytes, Method, encoded, wire_name, with_bytes
 from agentnb.state.versions import WINDOW
 
 if TYPE_CHECKING:

@@ -37,7 +37,6 @@ def behind_gateway(home: Path, kernelspecs: Path, tmp_path: Path, relay: Relay) 
     options |= {"gateway_retry_interval": "0.1", "gateway_retry_interval_max": "1", "gateway_retry_max": "100"}
     server = jupyter.start(home, folder, *(f"--GatewayClient.{name}={value}" for name, value in options.items()))
     yield server
-    print(b"".join(server.log[-60:]).decode()); print("GATEWAY", b"".join(gateway.log[-30:]).decode())
     server.stop()
     gateway.stop()
 
@@ -80,7 +79,6 @@ def test_kernel_behind_a_gateway_keeps_its_files_and_a_gateway_that_drops_loses_
     """Cells are the page's, files the kernel's; in mid-turn the gateway goes and comes back."""
     (behind_gateway.folder / "notes.txt").write_text("of the server", encoding="utf-8")
     lab = lab_on(behind_gateway)
-    lab.page.on("console", lambda m: print("CONSOLE", m.type, m.text[:300]))
     side = chat_on(lab, "far.ipynb", "ipykernel7")
     files_are_those_of_the_kernel(lab, side, ELSEWHERE)
     chat = Chat(side.session)
@@ -106,9 +104,7 @@ def wait_for_log(server: Server, words: bytes) -> None:
         server.reader.join(0.05)
 
 
-def test_kernel_that_shares_only_its_ports_keeps_its_files(
-    lab: Lab, kernelspecs: Path, server: Server
-) -> None:
+def test_kernel_that_shares_only_its_ports_keeps_its_files(lab: Lab, kernelspecs: Path, server: Server) -> None:
     """As in a container: the notebook's own path names nothing there."""
     folder = kernelspecs / "kernels/apart"
     folder.mkdir(exist_ok=True)

@@ -58,15 +58,16 @@ def served(sdk: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 def test_agent_of_the_npm_sdk_is_reached_and_resumed(
-    sdk: Path, start: Callable[..., Session], relay: Relay, agentnb_events: Events, tmp_path: Path, scheme: str
+    sdk: Path, start: Callable[..., Session], relay: Relay, agentnb_events: Events, scheme: str
 ) -> None:
     """It reads a file of this machine; the connection is cut, and the session goes on."""
-    (tmp_path / "here.txt").write_text("of this machine")
     with served(sdk) as place:
         relay.lead_to(f"http://{place}")
         session = start(command=[f"{scheme}://{relay.place}/acp"])
         assert session.prompt("note tulips").wait(PATIENCE).text == "noted tulips"
-        assert session.prompt(f"file {tmp_path / 'here.txt'}").wait(PATIENCE).text == "of this machine"
+        folder = Path(session.cwd)
+        (folder / "here.txt").write_text("of this machine")
+        assert session.prompt(f"file {folder / 'here.txt'}").wait(PATIENCE).text == "of this machine"
         relay.cut()
         relay.mend()
         agentnb_events.wait_for("session.ready", how="resumed", timeout=PATIENCE)

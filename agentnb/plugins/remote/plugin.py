@@ -40,7 +40,8 @@ COMMANDS = (
         "remote",
         "Connects to an agent on another machine, and speaks for it over stdin and stdout.",
         "The agent is reached over WebSocket (wss://) or over HTTP with events (https://), as the Agent Client"
-        " Protocol's proposal for remote transports has it. Any ACP client can start this. See docs/how-to/remote-agents.md.",
+        " Protocol's proposal for remote transports has it. Any ACP client can start this."
+        " See docs/how-to/remote-agents.md.",
         _remote,
         (
             Option("--token-variable", "the variable that holds the token (Authorization: Bearer)", "VARIABLE"),

@@ -13,7 +13,7 @@ from agentnb.agent.catalog import Provider
 from agentnb.errors import AgentStartFailed
 from tests.unit.acp.recording_listener import scripted, talking
 
-MAIN = Provider(api_type="anthropic", base_url="https://gateway.example.org", token_variable="GATEWAY_TOKEN")  # noqa: S106
+MAIN = Provider(api_type="anthropic", base_url="https://gateway.example.org", token_variable="GATEWAY_TOKEN")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def talking_2(cwd: Path) -> Any:
 
 
 async def test_turn_ends_with_the_state_of_its_session_and_shows_the_same_things(tmp_path: Path) -> None:
-    """Whole messages, a call that grows, a terminal of the agent's own, a difference, a plan, a notice, unknown things."""
+    """Whole messages, a call that grows, a terminal, a difference, a plan, a notice, unknown things."""
     async with talking_2(tmp_path) as talk:
         assert (talk.agent.name, talk.agent.version) == ("Second", "2.0")
         assert (talk.agent.takes_pictures, talk.agent.offers("resume"), talk.agent.offers("delete")) == (
@@ -65,7 +65,8 @@ async def test_permission_for_a_command_says_the_command(tmp_path: Path) -> None
         await talk.prompt("ask")
         (question,) = talk.listener.asked
         assert question.title == "List files"
-        call = next(action for action in question.actions(talk.listener.chat, "t1")[1] if isinstance(action, ChatToolCallReady))
+        actions = question.actions(talk.listener.chat, "t1")[1]
+        call = next(action for action in actions if isinstance(action, ChatToolCallReady))
         assert call.tool_input == "ls -l"
         assert talk.listener.text == "yes"
 

@@ -19,7 +19,7 @@ from agentnb.errors import AgentDied, AgentStartFailed, UsageError
 from tests.unit.acp.recording_listener import RecordingListener, Talk
 from tests.unit.plugins.remote.serving import serving
 
-TOKEN = "t0ken-of-ada-5521"  # noqa: S105
+TOKEN = "t0ken-of-ada-5521"
 
 
 def at(url: str, **fields: object) -> AgentSpec:
