@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -45,33 +44,31 @@ def sdk() -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def served(sdk: Path) -> Iterator[str]:
-    """The place of the agent."""
+@pytest.fixture
+def reached(sdk: Path, relay: Relay) -> Iterator[Relay]:
+    """The network between here and the agent."""
     with subprocess.Popen(["node", str(SCRIPT), str(sdk)], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield f"127.0.0.1:{int(process.stdout.readline())}"
+            relay.lead_to(f"http://127.0.0.1:{int(process.stdout.readline())}")
+            yield relay
         finally:
             process.kill()
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 def test_agent_of_the_npm_sdk_is_reached_and_resumed(
-    sdk: Path, start: Callable[..., Session], relay: Relay, agentnb_events: Events, scheme: str
+    reached: Relay, start: Callable[..., Session], agentnb_events: Events, tmp_path: Path, scheme: str
 ) -> None:
     """It reads a file of this machine; the connection is cut, and the session goes on."""
-    with served(sdk) as place:
-        relay.lead_to(f"http://{place}")
-        session = start(command=[f"{scheme}://{relay.place}/acp"])
-        assert session.prompt("note tulips").wait(PATIENCE).text == "noted tulips"
-        folder = Path(session.cwd)
-        (folder / "here.txt").write_text("of this machine")
-        assert session.prompt(f"file {folder / 'here.txt'}").wait(PATIENCE).text == "of this machine"
-        relay.cut()
-        relay.mend()
-        agentnb_events.wait_for("session.ready", how="resumed", timeout=PATIENCE)
-        assert session.prompt("recall").wait(PATIENCE).text == "notes-1 knows tulips"
+    (tmp_path / "here.txt").write_text("of this machine")
+    session = start(command=[f"{scheme}://{reached.place}/acp"])
+    assert session.prompt("note tulips").wait(PATIENCE).text == "noted tulips"
+    assert session.prompt(f"file {tmp_path / 'here.txt'}").wait(PATIENCE).text == "of this machine"
+    reached.cut()
+    reached.mend()
+    agentnb_events.wait_for("session.ready", how="resumed", timeout=PATIENCE)
+    assert session.prompt("recall").wait(PATIENCE).text == "notes-1 knows tulips"
 
 
 async def test_agent_of_the_npm_sdk_that_speaks_version_2_answers(sdk: Path, tmp_path: Path) -> None:
