@@ -70,7 +70,6 @@ export function useOpenFile(): ((path: string, line?: number) => void) | undefin
   const workspace = useWorkspace();
   const open = store.notebook?.openFile;
   return (
-    open &&
-    ((path, line) => open(path, workspace, line, () => store.request("readFile", { channel, path, length: 1 })))
+    open && ((path, line) => open(path, workspace, line, () => store.request("readFile", { channel, path, length: 1 })))
   );
 }

@@ -298,13 +298,7 @@ function Actions({ change, operations, disabled }: ActionsProps) {
   const isThere = kind === "file" && (state === "undone" ? change.before : change.after) !== "";
   return (
     <div class="row change-actions">
-      {isThere && openFile && (
-        <IconButton
-          name={`Open ${name}`}
-          icon="link"
-          onClick={() => openFile(path)}
-        />
-      )}
+      {isThere && openFile && <IconButton name={`Open ${name}`} icon="link" onClick={() => openFile(path)} />}
       {isThere && <Download path={path} />}
       {actionsOf(change)
         .filter((operationId) => operationId !== "keep")
