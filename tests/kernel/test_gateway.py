@@ -33,7 +33,8 @@ WORDS = 400
 BEGIN = """import agentnb, os
 session = agentnb.start("eliza")
 open("here.txt", "w").write("of the kernel's machine")
-print(agentnb.chat(session).host.removeprefix("IPY_MODEL_"), session.chat.resource, os.environ.get("JPY_SESSION_NAME"))"""
+model = agentnb.chat(session).host.removeprefix("IPY_MODEL_")
+print(model, session.chat.resource, os.environ.get("JPY_SESSION_NAME"))"""
 
 
 @pytest.fixture
