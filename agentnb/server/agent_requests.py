@@ -219,7 +219,7 @@ def agent_commands() -> tuple[AgentLaunch, ...]:
     names = {each.name for each in own}
     specs = sorted(catalogue().values(), key=lambda spec: (spec.rank, spec.name))
     listed += [
-        AgentLaunch(name=spec.name, title=spec.title, line=shlex.join(spec.command), variables=())
+        AgentLaunch(name=spec.name, title=spec.title, line=spec.line, variables=())
         for spec in specs
         if spec.name not in names
     ]

@@ -257,6 +257,8 @@ class AgentLifecycle:
         self._tell_ready(new.session_id)
         if agent.confined and not self._was_ready and not self._configuration.is_unasked:
             self.note(f"{self._configuration.spec.title} {agent.confined}.")
+        if agent.spec.url is not None and not self._was_ready:
+            self.note(f"{self._configuration.spec.title} is at {agent.spec.url}. {self.how_to_confine}")
         if (problem := self._asking.problem) is not None:
             self.note(f"{problem} {what_holds(agent.confined)}")
         for broken in plugins().new_problems():
@@ -405,7 +407,8 @@ class AgentLifecycle:
     @property
     def how_to_confine(self) -> str:
         """Returns what to say where the agent is not confined."""
-        return how_to_confine(self._configuration.spec.confinement)
+        process = self.agent.process if self.agent is not None else None
+        return process.unconfined if process is not None else how_to_confine(self._configuration.spec.confinement)
 
     def _failed(self, error: AgentnbError) -> None:
         self._tell("failed", str(error))

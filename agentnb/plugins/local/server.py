@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from agentnb.event_lines import LineTooLong
 from agentnb.plugins.local.completion import ModelAnswer
-from agentnb.plugins.local.event_stream import EventStream, LineTooLong
+from agentnb.plugins.local.event_stream import EventStream
 from agentnb.plugins.local.settings import is_loopback
 from agentnb.safe_json import read_json
 

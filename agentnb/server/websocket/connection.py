@@ -125,7 +125,7 @@ class AhpConnection:
             params["changes"] = {name: value for name, value in now.items() if before.get(name) != value}
         self._notify(notice.method, params)
 
-    def _deliver(self, _client_id: str, message: dict[str, Any], _buffers: tuple[bytes, ...] = (), /) -> None:
+    def _deliver(self, _client_id: str, message: dict[str, Any], /) -> None:
         """Send what delivery has for the client; what only pages know is passed over."""
         if message["method"] == ACTIONS:
             for envelope in message["params"]["envelopes"]:

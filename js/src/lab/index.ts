@@ -287,10 +287,10 @@ function mainArea(
   };
   return {
     compare: (review) => void compare(review).catch((error: unknown) => warn(String(error))),
-    openFile: (path, workspace, line) =>
+    openFile: (path, workspace, line, there) =>
       void part("workspace-files")
         .then(({ openFile, placesOf, serverRoot }) =>
-          openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn, line),
+          openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn, line, there),
         )
         .catch((error: unknown) => warn(String(error))),
     showCell: (id) => void part("workspace-files").then(({ showCell }) => showCell(app, notebook, id, warn)),

@@ -64,3 +64,14 @@ export function useWorkspace(): string | undefined {
   const { store } = useView();
   return store.session(usePlace().session).peek()?.workingDirectories?.[0];
 }
+
+/** Opens a file of the workspace beside the notebook; undefined where the front end can't. */
+export function useOpenFile(): ((path: string, line?: number) => void) | undefined {
+  const { store } = useView();
+  const { session: channel } = usePlace();
+  const workspace = useWorkspace();
+  const open = store.notebook?.openFile;
+  return (
+    open && ((path, line) => open(path, workspace, line, () => store.request("readFile", { channel, path, length: 1 })))
+  );
+}

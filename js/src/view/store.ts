@@ -120,7 +120,14 @@ export interface NotebookActions {
   /** Scrolls to the cell with this id and marks it, until another is shown. */
   showCell?(id: string): void;
   /** Opens a file of a workspace (a `file:` address) in an editor, at a line. A path that begins with `/` is a whole one. */
-  openFile?(path: string, workspace: string | undefined, line?: number): void;
+  openFile?(path: string, workspace: string | undefined, line?: number, there?: () => Promise<FileState>): void;
+}
+
+/** How a file is on the kernel's machine: so a file of that name on the server's can be told from it. */
+export interface FileState {
+  readonly size: number;
+  /** In milliseconds since 1970. */
+  readonly modified: number;
 }
 
 /** The user's comments on lines of cells. */
