@@ -12,6 +12,7 @@ from agentnb.errors import UsageError
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.restore import recorder_of
+from agentnb.configuration.setting import size_of
 from agentnb.host.history.storage import (
     KeptStorage,
     closed,
@@ -20,7 +21,6 @@ from agentnb.host.history.storage import (
     measured,
     oldest_kept,
     outdated,
-    size_of,
 )
 from agentnb.log import maintenance
 

@@ -272,6 +272,7 @@ class Turns:
             if not self._channels.is_active(turn_id):
                 return  # cancelled meanwhile: an agent that was started now would be stopped by nobody
             agent = await self._lifecycle.ready()
+            self._lifecycle.demand_model()
         except AgentnbError as error:
             self.fail(turn_id, error)
             return
