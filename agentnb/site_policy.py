@@ -11,15 +11,17 @@ import re
 import shlex
 import stat
 import sys
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from agentnb.errors import PolicyError
 from agentnb.folders import config_folder
 from agentnb.toml_file import key_line, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NAME = "policy.toml"
 TABLE = "site"
@@ -199,7 +201,9 @@ def read_file(path: Path) -> SiteFile | None:
         return None if text is None else parse(text, path)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        return SiteFile(path=path, problem=f"The policy file {path} cannot be read: {reason}. Nothing is allowed until it can.")
+        return SiteFile(
+            path=path, problem=f"The policy file {path} cannot be read: {reason}. Nothing is allowed until it can."
+        )
     except PolicyError as error:
         return SiteFile(path=path, problem=f"{error} Nothing is allowed until then.")
 
@@ -261,8 +265,7 @@ class _Reader:
     def _settings(self, data: Any) -> dict[str, Entry]:
         table = f"{TABLE}.settings"
         return {
-            name: Entry(value, self._line(name, table))
-            for name, value in self._table(data, "settings", TABLE).items()
+            name: Entry(value, self._line(name, table)) for name, value in self._table(data, "settings", TABLE).items()
         }
 
     def _switch(self, name: str, data: dict[str, Any]) -> bool:
@@ -273,7 +276,9 @@ class _Reader:
     def _message(self, data: dict[str, Any]) -> str:
         message = data.get("message", "")
         if not isinstance(message, str) or len(message) > LONGEST_MESSAGE:
-            self._fail("message", TABLE, "'message' is no short text", f"It has {LONGEST_MESSAGE:,} characters at most.")
+            self._fail(
+                "message", TABLE, "'message' is no short text", f"It has {LONGEST_MESSAGE:,} characters at most."
+            )
         return " ".join("".join(each if each.isprintable() else " " for each in message).split())
 
     def _audit(self, data: dict[str, Any]) -> str:
@@ -309,10 +314,3 @@ class _Reader:
         line = self._line(key, table)
         where = f"{self._path}, line {line}" if line else str(self._path)
         raise PolicyError(f"{where} in {table}: {what}." if table else f"{where}: {what}.", hint=hint)
-
-
-def locks(name: str, environ: Mapping[str, str] = os.environ) -> Iterator[tuple[SiteFile, Entry]]:
-    """The values that the site's files give the setting *name*."""
-    for file in site_policy(environ).files:
-        if name in file.settings:
-            yield file, file.settings[name]

@@ -154,8 +154,9 @@ def _unavailable(file: SiteFile, policy: PolicySettings) -> Iterator[str]:
     who = "agents" if EVERY in confined else ", ".join(confined)
     way, why = way_here()
     if way is None:
-        freedom = " (and freedom_at_most = \"auto\" runs nothing at once)" if policy.freedom_at_most == "auto" else ""
-        yield f"{file.path}: confinement is required for {who}, and nothing can confine them here, so they do not start{freedom}: {why}."
+        cannot = f"{file.path}: {who} must be confined, and cannot be here, so they do not start: {why}."
+        auto = ' freedom_at_most = "auto" runs nothing at once then.' if policy.freedom_at_most == "auto" else ""
+        yield f"{cannot}{auto}"
 
 
 def _disagreements(files: list[SiteFile]) -> Iterator[str]:

@@ -25,7 +25,7 @@ ELSEWHERE = {
     "freedom": 'Write freedom_at_most = "ask", "edit" or "auto" at the top of the file.',
     "headless": 'Write freedom_at_most = "auto" at the top of the file: then headless = "allow" does not count.',
     "cell_review": 'Write cell_review = "first" at the top of the file.',
-    "plugins_off": "Write [site.plugins] with deny = [\"…\"].",
+    "plugins_off": 'Write [site.plugins] with deny = ["…"].',
 }
 """Settings that the file has another word for, which also holds for what is said in code."""
 

@@ -166,7 +166,8 @@ def read_settings(
     files = {name: _read(folder / name) for name in (USER, "local.toml", "policy.toml")}
     project = _read(_here() / PROJECT)
     site, site_problem = site_settings(environ)
-    values = {each.name: _value(each, kernel or {}, files, project, environ, site) for each in SETTINGS.values()}
+    values = {each.name: _value(each, kernel or {}, files, project, environ) for each in SETTINGS.values()}
+    values |= {name: _locked(values[name], layer) for name, layer in site.items()}
     values |= {name: _bounded(values[name], bound) for name, bound in site_bounds().items()}
     problems = [file.problem for file in (files[USER], files["local.toml"], project)]
     policy = files["policy.toml"]
@@ -295,6 +296,10 @@ class _Reader:
         return False
 
 
+def _locked(value: SettingValue, layer: Layer) -> SettingValue:
+    return msgspec.structs.replace(value, layers=(layer, *value.layers))
+
+
 def _bounded(value: SettingValue, bound: Layer) -> SettingValue:
     """*value*, or *bound* where it is wider."""
     is_beyond = is_tighter(value.setting, bound.value, value.value)
@@ -315,11 +320,9 @@ def _value(
     files: Mapping[str, _File],
     project: _File,
     environ: Mapping[str, str],
-    site: Mapping[str, Layer],
 ) -> SettingValue:
     if not (
-        which.name in site
-        or which.name in kernel
+        which.name in kernel
         or (which.file and which.file_key in files[which.file].data)
         or (which.file == USER and which.name in project.data)
         or (which.variable and which.variable in environ)
@@ -333,6 +336,5 @@ def _value(
     variable, own = reader.variable(environ), kernel.get(which.name)
     above = [variable, own if own is not None and (which.unset is None or own.value != which.unset) else None]
     found = [each for each in (reversed(above) if which.variable_first else above) if each is not None]
-    locked = (site[which.name],) if which.name in site else ()
-    layers = (*locked, *reversed(found), *reader.layers)
+    layers = (*reversed(found), *reader.layers)
     return SettingValue(setting=which, layers=layers, problem=" ".join(reader.problems) or None)

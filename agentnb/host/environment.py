@@ -298,7 +298,7 @@ class Environment:
         While a policy file cannot be read, which could say so, the agent is confined where that is possible.
         """
         from agentnb.agent.confinement import is_confined_unasked, way_here
-        from agentnb.agent.confinement_choice import EVERY, checked_confining, confining_of, confinement_choice
+        from agentnb.agent.confinement_choice import EVERY, checked_confining, confinement_choice, confining_of
         from agentnb.policy.store import PolicyFiles
 
         files, setting = PolicyFiles(), str(self.sources().values["confine"].value)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from agentnb.agent.catalog import find
+from agentnb.configuration.setting import size_of
 from agentnb.errors import SessionError, UsageError
 from agentnb.host.history.arrangement import LONGEST_TITLE
 from agentnb.host.history.restore import recorder_of
-from agentnb.configuration.setting import size_of
 from agentnb.host.history.storage import (
     KeptStorage,
     closed,

@@ -49,5 +49,3 @@ def hub(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 def tokens(hub: Hub) -> dict[str, str]:
     """A token of each user, whose server runs."""
     return {name: hub.spawn(name) for name in hub.homes}
-
-

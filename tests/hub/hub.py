@@ -6,9 +6,7 @@ import ast
 import json
 import os
 import secrets
-import shutil
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Mapping
@@ -22,17 +20,13 @@ from websockets.sync.client import connect
 
 from tests.browser.server import PAGE_CONFIG, QUIET, free_port
 from tests.conftest import ROOT
+from tests.other_users import let_pass, reaching
 
 HUB = Path(os.environ.get("AGENTNB_HUB_ENVIRONMENT", ROOT / ".venv-hub"))
 PYTHON, PROXY = HUB / "bin/python", HUB / "node_modules/.bin/configurable-http-proxy"
 USERS = {"alice": 54321, "bob": 54322}
 """The users, and the ids that they have where we may give them any."""
-START_SECONDS = 120
-REACHABLE = """
-mkdir -p "$1"; mount --bind "$2" "$1" && mount -t tmpfs -o mode=755 none "$3" && mkdir -p "$2" && mount --bind "$1" "$2"
-shift 3; exec "$@"
-"""
-"""Lets other users run a Python that stands below a folder of the superuser's: for one process and those below it."""
+START_SECONDS = 300
 
 
 class Hub:
@@ -43,7 +37,7 @@ class Hub:
         self.token = secrets.token_hex(16)
         self.port, self.hub_port, self.proxy_port = (free_port() for _ in range(3))
         self.homes = {name: folder / "homes" / name for name in USERS}
-        self.prefix = _prefix(folder)
+        self.prefix = reaching(folder / "python", PYTHON)
         self.has_own_users = self.prefix is not None
         self.process: subprocess.Popen[bytes] | None = None
         self.log = folder / "hub.log"
@@ -54,9 +48,7 @@ class Hub:
                 for each in (home, *home.rglob("*")):
                     os.chown(each, USERS[name], USERS[name])
             home.chmod(0o700)
-        for each in (folder, *folder.parents):
-            if each.stat().st_uid == os.geteuid():
-                each.chmod(each.stat().st_mode | 0o011)
+        let_pass(folder)
 
     @property
     def url(self) -> str:
@@ -161,9 +153,10 @@ class Hub:
         assert self.process is not None
         until = time.monotonic() + START_SECONDS
         while not condition():
-            assert self.process.poll() is None and time.monotonic() < until, self.log.read_text()[-4_000:]
+            is_late = self.process.poll() is not None or time.monotonic() > until
+            assert not is_late, self.log.read_text()[-4_000:]
             try:
-                self.process.wait(0.1)
+                self.process.wait(0.25)
             except subprocess.TimeoutExpired:
                 continue
 
@@ -214,26 +207,6 @@ def with_kill(process: psutil.Process) -> None:
 
 
 _ROOT = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-
-
-def _prefix(folder: Path) -> list[str] | None:
-    """What starts the hub so that users of their own ids can run our Python; None where users cannot have such ids."""
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return None
-    if _runs([]):
-        return []
-    base = Path(sys.base_prefix).resolve()
-    closed = next((each for each in reversed(base.parents) if not each.stat().st_mode & 0o001), None)
-    if closed is None or shutil.which("unshare") is None:
-        return None
-    prefix = ["unshare", "--mount", "sh", "-c", REACHABLE, "sh", str(folder / "python"), str(base), str(closed)]
-    return prefix if _runs(prefix) else None
-
-
-def _runs(prefix: list[str]) -> bool:
-    code = "import os, sys; os.setgid(54321); os.setuid(54321); os.execv(sys.argv[1], [sys.argv[1], '-c', 'import json'])"
-    words = [*prefix, str(PYTHON), "-c", code, str(PYTHON)]
-    return subprocess.run(words, capture_output=True, cwd="/", check=False).returncode == 0
 
 
 def _write_settings(home: Path) -> None:

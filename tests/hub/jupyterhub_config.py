@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from jupyterhub.spawner import SimpleLocalProcessSpawner
+from jupyterhub.spawner import SimpleLocalProcessSpawner  # type: ignore[import-not-found,unused-ignore]
 
 TOLD = json.loads(os.environ["AGENTNB_HUB"])
 
@@ -54,7 +54,7 @@ c.Spawner.cmd = TOLD["singleuser"]
 c.Spawner.args = TOLD["arguments"]
 c.Spawner.environment = TOLD["environment"]
 c.Spawner.default_url = "/lab"
-c.Spawner.start_timeout = c.Spawner.http_timeout = 120
+c.Spawner.start_timeout = c.Spawner.http_timeout = 300
 c.JupyterHub.services = [{"name": "tests", "api_token": TOLD["token"]}]
 c.JupyterHub.load_roles = [
     {"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:servers", "tokens", "read:users"]}

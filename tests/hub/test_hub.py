@@ -195,9 +195,9 @@ def test_the_chat_works_through_the_proxy_while_the_hub_restarts_and_a_culled_se
     assert working
     hub.cull("alice")
     assert psutil.wait_procs(working, timeout=60)[1] == []
-    expect(side.session.get_by_text(re.compile("Disconnected|kernel ended|connection", re.IGNORECASE)).first).to_be_visible(
-        timeout=PATIENCE_MS
-    )
+    expect(
+        side.session.get_by_text(re.compile("Disconnected|kernel ended|connection", re.IGNORECASE)).first
+    ).to_be_visible(timeout=PATIENCE_MS)
     hub.spawn("alice")
     page.goto("about:blank")
     lab.workspace = ""

@@ -17,10 +17,12 @@ from agentnb.configuration.sources import read_settings
 from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError
 from agentnb.log.location import log_location
-from agentnb.plugin_registry import Plugins
 from agentnb.policy.store import PolicyFiles
 from agentnb.site_policy import LARGEST, read_file, site_files, site_policy
+from tests.other_users import let_pass, reaching
+from tests.unit.cli.command import run
 from tests.unit.conftest import Site
+
 
 def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_users(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -117,20 +119,20 @@ def test_a_broken_file_allows_nothing(site: Site) -> None:
     assert log_location({**os.environ}) is None
     with pytest.raises(PolicyError, match=r"Serving this kernel is switched off: .*line 2 in site: 'serve' is 3\."):
         held.demand("serve")
-    with pytest.raises(PolicyError, match="The agent 'eliza' is not allowed here: .*line 2"):
+    with pytest.raises(PolicyError, match=r"The agent 'eliza' is not allowed here: .*line 2"):
         find("eliza")
 
 
 def test_a_file_that_is_none_or_cannot_be_seen_allows_nothing(site: Site, tmp_path: Path) -> None:
-    """A folder, a pipe (which is not waited for), a link to nothing is no file; one without rights is asked as a user."""
+    """A folder, and a pipe, which is not waited for; a link to nothing is no file."""
     path = site("")
     path.unlink()
     path.mkdir()
-    assert "is not a file" in (read_file(path) or pytest.fail()).problem  # type: ignore[operator]
+    assert "is not a file" in str(read_file(path))
     path.rmdir()
     if hasattr(os, "mkfifo"):
         os.mkfifo(path)
-        assert "is not a file" in (read_file(path) or pytest.fail()).problem  # type: ignore[operator]
+        assert "is not a file" in str(read_file(path))
         path.unlink()
     path.symlink_to(tmp_path / "nothing")
     assert site_policy().files == ()
@@ -138,10 +140,9 @@ def test_a_file_that_is_none_or_cannot_be_seen_allows_nothing(site: Site, tmp_pa
 
 AS_A_USER = """
 import os, sys
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setgid(54321)
-    os.setuid(54321)
+os.setgroups([])
+os.setgid(54321)
+os.setuid(54321)
 from agentnb import site_policy
 from agentnb.checkup.site import changeable
 from pathlib import Path
@@ -150,28 +151,25 @@ print(changeable([Path(sys.argv[1])]))
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no superuser's rights to give up")
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become a user whom the system does not know"
+)
 def test_an_ordinary_user_who_cannot_read_the_file_is_allowed_nothing_and_who_can_change_it_is_told(
     site: Site, tmp_path: Path
 ) -> None:
     """Also where the folder cannot be searched, so that nobody knows if there is a file."""
+    if (prefix := reaching(tmp_path / "python")) is None:
+        pytest.skip("another user may not run this Python")
     path = site("[site]\nserve = false\n")
-    for folder in (tmp_path, *tmp_path.parents[:2], path.parent.parent):
-        folder.chmod(folder.stat().st_mode | 0o755)
+    let_pass(path.parent)
 
     def as_user() -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", AS_A_USER, str(path)], capture_output=True, text=True, check=False, cwd="/"
-        )
-        if "Permission denied: '" in done.stderr or "No module named" in done.stderr:
-            pytest.skip("another user may not run this Python")
+        words = [*prefix, sys.executable, "-c", AS_A_USER, str(path)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd="/")
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 
-    path.chmod(0o644)
-    path.parent.chmod(0o755)
-    if os.geteuid() == 0:
-        assert as_user() == ["None", "[]"]
+    assert as_user() == ["None", "[]"]
     path.chmod(0)
     assert "cannot be read: Permission denied" in as_user()[0]
     path.chmod(0o644)
@@ -179,7 +177,6 @@ def test_an_ordinary_user_who_cannot_read_the_file_is_allowed_nothing_and_who_ca
     assert "cannot be read: Permission denied" in as_user()[0]
     path.parent.chmod(0o777)
     assert f"You can change {path} yourself" in as_user()[1]
-    path.parent.chmod(0o755)
 
 
 def test_two_files_that_disagree_leave_the_tighter_and_both_are_named(
@@ -198,7 +195,9 @@ def test_two_files_that_disagree_leave_the_tighter_and_both_are_named(
 
 
 def test_a_file_that_contradicts_itself_is_told_with_lines(site: Site) -> None:
-    path = site('[site.agents]\nallow = ["claude", "eliza"]\ndeny = [\n  "cl*",\n  "codx",\n]\n[[rule]]\naction = "allow"\n')
+    path = site(
+        '[site.agents]\nallow = ["claude", "eliza"]\ndeny = [\n  "cl*",\n  "codx",\n]\n[[rule]]\naction = "allow"\n'
+    )
     said = "\n".join(problems(path))
     assert f"{path}, line 2: the agent 'claude' is allowed, and line 4 denies it ('cl*'): it is denied." in said
     assert f"{path}, line 5: agentnb knows no agent 'codx'. Did you mean 'codex'?" in said
@@ -251,15 +250,11 @@ def test_a_ceiling_bounds_the_settings_below_it(site: Site) -> None:
 
 
 def test_a_plug_in_that_the_site_denies_is_not_loaded_whatever_a_variable_says(site: Site) -> None:
-    from importlib.metadata import EntryPoint
-
-    from agentnb import plugin_registry
-
     site('[site.plugins]\ndeny = ["export"]\n')
-    entry = EntryPoint("export", "agentnb.plugins.export.plugin:PLUGIN", plugin_registry.GROUP)
-    found = Plugins([entry], plugin_registry._is_off())
-    assert (dict(found.loaded), found.switched_off) == ({}, ("export",))
-    assert "export: The plug-in 'export' is not allowed here: set by your administrator" in found.listing()
+    done = run("plugins", AGENTNB_PLUGINS="export,checks")
+    assert "export: The plug-in 'export' is not allowed here: set by your administrator" in done.stdout
+    assert "checks: " in done.stdout
+    assert "exporters" not in done.stdout
 
 
 def test_a_user_cannot_write_the_sites_table_into_files_of_their_own(tmp_path: Path) -> None:

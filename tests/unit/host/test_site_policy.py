@@ -24,13 +24,13 @@ from agentnb.host.permissions.session_policy import HostPolicy
 from agentnb.host.session_options import SessionOptions
 from agentnb.policy.audit import AuditLog
 from agentnb.policy.store import PolicyFiles
-from agentnb.server.websocket import serving
 from agentnb.server.service import Service
+from agentnb.server.websocket import serving
 from agentnb.state import Envelope, XConfigOptionChosen
 from agentnb.state.session_state import model_id, model_options, option_choices
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.conftest import Site
-from tests.unit.host.conftest import CLIENT, Open
+from tests.unit.host.conftest import CLIENT, Open, hosted
 from tests.unit.host.test_agent_lifecycle import notices
 from tests.unit.host.test_components import scripted
 from tests.unit.host.test_permissions import Talk, run
@@ -68,18 +68,20 @@ def test_mcp_servers_that_the_site_does_not_allow_are_left_out_and_named(
     session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=servers)))
     turn = session.prompt("/mcp files where").wait(PATIENCE)
     assert turn.tool_calls[0].status == "completed"
-    assert f"The MCP server 'other' is not allowed here: set by your administrator ({path}, line 2)." in notices(session)
+    assert f"The MCP server 'other' is not allowed here: set by your administrator ({path}, line 2)." in notices(
+        session
+    )
 
 
-def test_a_component_that_the_site_denies_keeps_the_agent_from_starting(
-    site: Site, host: Host, tmp_path: Path
-) -> None:
+def test_a_component_that_the_site_denies_keeps_the_agent_from_starting(site: Site, host: Host, tmp_path: Path) -> None:
     site('[site.components]\nallow = ["walkthrough"]\n')
     session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, chain=("rules",))))
     assert "The component 'rules' is not allowed here" in str(session.prompt("x").wait(PATIENCE, check=False).error)
 
 
-def test_confinement_that_the_site_requires_holds_whatever_code_says(site: Site, open_session: Open) -> None:
+def test_confinement_that_the_site_requires_holds_whatever_code_says(
+    site: Site, host: Host, open_session: Open
+) -> None:
     """Where nothing can confine here, the agent does not start: there is no way around it."""
     site('[agents."*"]\nconfine = ["api.example.org"]\n')
     session = open_session("echo", network=None)
@@ -87,15 +89,14 @@ def test_confinement_that_the_site_requires_holds_whatever_code_says(site: Site,
     if way_here()[0] is None:
         assert "cannot be confined" in str(turn.error)
         return
-    assert session._conversation.configuration.network == ("api.example.org",)
-    process = session._conversation.session.state.agent_process
+    conversation = hosted(host, session)
+    assert conversation.configuration.network == ("api.example.org",)
+    process = conversation.session.state.agent_process
     assert turn.text or "confine" in str(turn.error)
     assert not turn.text or (process is not None and process.confined)
 
 
-def test_a_session_that_is_less_confined_than_the_site_now_wants_does_not_go_on(
-    site: Site, open_session: Open
-) -> None:
+def test_a_session_that_is_less_confined_than_the_site_now_wants_does_not_go_on(site: Site, open_session: Open) -> None:
     session = open_session("echo")
     session.prompt("a").wait(PATIENCE)
     site('[agents.echo]\nconfine = "no network"\n')
@@ -110,7 +111,9 @@ def test_of_two_lists_of_hosts_those_that_both_allow_are_left(site: Site, host: 
     assert options.configuration(host.environment).network == ("api.example.org", "pypi.org:443")
 
 
-def test_a_model_that_the_site_denies_is_not_offered_not_chosen_and_not_used(site: Site, open_session: Open) -> None:
+def test_a_model_that_the_site_denies_is_not_offered_not_chosen_and_not_used(
+    site: Site, host: Host, open_session: Open
+) -> None:
     """The agent begins with a denied one: the first that is allowed is used, and said; so is what is denied later."""
     path = site('[site.models]\ndeny = ["model-0", "many_models/model-1"]\n')
     session = open_session("many_models")
@@ -118,7 +121,7 @@ def test_a_model_that_the_site_denies_is_not_offered_not_chosen_and_not_used(sit
     assert f"The model 'model-0' is not allowed here: set by your administrator ({path}, line 2). model-2 is used." in (
         notices(session)
     )
-    conversation = session._conversation
+    conversation = hosted(host, session)
     state = conversation.session.state
     offered = [each["value"] for each in option_choices(model_options(state)[0]["options"])]
     assert offered[:2] == ["model-2", "model-3"]
@@ -174,7 +177,14 @@ def test_serving_and_pairing_that_are_switched_off_do_not_begin_and_end_at_the_n
     with pytest.raises(PolicyError, match=rf"Pairing this kernel is switched off: .*\({path}, line 3\)"):
         host.loop.submit(host.pairing.start()).result(PATIENCE)
     begun = serving.start(
-        host, Service(host, lambda *_: None), address="127.0.0.1", port=0, tls=None, name="x", rights=("watch",), token=None
+        host,
+        Service(host, lambda *_: None),
+        address="127.0.0.1",
+        port=0,
+        tls=None,
+        name="x",
+        rights=("watch",),
+        token=None,
     )
     with pytest.raises(PolicyError, match=r"Serving this kernel is switched off: .*line 2"):
         host.loop.submit(begun).result(PATIENCE)
