@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,11 +28,11 @@ log_days = 365
 
 
 @pytest.fixture(scope="session")
-def hub(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+def hub(home: Path) -> Iterator[Hub]:
     """The hub, with a policy of its site."""
     if not (PYTHON.exists() and PROXY.exists() and shutil.which("node")):
         pytest.skip("no JupyterHub: `make test-hub` installs it")
-    folder = tmp_path_factory.mktemp("hub")
+    folder = Path(tempfile.mkdtemp(prefix="agentnb-hub-"))  # pytest's own is closed to other users
     (folder / "audit").mkdir()
     (folder / "audit").chmod(0o1733)
     policy = folder / "etc/agentnb/policy.toml"
@@ -43,6 +44,7 @@ def hub(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         yield hub
     finally:
         hub.end()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

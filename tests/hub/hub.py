@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import secrets
@@ -27,6 +28,16 @@ PYTHON, PROXY = HUB / "bin/python", HUB / "node_modules/.bin/configurable-http-p
 USERS = {"alice": 54321, "bob": 54322}
 """The users, and the ids that they have where we may give them any."""
 START_SECONDS = 300
+
+
+ARGUMENTS = (
+    "--LabApp.extension_manager=readonly",
+    "--LabApp.expose_app_in_browser=True",
+    "--LabApp.news_url=",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LanguageServerManager.autodetect=False",
+)
+"""What the users' servers are started with, so that pages do nothing by themselves."""
 
 
 class Hub:
@@ -68,7 +79,7 @@ class Hub:
             "homes": {name: str(home) for name, home in self.homes.items()},
             "uids": USERS if self.has_own_users else {},
             "singleuser": [str(PYTHON), "-m", "jupyterhub.singleuser"],
-            "arguments": ["--ServerApp.root_dir=work", "--LabApp.extension_manager=readonly", *_ROOT],
+            "arguments": ["--ServerApp.root_dir=work", *ARGUMENTS, *_ROOT],
             "environment": {
                 "JUPYTER_PATH": str(jupyter / "share/jupyter"),
                 "JUPYTER_CONFIG_PATH": os.pathsep.join([str(self.folder / "etc"), str(jupyter / "etc/jupyter")]),
@@ -167,9 +178,14 @@ class UserKernel:
     def __init__(self, hub: Hub, name: str, token: str) -> None:
         made = hub.ask(f"/user/{name}/api/kernels", "POST", token, {"path": "", "name": "python3"})
         self.id = made["id"]
-        self._address = channels_of(hub, name, self.id)
-        self._headers = {"Authorization": f"token {token}"}
-        self._socket = connect(self._address, additional_headers=self._headers, open_timeout=START_SECONDS)
+        self._stack = contextlib.ExitStack()
+        headers = {"Authorization": f"token {token}"}
+        opened = connect(channels_of(hub, name, self.id), additional_headers=headers, open_timeout=START_SECONDS)
+        self._socket = self._stack.enter_context(opened)
+
+    def close(self) -> None:
+        """Leave it."""
+        self._stack.close()
 
     def run(self, code: str, value: str = "None") -> Any:
         """Run code; returns the value of an expression afterwards, which JSON can hold."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -33,7 +35,10 @@ from agentnb.folders import data_folder
 from agentnb.kernel.paired_kernels import registrations_folder
 from agentnb.server.websocket.runtime_file import folder as runtime
 from ipykernel.connect import get_connection_file
-places = [data_folder(), registrations_folder(), Path(get_connection_file())]
+import tempfile
+sockets = [each for each in Path(tempfile.gettempdir()).glob("agentnb-*") if each.stat().st_uid == os.getuid()]
+assert sockets
+places = [data_folder(), registrations_folder(), Path(get_connection_file()), *sockets]
 private = [str(each) for place in places for each in [place, *place.rglob("*")]]
 """
 PROBE = """
@@ -65,11 +70,18 @@ own = [subprocess.run([sys.executable, "-m", "agentnb", *words], capture_output=
 
 
 @pytest.fixture(scope="module")
-def alice(hub: Hub, tokens: dict[str, str]) -> UserKernel:
+def alice(hub: Hub, tokens: dict[str, str]) -> Iterator[UserKernel]:
     """Her kernel: a conversation was had, it is served, and it is paired."""
-    kernel = UserKernel(hub, "alice", tokens["alice"])
-    kernel.run(ALICE)
-    return kernel
+    with contextlib.closing(UserKernel(hub, "alice", tokens["alice"])) as kernel:
+        kernel.run(ALICE)
+        yield kernel
+
+
+@pytest.fixture(scope="module")
+def bob(hub: Hub, tokens: dict[str, str]) -> Iterator[UserKernel]:
+    """The other user's kernel."""
+    with contextlib.closing(UserKernel(hub, "bob", tokens["bob"])) as kernel:
+        yield kernel
 
 
 def test_a_user_does_not_reach_the_server_or_a_kernel_of_another(
@@ -79,15 +91,14 @@ def test_a_user_does_not_reach_the_server_or_a_kernel_of_another(
     assert hub.ask("/user/bob/api/status", token=tokens["bob"])["started"]
     for path in ("api/status", "api/kernels", "api/contents", f"api/kernels/{alice.id}"):
         assert hub.ask(f"/user/alice/{path}", token=tokens["bob"]) in {403, 404}
-    with pytest.raises(InvalidStatus) as refused:
-        connect(
-            channels_of(hub, "alice", alice.id), additional_headers={"Authorization": f"token {tokens['bob']}"}
-        ).close()
+    address, headers = channels_of(hub, "alice", alice.id), {"Authorization": f"token {tokens['bob']}"}
+    with pytest.raises(InvalidStatus) as refused, connect(address, additional_headers=headers):
+        pass
     assert refused.value.response.status_code in {403, 404}
 
 
 def test_a_user_sees_nothing_of_anothers_conversations_sockets_logs_and_snapshots(
-    hub: Hub, tokens: dict[str, str], alice: UserKernel
+    hub: Hub, alice: UserKernel, bob: UserKernel
 ) -> None:
     """As the other user, in a kernel: files, sockets, processes, and agentnb's own commands."""
     if not hub.has_own_users:
@@ -95,7 +106,6 @@ def test_a_user_sees_nothing_of_anothers_conversations_sockets_logs_and_snapshot
     private = alice.run("", "private")
     assert {Path(each).suffix for each in private} >= {".db", ".json"}
     secret = [alice.run("", "server.token"), "alice's secret plan"]
-    bob = UserKernel(hub, "bob", tokens["bob"])
     assert bob.run("import os", "[os.getuid(), os.environ['HOME']]") == [USERS["bob"], str(hub.homes["bob"])]
     found = bob.run(f"private = {private!r}\nsecrets = {secret!r}\n{PROBE}", "[reached, seen, own]")
     assert found[:2] == [[], []]
@@ -115,7 +125,7 @@ def test_a_served_kernel_lets_another_user_in_with_its_token_only(alice: UserKer
 
 
 def test_the_sites_policy_holds_for_every_user_and_the_administrator_sees_who_allowed_what(
-    hub: Hub, tokens: dict[str, str], alice: UserKernel
+    hub: Hub, alice: UserKernel, bob: UserKernel
 ) -> None:
     """Variables and files of a user do not widen it; the stream has one file a user, which others cannot read."""
     code = """
@@ -134,7 +144,6 @@ session = agentnb.start("eliza")
 session.prompt("/ask edit").wait(90, check=False)
 """
     policy = hub.folder / "etc/agentnb/policy.toml"
-    bob = UserKernel(hub, "bob", tokens["bob"])
     said, locked = bob.run(code, "[said, locked]")
     assert said == f"The agent 'local' is not allowed here: set by your administrator ({policy}, line 7)."
     assert locked == f"log_days is 365.0: set by your administrator ({policy}, line 10)."

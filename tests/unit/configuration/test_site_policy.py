@@ -6,6 +6,8 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ from agentnb.errors import PolicyError
 from agentnb.log.location import log_location
 from agentnb.policy.store import PolicyFiles
 from agentnb.site_policy import LARGEST, read_file, site_files, site_policy
-from tests.other_users import let_pass, reaching
+from tests.other_users import reaching
 from tests.unit.cli.command import run
 from tests.unit.conftest import Site
 
@@ -30,6 +32,7 @@ def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_use
     """The environment's and the system's prefixes always; a variable adds folders, and takes none away."""
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", os.pathsep.join(["/opt/conf", str(tmp_path)]))
+    monkeypatch.delenv("AGENTNB_CONFIG_DIR", raising=False)
     fixed = [Path(sys.prefix, "etc/jupyter"), Path("/usr/local/etc/jupyter"), Path("/etc/jupyter")]
     assert site_files() == tuple(each / "agentnb/policy.toml" for each in (Path("/opt/conf"), *fixed))
 
@@ -151,17 +154,27 @@ print(changeable([Path(sys.argv[1])]))
 """
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users can go through; pytest's own is closed to them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.mark.skipif(
     not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become a user whom the system does not know"
 )
 def test_an_ordinary_user_who_cannot_read_the_file_is_allowed_nothing_and_who_can_change_it_is_told(
-    site: Site, tmp_path: Path
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the folder cannot be searched, so that nobody knows if there is a file."""
-    if (prefix := reaching(tmp_path / "python")) is None:
+    if (prefix := reaching(open_folder / "python")) is None:
         pytest.skip("another user may not run this Python")
-    path = site("[site]\nserve = false\n")
-    let_pass(path.parent)
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(open_folder))
+    path = open_folder / "agentnb/policy.toml"
+    path.parent.mkdir()
+    path.write_text("[site]\nserve = false\n")
 
     def as_user() -> list[str]:
         words = [*prefix, sys.executable, "-c", AS_A_USER, str(path)]
