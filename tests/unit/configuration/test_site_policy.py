@@ -14,6 +14,7 @@ import pytest
 
 from agentnb import cli
 from agentnb.agent.catalog import find, known
+from agentnb.agent.confinement import way_here
 from agentnb.checkup.site import examine, problems
 from agentnb.configuration.sources import read_settings
 from agentnb.configuration.write import change_setting
@@ -39,8 +40,10 @@ def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_use
 
 def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     path = site(WHOLE)
-    assert problems(path) == []
-    assert cli.main(["site-policy"]) == 0
+    is_able = way_here()[0] is not None
+    wrong = f"{path}: agents must be confined, and cannot be here, so they do not start"
+    assert [each.partition(": no")[0] for each in problems(path)] == ([] if is_able else [wrong])
+    assert cli.main(["site-policy"]) == (0 if is_able else 1)
     said = capsys.readouterr().out
     for each in (
         "Message: Ask platform@example.org.",
@@ -52,7 +55,7 @@ def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: p
         "Rule: deny git push *.",
     ):
         assert f"{path}: {each}" in said
-    assert examine().state == "ready"
+    assert examine().state == ("ready" if is_able else "broken")
 
 
 WHOLE = """freedom_at_most = "edit"
