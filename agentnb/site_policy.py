@@ -165,8 +165,9 @@ def site_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     if sys.platform == "win32":
         fixed = [fixed[0], Path(os.environ.get("PROGRAMDATA", r"C:\ProgramData"), "jupyter")]
     own = config_folder(environ)
-    folders = dict.fromkeys(folder / "agentnb" for folder in (*map(Path, added), *fixed))
-    return tuple(each / NAME for each in folders if each != own)
+    folders = [each for each in (Path(folder, "agentnb") for folder in added) if each != own]
+    folders += [folder / "agentnb" for folder in fixed]  # whatever a user calls their own
+    return tuple(dict.fromkeys(each / NAME for each in folders))
 
 
 _read: dict[Path, tuple[tuple[int, ...], SiteFile | None]] = {}

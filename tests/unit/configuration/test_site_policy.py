@@ -36,6 +36,8 @@ def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_use
     monkeypatch.delenv("AGENTNB_CONFIG_DIR", raising=False)
     fixed = [Path(sys.prefix, "etc/jupyter"), Path("/usr/local/etc/jupyter"), Path("/etc/jupyter")]
     assert site_files() == tuple(each / "agentnb/policy.toml" for each in (Path("/opt/conf"), *fixed))
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", "/etc/jupyter/agentnb")
+    assert Path("/etc/jupyter/agentnb/policy.toml") in site_files()
 
 
 def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
