@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from agentnb.errors import AgentStartFailed as AgentStartFailed
     from agentnb.errors import AuthenticationRequired as AuthenticationRequired
     from agentnb.errors import BatchFailed as BatchFailed
+    from agentnb.errors import BudgetExceeded as BudgetExceeded
     from agentnb.errors import CassetteBroken as CassetteBroken
     from agentnb.errors import CassetteError as CassetteError
     from agentnb.errors import CassetteMismatch as CassetteMismatch
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.connect.connecting import Remote as Remote
     from agentnb.plugins.connect.connecting import connect as connect
     from agentnb.plugins.knowledge.code_api import code as code
+    from agentnb.plugins.knowledge.research_api import forget_research as forget_research
     from agentnb.plugins.knowledge.research_api import research as research
     from agentnb.plugins.knowledge.skills_api import skills as skills
     from agentnb.plugins.map.batch import Batch as Batch
@@ -148,7 +150,7 @@ _NAMES = {
     "plugins.checks.comparison": ("compare",),
     "plugins.connect.connecting": ("Remote", "connect"),
     "plugins.knowledge.code_api": ("code",),
-    "plugins.knowledge.research_api": ("research",),
+    "plugins.knowledge.research_api": ("forget_research", "research"),
     "plugins.knowledge.skills_api": ("skills",),
     "plugins.map.batch": ("Batch", "BatchResult"),
     "plugins.map.comparison": ("Comparison",),
@@ -160,12 +162,13 @@ _NAMES = {
     "plugins.verify.verify": ("verify",),
     "errors": (
         "AgentDied", "AgentError", "AgentNotFound", "AgentRefused", "AgentStartFailed", "AgentnbError",
-        "AuthenticationRequired", "BatchFailed", "CassetteBroken", "CassetteError", "CassetteMismatch", "ChangesError",
-        "ChangesUnavailable", "ContentNotStored", "FileUnavailable", "FilesConflict", "HostUnavailable", "KernelBusy",
-        "KernelChangesConflict", "LogDamaged", "LogError", "LogUnavailable", "NotOffered", "OutsideWorkspace",
-        "PermissionDenied", "PluginFailed", "PolicyError", "ProtocolError", "SessionClosed", "SessionError",
-        "SettingsError", "TurnCancelled", "TurnError", "TurnFailed", "TurnRefused", "TurnTimeout", "UnknownAgent",
-        "UnknownMention", "UnknownSession", "UnsupportedVersion", "UsageError",
+        "AuthenticationRequired", "BatchFailed", "BudgetExceeded", "CassetteBroken", "CassetteError",
+        "CassetteMismatch", "ChangesError", "ChangesUnavailable", "ContentNotStored", "FileUnavailable",
+        "FilesConflict", "HostUnavailable", "KernelBusy", "KernelChangesConflict", "LogDamaged", "LogError",
+        "LogUnavailable", "NotOffered", "OutsideWorkspace", "PermissionDenied", "PluginFailed", "PolicyError",
+        "ProtocolError", "SessionClosed", "SessionError", "SettingsError", "TurnCancelled", "TurnError", "TurnFailed",
+        "TurnRefused", "TurnTimeout", "UnknownAgent", "UnknownMention", "UnknownSession", "UnsupportedVersion",
+        "UsageError",
     ),
 }  # fmt: skip
 """The public names, by the module that has them."""

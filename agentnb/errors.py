@@ -16,6 +16,7 @@
     │   └── UnknownSession         no session (tab) of that name
     ├── TurnError
     │   ├── TurnFailed             the turn ended with an error
+    │   │   └── BudgetExceeded     a limit of a budget is reached
     │   ├── TurnRefused            the agent refused to continue
     │   ├── TurnCancelled          the turn was cancelled
     │   └── TurnTimeout            the turn did not end in time
@@ -149,6 +150,10 @@ class TurnError(AgentnbError):
 
 class TurnFailed(TurnError):
     """The turn ended with an error."""
+
+
+class BudgetExceeded(TurnFailed):
+    """A limit of a budget is reached and nobody could be asked; the message names it, and how to raise it."""
 
 
 class TurnRefused(TurnError):

@@ -53,6 +53,8 @@ class ToolSession:
         code_runner: Gives the kernel; None where there is none.
         setting: Gives the value that a setting has now.
         show: Shows details on the card of the call.
+        kernel_tool: Calls another kernel tool, as ``replace_cell``, which asks the policy itself; returns its MCP
+            ``CallToolResult``. For tools that are made ``with_kernel``.
         host: The host of the session; None where the agent has no conversation.
         configuration: What the agent was started with; None likewise.
         memory: What the plug-in keeps for this session; begin its names with the plug-in's.
@@ -65,6 +67,7 @@ class ToolSession:
     code_runner: Callable[[], CodeRunner | None]
     setting: Callable[[str], Any]
     show: Callable[[ToolCallDetails], object] = lambda _details: None
+    kernel_tool: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
     host: SessionOwner | None = None
     configuration: Configuration | None = None
     memory: dict[str, Any] = field(default_factory=dict)

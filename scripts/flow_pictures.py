@@ -1,4 +1,4 @@
-"""Take pictures of each flow in the notebook: light and dark, with a sidebar of 420 px and of 1,200 px.
+"""Take pictures of each flow in the notebook: light and dark, with a sidebar of 300 px, 420 px and 1,200 px.
 
 They are for looking, after a change of what is shown; no document has them.
 
@@ -26,10 +26,10 @@ from tests.browser.side import Side  # noqa: E402
 from tests.mcp_client import McpClient  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
-WIDTHS = {420: 1100, 1200: 1800}
+WIDTHS = {300: 1000, 420: 1100, 1200: 1800}
 """How wide the sidebar is, and the page with it."""
 HEIGHT = 900
 LAID_OUT = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
@@ -62,6 +62,9 @@ QUESTIONS = {
         "rawInput": {"command": "python - <<'E'\nimport shutil\nshutil.rmtree('results/old')\nE"},
     },
 }
+JOINED = """customers = pd.DataFrame({"id": [*range(400), 7, 8, 9], "segment": "home"})
+orders = pd.DataFrame({"order": range(10_412), "id": [n % 400 for n in range(10_412)]})"""
+JOIN = 'orders = orders.merge(customers, on="id")'
 CLOSE_REVIEW = """() => {
   for (const widget of [...window.jupyterapp.shell.widgets("main")])
     if (widget.id.startsWith("agentnb-review")) widget.close();
@@ -79,14 +82,15 @@ class Flows:
     def __init__(self, lab: Lab, folder: Path) -> None:
         self.lab, self.folder, self.side = lab, folder, Side(lab.page)
 
-    def take(self, name: str) -> None:
-        """The page as it is now, in each theme and width."""
+    def take(self, name: str, show: Callable[[], object] = lambda: None) -> None:
+        """The page as it is now, in each theme and width; *show* brings back what goes with the pointer."""
         for theme, named in THEMES.items():
             self.lab.theme(named)
             for width, page in WIDTHS.items():
                 self.lab.page.set_viewport_size({"width": page, "height": HEIGHT})
                 self.lab.page.evaluate(LAID_OUT)
                 self.side.resize(width)
+                show()
                 self.lab.page.screenshot(path=self.folder / f"{name}-{theme}-{width}.png", animations="disabled")
         self.lab.theme(THEMES["light"])
 
@@ -280,6 +284,55 @@ class Flows:
         self.take("13-chips")
         self.side.box.fill("")
 
+    def provenance(self) -> None:
+        """Marks of who wrote a cell, and what one says."""
+        self.side.choose_freedom("Auto")
+        changed = TABLE.replace("petals\n", "petals.dtypes\n").replace("4.7", "5.1")
+        steps = [
+            ["cells", {}],
+            ["replace_cell", {"cell": "1", "source": f"{changed}\npetals.mean(numeric_only=True)"}],
+            ["insert_cell", {"below": "1", "source": "petals.plot.bar(x='species')"}],
+        ]
+        self.ask(*(step for each in steps for step in ({"start": each}, {"end": 1})), said="Show the means")
+        self.ended()
+        self.lab.panel.get_by_role("button", name="Keep all").click()
+        mark = self.lab.panel.locator(".agentnb-author").first
+        expect(mark).to_be_visible(timeout=PATIENCE_MS)
+        self.take("14-provenance", mark.hover)
+
+    def checks(self) -> None:
+        """Data checks on a preview, below the turn, and opened."""
+        self.side.choose_freedom("Ask")
+        self.lab.command("agentnb:run", source=JOINED)
+        self.lab.expect_in_kernel("len(orders)", 10_412)
+        self.ask({"start": ["run_code", {"code": JOIN}]}, {"end": 1}, said="Join the customers")
+        self.side.chat.get_by_role("button", name="Preview", exact=True).click()
+        expect(self.side.chat.locator(".preview-check").first).to_be_visible(timeout=PATIENCE_MS)
+        self.take("15-checks-preview")
+        self.side.allow()
+        line = self.side.chat.locator(".data-check-line").last
+        expect(line).to_be_visible(timeout=PATIENCE_MS)
+        self.ended()
+        self.take("15-checks", line.scroll_into_view_if_needed)
+        line.click()
+        self.take("15-checks-open", line.scroll_into_view_if_needed)
+
+    def verify(self) -> None:
+        """A verification that finds something, one that passes, and one that is stale."""
+        mark = self.lab.panel.locator(".jp-NotebookPanel-toolbar .agentnb-verify-main")
+        mark.click()
+        expect(mark).to_contain_text("would fail", timeout=PATIENCE_MS)
+        self.take("20-verify-finding")
+        self.lab.open_too("verified.ipynb", notebook("x = 40", "x + 2", kernel="python3"))
+        self.side.expect_chat()
+        self.run(0, 1)
+        mark.click()
+        expect(mark).to_have_text(re.compile(r"^Verified \d\d:\d\d$"), timeout=PATIENCE_MS)
+        self.take("20-verified")
+        self.lab.cell(1).write("x + 3")
+        expect(mark).to_contain_text("changed since")
+        self.take("20-verify-stale")
+
     def pair(self) -> None:
         """The menu with the switch, a paired kernel, and a program that is connected and asks."""
         self.side.chat.get_by_role("button", name="Conversation", exact=True).click()
@@ -301,7 +354,10 @@ class Flows:
             self.take("19-pair-ran")
 
 
-PARTS = ("box_and_pill", "working", "permission", "cells", "changes", "rewind", "failures", "panels", "chips", "pair")
+PARTS = (
+    *("box_and_pill", "working", "permission", "cells", "changes", "rewind", "failures", "panels", "chips"),
+    *("provenance", "checks", "verify", "pair"),
+)
 """The first is needed by the others."""
 
 

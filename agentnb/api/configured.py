@@ -12,6 +12,7 @@ from agentnb.agent.confinement_choice import ConfinementChoice
 from agentnb.agent.network_hosts import checked_hosts
 from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
+from agentnb.budget import read_budget
 from agentnb.configuration.named_things import check_components
 from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host import current_host
@@ -57,6 +58,7 @@ def configured(
     confine: bool | None = None,
     network: Literal["all", "none"] | Sequence[str] = "all",
     verify: bool = False,
+    budget: str | None = None,
 ) -> SessionOptions:
     """Returns what the arguments of :func:`agentnb.start` mean, checked.
 
@@ -77,6 +79,7 @@ def configured(
     startable(environment.cassette.standing_in(spec), folder, path)
     if not isinstance(verify, bool):
         raise UsageError(f"verify is True or False, not {verify!r}.", hint="True: each turn ends with a verification.")
+    read_budget("" if budget is None else budget)
     confinement = _confinement(confine, network, spec, folder)
     return SessionOptions(
         spec=spec,
@@ -91,6 +94,7 @@ def configured(
         network=confinement.network,
         is_unasked=confinement.is_unasked,
         verify=verify,
+        budget=budget or "",
     )
 
 

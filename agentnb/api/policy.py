@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.api.configured import folder_of
+from agentnb.budget import described
 from agentnb.host import current_host
 from agentnb.policy.places import PROJECT
 
@@ -38,6 +39,8 @@ class Policy(NamedTuple):
     cell_review: str = "first"
     confine: Mapping[str, Any] = {}
     freedom_at_most: str | None = None
+    budget: str | None = None
+    budget_day: str | None = None
 
 
 def policy(session: Session | None = None, last: int = 10) -> Policy:
@@ -111,6 +114,8 @@ def _policy(host: Host, session: Session | None, last: int) -> Policy:
         headless=held.headless or user.headless,
         cell_review=held.review(folder, host.environment.cell_review()),
         freedom_at_most=held.ceiling(folder),
+        budget=described(user.budget, project.budget),
+        budget_day=described(user.budget_day, project.budget_day),
         folder=folder,
         trusted=held.files.trusts(folder),
         trusted_folders=user.trusted,

@@ -16,7 +16,7 @@ from agentnb.api.changes import go_back
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
 from agentnb.api.session_view import SessionAgent
 from agentnb.api.turn import FollowedTurn
-from agentnb.api.unattended import follow
+from agentnb.api.unattended import follow, is_part_of_work
 from agentnb.errors import SessionError, UsageError
 from agentnb.host import intents
 from agentnb.host.intents import FROM_PYTHON, Rejected
@@ -135,9 +135,28 @@ class Session(SessionAgent):
             message_ = replace(message_, text=f"{text}\n\n{instructions}", meta={"agentnb": {"words": words}})
         turn = Turn(self, self._conversation, new_id())
         self._known[turn.id] = turn
-        self._conversation.host.loop.call(self._begin, turn, message_, verify)
+        self._conversation.host.loop.call(self._begin, turn, message_, verify, is_part_of_work())
         follow(turn, self.agent)
         return turn
+
+    @property
+    def budget(self) -> str:
+        """What this conversation may use, such as ``"200k tokens, $5"``; empty: as the setting ``budget`` says.
+
+        Set it to change that, in a running turn too; it is kept with the conversation. Budgets of policy files hold
+        besides.
+
+        Raises:
+            UsageError: If it is set to anything that is no budget.
+
+        Example:
+            >>> session.budget = "400k tokens"  # doctest: +SKIP
+        """
+        return self._conversation.turns.budget.text
+
+    @budget.setter
+    def budget(self, budget: str) -> None:
+        self._conversation.host.loop.call(self._conversation.turns.budget.set, budget)
 
     @property
     def permissions(self) -> Permissions:
@@ -382,9 +401,11 @@ class Session(SessionAgent):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _begin(self, turn: Turn, message: Message, verify: bool) -> None:
+    def _begin(self, turn: Turn, message: Message, verify: bool, is_part: bool) -> None:
         if verify:
             self._conversation.turns.checks.only.add(turn.id)
+        if is_part:
+            self._conversation.turns.budget.unattended.add(turn.id)
         intents.prompt(self._conversation, turn.id, message, FROM_PYTHON)
         turn._attach()  # noqa: SLF001 - the two are one
 

@@ -40,6 +40,7 @@ def start(
     confine: bool | None = None,
     network: Literal["all", "none"] | Sequence[str] = "all",
     verify: bool = False,
+    budget: str | None = None,
     session: str | AgentSession | None = None,
 ) -> Session:
     """Start a session with an agent; returns at once, the agent's process starts in the background.
@@ -86,6 +87,10 @@ def start(
         verify: Whether a turn is done only when the notebooks that it is about are verified (:func:`agentnb.verify`):
             the kernel's own, and those in the workspace that the turn changed. What is found goes back to the agent,
             three times at most; then it is your turn.
+        budget: What the conversation may use: some of tokens, money, time and turns, such as ``"200k tokens, $5, 30
+            min, 20 turns"``. From 80 % on it is said; at the limit the turn stops and the user is asked whether it goes
+            on. Where nobody can be asked it fails with :class:`agentnb.BudgetExceeded`. Where None, as the setting
+            ``budget`` says. It is kept with the conversation; :attr:`Session.budget` changes it.
         session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is
             loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
             takes as long as the agent needs to start (its ``initialize_timeout`` at most).
@@ -96,8 +101,8 @@ def start(
     Raises:
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
-        UsageError: If *permissions*, *title*, *command*, *env*, *cwd*, *mcp_servers*, *directories* or *components*
-            makes no sense, or *kernel_tools* are wanted outside of IPython.
+        UsageError: If *permissions*, *title*, *command*, *env*, *cwd*, *mcp_servers*, *directories*, *components* or
+            *budget* makes no sense, or *kernel_tools* are wanted outside of IPython.
         NotOffered: With *session*, if the agent does not offer to open old ones.
         AgentError: With *session*, if the agent cannot be started, or does not open it.
 
@@ -133,6 +138,7 @@ def start(
         confine=confine,
         network=network,
         verify=verify,
+        budget=budget,
     )
     if kept is not None:
         work = opened(host, configuration_of(configuration), kept, mode=mode, title=configuration.title)

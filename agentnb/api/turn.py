@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import threading
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.interrupts import CountedInterrupts, nest, running_loop
@@ -83,6 +84,7 @@ class FollowedTurn(TurnView):
 
         Raises:
             TurnFailed: With *check*, if it ended with an error. The error's ``turn`` is this turn.
+            BudgetExceeded: Likewise, if a limit of a budget was reached and nobody could be asked.
             TurnTimeout: If it has not ended by then; it goes on. Where nobody watches the notebook (nbconvert,
                 papermill), it is cancelled when the cell that gave up ends.
             CassetteMismatch: If it is not as recorded in the cassette that is replayed, whatever *check* says: this
@@ -98,6 +100,7 @@ class FollowedTurn(TurnView):
             self.cancel()
             raise
         self._raise_if_failed(self.snapshot, check=check)
+        self._warn()
         return self
 
     async def wait_async(self, timeout: float | None = None, *, check: bool = True) -> Self:
@@ -128,7 +131,13 @@ class FollowedTurn(TurnView):
             self.cancel()
             raise
         self._raise_if_failed(self.snapshot, check=check)
+        self._warn()
         return self
+
+    def _warn(self) -> None:
+        """Warn of a budget that is nearly used up, once."""
+        for each in self._conversation.host.loop.call(self._conversation.turns.budget.take_warnings, self._id):
+            warnings.warn(each, stacklevel=3)
 
     def _wait(self, timeout: float | None) -> None:
         if running_loop() is not None and nest():

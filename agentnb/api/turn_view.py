@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from agentnb.api.changes import carry_out, changes_of, data_checks_of, files_of
 from agentnb.api.files import FileChangeTable
 from agentnb.api.tool_call import ToolCall, tool_call
-from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused
+from agentnb.errors import BudgetExceeded, CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused
 from agentnb.host.files.changes import changes
 from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
 from agentnb.state import (
@@ -39,6 +39,7 @@ TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "er
 """How far a turn is."""
 
 _STATES: dict[str, TurnState] = {"complete": "complete", "cancelled": "cancelled", "error": "error"}
+_OF_BUDGETS = BudgetExceeded.__name__
 _OF_CASSETTES = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
 
 
@@ -267,7 +268,7 @@ class TurnView:
         if error is not None and error.error_type in _OF_CASSETTES:
             raise _OF_CASSETTES[error.error_type](error.message)
         if error is not None and check:
-            raise TurnFailed(error.message, turn=self)
+            raise (BudgetExceeded if error.error_type == _OF_BUDGETS else TurnFailed)(error.message, turn=self)
 
 
 def _found(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:

@@ -127,6 +127,11 @@ def parts_of_work() -> Iterator[None]:
         _IS_PART.reset(token)
 
 
+def is_part_of_work() -> bool:
+    """True if turns that are prompted here are parts of some :class:`Work`: nobody is asked about one of them."""
+    return _IS_PART.get()
+
+
 def follow(turn: FollowedTurn, agent: str) -> None:
     """See to it that *turn*, which *agent* was just prompted with, is not lost; where somebody watches, do nothing."""
     unattended = None if _IS_PART.get() else _unattended()

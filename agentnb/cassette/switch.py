@@ -106,6 +106,13 @@ class CassetteSwitch:
             return "replay", self._path_of(self._environment.get(PATH, ""))
 
     @property
+    def is_replaying(self) -> bool:
+        """True if agents are replayed: nothing that they say was paid for now."""
+        with contextlib.suppress(UsageError):
+            return self.wanted()[0] == "replay"
+        return False
+
+    @property
     def stands_in(self) -> bool:
         """True if agents are recorded or replayed, or none but the built-in ones may be started."""
         return self.path() is not None or self._environment.get(MODE) == BUILTIN

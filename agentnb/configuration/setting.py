@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from agentnb.budget import read_budget
 from agentnb.errors import UsageError
 
 Kind: TypeAlias = Literal["switch", "choice", "number", "text", "folder", "agent", "names", "servers"]
@@ -78,6 +79,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return self.check(value)
 
 
+BUDGETS = ("budget", "budget_day")
+"""The settings that limit what agents may use: one that cannot be read is not passed over."""
 _ON = ("on", "1", "yes", "true")
 _OFF = ("off", "0", "no", "false")
 LONGEST = 4_000
@@ -113,6 +116,11 @@ def _wrong(setting: Setting, value: Any) -> str | None:
 def _wrong_text(setting: Setting, value: str) -> str | None:
     if setting.kind == "agent" and value and not value.strip():
         return "It is the name of an agent."
+    if setting.name in BUDGETS:
+        try:
+            read_budget(value, name=setting.name)
+        except UsageError as error:
+            return f"{error.message.removeprefix(f'{setting.name}: ').capitalize()} {error.hint}"
     is_wrong = setting.name == "log_max" and value.strip() and not is_size(value)
     return "It is a size, such as 500M or 2G." if is_wrong else None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from agentnb import site_policy
-from agentnb.configuration.setting import Setting
+from agentnb.configuration.setting import BUDGETS, Setting
 from agentnb.configuration.site_settings import Layer, Source, is_tighter, site_bounds, site_settings
 from agentnb.configuration.table import GROUPS, SETTINGS, setting
 from agentnb.configuration.variables import wrong_variables
@@ -175,7 +175,7 @@ def read_settings(
         problems.append(_policy_problem(policy.path))
     problems += [*_unknown(files[USER]), *_unknown(project), *(value.problem for value in values.values())]
     problems += [*wrong_variables(environ), site_problem]
-    return Sources(values, tuple(each for each in problems if each), site_problem)
+    return Sources(values, tuple(dict.fromkeys(each for each in problems if each)), site_problem)
 
 
 def _policy_problem(path: Path) -> str | None:
@@ -223,8 +223,12 @@ def _loaded(path: Path) -> _File:
         text = path.read_bytes().decode("utf-8")
         return _File(path, parsed(text), tuple(text.splitlines()))
     except (OSError, ValueError) as error:
-        what = f"{path} cannot be read: {error}."
-        return _File(path, {}, (), f"{what} Correct it; until then none of its settings count.")
+        what, lines = f"{path} cannot be read: {error}.", () if isinstance(error, OSError) else _lines(path)
+        return _File(path, {}, lines, f"{what} Correct it; until then none of its settings count.")
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    return tuple(path.read_bytes().decode("utf-8", "replace").splitlines())
 
 
 def _unknown(file: _File) -> list[str]:
@@ -327,6 +331,9 @@ def _value(
         or (which.file == USER and which.name in project.data)
         or (which.variable and which.variable in environ)
     ):
+        unread = files[which.file] if which.name in BUDGETS else None
+        if unread is not None and unread.problem and _line_of(unread, which.file_key):
+            return SettingValue(setting=which, layers=(Layer("default", which.default),), problem=unread.problem)
         return _default(which.name)
     reader = _Reader(which)
     if which.file and which.file_key in files[which.file].data:

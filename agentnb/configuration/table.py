@@ -204,6 +204,25 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             counts="at once",
             is_look=True,
         ),
+        Setting(
+            name="budget",
+            title="Budget of a conversation",
+            kind="text",
+            default="",
+            empty="no limit",
+            about="What each conversation may use: some of tokens, money, time and turns, such as '200k tokens, $5, "
+            "30 min, 20 turns'. At 80% the chat says so; at the limit it asks before it goes on.",
+            counts="at once",
+        ),
+        Setting(
+            name="budget_day",
+            title="Budget of a day",
+            kind="text",
+            default="",
+            empty="no limit",
+            about="The same for all conversations of all kernels together, from midnight on. It needs the log.",
+            counts="at once",
+        ),
     ),
     "kernel": (
         Setting(

@@ -127,11 +127,12 @@ class SessionChannels:
         changed: Callable[[], None],
         has_changesets: bool = False,
         is_hidden: bool = False,
+        meta: dict[str, Any] | None = None,
     ) -> None:
         self.tab_id = tab_id
         self.agent = spec.name
         uri, title = f"{spec.name}:/{tab_id}", without_half_characters(title or spec.title)
-        session = _new_session(spec.name, title, cwd, config, is_hidden=is_hidden)
+        session = replace(_new_session(spec.name, title, cwd, config, is_hidden=is_hidden), meta=meta)
         if has_changesets:
             session = replace(session, changesets=changesets_of(uri))
         self.session = Channel(uri, session, reduce_session, listeners)

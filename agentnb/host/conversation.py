@@ -23,6 +23,7 @@ from agentnb.host.changes.location import are_off
 from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
 from agentnb.host.channels import CELL_REVIEW, SessionChannels, session_config
+from agentnb.host.history.turn_usage import UsageWatch
 from agentnb.host.permissions.asking import AskMode
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.rehearsals import Rehearsals
@@ -30,6 +31,7 @@ from agentnb.host.permissions.session_policy import SessionPolicy
 from agentnb.host.turns.inactivity import Inactivity
 from agentnb.host.turns.input_requests import InputRequests
 from agentnb.host.turns.mention_resolution import MentionResolution
+from agentnb.host.turns.turn_budget import BUDGET, TurnBudget
 from agentnb.host.turns.turn_checks import TurnChecks
 from agentnb.host.turns.turns import Turns
 from agentnb.kernel.changes import KernelChanges
@@ -40,7 +42,7 @@ from agentnb.state import SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import Configuration
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.log.record import TurnUsage
     from agentnb.policy.freedom import CellReview, Mode
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import (
@@ -179,7 +182,9 @@ class Conversation:
             changed=partial(host.summarize, self),
             has_changesets=follows,
             is_hidden=is_hidden,
+            meta={BUDGET: {"limits": configuration.budget}} if configuration.budget else None,
         )
+        self.usage = self._usage_watch()
         self.policy = SessionPolicy(host.policy, self.channels, configuration)
         self.inactivity = Inactivity(self.channels, loop)
         rehearsals = Rehearsals(
@@ -263,6 +268,20 @@ class Conversation:
             each=configuration.verify,
             setting=lambda: str(environment.sources()["verify"].value),
         )
+        self.turns.budget = TurnBudget(
+            self.channels,
+            lambda: self.usage,
+            self.inputs,
+            loop,
+            environment=environment,
+            policy=host.policy,
+            cwd=self.cwd,
+            agent=self.spec.title,
+            recorder=lambda: host.recorder,
+            counts=self._keep_usage,
+        )
+        self.turns.budget.pause = self.turns.pause
+        self.channels.watch(self._count_usage)
         self.turns.mentions = MentionResolution(
             self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.pump
         )
@@ -405,9 +424,10 @@ class Conversation:
         self.inactivity.record_activity()
         return await asyncio.shield(self.permissions.rehearse(call_id, edited))
 
-    def restored(self, agent_session: str | None, barred: SessionError | None) -> None:
+    def restored(self, agent_session: str | None, barred: SessionError | None, usage: Sequence[TurnUsage] = ()) -> None:
         """This session was had in an earlier kernel."""
         self._has_title = True
+        self.usage = self._usage_watch(usage)
         self.lifecycle.had(agent_session)
         self.lifecycle.barred = barred
 
@@ -438,6 +458,18 @@ class Conversation:
         self.host.forget(self)
 
     # --- inside ---
+
+    def _usage_watch(self, earlier: Sequence[TurnUsage] = ()) -> UsageWatch:
+        is_free = self.host.environment.cassette.is_replaying
+        return UsageWatch(self.channels, earlier, is_free=is_free)
+
+    def _count_usage(self) -> None:
+        self.usage.look()
+        self.turns.budget.changed()
+
+    def _keep_usage(self) -> None:
+        if self.host.recorder is not None:
+            self.host.recorder.counts(self)
 
     def _mode_changed(self) -> None:
         """The agent changed its mode or an option by itself: it is set to ask again, and the clients are told."""

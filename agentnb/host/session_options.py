@@ -38,6 +38,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     is_unasked: bool = False
     verify: bool = False
     notes: tuple[str, ...] = ()
+    budget: str = ""
 
     @property
     def key(self) -> bytes:
@@ -96,6 +97,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     network: Network | None = None
     is_unasked: bool = False
     verify: bool = False
+    budget: str = ""
 
     def configuration(self, environment: Environment) -> Configuration:
         """Returns what the agent is started with, as far as the site's policy allows it."""
@@ -111,6 +113,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
             network=self.network,
             is_unasked=self.is_unasked,
             verify=self.verify,
+            budget=self.budget,
         )
         return held(configuration, environment.sources())
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from agentnb.budget import read_budget
 from agentnb.errors import UsageError
 
 FREEDOMS = ("ask", "edit", "auto")
@@ -30,6 +31,7 @@ class Arguments:
     freedom: Literal["ask", "edit", "auto"] | None = None
     kernel: bool = False
     verify: bool = False
+    budget: str | None = None
 
 
 _SPELLINGS = {
@@ -51,6 +53,7 @@ _SPELLINGS = {
     "-k": "kernel",
     "--kernel": "kernel",
     "--verify": "verify",
+    "--budget": "budget",
 }
 OPTIONS = tuple(sorted(_SPELLINGS))
 _FLAGS = frozenset({"new", "background", "kernel", "verify"})
@@ -149,6 +152,11 @@ def _freedom(option: str, text: str) -> str:
     return text
 
 
+def _budget(option: str, text: str) -> str:
+    read_budget(text, name=option)
+    return text
+
+
 def _names(option: str, text: str) -> tuple[str, ...]:
     return tuple(_name(option, name).removeprefix("@") for name in text.split(","))
 
@@ -161,4 +169,5 @@ _READERS: dict[str, Any] = {
     "timeout": _seconds,
     "permissions": _mode,
     "freedom": _freedom,
+    "budget": _budget,
 }

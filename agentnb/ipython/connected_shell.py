@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -61,9 +62,17 @@ def connect_shell(ip: Any) -> None:
     """Connect the IPython shell *ip* to this process's environment; nothing happens where it is connected already."""
     environment = current_environment()
     if not (isinstance(environment.shell, ConnectedShell) and environment.shell.ip is ip):
+        _tell_notebook(ip)
         shell = ConnectedShell(ip, environment.job_queue)
         environment.connect(shell=shell)
         ip.events.register("post_run_cell", shell.cell_ended)
         outputs_of(ip).follow()
         if (error := getattr(sys, "last_value", None)) is not None:  # what failed before agentnb was loaded
             shell.remember(error)
+
+
+def _tell_notebook(ip: Any) -> None:
+    """VS Code names the notebook in a variable; a Jupyter server does in the environment, where it is looked for."""
+    path = ip.user_ns.get("__vsc_ipynb_file__")
+    if isinstance(path, str) and path.endswith(".ipynb"):
+        os.environ.setdefault("JPY_SESSION_NAME", path)

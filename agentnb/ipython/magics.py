@@ -43,7 +43,8 @@ class AgentMagics(Magics):
         from agentnb.ipython.prompt_command import PromptCommand
 
         if self.is_loaded_by_chat:
-            say("%agent works here because the chat is open. To use it without the chat, run %load_ext agentnb first.")
+            why = "%agent works here because the chat is open."
+            say(f"{why} To use it without the chat, run %load_ext agentnb first.", warns=False)
         return PromptCommand(self.shell, self.settings, self.tabs, self._shown)
 
     @no_var_expand
@@ -75,6 +76,7 @@ class AgentMagics(Magics):
         --freedom WORD          ask, edit or auto: how freely the agent works; it can be changed in an open tab
         --permissions MODE      ask, allow or deny: what answers the agent's requests in a tab that this opens
         --verify                verify the notebook before the turn is done; the agent mends what is found
+        --budget TEXT           what the tab may use: `--budget "200k tokens, $5, 30 min, 20 turns"`
         -k, --kernel            give the agent of a new tab access to this kernel: variables, code, cells
         --                      end of options; what follows is prompt, even if it begins with a dash
 

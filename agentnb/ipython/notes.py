@@ -8,6 +8,6 @@ import sys
 from agentnb.credentials import Credentials
 
 
-def say(message: str) -> None:
-    """Write *message* to stderr, of the cell that runs, without credentials; from the main thread only."""
-    sys.stderr.write(f"{Credentials(os.environ).hidden_in_command(message)}\n")
+def say(message: str, *, warns: bool = True) -> None:
+    """Write *message* to the cell that runs, without credentials, from the main thread only; a warning is red."""
+    (sys.stderr if warns else sys.stdout).write(f"{Credentials(os.environ).hidden_in_command(message)}\n")

@@ -105,7 +105,7 @@ class PolicyTable:
         facts.append(self._trust())
         facts.append(f"Always asks: {_ALWAYS}.")
         said = ((key, getattr(held, key.name)) for key in reversed(FILE_KEYS))
-        facts += [key.facts[value] for key, value in said if value is not None]
+        facts += [key.fact(value) for key, value in said if value is not None]
         facts.append(f"Yours: {held.user_file}. The project's: {held.project_file}. The log: {held.log_file}.")
         return facts
 

@@ -77,11 +77,12 @@ class Tabs:
         *,
         freedom: str | None = None,
         kernel: bool = False,
+        budget: str | None = None,
     ) -> Session:
         """Open a new tab and make it the current one."""
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
-        options = {**self._own(), "kernel_tools": kernel or None}
+        options = {**self._own(), "kernel_tools": kernel or None, "budget": budget}
         if permissions or freedom:
             options |= {"permissions": permissions or "ask", "freedom": freedom}
         session = self._started(agent, title=name, **options)
@@ -132,8 +133,14 @@ class Tabs:
         tabs = {} if arguments.new else self.all()
         name = arguments.tab or (self._latest(tabs, arguments.agent) if arguments.agent else self.current)
         if name is None or name not in tabs:
-            mode = {"permissions": arguments.permissions, "freedom": arguments.freedom}
-            return self.open(arguments.agent, arguments.tab, **mode, kernel=arguments.kernel)
+            return self.open(
+                arguments.agent,
+                arguments.tab,
+                arguments.permissions,
+                freedom=arguments.freedom,
+                kernel=arguments.kernel,
+                budget=arguments.budget,
+            )
         session = tabs[name]
         if arguments.agent not in (None, session.agent):
             raise UsageError(
@@ -149,6 +156,8 @@ class Tabs:
             session.freedom = arguments.freedom
         if arguments.kernel and not session.kernel_tools:
             session.kernel_tools = True
+        if arguments.budget not in (None, session.budget):
+            session.budget = arguments.budget
         self._current = session.tab_id
         return session
 

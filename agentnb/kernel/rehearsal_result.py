@@ -24,7 +24,7 @@ SECONDS = 5.0
 LONGEST_CELL = 400
 MOST_ROWS = 50
 MOST_LINES = 20
-"""Lines of a difference that are printed as text."""
+"""Lines of a difference, a table or an output that are printed as text."""
 MOST_FOLDED = 500
 """Lines of a difference in a notebook, where it is folded."""
 _NO_NETWORK = " (no network in the preview)"
@@ -230,9 +230,23 @@ def _html_cell(text: str) -> str:
 
 
 def _short(text: str, *, at_end: bool = False) -> str:
-    if len(text) <= LONGEST_CELL:
-        return text
-    return f"…{text[-LONGEST_CELL:]}" if at_end else f"{text[:LONGEST_CELL]}…"
+    """*text*, cut between lines and between words, with how much is left out; *at_end*: its end is kept."""
+    lines = text.split("\n")
+    left = len(lines) - MOST_LINES
+    kept = [_short_line(line, at_end) for line in (lines[-MOST_LINES:] if at_end else lines[:MOST_LINES])]
+    if left > 0:
+        counted = f"{left:,} {'earlier' if at_end else 'more'} line{'' if left == 1 else 's'}"
+        kept = [f"… {counted}", *kept] if at_end else [*kept, f"… {counted}"]
+    return "\n".join(kept)
+
+
+def _short_line(line: str, at_end: bool) -> str:
+    if len(line) <= LONGEST_CELL:
+        return line
+    kept = line[-LONGEST_CELL:].partition(" ")[2] if at_end else line[:LONGEST_CELL].rpartition(" ")[0]
+    kept = kept or (line[-LONGEST_CELL:] if at_end else line[:LONGEST_CELL])
+    left = f"{len(line) - len(kept):,} {'earlier' if at_end else 'more'} characters"
+    return f"… {left} … {kept}" if at_end else f"{kept} … {left}"
 
 
 def _first_of(names: Sequence[str]) -> str:

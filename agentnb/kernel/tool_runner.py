@@ -94,4 +94,5 @@ class ToolRunner:
     async def _call_offer(self, plugin: str, tool: Tool, arguments: dict[str, Any]) -> Result:
         """Call the tool of a plug-in."""
         show = functools.partial(self._events.show, call_words(tool.name, arguments))
-        return await call_offer(plugin, tool, dataclasses.replace(self._session, show=show), arguments)
+        session = dataclasses.replace(self._session, show=show, kernel_tool=self._result)
+        return await call_offer(plugin, tool, session, arguments)

@@ -27,6 +27,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "number": (int, float),
     "boolean": (bool,),
     "array": (list,),
+    "object": (dict,),
 }
 _NEW_NAMES = {("insert_cell", "kind"): "cell_type", ("set_cell_type", "kind"): "cell_type"}
 """Arguments that were renamed: OpenHands' own fields have the name ``kind``. Old agents' skills say the old name."""
@@ -306,18 +307,19 @@ def checked(name: str, arguments: Any) -> dict[str, Any]:
         what = f"wants {missing[0]!r}" if missing else f"has no argument {unknown[0]!r}"
         raise UsageError(f"{name} {what}.", hint=f"It takes {', '.join(schema['properties'])}.")
     for key, value in valid.items():
-        _check(f"{key!r} of {name}", value, schema["properties"][key])
+        check_argument(f"{key!r} of {name}", value, schema["properties"][key])
     return valid
 
 
-def _check(what: str, value: Any, schema: Schema) -> None:
+def check_argument(what: str, value: Any, schema: Schema) -> None:
+    """Check one argument, called *what*, against its schema."""
     kind = schema["type"]
     if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise UsageError(f"{what} is {'an' if kind[0] in 'ai' else 'a'} {kind}, not {value!r}.")
     for item in value if isinstance(value, list) else ():
-        _check(f"An item of {what}", item, schema["items"])
+        check_argument(f"An item of {what}", item, schema["items"])
     if "enum" in schema and value not in schema["enum"]:
         raise UsageError(f"{what} is one of {', '.join(schema['enum'])}, not {value!r}.")
-    if not (schema.get("minimum", value) <= value <= schema.get("maximum", value)):
+    if kind != "object" and not (schema.get("minimum", value) <= value <= schema.get("maximum", value)):
         bounds = f"at least {schema['minimum']}" + (f", at most {schema['maximum']:g}" if "maximum" in schema else "")
         raise UsageError(f"{what} is {bounds}, not {value!r}.")

@@ -79,6 +79,7 @@ MIGRATIONS = (
         INSERT INTO changes (uri, kind) VALUES (new.uri, 'changed');
     END;
     """,
+    "ALTER TABLE usage ADD COLUMN took INTEGER;",
 )
 """What makes each version of the file out of the one before it; only ever added to."""
 

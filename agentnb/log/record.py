@@ -86,17 +86,18 @@ def turn_record(uri: str, number: int, turn: Turn) -> TurnText:
 
 
 class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage of a finished turn, as far as its agent says.
+    """The usage of a turn, as far as its agent says; of one that runs, until now.
 
     Args:
         uri: The session's.
         number: 0 for the session's first turn.
-        ended_at: Milliseconds since 1970.
+        ended_at: Milliseconds since 1970; of a turn that runs, when this was written.
         input: Tokens that the model read.
         output: Tokens that it wrote.
         cached: Tokens that it read from its cache.
         cost: Money spent.
         currency: ISO 4217 code of that.
+        took: Milliseconds that it ran, without what it waited for the user.
     """
 
     uri: str
@@ -107,6 +108,7 @@ class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
     cached: int | None = None
     cost: float | None = None
     currency: str | None = None
+    took: int | None = None
 
 
 class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,6 +122,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
         chat_index: The index of that.
         gap: What is missing and why; None where nothing is.
         elsewhere: Whether another kernel has it open: then it is only to be read.
+        usage: What its turns used.
     """
 
     record: SessionRecord
@@ -129,6 +132,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
     chat_index: int
     gap: str | None = None
     elsewhere: bool = False
+    usage: tuple[TurnUsage, ...] = ()
 
 
 @dataclass

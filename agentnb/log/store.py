@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from msgspec.structs import replace
 
+from agentnb.clock import now_ms
 from agentnb.errors import UnknownSession
 from agentnb.log import database
 from agentnb.log.record import LogBatch, SessionRecord, StoredSession, TurnText
 from agentnb.log.search_index import SearchIndex
-from agentnb.log.usage import add_up
+from agentnb.log.usage import add_up, spent_since, usage_of
 from agentnb.log.watch import LogWatch
 from agentnb.log.writer import LogWriter, alive, enter, insert, replay
 from agentnb.safe_json import without_half_characters
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from agentnb.budget import Spent
     from agentnb.errors import LogError
     from agentnb.log.search_index import SearchHit
     from agentnb.log.usage import By, UsageRow, WhichTurns
@@ -74,6 +76,10 @@ _ACTIVITY = {
     "failed": SessionStatus.ERROR,
 }
 _USED_FROM = "UPDATE usage SET uri = ? WHERE uri = ? AND number >= ?"
+_COUNTED_MS = 2 * 86_400_000
+_KEEP_COUNTS = "UPDATE usage SET uri = 'deleted:/' || hex(randomblob(16)) WHERE uri = ? AND ended_at >= ?"
+_DROP_COUNTS = "DELETE FROM usage WHERE uri LIKE 'deleted:/%' AND ended_at < ?"
+"""A budget of the day counts what a conversation used that was deleted since: numbers alone, without its name."""
 _LATEST_TURNS = "SELECT number, turn_id, prompt, answer FROM turns WHERE uri = ? ORDER BY number DESC LIMIT ?"
 _HOLDER = "SELECT host_id, open FROM sessions WHERE uri = ?"
 _HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
@@ -153,6 +159,11 @@ class LogStore(LogWriter):
         with self._reading() as connection:
             return add_up(connection, by, which, limit)
 
+    def spent_since(self, moment: int) -> Spent:
+        """What all kernels' turns used together since *moment* (milliseconds since 1970), those that run included."""
+        with self._reading() as connection:
+            return spent_since(connection, moment)
+
     def load(self, uri: str) -> StoredSession:
         """Read a session back."""
         with self._reading() as connection:
@@ -161,6 +172,7 @@ class LogStore(LogWriter):
                 raise UnknownSession(_UNKNOWN.format(uri), hint=_LISTS)
             session, session_index, missing = replay(connection, uri, SessionState, reduce_session)
             chat, chat_index, gap = replay(connection, f"{uri}/chat", ChatState, reduce_chat)
+            used = usage_of(connection, uri)
         record = _record(row)
         session = replace(session, title=record.title)  # it may have been renamed
         return StoredSession(
@@ -170,6 +182,7 @@ class LogStore(LogWriter):
             chat=chat,
             chat_index=chat_index,
             gap=gap or missing or record.gap,
+            usage=used,
         )
 
     def held(self, records: Iterable[SessionRecord]) -> set[str]:
@@ -242,6 +255,8 @@ class LogStore(LogWriter):
         """Delete a session from the file; says whether there was one."""
         with self._reading() as connection, database.transaction(connection):
             count = connection.execute("DELETE FROM sessions WHERE uri = ?", (uri,)).rowcount
+            connection.execute(_KEEP_COUNTS, (uri, now_ms() - _COUNTED_MS))
+            connection.execute(_DROP_COUNTS, (now_ms() - _COUNTED_MS,))
             for table in ("turns", "usage"):
                 connection.execute(f"DELETE FROM {table} WHERE uri = ?", (uri,))  # noqa: S608
             for table in ("snapshots", "entries"):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
+from agentnb.budget import Spent
+from agentnb.log.record import TurnUsage
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -28,6 +31,14 @@ _WHERE = """
         AND (:uri IS NULL OR u.uri = :uri)
         AND (:since IS NULL OR u.ended_at >= :since) AND (:until IS NULL OR u.ended_at < :until)
 """
+_SPENT = """
+    SELECT count(*), total(max(coalesce(input, 0), 0)) + total(max(coalesce(output, 0), 0)),
+        total(max(coalesce(took, 0), 0)) FROM usage WHERE ended_at >= ?
+"""
+_SPENT_MONEY = """
+    SELECT currency, total(max(cost, 0)) FROM usage WHERE ended_at >= ? AND currency IS NOT NULL GROUP BY currency
+"""
+_OF_SESSION = "SELECT uri, number, ended_at, input, output, cached, cost, currency, took FROM usage WHERE uri = ?"
 _COLUMNS = "count(*), sum(u.input), sum(u.output), sum(u.cached), max(u.ended_at)"
 
 
@@ -79,3 +90,20 @@ def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int
         )
         for group, name, turns, read, written, cached, ended in groups
     ]
+
+
+def spent_since(connection: sqlite3.Connection, moment: int) -> Spent:
+    """What all turns used that ended, or ran, at *moment* (milliseconds since 1970) or later, of every kernel.
+
+    Also of conversations that were deleted since.
+    """
+    turns, tokens, took = connection.execute(_SPENT, (moment,)).fetchone()
+    costs = dict(connection.execute(_SPENT_MONEY, (moment,)).fetchall())
+    return Spent(tokens=int(tokens), costs=costs, seconds=took / 1000, turns=turns)
+
+
+def usage_of(connection: sqlite3.Connection, uri: str) -> tuple[TurnUsage, ...]:
+    """What each turn of a session used."""
+    fields = TurnUsage.__struct_fields__
+    rows = connection.execute(_OF_SESSION, (uri,)).fetchall()
+    return tuple(TurnUsage(**dict(zip(fields, row, strict=True))) for row in rows)

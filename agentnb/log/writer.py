@@ -186,7 +186,7 @@ def insert(connection: sqlite3.Connection, batch: LogBatch, host_id: str) -> Non
         [(turn.uri, turn.number, turn.turn_id, turn.prompt, turn.answer) for turn in batch.turns],
     )
     connection.executemany(
-        "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(msgspec.structs.astuple, batch.usage)
+        "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", map(msgspec.structs.astuple, batch.usage)
     )
     covered = {channel: index for channel, (index, _) in batch.snapshots.items()}
     fresh = [envelope for envelope in batch.entries if envelope.index > covered.get(envelope.channel, -1)]
@@ -202,9 +202,10 @@ def _begin_anew(connection: sqlite3.Connection, channel: str, index: int, state:
     connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (channel, index, data, checksum(data)))
     connection.execute("DELETE FROM entries WHERE channel = ?", (channel,))
     if isinstance(state, ChatState):
-        uri = channel.removesuffix("/chat")
-        for table in ("turns", "usage"):
-            connection.execute(f"DELETE FROM {table} WHERE uri = ? AND number >= ?", (uri, len(state.turns)))  # noqa: S608
+        uri, count = channel.removesuffix("/chat"), len(state.turns)
+        running = count + (state.active_turn is not None)  # what that has used so far is kept
+        for table, first in (("turns", count), ("usage", running)):
+            connection.execute(f"DELETE FROM {table} WHERE uri = ? AND number >= ?", (uri, first))  # noqa: S608
 
 
 def _session_row(session: SessionRecord, host_id: str) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from agentnb.budget import EXAMPLE
 from agentnb.policy.freedom import FREEDOMS, TITLES
 from agentnb.policy.severity import SEVERITIES
 
@@ -30,7 +31,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     """One key of a policy file, or of a rule in it."""
 
     name: str
-    kind: Literal["choice", "switch", "text", "texts"]
+    kind: Literal["choice", "switch", "text", "texts", "budget"]
     about: str
     values: str = ""
     choices: tuple[str, ...] = ()
@@ -41,6 +42,10 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     labels: tuple[str, ...] = ()
     variable: str = ""
+
+    def fact(self, value: Any) -> str:
+        """What holds where a file says *value*, as a sentence."""
+        return self.facts[value] if self.facts else f"{self.title}: {value} ({self.name})."
 
 
 FILE_KEYS = (
@@ -74,6 +79,23 @@ FILE_KEYS = (
         choices=FREEDOMS,
         about="The most freedom that a conversation can be given, whoever gives it.",
         facts={each: f"Conversations have at most the freedom {TITLES[each]} (freedom_at_most)." for each in FREEDOMS},
+    ),
+    Key(
+        name="budget",
+        kind="budget",
+        default=(),
+        values=f'`"{EXAMPLE}"`, or some of these',
+        about="The most that a conversation may use. The budgets of all files hold, and that of the conversation or of "
+        "the settings. Nobody can go on beyond the site's.",
+        title="Budget of each conversation",
+    ),
+    Key(
+        name="budget_day",
+        kind="budget",
+        default=(),
+        values="likewise",
+        about="The most that all your conversations in all kernels may use in a day, counted from midnight.",
+        title="Budget of each day",
     ),
 )
 """The keys of a file that have one value each."""

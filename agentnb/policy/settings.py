@@ -6,6 +6,7 @@ What cannot be read is said with file, line and key, and until it is mended ever
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +15,7 @@ import msgspec
 
 from agentnb import site_policy
 from agentnb.agent.confinement_choice import EVERY, Confining, checked_confining, tighter
+from agentnb.budget import Limit, read_budget
 from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import home
 from agentnb.policy.freedom import CellReview, Freedom, lowest
@@ -28,6 +30,14 @@ if TYPE_CHECKING:
     from agentnb.policy.rules import Source
 
 
+_BUDGET = re.compile(r"^\s*[\"']?budget", re.MULTILINE)
+_ORIGINS: dict[str, str] = {
+    "user": "your policy file",
+    "project": "the project's policy file",
+    "site": "set by your administrator",
+}
+
+
 class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
     """The contents of one policy file."""
 
@@ -38,6 +48,9 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
     headless: Literal["allow", "deny"] = "deny"
     cell_review: CellReview | None = None
     freedom_at_most: Freedom | None = None
+    budget: tuple[Limit, ...] = ()
+    budget_day: tuple[Limit, ...] = ()
+    unread_budget: str = ""
     trusted: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     problem: str | None = None
@@ -46,6 +59,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
 def load(path: Path, source: Source) -> PolicySettings:
     """Read the policy file *path*; a missing one says nothing, a bad one says why in ``problem``."""
     until = "Until then no agent starts." if source == "site" else "Until then everything asks."
+    text: str | None = ""
     try:
         text = read_text(path) if source == "site" else path.read_bytes().decode("utf-8")
         if text is None:
@@ -58,7 +72,8 @@ def load(path: Path, source: Source) -> PolicySettings:
     except (OSError, UnicodeDecodeError) as error:
         return PolicySettings(problem=f"The policy file {path} cannot be read: {error}. {until}")
     except PolicyError as error:
-        return PolicySettings(problem=f"{error} {until}")
+        unread = source if _BUDGET.search(text or "") else ""
+        return PolicySettings(problem=f"{error} {until}", unread_budget=unread)
     return tightened(settings, str(path)) if source in {"project", "site"} else settings
 
 
@@ -114,6 +129,9 @@ def joined(site: PolicySettings, project: PolicySettings) -> PolicySettings:
         sensitive=(*project.sensitive, *site.sensitive),
         cell_review="first" if "first" in reviews else None,
         freedom_at_most=lowest((site.freedom_at_most, project.freedom_at_most)),
+        budget=(*site.budget, *project.budget),
+        budget_day=(*site.budget_day, *project.budget_day),
+        unread_budget=site.unread_budget or project.unread_budget,
         warnings=(*site.warnings, *project.warnings),
         problem=site.problem or project.problem,
     )
@@ -167,12 +185,29 @@ class _Reader:
         value = data[name]
         if key.kind == "texts":
             return self._texts(key, value, table)
+        if key.kind == "budget":
+            return self._budget(key, value)
         if key.kind == "choice":
             return self.choice(value, key.choices, name, table)
         if not isinstance(value, bool if key.kind == "switch" else str):
             hint = "Use true or false." if key.kind == "switch" else "Use text."
             self._fail(name, table, f"{name!r} is {value!r}", hint)
         return value
+
+    def _budget(self, key: Key, value: Any) -> tuple[Limit, ...]:
+        is_site = self._source == "site"
+        try:
+            return read_budget(
+                value,
+                name=key.name,
+                scope="day" if key.name == "budget_day" else "conversation",
+                origin=_ORIGINS[self._source],
+                hint=f"It is set in {self._name}." if is_site else f"Raise {key.name} in {self._name}.",
+                is_fixed=is_site,
+            )
+        except UsageError as error:
+            self._fail(key.name, "", error.message.removesuffix("."), error.hint or "")
+            raise
 
     def _texts(self, key: Key, value: Any, table: str) -> tuple[str, ...]:
         value = [value] if isinstance(value, str) else value

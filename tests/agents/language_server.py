@@ -12,6 +12,7 @@ It finds one problem, ``told``, in the first line of each document, and names it
 - ``asks``: before it answers it asks the client, among other things, to change a file.
 - ``refuses``: it answers every question with an error.
 - ``lies``: its places do not exist.
+- ``edits``: it offers code actions that cannot be made, and one that can; its formatting overlaps itself.
 - ``pushes``: it publishes its problems by itself, first those of another version.
 """
 
@@ -61,10 +62,37 @@ def answer(method, uri):
     if method == "textDocument/diagnostic":
         wrong = [{"range": span(9_999)}, {"range": {"start": "x"}}, 7, None] if how == "lies" else []
         return {"kind": "full", "items": [*wrong, problem()]}
+    if method == "textDocument/codeAction":
+        return bad_actions(uri)
+    if method == "textDocument/formatting":
+        return bad_actions(uri)[0]["edit"]["changes"][uri]
     if how == "lies":
         far = [{"uri": each, "range": span(9_999, 3)} for each in (uri, "file:///nowhere.py", "untitled:x", "::", 7)]
         return [*far, {"uri": uri, "range": None}, 7, None, {"uri": uri, "range": span(0, 10**9)}]
     return [{"uri": uri, "range": span()}]
+
+
+def change(start, end, text):
+    return {"range": {"start": start, "end": end}, "newText": text}
+
+
+def bad_actions(uri):
+    """What must not be done, each by its title, and one that is well."""
+    begin, end, far = span()["start"], span()["end"], span(10**9)["end"]
+    good = change(begin, end, "y")
+    edits = {
+        "overlaps": {"changes": {uri: [change(begin, end, "1"), change(begin, end, "2"), change(begin, end, "3")]}},
+        "backwards": {"changes": {uri: [change(end, begin, "")]}},
+        "outside": {"changes": {"file:///etc/passwd": [good]}},
+        "no file": {"changes": {"untitled:x": [good]}},
+        "makes a file": {"documentChanges": [{"kind": "create", "uri": "file:///tmp/x"}]},
+        "both cells": {"changes": {uri: [change(begin, far, "gone")]}},
+        "rubbish": {"changes": {uri: [{"range": 7}]}},
+        "no edits": {"changes": 7},
+        "well": {"documentChanges": [{"textDocument": {"uri": uri, "version": None}, "edits": [good]}]},
+    }
+    made = [{"title": title, "kind": "quickfix", "edit": edit} for title, edit in edits.items()]
+    return [*made, {"title": "runs", "command": "evil"}, {"title": "disabled", "disabled": {"reason": ""}}, {}, 7, None]
 
 
 def greet(message):
@@ -73,6 +101,8 @@ def greet(message):
     if how == "hangs-at-start":
         wait_for_ever()
     provides = {} if how == "pushes" else {"diagnosticProvider": {}}
+    if how == "edits":
+        provides |= {"codeActionProvider": True, "documentFormattingProvider": {}}
     say(id=message["id"], result={"capabilities": provides})
     if how == "deaf":
         wait_for_ever()

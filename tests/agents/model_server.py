@@ -1,8 +1,9 @@
 """A model server without a model: what it answers is decided by the name of the model and by the prompt.
 
 Usage: ``python model_server.py`` prints a line of JSON with the ports on which it speaks as each kind of server
-does, and serves until its stdin is closed. ``GET /_seen`` on any port gives every request to a chat so far, and
-``GET /_left`` answers as soon as a client has left in the middle of an answer.
+does, and serves until its stdin is closed. ``GET /_seen`` on any port gives every request to a chat so far,
+``GET /_shown`` the models that Ollama was asked about, and ``GET /_left`` answers as soon as a client has left in the
+middle of an answer. ``GET /_pulled`` gives Ollama's models other digests, as after another pull.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import re
 import sys
 
-KINDS = ("ollama", "lm_studio", "vllm", "llama_cpp", "bare", "empty", "keyed", "page", "moved", "loading")
+KINDS = ("ollama", "lm_studio", "vllm", "llama_cpp", "bare", "empty", "keyed", "page", "moved", "loading", "fades")
 OWNERS = {"ollama": "library", "lm_studio": "organization_owner", "vllm": "vllm", "llama_cpp": "llamacpp"}
 KEY = "sk-very-secret"
 USAGE = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
@@ -45,6 +46,8 @@ MODELS = {
     "cut": "reaches its limit",
 }
 seen: list[dict] = []
+shown: list[str] = []
+pulls = [0]
 busy: dict[str, int] = {}
 clock = itertools.count(1795447192)
 """The time of each request for the models: llama.cpp and vLLM give it as the time when the model was made."""
@@ -76,6 +79,9 @@ async def answer(kind, path, headers, body, writer):
     key = headers.get("authorization", "").removeprefix("Bearer ")
     if path == "/_seen":
         send(writer, 200, seen)
+    elif path in {"/_shown", "/_pulled"}:
+        pulls[0] += path == "/_pulled"
+        send(writer, 200, shown)
     elif path == "/_left":
         await left.wait()
         left.clear()
@@ -108,14 +114,19 @@ def models(kind):
     return {"data": listed}
 
 
-def own(kind, path, body, writer):
+def own(kind, path, body, writer):  # noqa: C901 - likewise
     """The methods that only one kind of server has."""
     path, _, query = path.partition("?")
     name = query.removeprefix("model=")
     match kind, path:
-        case "ollama" | "empty", "/api/version":
+        case "ollama" | "empty" | "fades", "/api/version":
             send(writer, 200, {"version": "0.12.0"})
+        case "fades", "/api/show":
+            writer.close()
+        case "ollama" | "fades", "/api/tags":
+            send(writer, 200, {"models": [{"name": name, "digest": f"{name} {pulls[0]}"} for name in MODELS]})
         case "ollama", "/api/show":
+            shown.append(body["model"])
             can = ["completion", "thinking", *([] if body["model"] == "no-tools" else ["tools"])]
             send(writer, 200, {"capabilities": can, "model_info": {"qwen3.context_length": 40960, "general.x": 1}})
         case "ollama", "/api/ps":

@@ -3,6 +3,7 @@
 ``ask QUESTION`` has the component ``research`` answer a question about ``json``. Asked the question itself, it connects
 to the test, says the question, and does what the test answers in a line:
 
+- ``more TEXT``: returns it as a finding, says so to the test, and does what that answers next.
 - ``return TEXT``: returns it as the finding.
 - ``spend TOKENS``: says that its context holds so many, and goes on until it is cancelled.
 - ``hang``: goes on until it is cancelled.
@@ -57,6 +58,12 @@ def research(request, question):
         lines.write(f"{question}\n")
         lines.flush()
         what, _, given = lines.readline().strip().partition(" ")
+        while what == "more":
+            file, text = given.split(" ", 1)
+            use("return_response", findings=[{"text": text, "file": file, "line": 1}], more=True)
+            lines.write("returned\n")
+            lines.flush()
+            what, _, given = lines.readline().strip().partition(" ")
         if what == "return":
             use("return_response", findings=[{"text": given}])
             wire.answer(request, {"stopReason": "end_turn"})

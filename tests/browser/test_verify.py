@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,45 @@ def test_verification_is_stopped_and_begins_anew(lab: Lab, kernelspecs: Path) ->
     lab.cell(1).write("x")
     mark.main.click()
     mark.expect(VERIFIED)
+
+
+def test_verification_in_one_window_is_followed_in_the_other_and_is_stale_where_the_text_is_another(
+    lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
+) -> None:
+    """Either window stops what the other one began."""
+    lab.open("two-windows.ipynb", notebook("x = 40", "print(x + 1)", kernel="ipykernel7"))
+    lab.run_cells(2)
+    lab.save()
+    other = open_lab()
+    other.open("two-windows.ipynb")
+    pages = (lab, other)
+    for one in pages:
+        side = Side(one.page)
+        side.open()
+        side.expect_chat()
+    marks = [toolbar(one) for one in pages]
+    marks[0].main.click()
+    for mark in marks:
+        mark.expect(VERIFIED)
+    other.cell(1).write("print(nowhere)")
+    marks[1].expect(STALE)
+    marks[0].expect(VERIFIED)
+    marks[1].button("Verify again").click()
+    finding = re.compile("would fail: nowhere")
+    marks[1].expect(finding)
+    marks[0].expect(re.compile("would fail: nowhere.* · changed since$"))
+    lab.picture("two-windows-verified")
+    marks[0].button("Verify again").click()
+    for mark, words in zip(marks, (VERIFIED, STALE), strict=True):
+        mark.expect(words)
+
+    other.cell(1).write(WAITS)
+    marks[1].button("Verify again").click()
+    for mark in marks:
+        mark.expect("Verifying… 1 of 2")
+    marks[0].button("Stop").click()
+    for mark in marks:
+        mark.expect(re.compile("^Verif(?!ying)"))
 
 
 def test_kernel_without_agentnb_says_what_is_missing_where_it_is_mended(lab: Lab, bare: Path) -> None:

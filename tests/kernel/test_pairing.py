@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -53,3 +54,22 @@ def test_a_paired_kernel_is_used_from_a_terminal_and_a_killed_one_is_gone(data: 
         assert "The kernel has ended or was restarted. Ask the user to pair it again" in client.call("variables")
         assert client.call("variables").startswith("No notebook is paired.")
     assert list((data / "paired").iterdir()) == []
+
+
+@ONE_KERNEL
+def test_a_kernel_that_vs_code_has_started_is_paired_under_its_notebooks_name(
+    data: Path, kernel: RunningKernel
+) -> None:
+    """VS Code starts kernels without a Jupyter server, and names the notebook in a variable; its file is read."""
+    notebook = kernel.folder / "fit.ipynb"
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": "x = 1", "outputs": [], "execution_count": 1}
+    notebook.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    kernel.run(f"__vsc_ipynb_file__ = {str(notebook)!r}")
+    kernel.run("%load_ext agentnb\nx = 1")
+    kernel.run("%agents pair")
+    with McpClient("--notebook", "fit.ipynb", name="Visual Studio Code", cwd=kernel.folder) as client:
+        assert client.call("paired_notebooks").startswith(f"- {notebook} (kernel {kernel.pid} in")
+        assert "x: int" in client.call("variables")
+        assert "x = 1" in client.call("cells")
+        assert "No browser page shows the notebook." in client.call("insert_cell", source="y = 2")
+    assert data.is_dir()

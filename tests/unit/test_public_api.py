@@ -56,6 +56,7 @@ doctor(*names)
 duplicate_session(session)
 Finding(*, kind, cause, cell=None, evidence='', advice='', related=())
 forget(session)
+forget_research(package=None, version=None)
 history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50)
 InputQuestion
     answer(values=None, *, response='accept')
@@ -67,7 +68,7 @@ InputQuestion
     questions
     url
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
-map(prompt, inputs, *, agent=None, command=None, env=None, model=None, cwd=None, permissions='deny', mcp_servers=(), verify=False, concurrency=4, processes=1, output=None, check=None, timeout=None, retries=1, backoff=1.0, on_error='raise', max_failures=None, max_cost=None, resume=None, cassette=None, executor=None, progress=True)
+map(prompt, inputs, *, agent=None, command=None, env=None, model=None, cwd=None, permissions='deny', mcp_servers=(), verify=False, concurrency=4, processes=1, output=None, check=None, timeout=None, retries=1, backoff=1.0, on_error='raise', max_failures=None, max_cost=None, budget=None, resume=None, cassette=None, executor=None, progress=True)
 pair()
 PermissionQuestion
     agent
@@ -150,6 +151,7 @@ Session
     aclose(timeout=10.0)
     agent
     answer(request_id, values=None, *, response='accept')
+    budget
     cancel()
     changes
     chat
@@ -192,7 +194,7 @@ sessions(search='', *, here=False, cwd=None, limit=50)
 settings()
 sidebar(session=None)
 skills()
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, freedom=None, title=None, mcp_servers=None, directories=(), components=None, kernel_tools=None, confine=None, network='all', verify=False, session=None)
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, freedom=None, title=None, mcp_servers=None, directories=(), components=None, kernel_tools=None, confine=None, network='all', verify=False, budget=None, session=None)
 storage()
 ToolCall
     content
@@ -254,10 +256,10 @@ TYPES = {
 }
 ERRORS = """
 AgentDied AgentError AgentNotFound AgentRefused AgentStartFailed AgentnbError AuthenticationRequired BatchFailed
-CassetteBroken CassetteError CassetteMismatch ChangesError ChangesUnavailable ContentNotStored FileUnavailable
-FilesConflict HostUnavailable KernelBusy KernelChangesConflict LogDamaged LogError LogUnavailable NotOffered
-OutsideWorkspace PermissionDenied PluginFailed PolicyError ProtocolError SessionClosed SessionError SettingsError
-TurnCancelled TurnError TurnFailed TurnRefused TurnTimeout UnknownAgent UnknownMention UnknownSession
+BudgetExceeded CassetteBroken CassetteError CassetteMismatch ChangesError ChangesUnavailable ContentNotStored
+FileUnavailable FilesConflict HostUnavailable KernelBusy KernelChangesConflict LogDamaged LogError LogUnavailable
+NotOffered OutsideWorkspace PermissionDenied PluginFailed PolicyError ProtocolError SessionClosed SessionError
+SettingsError TurnCancelled TurnError TurnFailed TurnRefused TurnTimeout UnknownAgent UnknownMention UnknownSession
 UnsupportedVersion UsageError
 """
 CLASSES = (

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
-from agentnb.host.history.turn_usage import UsageWatch
+from agentnb.errors import LogUnavailable
 from agentnb.log.record import LogBatch, SessionRecord, turn_record
 from agentnb.log.store import LogStore
 from agentnb.state import ChatTruncated, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
 from agentnb.state.status import ACTIVITY_MASK
 
 if TYPE_CHECKING:
+    from agentnb.budget import Spent
     from agentnb.errors import LogError
     from agentnb.host.channels import Channel
     from agentnb.host.conversation import Conversation
     from agentnb.host.loop import HostLoop
-    from agentnb.log.record import TurnText, TurnUsage
+    from agentnb.log.record import TurnText
     from agentnb.log.store import Which
     from agentnb.state import Envelope
 
@@ -48,9 +50,6 @@ class SessionRecorder:
         self._archived: set[str] = set()
         self._entries: dict[str, int] = {}
         self._turns: dict[str, int] = {}
-        self._usage: dict[str, UsageWatch] = {}
-        self._used: list[TurnUsage] = []
-        self._used_last: list[TurnUsage] = []
         self._scheduled = self._writing = False
         self._said: set[str] = set()
 
@@ -74,8 +73,26 @@ class SessionRecorder:
         self._conversations[uri] = conversation
         self._whole(uri)
         self._turns[uri] = 0
-        self._usage[uri] = UsageWatch(conversation.session.state, conversation.chat.state)
         self._touch(uri)
+
+    def counts(self, conversation: Conversation) -> None:
+        """What a running turn of *conversation* has used so far is written down, too."""
+        if self._is_kept(conversation.session.uri):
+            self._touch(conversation.session.uri)
+
+    async def spent_since(self, moment: int) -> Spent:
+        """What all kernels' turns used together since *moment* (milliseconds since 1970), until now.
+
+        Raises:
+            LogError: If that cannot be told.
+        """
+        is_written = await asyncio.to_thread(self.store.flush) if not self._write() else True
+        self._write()
+        if not is_written or not await asyncio.to_thread(self.store.flush):
+            raise LogUnavailable(f"The session log {self.store.path} is not written in time.", hint="Try again.")
+        if self.trouble is not None and not self._mended:
+            raise self.trouble
+        return await asyncio.to_thread(self.store.spent_since, moment)
 
     def closes(self, conversation: Conversation) -> None:
         """A conversation is being closed: the file says so before its agent has let it go, which can take seconds."""
@@ -110,7 +127,6 @@ class SessionRecorder:
         if self._is_kept(uri):
             self._waiting.append(envelope)
             conversation = self._conversations[uri]
-            self._used += self._usage[uri].news(uri, conversation.session.state, conversation.chat.state)
             self._touch(uri)
             if isinstance(envelope.action, ChatTruncated):
                 self._whole(uri)
@@ -156,7 +172,6 @@ class SessionRecorder:
         if error is not None:
             self.trouble = error
             self._complain(error)
-            self._used = self._used_last + self._used
             self._closed |= leaving
             self._begin_again()
         else:
@@ -176,6 +191,7 @@ class SessionRecorder:
         for uri in self._conversations:
             self._whole(uri)
             self._turns[uri] = 0
+            self._conversations[uri].usage.take_all()
             self._touched.add(uri)
 
     def _forget_what_waits(self) -> None:
@@ -187,8 +203,8 @@ class SessionRecorder:
         self._entries[uri] = self._entries[f"{uri}/chat"] = SNAPSHOT_EVERY
 
     def _batch(self) -> LogBatch:
-        batch = LogBatch(entries=self._waiting, usage=self._used)
-        self._waiting, self._used, self._used_last = [], [], self._used
+        batch = LogBatch(entries=self._waiting)
+        self._waiting = []
         for envelope in batch.entries:
             self._entries[envelope.channel] = self._entries.get(envelope.channel, 0) + 1
         touched, self._touched = self._touched, set()
@@ -196,6 +212,7 @@ class SessionRecorder:
             conversation = self._conversations[uri]
             batch.sessions[uri] = self._record(conversation)
             batch.turns += self._ended_turns(conversation)
+            batch.usage += conversation.usage.take()
             for channel in (conversation.session, conversation.chat):
                 if self._entries.get(channel.uri, 0) >= SNAPSHOT_EVERY:
                     self._entries[channel.uri] = 0
@@ -205,7 +222,7 @@ class SessionRecorder:
 
     def _forget(self, uri: str) -> None:
         """A conversation was closed and is in the file: nothing of it stays in memory."""
-        for kept in (self._conversations, self._usage, self._turns):
+        for kept in (self._conversations, self._turns):
             kept.pop(uri, None)
         self._archived.discard(uri)
         for channel in (uri, f"{uri}/chat"):

@@ -117,7 +117,7 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
     conversation.session.restore(session, stored.session_index)
     chat = replace(stored.chat, prompt_suggestions=None)  # the agent that made them is not running
     conversation.chat.restore(chat, stored.chat_index, stored.gap)
-    conversation.restored(record.agent_session, _why_not(stored))
+    conversation.restored(record.agent_session, _why_not(stored), stored.usage)
     conversation.channels.created_at, conversation.channels.modified_at = record.created_at, record.modified_at
     host.add(conversation)
     SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)

@@ -44,6 +44,9 @@ class HostPolicy:
         self.files = files or PolicyFiles()
         self.audit = audit or AuditLog()
         self.environment = environment
+        self.added_budget: dict[
+            tuple[str, ...], float
+        ] = {}  # by the user who went on at a limit, until this kernel ends
 
     def record(self, *, kind: str, what: str, outcome: Outcome, agent: str = "", **decision: Any) -> None:
         """Write into the log a decision that is of no session."""

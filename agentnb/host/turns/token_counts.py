@@ -48,5 +48,16 @@ def counted_before(chat: ChatState, turn_id: str) -> UsageInfo | None:
     return known
 
 
+def added(before: UsageInfo | None, usage: UsageInfo) -> UsageInfo:
+    """What a turn of several prompts used: *usage* is what the last one did."""
+    if before is None:
+        return usage
+    sums = {}
+    for name in _FIELDS:
+        known = [each for each in (getattr(before, name), getattr(usage, name)) if each is not None]
+        sums[name] = sum(known) if known else None
+    return replace(usage, **sums)
+
+
 def _noted(usage: UsageInfo, reported: Mapping[str, int], counts: Counts) -> UsageInfo:
     return replace(usage, meta={**(usage.meta or {}), "agentnb": {"said": dict(reported), "counts": counts}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from agentnb.budget import Spent, read_budget, uses_of
 from agentnb.errors import AgentnbError
 from agentnb.plugin_registry import plugins
 from agentnb.ports import TurnCheck
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 3
 """How often an agent is asked to mend what was found."""
-MOST_SECONDS = 900.0
-"""How long after its beginning a turn may still get another round."""
-MOST_TOKENS = 500_000
-"""How many tokens a turn may have used to get another round."""
+MOST_OF_TURN = read_budget("500k tokens, 15 min", scope="turn")
+"""How much a turn may have used to get another round."""
 
 
 class TurnChecks:
@@ -75,9 +74,9 @@ class TurnChecks:
         tokens = ((usage.input_tokens or 0) + (usage.output_tokens or 0)) if usage is not None else 0
         if rounds >= MOST_ROUNDS:
             return f"The agent tried {rounds} times to mend it; it is your turn."
-        if time.time() - since > MOST_SECONDS:
-            return "The turn has taken too long to go on; it is yours."
-        return "The turn has used too many tokens to go on; it is yours." if tokens > MOST_TOKENS else ""
+        spent = Spent(tokens=tokens, seconds=time.time() - since)
+        reached = [each.message for each in uses_of(MOST_OF_TURN, {"turn": spent}) if each.is_reached]
+        return f"{reached[0]} It is your turn." if reached else ""
 
 
 def _together(checks: Sequence[TurnCheck]) -> TurnCheck:

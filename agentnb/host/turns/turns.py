@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
 from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_STARTED, TURN_STEERED
-from agentnb.host.turns.token_counts import counted_before, turn_tokens
+from agentnb.host.turns.token_counts import added, counted_before, turn_tokens
 from agentnb.state import (
     ChatError,
     ChatPendingMessageRemoved,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from agentnb.host.permissions.permissions import Permissions
     from agentnb.host.turns.inactivity import Inactivity
     from agentnb.host.turns.mention_resolution import MentionResolution
+    from agentnb.host.turns.turn_budget import TurnBudget
     from agentnb.host.turns.turn_checks import TurnChecks
     from agentnb.state import ActionOrigin, Message, UsageInfo
 
@@ -58,6 +59,7 @@ class Turns:
     mentions: MentionResolution
     changes: ChangeTracker
     checks: TurnChecks
+    budget: TurnBudget
 
     def __init__(
         self,
@@ -81,6 +83,7 @@ class Turns:
         self.awaited: list[str] = []
         self._answer: asyncio.Future[None] | None = None
         self._unanswered = 0
+        self._used: UsageInfo | None = None  # by the prompts of the turn before the one that runs
 
     @property
     def settled(self) -> bool:
@@ -271,6 +274,9 @@ class Turns:
                 await self.changes.begin(turn_id)
             if not self._channels.is_active(turn_id):
                 return  # cancelled meanwhile: an agent that was started now would be stopped by nobody
+            if not await self.budget.allows(turn_id):
+                self.cancel(turn_id)
+                return
             agent = await self._lifecycle.ready()
             self._lifecycle.demand_model()
         except AgentnbError as error:
@@ -282,6 +288,8 @@ class Turns:
         self._lifecycle.say(turn_id)
         self._answer, self._channels.prompted = asyncio.get_running_loop().create_future(), turn_id
         self._unanswered = 1
+        active = self._channels.chat.state.active_turn
+        self._used = active.usage if again and active is not None else None
         self._inactivity.begin()
         if missing := agent.not_taken(message):
             self._lifecycle.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
@@ -328,20 +336,31 @@ class Turns:
             return
         self._lifecycle.look_for_refusals("")
         if error is not None:
-            self.fail(turn_id, error)
-            return
-        self._lifecycle.worked()
+            if not self.budget.is_paused(turn_id):
+                self.fail(turn_id, error)
+                return
+            stop_reason = CANCELLED  # some agents answer so to a cancel
+        else:
+            self._lifecycle.worked()
         self._count(turn_id, usage)
-        is_checked = stop_reason == "end_turn" and self._channels.is_active(turn_id) and self.checks.wanted(turn_id)
-        if is_checked or self._permissions.rehearsals.is_comparing:
+        is_active = self._channels.is_active(turn_id)
+        is_checked = stop_reason == "end_turn" and is_active and self.checks.wanted(turn_id)
+        is_kept = is_active and self.budget.is_in_force
+        if is_checked or is_kept or self._permissions.rehearsals.is_comparing:
             self._loop.spawn(self._complete_later(turn_id, stop_reason, is_checked=is_checked))
         else:
             self._complete(turn_id, stop_reason)
 
     async def _complete_later(self, turn_id: str, stop_reason: str | None, *, is_checked: bool) -> None:
-        """The turn says what came out otherwise than its preview showed, and whether it is verified, before it ends."""
+        """Before the turn ends it says what came out otherwise than previewed, what it used, whether it is verified."""
         await self._permissions.rehearsals.compared()
-        task = await self.checks.task(turn_id) if is_checked else None
+        try:
+            task = await self.budget.answered(turn_id, is_cancelled=stop_reason == CANCELLED)
+        except AgentnbError as error:
+            self.fail(turn_id, error)
+            return
+        if task is None and is_checked:
+            task = await self.checks.task(turn_id)
         if task is None or not self._channels.is_active(turn_id):
             self._complete(turn_id, stop_reason)
         else:
@@ -362,6 +381,16 @@ class Turns:
             turn_id, message, True, result._replace(error=None) if refused and self._unanswered > 1 else result
         )
 
+    async def pause(self, turn_id: str) -> None:
+        """Stop the agent in turn *turn_id*, which may go on afterwards: a limit of its budget is reached."""
+        agent = self._lifecycle.agent
+        exceeded = self.budget.exceeded
+        self._stop_agent()
+        await self.answered()
+        if not self.settled and agent is not None:
+            self.fail(turn_id, exceeded)
+            await agent.stop()
+
     def _answered_now(self) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(None)
@@ -372,8 +401,9 @@ class Turns:
     def _count(self, turn_id: str, usage: UsageInfo | None) -> None:
         agent = self._lifecycle.agent
         if usage is not None:
-            before = counted_before(self._channels.chat.state, turn_id)
+            before = self._used or counted_before(self._channels.chat.state, turn_id)
             usage = turn_tokens(usage, before, agent.spec.counts_tokens if agent is not None else None)
+            usage = added(self._used, usage)
             self._channels.dispatch_in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
 
     def _stop_agent(self) -> None:

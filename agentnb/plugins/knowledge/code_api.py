@@ -10,13 +10,35 @@ from agentnb.api.columns import Rows, html, lines, on_one_line
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.kernel.cell_names import cell_name
-from agentnb.plugins.knowledge.code_tool import CodeTool, described, location, place_of, renamed
+from agentnb.plugins.knowledge.code.questions import EDITS
+from agentnb.plugins.knowledge.code_tool import (
+    CodeTool,
+    described,
+    edits_text,
+    location,
+    place_of,
+    renamed,
+    symbol_text,
+)
 
 if TYPE_CHECKING:
     from agentnb.host.environment import Environment
     from agentnb.plugins.knowledge.code.records import Diagnostic, Renaming
 
-Question: TypeAlias = Literal["definition", "references", "describe", "complete", "problems", "rename"]
+Question: TypeAlias = Literal[
+    "definition",
+    "references",
+    "describe",
+    "complete",
+    "problems",
+    "rename",
+    "symbols",
+    "workspace_symbols",
+    "implementation",
+    "type_definition",
+    "actions",
+    "format",
+]
 
 _tools: dict[tuple[int, Path], CodeTool] = {}
 
@@ -25,8 +47,8 @@ class CodeAnswer(Rows[Any]):
     """The answer to a question about code; a table when displayed.
 
     Args:
-        found: Its rows: :class:`agentnb.plugins.knowledge.code.CodeLocation`, ``Description``, ``Completion`` or
-            ``Diagnostic``.
+        found: Its rows: :class:`agentnb.plugins.knowledge.code.CodeLocation`, ``Description``, ``Completion``,
+            ``Diagnostic`` or ``CodeAction``.
         question: The question.
         names: The names of the cells, by id.
         workspace: The folder that paths are shown from.
@@ -48,6 +70,8 @@ class CodeAnswer(Rows[Any]):
     def _table(self) -> list[tuple[str, str]]:
         if self._question == "complete":
             return [(each.name, each.kind) for each in self]
+        if self._question in {"symbols", "workspace_symbols"}:
+            return [(location(each, self._names, self._workspace), on_one_line(symbol_text(each))) for each in self]
         if self._question == "problems":
             return [(location(each, self._names, self._workspace), on_one_line(_told(each))) for each in self]
         return [
@@ -60,12 +84,14 @@ class CodeAnswer(Rows[Any]):
             text = "Nothing was found."
         elif self._question == "describe":
             text = "\n\n".join(map(described, self))
+        elif self._question in EDITS:
+            text = edits_text(self, self._names, self._workspace)
         else:
             text = "\n".join(lines(self._table()))
         return f"{text}\n{self.note}" if self.note else text
 
     def _repr_html_(self) -> str:
-        if not self or self._question == "describe":
+        if not self or self._question in {"describe", *EDITS}:
             return f"<pre>{escape(repr(self))}</pre>"
         head = ("name", "kind") if self._question == "complete" else ("place", "text")
         return html(head, self._table()) + (f"<p>{escape(self.note)}</p>" if self.note else "")
@@ -104,7 +130,9 @@ def code(
     Args:
         question: ``"definition"`` or ``"references"`` of a name, ``"describe"`` (signature and documentation),
             ``"complete"``, ``"problems"`` (syntax errors, and what the language server of the settings finds) or
-            ``"rename"``, which changes nothing.
+            ``"rename"``, which changes nothing. The language server alone answers ``"symbols"`` (of the notebook, or of
+            a file), ``"workspace_symbols"``, ``"implementation"``, ``"type_definition"``, ``"actions"`` (the changes
+            that it offers at a place) and ``"format"``; these change nothing either.
         symbol: The name, or several with dots, as ``"df.merge"``. Without a cell or file it is looked up as if it were
             typed below the last cell.
         cell: The cell that it stands in: its id, or the n of its ``In [n]``.
@@ -114,7 +142,7 @@ def code(
         new_name: The new name, for ``"rename"``.
 
     Raises:
-        UsageError: If there is no such place, or the answer takes more than 30 seconds.
+        UsageError: If there is no such place, no language server has the answer, or it takes more than 30 seconds.
 
     Example:
         >>> import json

@@ -11,6 +11,7 @@ from agentnb.kernel.cell_names import cell_name, named_cell
 from agentnb.kernel.code_runner import NotebookView
 from agentnb.plugins.knowledge.code.language_server import OFF, chosen_program
 from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+from agentnb.plugins.knowledge.code.questions import QUESTIONS
 from agentnb.plugins.knowledge.code.records import CodePlace
 from agentnb.plugins.knowledge.code.service import CodeService
 
@@ -18,18 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from agentnb.kernel.code_runner import CodeRunner
-    from agentnb.plugins.knowledge.code.records import CodeLocation, Description, Diagnostic, Renaming
+    from agentnb.plugins.knowledge.code.records import (
+        CodeAction,
+        CodeLocation,
+        Description,
+        Diagnostic,
+        Renaming,
+        TextChange,
+    )
 
-QUESTIONS = ("definition", "references", "describe", "complete", "problems", "rename")
 MOST_NOTEBOOKS = 4
 """Notebooks whose analysis is kept."""
-_NOTHING: dict[str, str] = {
-    "definition": "Nothing that the notebook, the workspace or an installed package defines stands there.",
-    "references": "Nothing that the notebook, the workspace or an installed package defines stands there.",
-    "describe": "Nothing is known of it: neither the code nor a live variable says what it is.",
-    "complete": "Nothing is known that can stand there.",
-    "problems": "No problem was found.",
-}
 
 
 class CodeTool:
@@ -77,14 +77,30 @@ class CodeTool:
         """The answer to a question."""
         service, question = self.service(notebook), arguments["question"]
         place = place_of(arguments, notebook)
-        names = {cell.id: f"{cell_name('code', cell.count)} (id {cell.id})" for cell in notebook.cells}
-        if question != "rename":
-            answer = self._text(question, service.ask(question, place), names)
-        elif "new_name" in arguments:
-            answer = renamed(service.rename(place, arguments["new_name"]), names, self._workspace)
+        names = cell_names(notebook)
+        if question == "rename":
+            answer = renamed(service.rename(place, _new_name(arguments)), names, self._workspace)
         else:
-            raise UsageError("A renaming wants 'new_name'.")
-        return "\n\n".join(each for each in (answer or _NOTHING[question], service.failure) if each)
+            answer = self._text(question, service.ask(question, place), names)
+        return "\n\n".join(each for each in (answer or QUESTIONS[question].nothing, service.failure) if each)
+
+    def changes(self, arguments: Mapping[str, Any], notebook: NotebookView) -> tuple[str, tuple[TextChange, ...]]:
+        """What a renaming, a code action or formatting changes, and its title."""
+        service, place, change = self.service(notebook), place_of(arguments, notebook), arguments["change"]
+        if change == "rename":
+            renaming = service.rename(place, _new_name(arguments))
+            return f"Rename {renaming.old_name} to {renaming.new_name}", renaming.changes
+        offered: list[CodeAction] = service.ask("format" if change == "format" else "actions", place)
+        if change == "format":
+            return "Format", offered[0].changes if offered else ()
+        wanted = arguments.get("action")
+        named = {each.changes: each for each in offered if each.title == wanted}
+        if len(named) != 1:
+            titles = "; ".join(dict.fromkeys(each.title for each in offered)) or "none"
+            what = f"{len(named)} code actions are called" if named else "There is no code action"
+            raise UsageError(f"{what} {wanted!r} here.", hint=f"Name the line. There are: {titles}.")
+        (action,) = named.values()
+        return action.title, action.changes
 
     def _text(self, question: str, answers: list[Any], names: Mapping[str, str]) -> str:
         match question:
@@ -92,6 +108,10 @@ class CodeTool:
                 return "\n\n".join(map(described, answers))
             case "complete":
                 return "\n".join(f"{each.name} ({each.kind})" for each in answers)
+            case "symbols" | "workspace_symbols":
+                return "\n".join(f"{location(each, names, self._workspace)}: {symbol_text(each)}" for each in answers)
+            case "actions" | "format":
+                return edits_text(answers, names, self._workspace)
             case "problems":
                 return "\n".join(_problem(each, names, self._workspace) for each in answers)
             case _:
@@ -133,22 +153,56 @@ def location(place: CodeLocation | Diagnostic, names: Mapping[str, str], workspa
 
 def renamed(renaming: Renaming, names: Mapping[str, str], workspace: Path) -> str:
     """A renaming as text: what changes, as diffs, and what to know."""
-    diffs = []
-    for change in renaming.changes:
-        path = Path(change.path or "")
-        relative = path.relative_to(workspace) if workspace in path.parents else path
-        where = names.get(change.cell_id or "", "") or str(relative)
-        before, after = change.before.splitlines(), change.after.splitlines()
-        diffs.append("\n".join(difflib.unified_diff(before, after, where, where, lineterm="", n=1)))
+    diffs = [_diff(change, names, workspace) for change in renaming.changes]
     count = sum(change.count for change in renaming.changes)
     head = f"{renaming.old_name} → {renaming.new_name}: {count} places. Nothing is changed yet; this would change:"
     return "\n\n".join([head, *diffs, *renaming.notes])
+
+
+def edits_text(actions: Iterable[CodeAction], names: Mapping[str, str], workspace: Path) -> str:
+    """Code actions as text: each with what it would change, and what to know."""
+    pieces = []
+    for each in actions:
+        kind = f" ({each.kind})" if each.kind and each.kind != "format" else ""
+        diffs = [_diff(change, names, workspace) for change in each.changes]
+        pieces.append("\n".join([f"{each.title}{kind} would change:", *diffs, *each.notes]))
+    return "\n\n".join(pieces)
+
+
+def place_name(change: TextChange, names: Mapping[str, str], workspace: Path) -> str:
+    """The cell by name and id, or the file by its path in the workspace."""
+    path = Path(change.path or "")
+    return names.get(change.cell_id or "", "") or str(
+        path.relative_to(workspace) if workspace in path.parents else path
+    )
+
+
+def cell_names(notebook: NotebookView) -> dict[str, str]:
+    """What the agent reads of each cell, by its id."""
+    return {cell.id: f"{cell_name('code', cell.count)} (id {cell.id})" for cell in notebook.cells}
+
+
+def _diff(change: TextChange, names: Mapping[str, str], workspace: Path) -> str:
+    where = place_name(change, names, workspace)
+    before, after = change.before.splitlines(), change.after.splitlines()
+    return "\n".join(difflib.unified_diff(before, after, where, where, lineterm="", n=1))
+
+
+def _new_name(arguments: Mapping[str, Any]) -> str:
+    if "new_name" not in arguments:
+        raise UsageError("A renaming wants 'new_name'.")
+    return str(arguments["new_name"])
 
 
 def _locations(locations: Iterable[CodeLocation], names: Mapping[str, str], workspace: Path) -> str:
     return "\n".join(
         f"{location(each, names, workspace)}: {each.text.strip() or each.full_name or each.name}" for each in locations
     )
+
+
+def symbol_text(symbol: CodeLocation) -> str:
+    """What a symbol is, and its name with those of what holds it."""
+    return f"{symbol.kind} {symbol.full_name}".strip()
 
 
 def _problem(problem: Diagnostic, names: Mapping[str, str], workspace: Path) -> str:

@@ -30,6 +30,7 @@ class ResearchAnswer(Rows[ResearchFinding]):
         version: Its version.
         text: The findings as Markdown, each with ``file:line``.
         is_cached: Whether it was found earlier in this kernel.
+        reused: How many findings of earlier researches of this version it started from.
         is_checked: Whether the agent returned findings; False for an answer in its own words, without places.
     """
 
@@ -41,14 +42,18 @@ class ResearchAnswer(Rows[ResearchFinding]):
         self.text = research.text
         self.is_cached = research.is_cached
         self.is_checked = research.is_checked
+        self.reused = research.reused
+        self._note = research.note
 
     def __repr__(self) -> str:
         rows = [(each.place, on_one_line(each.text)) for each in self]
-        return "\n".join([f"{self.package} {self.version}: {on_one_line(self.question)}", *lines(rows)])
+        head = f"{self.package} {self.version}: {on_one_line(self.question)}"
+        return "\n".join([head, *lines(rows), *([self._note] if self._note else [])])
 
     def _repr_html_(self) -> str:
         head = f"<p><b>{escape(self.package)} {escape(self.version)}</b>: {escape(self.question)}</p>"
-        return head + html(_HEAD, ((each.text, each.place) for each in self))
+        note = f"<p>{escape(self._note)}</p>" if self._note else ""
+        return head + html(_HEAD, ((each.text, each.place) for each in self)) + note
 
 
 def research(question: str, package: str, version: str | None = None, *, agent: str | None = None) -> ResearchAnswer:
@@ -56,7 +61,8 @@ def research(question: str, package: str, version: str | None = None, *, agent: 
 
     The agent gets a conversation of its own, without your kernel, in which it can read the source of the package and
     do nothing else. The conversation is not shown; the history has it. It may take five minutes, three run at once, and
-    an answer is kept until the kernel ends. Interrupt the cell to stop it.
+    an answer is kept until the kernel ends. Its findings are kept for later researches of the same version, which start
+    from them; :func:`forget_research` deletes them. Interrupt the cell to stop it.
 
     Args:
         question: The question, in plain words.
@@ -89,3 +95,21 @@ def research(question: str, package: str, version: str | None = None, *, agent: 
     except BaseException:
         future.cancel()
         raise
+
+
+def forget_research(package: str | None = None, version: str | None = None) -> int:
+    """Delete the findings of earlier researches, so that the next one starts from nothing.
+
+    Args:
+        package: The package; all by default.
+        version: One version of it; all by default.
+
+    Returns:
+        How many findings were deleted.
+
+    Example:
+        >>> agentnb.forget_research("polars")  # doctest: +SKIP
+        4
+    """
+    host = current_host()
+    return host.loop.call(lambda: researches_of(host).forget(package, version))

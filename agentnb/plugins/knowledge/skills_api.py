@@ -64,7 +64,7 @@ class Skills(Rows[FoundSkill]):
 
     def __repr__(self) -> str:
         if not self:
-            return "No installed package and no folder of the workspace brings skills."
+            return "No installed package and no folder of the workspace brings skills or tools."
         return "\n".join([*lines([_HEAD, *map(_row, self)]), *_notes()])
 
     def _repr_html_(self) -> str:
@@ -72,11 +72,12 @@ class Skills(Rows[FoundSkill]):
 
 
 def skills() -> Skills:
-    """The skills that installed packages and the current folder bring for agents.
+    """The skills and tools that installed packages and the current folder bring for agents.
 
-    An agent with access to the kernel gets the name and description of those that you trust, and can read them.
-    Nothing of a skill is run. ``.show(skill)``, ``.trust(package)`` and ``.revoke(package)`` of the table do what they
-    say; your trust holds for one version of a package and for what its skills say now.
+    An agent with access to the kernel gets the name and description of those that you trust. It can read a skill; a
+    tool, and a script of a skill, it can have run, which your policy decides as about all code and commands.
+    ``.show(skill)``, ``.trust(package)`` and ``.revoke(package)`` of the table do what they say; your trust holds for
+    one version of a package and for what its skills and tools are now.
 
     Example:
         >>> agentnb.skills()  # doctest: +SKIP
@@ -89,6 +90,8 @@ def skills() -> Skills:
 
 def shown_skill(skill: FoundSkill) -> str:
     """A skill as its user reads it before they trust it."""
+    if skill.is_tool:
+        return _shown_tool(skill)
     if skill.problem and not (skill.folder / SKILL_FILE).is_file():
         return skill.problem
     text = read_file(skill.folder, SKILL_FILE)
@@ -101,9 +104,20 @@ def shown_skill(skill: FoundSkill) -> str:
     return "\n".join([*texts, "", text])
 
 
+def _shown_tool(skill: FoundSkill) -> str:
+    """A tool as its user reads it before they trust it: the code that an agent may have run."""
+    if skill.tool is None:
+        return f"{skill.id} {skill.version}: {skill.problem}"
+    texts = [f"{skill.id} {skill.version}, a tool: {skill.tool.entry.target} in {skill.tool.path}"]
+    if suspicious := suspicious_lines(skill.tool.source):
+        texts += ["Read these lines with care:", *(f"  {on_one_line(line)}" for line in suspicious)]
+    return "\n".join([*texts, *([skill.problem] if skill.problem else []), "", skill.tool.source])
+
+
 def _row(skill: FoundSkill) -> tuple[str, ...]:
     state = "no: see .show()" if skill.problem else "yes" if skill.trusted else "no"
-    return on_one_line(skill.id), skill.version, state, on_one_line(skill.description or skill.problem)[:100]
+    name = f"{skill.package}/{skill.tool.signature}" if skill.tool is not None else skill.id
+    return on_one_line(name), skill.version, state, on_one_line(skill.description or skill.problem)[:100]
 
 
 def _notes() -> list[str]:

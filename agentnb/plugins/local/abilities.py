@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -75,19 +76,21 @@ def keep_abilities(model: Model, abilities: Abilities) -> None:
 async def look_up(model: Model) -> None:
     """Keep what the server says of *model*'s tools, where it says so unasked; no model has to answer for that."""
     known = kept_abilities(model)
-    if model.kind not in SAY_TOOLS or _is_unloaded(model):
+    if model.kind not in SAY_TOOLS or is_unloaded(model):
         return
     if known is not None and known.tools is not False:
         return
     with contextlib.suppress(ServerTrouble, asyncio.TimeoutError):
-        abilities = await asyncio.wait_for(_told(model), LOOK_SECONDS)
+        abilities = await asyncio.wait_for(told_abilities(model), LOOK_SECONDS)
         if abilities.tools is not None or known is not None:
             keep_abilities(model, abilities)
 
 
 async def find_out(model: Model) -> Abilities:
     """Ask the server what *model* can do."""
-    answer = await _told(model)
+    answer = Abilities()
+    with contextlib.suppress(ServerTrouble):  # whether it is away, the try says
+        answer = await told_abilities(model)
     if answer.tools is None:
         return msgspec.structs.replace(answer, tools=await _takes_tools(model))
     return answer
@@ -95,9 +98,9 @@ async def find_out(model: Model) -> Abilities:
 
 async def effective_context(model: Model) -> int | None:
     """Returns how long the context of a loaded model is now, where the server says so."""
-    if model.kind != OLLAMA:
-        return (await _told(model)).context
     with contextlib.suppress(ServerTrouble):
+        if model.kind != OLLAMA:
+            return (await told_abilities(model)).context
         for running in _objects(await model.server.get(f"{model.server.root}/api/ps"), "models"):
             if model.model_id in {running.get("name"), running.get("model")}:
                 return _size(running.get("context_length"))
@@ -110,10 +113,10 @@ def refuses_tools(trouble: ServerTrouble) -> bool:
     return trouble.status in {400, 404, 422, 500, 501} and ("tool" in reason or "function call" in reason)
 
 
-async def _told(model: Model) -> Abilities:
+async def told_abilities(model: Model) -> Abilities:
     """The abilities as the server itself gives them."""
     context = _size(model.listed.get("max_model_len"))
-    with contextlib.suppress(ServerTrouble):
+    try:
         if model.kind == OLLAMA:
             return _from_ollama(await model.server.post(f"{model.server.root}/api/show", {"model": model.model_id}))
         if model.kind == LM_STUDIO:
@@ -123,6 +126,9 @@ async def _told(model: Model) -> Abilities:
         if model.kind == LLAMA_CPP:
             which = quote(model.model_id, safe="")  # it counts where one server has several models
             return _from_llama_cpp(await model.server.get(f"{model.server.root}/props?model={which}"))
+    except ServerTrouble as trouble:
+        if trouble.status is None:  # it is away; else it does not know the method
+            raise
     return Abilities(context=context)
 
 
@@ -172,7 +178,7 @@ async def _takes_tools(model: Model) -> bool | None:
     return True
 
 
-def _is_unloaded(model: Model) -> bool:
+def is_unloaded(model: Model) -> bool:
     """True if llama.cpp, with several models, would load this one only to answer a question about it."""
     status = model.listed.get("status")
     return isinstance(status, dict) and status.get("value") != "loaded"
@@ -192,8 +198,18 @@ def _file() -> Path:
 
 
 def _all_kept() -> dict[str, Any]:
+    """The file's content, read again where the file is another one: a list of models asks for each of them."""
     try:
-        kept = read_json(_file().read_bytes())
-    except (OSError, ValueError):
+        status = _file().stat()
+        return _read(_file(), (status.st_ino, status.st_mtime_ns, status.st_size))
+    except OSError:
+        return {}
+
+
+@functools.lru_cache(maxsize=1)
+def _read(path: Path, _state: tuple[int, ...]) -> dict[str, Any]:
+    try:
+        kept = read_json(path.read_bytes())
+    except ValueError:
         return {}
     return kept if isinstance(kept, dict) else {}

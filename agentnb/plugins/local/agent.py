@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from agentnb.plugins.acp_agent.agent import AcpAgent, slash_command
 from agentnb.plugins.acp_agent.content import words
 from agentnb.plugins.acp_agent.reply import AcpReply
+from agentnb.plugins.acp_agent.updates import update
 from agentnb.plugins.local.model_selection import ModelChoice
 from agentnb.plugins.local.session import LocalSession
 
@@ -40,7 +42,7 @@ class LocalAgent(AcpAgent[LocalSession]):
 
     def __init__(self, store: SessionStore, client: AcpClient, *, version: str, settings: LocalSettings) -> None:
         super().__init__(store, client, version=version)
-        self._selection = ModelChoice(settings)
+        self._selection = ModelChoice(settings, self._tell_options)
 
     async def new_session(self, params: NewSession) -> dict[str, Any]:
         """ACP `session/new`."""
@@ -52,7 +54,14 @@ class LocalAgent(AcpAgent[LocalSession]):
     async def prepare(self) -> None:
         """Look for servers: there may be new models."""
         await self._selection.look()
-        await self._selection.learn()
+
+    async def _tell_options(self) -> None:
+        """Tell the client what its sessions can choose: more is known of the models."""
+        with contextlib.suppress(ConnectionError):  # the client left meanwhile
+            for session in [*self._sessions.values()]:
+                if options := self.options(session):
+                    told = update("config_option_update", config_options=options)
+                    await self._client.update(session.session_id, told)
 
     def options(self, session: LocalSession) -> list[dict[str, Any]]:
         """The config options of *session*: its model."""

@@ -6,6 +6,8 @@ Not checked: who on this machine listens there; on a machine that you share, set
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,9 @@ START = (
     "Start one: Ollama (`ollama serve`, then `ollama pull qwen3:4b`), LM Studio, vLLM or llama.cpp's `llama-server`;"
     " for one elsewhere, write its address into the setting *Model server* (in code: AGENTNB_LOCAL_URL)."
 )
+
+_OF_THE_MODEL = ("root", "max_model_len", "meta")
+"""What vLLM and llama.cpp list of a model, and is other for another one."""
 
 LARGER_CONTEXT = {
     OLLAMA: "`OLLAMA_CONTEXT_LENGTH=16384 ollama serve`",
@@ -45,8 +50,12 @@ class Model:
 
     @property
     def key(self) -> str:
-        """The name that tells it from others, on Ollama also from itself after another pull."""
-        version = str(self.listed.get("created", "")) if self.kind == OLLAMA else ""
+        """The name that tells it from others, and from another model that the server has under its name later."""
+        if self.kind == OLLAMA:
+            version = str(self.listed.get("digest") or self.listed.get("created", ""))
+        else:
+            told = {name: self.listed[name] for name in _OF_THE_MODEL if self.listed.get(name)}
+            version = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16] if told else ""
         return f"{self.server.url} {self.model_id} {version}".strip()
 
 
@@ -115,6 +124,8 @@ async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTro
         return trouble
     except asyncio.TimeoutError:
         return ServerTrouble(f"{server.place} was silent for too long.", "Look at the server's own log.")
+    if kind == OLLAMA:
+        listed = await _with_digests(server, listed, patience)
     models = tuple(Model(each["id"], server, kind, each) for each in listed if "embed" not in each["id"].lower())
     return FoundServer(server, kind, tuple(each for each in models if _is_allowed(each.model_id)))
 
@@ -122,6 +133,21 @@ async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTro
 def _is_allowed(model: str) -> bool:
     """True if the site's policy allows the model."""
     return site_policy().why_not("models", model, f"local/{model}") is None
+
+
+async def _with_digests(server: ModelServer, listed: list[dict[str, Any]], patience: float) -> list[dict[str, Any]]:
+    """Ollama's models with the digests that tell them from others of their names."""
+    try:
+        tags = await asyncio.wait_for(server.get(f"{server.root}/api/tags"), patience)
+    except (ServerTrouble, asyncio.TimeoutError):
+        return listed
+    models = tags.get("models") if isinstance(tags, dict) else None
+    digests = {
+        each.get("name"): each.get("digest")
+        for each in (models if isinstance(models, list) else ())
+        if isinstance(each, dict) and isinstance(each.get("name"), str)
+    }
+    return [{**each, "digest": digests.get(each["id"])} for each in listed]
 
 
 def _is_loading(trouble: ServerTrouble) -> bool:

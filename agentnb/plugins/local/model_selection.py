@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.plugins.acp_agent.updates import select, update
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from agentnb.plugins.acp_agent.reply import AcpReply
     from agentnb.plugins.local.discovery import FoundModels, Model
     from agentnb.plugins.local.server import ModelServer
@@ -18,27 +20,36 @@ MODEL = "model"
 
 
 class ModelChoice:
-    """The models of an agent's process."""
+    """The models of an agent's process.
 
-    def __init__(self, settings: LocalSettings) -> None:
+    Args:
+        settings: Which servers and model are used.
+        tell: Tells the client anew what its sessions can choose.
+    """
+
+    def __init__(self, settings: LocalSettings, tell: Callable[[], Awaitable[None]]) -> None:
+        from agentnb.plugins.local.ability_lookup import AbilityLookup
+
         self.settings = settings
+        self._lookup = AbilityLookup(tell)
         self._servers: dict[str, ModelServer] = {}
         self._found: FoundModels | None = None
         self._looking = asyncio.Lock()
 
     async def look(self) -> FoundModels:
-        """Look for servers and models."""
+        """Look for servers and models, and begin to find out what they can do."""
         from agentnb.plugins.local.discovery import find_servers
 
         async with self._looking:
             self._found = await find_servers(self.settings, self._servers)
+            self._lookup.begin(self._found.servers, self._model_called(None))
             return self._found
 
-    async def learn(self, session: LocalSession | None = None) -> None:
+    async def learn(self, session: LocalSession) -> None:
         """Find out whether the model of *session* uses tools, if its server tells."""
         from agentnb.plugins.local.abilities import look_up
 
-        model = self._model_called(session.model if session is not None else None)
+        model = self.model_of(session)
         if model is not None:
             await look_up(model)
 
@@ -80,7 +91,7 @@ class ModelChoice:
                 "group": server.server.place,
                 "name": f"{server.kind} ({server.server.place})",
                 "options": [
-                    {"value": value, "name": each.model_id, "description": self._about(each)}
+                    {"value": value, "name": each.model_id, "description": self._lookup.about(each)}
                     for value, each in offered.items()
                     if each.server is server.server
                 ],
@@ -89,7 +100,7 @@ class ModelChoice:
             if server.models
         ]
         options = groups if len(groups) > 1 else groups[0]["options"]
-        about = "The model that answers."
+        about = f"The model that answers. {self._lookup.progress}".strip()
         return [select(MODEL, "Model", about, current, options, category=MODEL, _meta=_warning(model))]
 
     def choose(self, session: LocalSession, option_id: str, value: str | bool) -> None:
@@ -99,12 +110,6 @@ class ModelChoice:
         if not isinstance(value, str) or value not in offered:
             raise ValueError(f"There is no model `{value}`; there are {', '.join(f'`{each}`' for each in offered)}.")
         session.model = value
-
-    def _about(self, model: Model) -> str:
-        from agentnb.plugins.local.abilities import kept_abilities
-
-        known = kept_abilities(model)
-        return "" if known is None else "Cannot use tools." if known.tools is False else str(known)
 
     def _offered(self) -> dict[str, Model]:
         """Every model by its value in the selector."""

@@ -51,6 +51,7 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
     stops_at_failure: bool = True
     max_failures: int | None = None
     max_cost: float | None = None
+    budget: str = ""
     is_isolated: bool = False
 
     @property

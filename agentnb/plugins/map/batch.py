@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -273,6 +274,8 @@ class Batch(BatchStatus, Sequence[Any]):
             yield lambda after=last: self.done or bool(self._records.ended_after(after))  # type: ignore[misc]
 
     def _checked(self, check: bool | None) -> Self:
+        if self._runner.nearly and not self.stopped:
+            warnings.warn(self._runner.nearly, stacklevel=3)
         if check if check is not None else self._on_error == "raise":
             self._raise_if_broken()
             first = next(self._records.rows("failed"), None)

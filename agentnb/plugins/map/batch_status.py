@@ -214,7 +214,8 @@ class BatchStatus:
 
     def _notes(self) -> list[str]:
         failures = [f"{number:,} failed: {reason}" for reason, number in self.failures.items()]
-        return [each for each in (*failures, self.stopped if self.done else "") if each]
+        nearly = "" if self.stopped else self._runner.nearly
+        return [each for each in (*failures, nearly, self.stopped if self.done else "") if each]
 
 
 def _duration(seconds: float) -> str:

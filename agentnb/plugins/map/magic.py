@@ -40,6 +40,7 @@ def batch_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Batch | Non
             cwd=settings.cwd or None,
             permissions=arguments.permissions or "deny",
             timeout=arguments.timeout,
+            budget=arguments.budget,
         )
     if arguments.output:
         shell.user_ns[arguments.output] = batch

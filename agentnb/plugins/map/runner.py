@@ -19,11 +19,13 @@ from msgspec.structs import replace
 
 from agentnb.api.attachments import attachment_of
 from agentnb.api.unattended import parts_of_work
+from agentnb.budget import Spent, read_budget, uses_of
 from agentnb.errors import (
     AgentDied,
     AgentnbError,
     AgentNotFound,
     AuthenticationRequired,
+    BudgetExceeded,
     CassetteError,
     TurnCancelled,
     TurnRefused,
@@ -48,8 +50,10 @@ if TYPE_CHECKING:
 BUSY_TRIES = 8
 """How often an agent may say that its model is busy before that is a failure of the input."""
 LONGEST_PAUSE = 60.0
+BUDGET_SECONDS = 0.5
+"""How often it is looked at what inputs that are being asked have used."""
 _BUSY = re.compile(r"\b(?:429|503|529)\b|rate.?limit|too many requests|overloaded|quota exceeded", re.IGNORECASE)
-_HOPELESS = (AgentNotFound, AuthenticationRequired, CassetteError, UnknownAgent)
+_HOPELESS = (AgentNotFound, AuthenticationRequired, BudgetExceeded, CassetteError, UnknownAgent)
 """Errors that the next input would meet, too."""
 
 
@@ -74,7 +78,11 @@ class BatchRunner:
         self.stopped = ""
         self.broken: BaseException | None = None
         self.costs: dict[str, float] = {}
-        self.input_tokens = self.output_tokens = 0
+        self.input_tokens = self.output_tokens = self.turns = 0
+        self.nearly = ""
+        self._limits = read_budget(question.budget, scope="batch", hint="Resume it with a larger budget.")
+        self._busy: set[SessionWorker | ClusterWorker] = set()
+        self._replayed: set[tuple[str, int]] = set()
         self._question = question
         self._inputs = Taking(inputs, on_thread=is_lazy)
         self._taking = asyncio.Lock()
@@ -144,7 +152,9 @@ class BatchRunner:
                 self._workers = [asyncio.create_task(self._work(number)) for number in range(concurrency)]
             if self._cancelled:
                 self._cancel_workers()
+            watch = asyncio.create_task(self._keep_budget())
             ended = await asyncio.gather(*self._workers, return_exceptions=True)
+            watch.cancel()
             for each in ended:
                 if isinstance(each, Exception) and not isinstance(each, asyncio.CancelledError):
                     self.broken = self.broken or each
@@ -196,7 +206,7 @@ class BatchRunner:
     async def _taken(self) -> Job | None:
         while not self.stopped and self.broken is None:
             if self._again:
-                return self._again.popleft()
+                return self._again.popleft() if self._may_ask() else None
             try:
                 prompt = await self._inputs.take()
             except asyncio.CancelledError:
@@ -204,7 +214,7 @@ class BatchRunner:
             except BaseException as error:  # noqa: BLE001 - the user's iterator; told by whoever waits
                 self.broken = error
                 return None
-            if prompt is None or self.stopped:
+            if prompt is None or not self._may_ask():
                 self._inputs.put_back(prompt)
                 return None
             number, self.asked = self.asked, self.asked + 1
@@ -224,7 +234,8 @@ class BatchRunner:
                     self._checks[number] = prompt.check
                 return job
             self.counts["done"] += 1
-            self._count(kept.body)
+            if (key, copy) not in self._replayed:
+                self._count(kept.body)
             self._on_change()
         return None
 
@@ -232,12 +243,15 @@ class BatchRunner:
         """Ask until there is an answer, and keep what came."""
         state: RowState = "cancelled"
         asking.begin()
+        self._busy.add(asking)
+        self.turns += 1
         try:
             state, body = await self._tried(job, asking)
         except BaseException as error:
             body = asking.body(error=self.stopped or str(error), reason="cancelled")
             raise
         finally:
+            self._busy.discard(asking)
             self.counts["running"] -= 1
             self.counts[state] += 1
             self._records.end(job.number, state, body)
@@ -280,7 +294,10 @@ class BatchRunner:
         return body
 
     def _recorded(self, key: str, prompt: str, copy: int) -> Body | None:
-        return None if self._cassette is None else self._cassette.answer(key, copy, prompt)
+        body = None if self._cassette is None else self._cassette.answer(key, copy, prompt)
+        if body is not None:
+            self._replayed.add((key, copy))  # it was paid for when it was recorded
+        return body
 
     def _pause(self) -> None:
         now = time.monotonic()
@@ -298,8 +315,32 @@ class BatchRunner:
     def _count(self, body: Body) -> None:
         self.input_tokens += body.input_tokens or 0
         self.output_tokens += body.output_tokens or 0
-        for currency, amount in body.costs.items():
-            self.costs[currency] = self.costs.get(currency, 0.0) + amount
+        add_costs(self.costs, body)
+
+    async def _keep_budget(self) -> None:
+        """Cancel what is being asked where the budget is used up by it."""
+        while True:
+            await asyncio.sleep(BUDGET_SECONDS)
+            if self._busy and (why := self._used_up()):
+                self.cancel(why)
+
+    def _may_ask(self) -> bool:
+        """True if one more input may be asked; the batch is stopped otherwise."""
+        self.stopped = self.stopped or self._used_up(more_turns=1)
+        return not self.stopped
+
+    def _used_up(self, more_turns: int = 0) -> str:
+        """Why no more may be used; empty where more may be. Answers that are on their way count as far as they are."""
+        bodies = [each.body() for each in self._busy]
+        costs = dict(self.costs)
+        for body in bodies:
+            add_costs(costs, body)
+        tokens = self.input_tokens + self.output_tokens
+        tokens += sum((each.input_tokens or 0) + (each.output_tokens or 0) for each in bodies)
+        spent = Spent(tokens=tokens, costs=costs, seconds=self.seconds, turns=self.turns + more_turns)
+        uses = uses_of(self._limits, {"batch": spent})
+        self.nearly = next((each.nearly for each in uses if each.is_nearly_reached), "")
+        return " ".join(f"{each.message} {each.limit.hint}" for each in uses if each.is_reached)
 
     def _stop_where_wanted(self, state: RowState, body: Body) -> None:
         question = self._question
@@ -309,6 +350,13 @@ class BatchRunner:
             self.stopped = self.stopped or f"{self.counts['failed']} inputs failed (max_failures)."
         if question.max_cost is not None and any(each >= question.max_cost for each in self.costs.values()):
             self.stopped = self.stopped or f"It cost {money(self.costs)} (max_cost={question.max_cost:g})."
+        self._used_up()
+
+
+def add_costs(costs: dict[str, float], body: Body) -> None:
+    """Add what *body* cost to *costs*."""
+    for currency, amount in body.costs.items():
+        costs[currency] = costs.get(currency, 0.0) + amount
 
 
 def _with_refusal(job: Job, error: Exception) -> Job:

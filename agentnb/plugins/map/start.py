@@ -10,6 +10,7 @@ import msgspec
 from agentnb.api.arguments import check_count, check_permissions
 from agentnb.api.configured import DEFAULT_AGENT, configured
 from agentnb.api.unattended import follow_work
+from agentnb.budget import read_budget
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.plugins.map.answers import Wanted
@@ -55,6 +56,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
     on_error: OnError = "raise",
     max_failures: int | None = None,
     max_cost: float | None = None,
+    budget: str | None = None,
     resume: str | None = None,
     cassette: str | os.PathLike[str] | None = None,
     executor: Any = None,
@@ -98,6 +100,9 @@ def map(  # noqa: A001 - the public name, agentnb.map
             go on, and the answer is None.
         max_failures: End the batch after so many failures.
         max_cost: End it when it has cost that much, in whatever currency the agent says.
+        budget: What all inputs together may use: some of tokens, money, time and turns, such as ``"2M tokens, $20, 1
+            h"``. At the limit the batch ends with the reason, and what is being asked is cancelled; ``resume=`` with a
+            larger budget goes on. Answers that it had before count; those of a cassette do not.
         resume: The id of a batch: inputs that it has answers to are not asked again.
         cassette: A file of recorded answers: those that it has are not asked for, the others are added. Where a
             notebook is recorded or replayed, a file beside its cassette by default.
@@ -127,6 +132,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
         if not 1 <= value <= MOST_AT_ONCE:
             raise UsageError(f"{name}={value} is not between 1 and {MOST_AT_ONCE}.")
     check_permissions(permissions)
+    read_budget("" if budget is None else budget)
     is_isolated = cwd == ISOLATED
     if cwd in (ISOLATED, "shared"):
         cwd = None
@@ -155,6 +161,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
         stops_at_failure=on_error == "raise",
         max_failures=max_failures,
         max_cost=max_cost,
+        budget=budget or "",
         is_isolated=is_isolated,
     )
     source = asked(prompt, inputs, check)

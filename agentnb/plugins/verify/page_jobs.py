@@ -38,6 +38,7 @@ class VerificationState(msgspec.Struct, frozen=True, kw_only=True, rename="camel
         all: How many are to be run.
         time: When it ended, in milliseconds since 1970; 0 before.
         is_stale: Whether code cells have been changed or run since it began.
+        mark: The mark of the code that the page gave that began it; empty where no page did.
         ok: Whether nothing was found.
         findings: What was found.
         summary: It in a line.
@@ -52,6 +53,7 @@ class VerificationState(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     all: int = 0
     time: int = 0
     is_stale: bool = False
+    mark: str = ""
     ok: bool = False
     findings: tuple[Finding, ...] = ()
     summary: str = ""
@@ -67,11 +69,14 @@ class Job:
         self.path = path
         self.state = VerificationState()
         self._digest = ""
+        self._mark = ""
         self._stop = threading.Event()
         self._changed = threading.Condition()
         self._followers: deque[asyncio.Future[None]] = deque()
 
-    def begin(self, text: str, check: Callable[[Callable[[int, int], object], threading.Event], Verification]) -> None:
+    def begin(
+        self, text: str, mark: str, check: Callable[[Callable[[int, int], object], threading.Event], Verification]
+    ) -> None:
         """Begin to verify *text*; where a verification runs, that goes on. The end of a stopped one is awaited."""
         with self._changed:
             is_over = self._changed.wait_for(
@@ -81,7 +86,7 @@ class Job:
             return
         self._stop = threading.Event()
         before = (self.state, self._digest)
-        self._digest = code_digest(text)
+        self._digest, self._mark = code_digest(text), mark
         self._set(VerificationState(status="running"))
         threading.Thread(target=self._run, args=(check, *before), name="agentnb verify", daemon=True).start()
 
@@ -89,7 +94,7 @@ class Job:
         try:
             result = check(self._progress, self._stop)
         except Stopped:
-            self._digest = digest
+            self._digest, self._mark = digest, before.mark
             self._set(before)
         except AgentnbError as error:
             self._set(VerificationState(status="ended", time=now_ms(), error=str(error)))
@@ -103,7 +108,7 @@ class Job:
 
     def _set(self, state: VerificationState) -> None:
         with self._changed:
-            self.state = msgspec.structs.replace(state, revision=self.state.revision + 1)
+            self.state = msgspec.structs.replace(state, revision=self.state.revision + 1, mark=self._mark)
             self._changed.notify_all()
             while self._followers:
                 _wake(self._followers.popleft())
@@ -115,7 +120,7 @@ class Job:
     def take(self, text: str, result: Verification) -> None:
         """Take the result of a verification that no page began; what runs meanwhile goes on."""
         if self.state.status != "running":
-            self._digest = code_digest(text)
+            self._digest, self._mark = code_digest(text), ""
             self._set(_ended(result))
 
     def is_stale(self, text: str) -> bool:

@@ -28,12 +28,14 @@ class BeginParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     Attributes:
         path: The notebook's file, absolute, or its path on the Jupyter server; the kernel's own notebook where empty.
         text: The notebook as the page has it, as JSON; empty: as it was saved, with the changes that the kernel knows.
+        mark: The page's mark of the code in *text*, which other pages compare with theirs; empty: none.
         fast: Whether only the names in the cells are looked at, and nothing is run.
         seconds: How long the cells may take in all.
     """
 
     path: str = ""
     text: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
+    mark: Annotated[str, msgspec.Meta(max_length=64)] = ""
     fast: bool = False
     seconds: float = SECONDS
 
@@ -77,7 +79,7 @@ def _begin(params: BeginParams) -> VerificationState:
         return check_notebook(text, path.parent, path=path, run=not params.fast, live=live, options=options)
 
     job = job_of(path)
-    job.begin(text, check)
+    job.begin(text, params.mark, check)
     return job.state
 
 

@@ -45,7 +45,7 @@ export class ChangesBar {
     return this.#node.contains(document.activeElement);
   }
 
-  /** Shows it over `notebook`; of one change alone its own buttons are enough. */
+  /** Shows it over `notebook`, before its cells in the tab order; of one change alone its own buttons are enough. */
   show(notebook: HTMLElement, { total, at, proposed }: BarState): void {
     if (total < 2) return this.#node.remove();
     const words = proposed ? (["Accept all", "Reject all"] as const) : (["Keep all", "Undo all"] as const);
@@ -56,7 +56,7 @@ export class ChangesBar {
     const undo = isMixed ? `Reject ${proposed} proposed, undo ${made} already made` : words[1];
     name(this.#keep, words[0], `${keep} (Ctrl+Alt+Shift+Y)`);
     name(this.#undo, words[1], `${undo} (Ctrl+Alt+Shift+N)`);
-    if (this.#node.parentNode !== notebook) notebook.append(this.#node);
+    if (this.#node.parentNode !== notebook) notebook.prepend(this.#node);
   }
 
   remove(): void {

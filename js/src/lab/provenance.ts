@@ -2,20 +2,22 @@
  * Who wrote the cells of one notebook, as marks beside them. The kernel is asked when its chat is there, when a turn that
  * changed cells has ended, and, where there are marks, when the user has stopped typing. Loaded when a notebook is opened.
  */
-import type { Application } from "@jupyterlab/application";
-import type { Palette } from "@jupyterlab/apputils";
-import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import type { NotebookPanel } from "@jupyterlab/notebook";
 import { addStyles } from "../element";
 import { isObject } from "../state/object";
 import { reason } from "../view/plain";
 import type { SettingsAccess } from "../view/store";
 import { EDITED } from "./agent-edits";
+import { addNotebookCommand, type Surroundings } from "./notebook-part";
 import styles from "./provenance.css";
 import { type Answer, type Marked, NONE, readAnswer, type WritingTurn } from "./provenance-answer";
 import { type Around, ProvenanceMark } from "./provenance-mark";
-import type { Sidebar } from "./sidebar";
 
-const COMMAND = "agentnb:who-wrote-this";
+const COMMAND = [
+  "agentnb:who-wrote-this",
+  "Who Wrote This Cell",
+  "Go to the mark of the active cell: agent, turn and prompt of its lines",
+] as const;
 const KEY = "agentnb";
 /** How our values begin (agentnb/plugins/provenance/cell_metadata.py): agent, model, day. */
 const OURS = /^\S+ \S+ [\d-]+ \S+\/\S+ /;
@@ -25,17 +27,6 @@ const SOON = 100;
 const LONGEST_TEXT = 4_000_000;
 
 type Ask = (method: string, params: object) => Promise<unknown>;
-
-/** What it needs of the extension. */
-export interface Surroundings {
-  readonly app: Application;
-  readonly palette: Palette | null;
-  readonly tracker: Tracker;
-  readonly sidebar: Sidebar;
-  /** Shows the sidebar; the focus stays where it is. */
-  reveal(): void;
-  warn(sentence: string): void;
-}
 
 export class NotebookProvenance {
   readonly #panel: NotebookPanel;
@@ -54,7 +45,7 @@ export class NotebookProvenance {
     this.#panel = panel;
     this.#of = surroundings;
     known.set(panel, this);
-    addCommand(surroundings);
+    addNotebookCommand(surroundings, known, COMMAND, (written) => written.focus());
     panel.node.addEventListener(EDITED, () => void this.#afterTurn());
     void panel.context.ready.then(() => {
       const { model } = panel.content;
@@ -200,17 +191,5 @@ export class NotebookProvenance {
 }
 
 const known = new WeakMap<NotebookPanel, NotebookProvenance>();
-
-/** Once for each page. */
-function addCommand({ app, palette, tracker }: Surroundings): void {
-  if (app.commands.hasCommand(COMMAND)) return;
-  app.commands.addCommand(COMMAND, {
-    label: "Who Wrote This Cell",
-    caption: "Go to the mark of the active cell: agent, turn and prompt of its lines",
-    isEnabled: () => tracker.currentWidget !== null,
-    execute: () => tracker.currentWidget && known.get(tracker.currentWidget)?.focus(),
-  });
-  palette?.addItem({ command: COMMAND, category: "Agents" });
-}
 
 addStyles(styles);

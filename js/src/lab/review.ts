@@ -75,6 +75,7 @@ export class ReviewPanel extends Widget {
       this.#showActions();
       const version = this.#versionNow();
       if (this.#version && version && version !== this.#version) void this.#load(++this.#shown, true);
+      else if (this.#version && !version) this.#redraw(); // nothing can be decided from here any more
       this.#version = version;
     });
   }
@@ -180,8 +181,14 @@ export class ReviewPanel extends Widget {
 
   #showAll(): void {
     this.#all.setAttribute("aria-pressed", String(this.#all.getAttribute("aria-pressed") !== "true"));
+    this.#redraw();
+  }
+
+  #redraw(): void {
+    const hadFocus = this.#body.contains(document.activeElement);
     this.#isWide = undefined;
     this.#fit();
+    if (hadFocus) this.#choice.focus();
   }
 
   #clear(): void {

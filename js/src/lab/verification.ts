@@ -1,32 +1,23 @@
 /** Verification in the page: the marks of one notebook, and the command. Loaded when a notebook is opened. */
-import type { Application } from "@jupyterlab/application";
-import type { Palette } from "@jupyterlab/apputils";
-import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import type { NotebookPanel } from "@jupyterlab/notebook";
 import { Widget } from "@lumino/widgets";
 import { element } from "../element";
 import { line } from "../view/plain";
 import type { SettingsAccess } from "../view/store";
 import { tagsOf } from "./edits";
+import { addNotebookCommand, type Surroundings } from "./notebook-part";
 import { part } from "./parts";
-import type { Sidebar } from "./sidebar";
 import { VerificationMark } from "./verification-mark";
 import { type Ask, Verifier } from "./verifier";
 
-const COMMAND = "agentnb:verify";
+const COMMAND = [
+  "agentnb:verify",
+  "Verify the Notebook",
+  "Run the notebook from the top, on a copy, and compare the results",
+] as const;
 const PAUSE = 250;
 /** What a kernel's chat shows where it cannot be had (js/src/lab/session.ts). */
 const FAILED = new Set(["missing", "failed", "no kernel", "language", "dead"]);
-
-/** What it needs of the extension. */
-export interface Surroundings {
-  readonly app: Application;
-  readonly palette: Palette | null;
-  readonly tracker: Tracker;
-  readonly sidebar: Sidebar;
-  /** Shows the sidebar; the focus stays where it is. */
-  reveal(): void;
-  warn(sentence: string): void;
-}
 
 export class NotebookVerification {
   readonly #panel: NotebookPanel;
@@ -45,7 +36,7 @@ export class NotebookVerification {
     const notebook = {
       path: () => context.path,
       text: () => JSON.stringify(content.model?.toJSON() ?? {}),
-      code: () => codeOf(panel),
+      mark: () => markOf(panel),
       connect: () => this.#connect(),
       send: (text: string) => {
         reveal();
@@ -63,7 +54,7 @@ export class NotebookVerification {
     void context.ready.then(() => content.model?.contentChanged.connect(() => this.#later()));
     panel.disposed.connect(() => clearTimeout(this.#timer));
     known.set(panel, this);
-    addCommand(surroundings);
+    addNotebookCommand(surroundings, known, COMMAND, (verification) => verification.begin());
   }
 
   begin(): void {
@@ -139,20 +130,18 @@ function putIntoToolbar(panel: NotebookPanel, mark: Widget): void {
 
 const known = new WeakMap<NotebookPanel, NotebookVerification>();
 
-function codeOf({ content }: NotebookPanel): string {
+function markOf({ content }: NotebookPanel): string {
   const cells = content.model?.sharedModel.cells.filter((cell) => cell.cell_type === "code") ?? [];
   const facts = cells.map((cell) => [cell.getSource(), cell.execution_count ?? null, tagsOf(cell)]);
-  return JSON.stringify(facts.filter(([source]) => String(source).trim()));
+  return digest(JSON.stringify(facts.filter(([source]) => String(source).trim())));
 }
 
-/** Once for each page. */
-function addCommand({ app, palette, tracker }: Surroundings): void {
-  if (app.commands.hasCommand(COMMAND)) return;
-  app.commands.addCommand(COMMAND, {
-    label: "Verify the Notebook",
-    caption: "Run the notebook from the top, on a copy, and compare the results",
-    isEnabled: () => tracker.currentWidget !== null,
-    execute: () => tracker.currentWidget && known.get(tracker.currentWidget)?.begin(),
-  });
-  palette?.addItem({ command: COMMAND, category: "Agents" });
+/** Two FNV-1a hashes with the length: only equal texts of one notebook are to be told apart, by its own pages. */
+function digest(text: string): string {
+  let [one, two] = [0x811c9dc5, 0x9747b28c];
+  for (let at = 0; at < text.length; at++) {
+    one = Math.imul(one ^ text.charCodeAt(at), 0x01000193);
+    two = Math.imul(two ^ text.charCodeAt(at), 0x85ebca6b);
+  }
+  return [text.length, one >>> 0, two >>> 0].join("-");
 }

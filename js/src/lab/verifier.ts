@@ -11,6 +11,8 @@ export interface Verification {
   /** When it ended, in milliseconds since 1970. */
   readonly time: number;
   readonly isStale: boolean;
+  /** Of the code that it is about, by the page that began it; empty where no page did. */
+  readonly mark: string;
   readonly ok: boolean;
   readonly findings: readonly Finding[];
   readonly summary: string;
@@ -34,8 +36,8 @@ export interface Notebook {
   path(): string;
   /** All of it, as JSON. */
   text(): string;
-  /** What a verification depends on: the text, the count and the tags of each code cell. */
-  code(): string;
+  /** A mark of what a verification depends on: the text, the count and the tags of each code cell. */
+  mark(): string;
   /** Asks the kernel, as soon as agentnb is loaded there. */
   connect(): Promise<Ask>;
   /** Sends a message to the agent. */
@@ -49,6 +51,7 @@ export const NONE: Verification = {
   all: 0,
   time: 0,
   isStale: false,
+  mark: "",
   ok: false,
   findings: [],
   summary: "",
@@ -64,8 +67,8 @@ export class Verifier {
   readonly #notebook: Notebook;
   readonly #changed: () => void;
   #state = NONE;
-  /** The code that `#state` is about; undefined: another than there is now. */
-  #code: string | undefined;
+  /** Of the code that `#state` is about; undefined: another than there is now. */
+  #mark: string | undefined;
   #ask: Ask | undefined;
   #attempt = 0;
   /** What was known before the one that runs. */
@@ -83,7 +86,7 @@ export class Verifier {
   }
 
   get isStale(): boolean {
-    return this.#state.status === "ended" && this.#code !== this.#notebook.code();
+    return this.#state.status === "ended" && this.#mark !== this.#notebook.mark();
   }
 
   /** The kernel is there. */
@@ -102,15 +105,16 @@ export class Verifier {
   async begin(): Promise<void> {
     if (this.#state.status === "running") return;
     const attempt = ++this.#attempt;
-    const { path, text, code, connect } = this.#notebook;
-    this.#before = [this.#state, this.#code];
-    this.#code = code();
+    const { path, text, connect } = this.#notebook;
+    const mark = this.#notebook.mark();
+    this.#before = [this.#state, this.#mark];
+    this.#mark = mark;
     const whole = text();
     this.#set({ ...NONE, status: "running" });
     try {
       const ask = this.#ask ?? (await connect());
       if (attempt !== this.#attempt) return;
-      const begun = ask("verify/begin", { path: path(), text: whole.length > LONGEST_TEXT ? "" : whole });
+      const begun = ask("verify/begin", { path: path(), text: whole.length > LONGEST_TEXT ? "" : whole, mark });
       await this.#follow(attempt, ask, begun);
     } catch (error) {
       if (attempt === this.#attempt) this.#set({ ...NONE, status: "ended", time: Date.now(), error: said(error) });
@@ -121,8 +125,8 @@ export class Verifier {
   stop(): void {
     if (this.#state.status !== "running") return;
     this.#attempt++;
-    const [state, code] = this.#before;
-    this.#code = code;
+    const [state, mark] = this.#before;
+    this.#mark = mark;
     this.#set(state);
     const [attempt, ask] = [this.#attempt, this.#ask];
     void ask?.("verify/stop", { path: this.#notebook.path() })
@@ -139,8 +143,8 @@ export class Verifier {
       known = state.revision;
       const isKnown = state.status === "none" || (state.time !== 0 && state.time === this.#state.time);
       if (attempt !== this.#attempt || isKnown) continue;
-      this.#before = [this.#state, this.#code];
-      this.#code = state.isStale ? undefined : this.#notebook.code();
+      this.#before = [this.#state, this.#mark];
+      this.#mark = state.isStale ? undefined : this.#notebook.mark();
       return this.#follow(attempt, ask, answer);
     }
   }
@@ -168,6 +172,7 @@ export class Verifier {
 
   async #follow(attempt: number, ask: Ask, first: unknown): Promise<void> {
     for (let state = read(await first); attempt === this.#attempt; ) {
+      if (state.mark) this.#mark = state.mark; // another page may have begun it, with its text
       this.#set(state);
       if (state.status !== "running") return void this.#watch(attempt, ask, state.revision).catch(console.debug);
       state = read(await ask("verify/state", { path: this.#notebook.path(), revision: state.revision }));

@@ -1,5 +1,6 @@
 /** A restart of the kernel ends its conversations: those that were open open again, the one that was shown first. */
 
+import { useEffect, useState } from "preact/hooks";
 import type { KernelAccess, Params } from "../state/answers";
 import type { RootState, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
@@ -29,11 +30,27 @@ export interface Leaving {
   open?: string;
 }
 
+/**
+ * The conversation that is about to open again, as long as nobody goes elsewhere: the box is its own already, and what is
+ * sent there waits for it.
+ */
+export function useOpening(sessions: readonly SessionSummary[]) {
+  const { memory } = useView();
+  const [opening, setOpening] = useState<string>();
+  const isOpen = sessions.some(({ resource }) => resource === opening);
+  useEffect(() => {
+    if (isOpen) setOpening(undefined);
+  }, [isOpen]);
+  return { opening: isOpen || memory.get("active tab") !== opening ? undefined : opening, setOpening };
+}
+
 /** `agentnb-leaving` asks what is open; `agentnb-reopen` opens it in the chat of another kernel. */
 export function useAfterRestart(
   root: RootState | undefined,
   sessions: readonly SessionSummary[],
   active: string | undefined,
+  setOpening: (resource: string) => void,
+  giveUp: (resource: string) => void,
   say: (why: string) => void,
 ) {
   const { store, memory } = useView();
@@ -60,12 +77,14 @@ export function useAfterRestart(
     });
   const reopen = async ({ shown, others }: Open) => {
     memory.set("active tab", shown.resource);
+    setOpening(shown.resource);
     try {
       if (shown.hasBegun) await store.request("resumeSession", { channel: shown.resource });
       else await create(shown);
     } catch (error) {
       say(reason(error));
-      if (shown.hasBegun) await create(shown).catch((error: unknown) => say(reason(error)));
+      const isNew = shown.hasBegun && (await create(shown).then(Boolean, (error: unknown) => say(reason(error))));
+      if (!isNew) giveUp(shown.resource);
     }
     if (others.length === 0) return;
     const listed = keptHere(await store.request("listSessions", { here: true, limit: LOOKED_AT }));

@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
-import { useAfterRestart } from "./after-restart";
+import { useAfterRestart, useOpening } from "./after-restart";
 import { ConfirmCard, ErrorCard, PlainBanner } from "./cards";
 import { useMemory, useView } from "./context";
 import { Button, useFocused } from "./controls";
@@ -35,7 +35,8 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const refusal = store.refusal.value;
   const root = cadence.paced(store.root).value;
   const sessions = useMemo(() => (root?.sessions ?? []).filter((one) => !isArchived(one)), [root?.sessions]);
-  const { active, select: choose } = useActive(sessions, tab);
+  const { opening, setOpening } = useOpening(sessions);
+  const { active, select: choose } = useActive(sessions, tab, opening);
   const history = usePanel();
   const leave = () => history.leave();
   const boxes = useBoxes();
@@ -50,7 +51,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   };
   const place = useRef<{ before: string | undefined; replaces: boolean }>({ before: undefined, replaces: false });
   // What was typed between the kernel's answer and this went to the box before.
-  const keepTyped = (before: string | undefined, resource: string) => {
+  const keepTyped = (before: string | undefined, resource: string | undefined) => {
     const [from, to] = [before, resource].map((one) => chatOf(store, one)) as [string, string];
     const late = drafts.of(from).peek();
     if (late === "" || from === to) return;
@@ -70,7 +71,11 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     select(undefined);
     toBox();
   };
-  useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
+  const giveUp = (resource: string) => {
+    setOpening(undefined);
+    keepTyped(resource, undefined);
+  };
+  useAfterRestart(root, sessions, active, setOpening, giveUp, (why) => setTrouble({ what: "reopened", why }));
   const copy = useMaking(
     sessions,
     (resource) => {
@@ -211,8 +216,9 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           {...(active ? { role: "tabpanel", "aria-labelledby": tabId(id, active) } : {})}
         >
           <Conversation
-            key={boxes.keyOf(active)}
+            key={boxes.keyOf(active ?? opening)}
             resource={active}
+            opening={active ? undefined : opening}
             summary={summary}
             agents={agents}
             dead={dead}
@@ -260,7 +266,7 @@ function usePanel() {
 }
 
 /** The active tab: what was chosen here, else what was asked for, else the newest; undefined for one that is yet to begin. */
-function useActive(sessions: readonly SessionSummary[], tab: string | undefined) {
+function useActive(sessions: readonly SessionSummary[], tab: string | undefined, opening: string | undefined) {
   const { drafts } = useView();
   const [chosen, choose] = useMemory<string | undefined>("active tab", undefined);
   const known = sessions.find((session) => session.resource === chosen);
@@ -269,7 +275,7 @@ function useActive(sessions: readonly SessionSummary[], tab: string | undefined)
     drafts.flush();
     choose(resource ?? NEW);
   };
-  return { active: chosen === NEW ? undefined : (known ?? wanted ?? sessions.at(-1))?.resource, select };
+  return { active: chosen === NEW || opening ? undefined : (known ?? wanted ?? sessions.at(-1))?.resource, select };
 }
 
 /** Keys of the boxes: a conversation that begins in a box keeps it, with its focus. */

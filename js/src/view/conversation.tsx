@@ -15,7 +15,7 @@ import { Find } from "./find";
 import { FollowUps } from "./follow-ups";
 import { Freedom } from "./freedom";
 import { showAgents } from "./host-events";
-import { IconButton } from "./icons";
+import { IconButton, Spacer } from "./icons";
 import { chatChannel, isInTerminal, isRemote, provider, ROOT, sessionChannel } from "./identity";
 import { InputRequests } from "./input-requests";
 import { isNews } from "./news";
@@ -42,6 +42,8 @@ export type ConversationTask = "changes" | "find" | "rename" | "copy" | "save" |
 interface Props {
   /** Undefined before the conversation is there. */
   resource: string | undefined;
+  /** The conversation that is about to open again, whose box this is; undefined where none is. */
+  opening: string | undefined;
   summary: SessionSummary | undefined;
   agents: readonly AgentInfo[];
   dead: boolean;
@@ -60,10 +62,11 @@ interface Props {
 const NONE = signal(undefined);
 
 export function Conversation(props: Props) {
-  const { resource, summary, agents, dead, doing, setDoing, onGo, onBeginning, onBegun } = props;
+  const { resource, opening, summary, agents, dead, doing, setDoing, onGo, onBeginning, onBegun } = props;
   const { store, cadence, root, drafts } = useView();
   const session = cadence.paced(resource === undefined ? NONE : store.session(resource)).value;
-  const channel = resource === undefined ? ROOT : (session?.defaultChat ?? chatChannel(resource));
+  const its = resource ?? opening;
+  const channel = its === undefined ? ROOT : (session?.defaultChat ?? chatChannel(its));
   const chat = cadence.paced(resource === undefined ? NONE : store.chat(channel)).value;
   const place = useMemo(() => ({ session: resource ?? ROOT, chat: channel }), [resource, channel]);
   const [jump, setJump] = useState<Jump>();
@@ -77,7 +80,7 @@ export function Conversation(props: Props) {
     (begun) => onBegun(begun, resource, isEmpty),
   );
   const byDefault = useDefaultAgent(agents);
-  const provided = resource === undefined ? (byDefault ?? "") : provider(resource);
+  const provided = its === undefined ? (byDefault ?? "") : provider(its);
   const wanted = beginning.starts || session?.provider || provided;
   const title = line(summary?.title ?? session?.title ?? "", 200);
   const agent = wanted && agentName(agents, wanted, title);
@@ -135,7 +138,7 @@ export function Conversation(props: Props) {
           />
         )}
         <Freedom session={session} disabled={dead || failed} />
-        {usage.isFull && (
+        {usage.short && (
           <span class="context-full" title={usage.words}>
             {usage.short}
           </span>
@@ -164,7 +167,8 @@ export function Conversation(props: Props) {
       {doing === "find" && chat && <Find chat={chat} onJump={setJump} onDone={stop} />}
       {doing === "clear" && <Rewind kind="clear" onDone={stop} />}
       {doing === "changes" && <AllChanges title={title || agent} onDone={stop} />}
-      {isEmpty && !failed && !inTerminal && <EmptyChat agent={agent} agents={agents} onAgent={onAgent} />}
+      {opening && <Spacer />}
+      {isEmpty && !opening && !failed && !inTerminal && <EmptyChat agent={agent} agents={agents} onAgent={onAgent} />}
       {!isEmpty && chat && <Transcript chat={chat} jump={jump} started={started} />}
       {session && chat && <SessionTrouble agent={agent} session={session} chat={chat} />}
       {session && <AgentWarning session={session} />}
@@ -198,7 +202,7 @@ export function Conversation(props: Props) {
             agent={agent}
             commands={session?.commands}
             disabled={dead}
-            held={resource === undefined ? byDefault === undefined : !chat}
+            held={its === undefined ? byDefault === undefined : !chat}
             onIntent={asleep && !dead ? wake : undefined}
             onStart={onStart}
             onBegin={resource === undefined || beginning.starts ? onBegin : undefined}

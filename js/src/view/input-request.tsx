@@ -9,8 +9,16 @@ import { Form } from "./controls";
 import { Icon } from "./icons";
 import { safeHref } from "./links";
 import { LongText } from "./parts/long-text";
-import { plain } from "./plain";
+import { line, plain } from "./plain";
 import { Field } from "./question";
+
+const BUDGET = "budget";
+
+/** The answers to our own question whether a turn goes on at its budget's limit: a button each. */
+function choicesOf({ id, questions }: ChatInputRequest) {
+  const only = questions?.[0];
+  return id.startsWith(`${BUDGET}-`) && only?.kind === "single-select" ? only.options : undefined;
+}
 
 export function InputForm({ request, agent }: { request: ChatInputRequest; agent: string }) {
   const { store, memory } = useView();
@@ -34,6 +42,31 @@ export function InputForm({ request, agent }: { request: ChatInputRequest; agent
       response,
       ...(response === "accept" && { answers: answersOf(questions, given) }),
     });
+  const choices = choicesOf(request);
+  if (choices) {
+    const choose = (value: string) =>
+      store.dispatch(chat, {
+        type: "chat/inputCompleted",
+        requestId: request.id,
+        response: "accept",
+        answers: { [BUDGET]: { state: "submitted", value: { kind: "selected", value } } },
+      });
+    return (
+      <div class="input-request" role="group" aria-labelledby={title}>
+        <div class="permission-head">
+          <Icon name="question" />
+          <strong id={title}>{line(request.message ?? "", 500)}</strong>
+        </div>
+        <div class="permission-options">
+          {choices.map(({ id, label }, at) => (
+            <button key={id} type="button" class={at === 0 ? "button primary" : "button"} onClick={() => choose(id)}>
+              {line(label, 80)}
+            </button>
+          ))}
+        </div>
+      </div>
+    );
+  }
   const submit = () => {
     setTried(tried + 1);
     if (Object.values(troubles).every((one) => one === "")) complete("accept");

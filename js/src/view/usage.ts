@@ -1,5 +1,6 @@
 /** How full the model's context is, and what the conversation has cost, in words. */
 import { useMemo } from "preact/hooks";
+import { isObject } from "../state/object";
 import type { ChatState, SessionState, Turn } from "../state/types.gen";
 import { useView } from "./context";
 import { count, line } from "./plain";
@@ -19,16 +20,22 @@ export function useUsage(session: SessionState | undefined, channel: string, cha
   const share = usage && usage.size > 0 ? Math.min(1, usage.used / usage.size) : 0;
   const isFull = share > NEARLY_FULL;
   const of = left > 0 ? `the latest ${count(turns.length + own.length)} turns` : "this conversation";
+  const budget = lineOf(session?._meta?.budget);
   const words = [
+    budget && `Budget: ${budget}.`,
     spent > 0 && `${count(spent)} tokens in ${of}.`,
     usage?.cost && `Cost: ${money(usage.cost.amount, usage.cost.currency)}.`,
     usage && `${count(usage.used)} of ${count(usage.size)} context tokens used (${Math.round(share * 100)}%).`,
   ];
   return {
     words: `${words.filter(Boolean).join(" ")}${isFull ? SOON : ""}`,
-    short: `${Math.round(share * 100)}% full`,
-    isFull,
+    short: budget || (isFull && `${Math.round(share * 100)}% full`),
   };
+}
+
+/** How much of its budget the conversation has used, from 80 % on. */
+function lineOf(budget: unknown): string {
+  return isObject(budget) ? line(budget.line ?? "", 80) : "";
 }
 
 function tokens(turns: readonly Turn[]): number {

@@ -40,7 +40,7 @@ function world(...answers: (Partial<Verification> | Error)[]) {
     {
       path: () => "nb.ipynb",
       text: () => notebook.text,
-      code: () => notebook.code,
+      mark: () => notebook.code,
       connect: async () => ask,
       send: (text) => void sent.push(text),
     },

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { PendingPrompt } from "../../src/lab/pending-prompt";
 import type { Leaving } from "../../src/view/after-restart";
 import { addSession, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
-import { open, type Page } from "./page";
+import { open, type Page, press, type } from "./page";
 
 const TAB = "5a1f3f2e-6a3b-4a58-9f0e-0c1d2e3f4a5b";
 const MINE = `eliza:/${TAB}`;
@@ -88,6 +88,36 @@ test("a conversation that the log does not have begins anew, and the chat says w
     "createSession",
     { agent: "eliza", kernel: "look", freedom: "edit", tabId: TAB },
   ]);
+});
+
+const box = (page: Page) => page.find<HTMLTextAreaElement>(".prompt textarea");
+
+test("what is typed before the conversation is there stands behind its draft, and once sent goes to it", async () => {
+  const detail = await before();
+  sessionStorage.setItem(`agentnb draft ${MINE}/chat`, JSON.stringify({ text: "half", host: "another" }));
+  const { store, page } = await next(detail);
+  await page.until(() => expect(box(page).value).toBe("half"));
+  const area = box(page);
+  area.focus();
+  type(area, "half a thought");
+  press(area, "Enter");
+  expect(store.dispatched).toEqual([]);
+  addSession(store, MINE);
+  store.root.value = { agents: store.root.value?.agents ?? [], sessions: [summary(SESSION), summary(MINE)] };
+  const sent = { type: "chat/turnStarted", message: { text: "half a thought" } };
+  await page.until(() => expect(store.dispatched.at(-1)).toMatchObject({ channel: `${MINE}/chat`, action: sent }));
+  expect(box(page)).toBe(area);
+  expect(requested(store).map(([method]) => method)).toEqual(["resumeSession"]);
+});
+
+test("the draft of a conversation that cannot be opened is in the box of the next one", async () => {
+  const detail = await before();
+  sessionStorage.setItem(`agentnb draft ${MINE}/chat`, JSON.stringify({ text: "not lost", host: "another" }));
+  const failed = { resumeSession: new Error("The log is off."), createSession: new Error("No such agent.") };
+  const { store, page } = await next(detail, failed);
+  await page.until(() => expect(page.text()).toContain("No such agent."));
+  await page.until(() => expect(box(page).value).toBe("not lost"));
+  expect(store.dispatched).toEqual([]);
 });
 
 test("a chat without conversations has nothing to open again", async () => {

@@ -52,3 +52,16 @@ def test_a_long_difference_is_folded_and_says_how_much_is_hidden() -> None:
     html = found._repr_html_()
     assert "<summary>big.csv: 10,000 lines of difference</summary>" in html
     assert f"… {10_000 - MOST_FOLDED:,} more lines</pre></details>" in html
+
+
+def test_a_long_table_is_cut_between_its_lines_and_words_and_says_how_much_is_left_out() -> None:
+    rows = [f"{number} {number / 7}" for number in range(100)]
+    found = Rehearsal(result="\n".join(rows), stdout="\n".join([*rows, "done"]))
+    shown = repr(found)
+    assert f"value: {chr(10).join(rows[:MOST_LINES])}\n… {100 - MOST_LINES} more lines\n" in shown
+    last = "\n".join([*rows[101 - MOST_LINES :], "done"])
+    assert f"printed: … {101 - MOST_LINES} earlier lines\n{last}\n" in shown
+    wide = " ".join(str(number) for number in range(1000, 2000))
+    shown = repr(Rehearsal(result=wide, stdout=wide))
+    assert f"value: {wide[:399]} … 4,600 more characters\n" in shown
+    assert f"printed: … 4,600 earlier characters … {wide[-399:]}\n" in shown

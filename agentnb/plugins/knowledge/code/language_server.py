@@ -39,6 +39,7 @@ MOST_STDERR = 2_000
 EXIT_SECONDS = 2.0
 """How long a server that has closed its output may take to end."""
 _DELETED = 3
+_ACTION_KINDS = ("quickfix", "refactor", "source", "source.fixAll", "source.organizeImports")
 
 
 class ServerProgram(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +120,10 @@ class LanguageServer:
     def request(self, method: str, params: Any, deadline: float) -> Any:
         """The result of a request."""
         return self._within(self._running(deadline).request(method, params), deadline)
+
+    def start(self, deadline: float) -> None:
+        """Start the server where it does not run, so that :attr:`capabilities` are known."""
+        self._running(deadline)
 
     def show(self, path: Path, text: str, deadline: float) -> int:
         """Have the server hold *text* for the file *path*, and return the text's version."""
@@ -386,8 +391,20 @@ def _hello(root: Path) -> dict[str, Any]:
                 "publishDiagnostics": {"versionSupport": True},
                 "definition": {"linkSupport": False},
                 "references": {},
+                "implementation": {},
+                "typeDefinition": {},
+                "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
+                "formatting": {},
+                "codeAction": {
+                    "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["", *_ACTION_KINDS]}},
+                    "disabledSupport": True,
+                    "dataSupport": True,
+                    "resolveSupport": {"properties": ["edit"]},
+                },
             },
             "workspace": {
+                "symbol": {},
+                "workspaceEdit": {"documentChanges": True},
                 "configuration": True,
                 "workspaceFolders": True,
                 "didChangeWatchedFiles": {"dynamicRegistration": True},

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.knowledge.code.language_server import ServerProgram
     from agentnb.plugins.knowledge.code.notebook_module import NotebookModule
+    from agentnb.plugins.knowledge.code.questions import Question
     from agentnb.plugins.knowledge.code.records import Severity
 
 MOST_FILES = 5_000
@@ -32,6 +33,8 @@ MOST_CHANGED = 50
 MOST_SHOWN = 50
 """Files with a name that a server is shown before it is asked for the name's uses."""
 MOST_FOUND = 500
+NEEDS_SERVER = "come from a language server, and none is chosen."
+CHOOSE = 'Choose one that is installed: `%config Agentnb.language_server = "basedpyright"`, or "ruff" to format.'
 _HINT = 4
 _SEVERITIES: dict[Any, Severity] = {1: "error", 2: "warning", 3: "hint", 4: "hint"}
 _NOT_OF_CELLS = re.compile(
@@ -74,7 +77,20 @@ class ServerAnswers:
         """The problems that a server finds; None where it does not answer."""
         return self._asked(lambda ask: ask.diagnostics(*document, variables()), module, uses=False)
 
-    def _asked(self, ask: Callable[[_Asking], list[T]], module: NotebookModule, *, uses: bool) -> list[T] | None:
+    def offered(self, question: Question, ask: Callable[[Asking], list[T]], module: NotebookModule) -> list[T]:
+        """The answer to a question that only a server can answer."""
+
+        def demanded(asking: Asking) -> list[T]:
+            asking.demand(question)
+            return ask(asking)
+
+        answers = self._asked(demanded, module, uses=False)
+        if answers is None:
+            message = self.failure.replace(", so jedi answers", "") or f"{question.needs.capitalize()} {NEEDS_SERVER}"
+            raise UsageError(message, hint="" if self.failure else CHOOSE)
+        return answers
+
+    def _asked(self, ask: Callable[[Asking], list[T]], module: NotebookModule, *, uses: bool) -> list[T] | None:
         self.failure = ""
         deadline = time.monotonic() + self._seconds
         try:
@@ -84,7 +100,7 @@ class ServerAnswers:
             if not server.lock.acquire(timeout=self._seconds):
                 raise ServerFailure(f"{program.name} is busy with other questions.")
             try:
-                asking = _Asking(server, self._module_path, module, deadline)
+                asking = Asking(server, self._module_path, module, deadline)
                 asking.tell_changes()
                 return ask(asking)
             finally:
@@ -94,15 +110,16 @@ class ServerAnswers:
             return None
 
 
-class _Asking:
+class Asking:
     """One question to a server that runs."""
 
     def __init__(self, server: LanguageServer, module_path: Path, module: NotebookModule, deadline: float) -> None:
         self._server = server
-        self._module_path = module_path
-        self._module = module
+        self.root = server.root
+        self.module_path = module_path
+        self.module = module
         self._deadline = deadline
-        self._lines: dict[Path, list[str]] = {}
+        self._texts: dict[Path, list[str]] = {}
 
     def tell_changes(self) -> None:
         """Have the server know the files of the workspace as they are now."""
@@ -116,57 +133,89 @@ class _Asking:
             self._server.end()  # the next one reads all
             return
         for path in map(Path, changed):
-            lines = self._text_lines(path)
+            lines = self.lines(path)
             self._server.show(path, "\n".join(lines), self._deadline)
         for path in map(Path, gone):
             self._server.hide(path, self._deadline)
 
     def locations(self, question: str, path: Path, text: str, at: tuple[int, int]) -> list[CodeLocation]:
-        self._show(path, text)
-        params: dict[str, Any] = {"textDocument": {"uri": path.as_uri()}, "position": self._position(path, *at)}
+        self.show(path, text)
+        params: dict[str, Any] = {"textDocument": {"uri": path.as_uri()}, "position": self.position(path, *at)}
         if question == "references":
             params["context"] = {"includeDeclaration": True}
-            if path != self._module_path:
-                self._show(self._module_path, self._module.text)
-            self._show_files_with(_word(self._lines[path], at))
-        answer = self._server.request(f"textDocument/{question}", params, self._deadline)
+            if path != self.module_path:
+                self.show(self.module_path, self.module.text)
+            self.show_files_with(_word(self._texts[path], at))
+        answer = self.request(f"textDocument/{question}", params)
         each = [answer] if isinstance(answer, dict) else answer if isinstance(answer, list) else []
-        made = [self._location(one) for one in each[:MOST_FOUND]]
+        made = [self.location(one) for one in each[:MOST_FOUND]]
         return list(dict.fromkeys(one for one in made if one is not None))
 
     def diagnostics(self, path: Path, text: str, variables: Collection[str]) -> list[Diagnostic]:
-        version = self._show(path, text)
-        if isinstance(self._server.capabilities.get("diagnosticProvider"), dict):
-            params = {"textDocument": {"uri": path.as_uri()}}
-            report = self._server.request("textDocument/diagnostic", params, self._deadline)
-            problems = report.get("items") if isinstance(report, dict) else None
-        else:
-            problems = self._server.published(path, version, self._deadline)
-        made = [self._diagnostic(each, path) for each in (problems or [])[:MOST_FOUND]]
+        made = [self._diagnostic(each, path) for each in self.problems(path, text)[:MOST_FOUND]]
         return [each for each in made if each is not None and not self._is_of_notebooks(each, variables)]
 
-    def _show_files_with(self, name: str) -> None:
+    def problems(self, path: Path, text: str) -> list[Any]:
+        """The problems of a document as the server gives them."""
+        version = self.show(path, text)
+        if not isinstance(self._server.capabilities.get("diagnosticProvider"), dict):
+            return self._server.published(path, version, self._deadline)
+        report = self.request("textDocument/diagnostic", {"textDocument": {"uri": path.as_uri()}})
+        problems = report.get("items") if isinstance(report, dict) else None
+        return problems if isinstance(problems, list) else []
+
+    def demand(self, question: Question) -> None:
+        """Check that the server offers what *question* needs."""
+        self._server.start(self._deadline)
+        if self._server.capabilities.get(question.capability) in (None, False):
+            message = f"{self._server.program.name} offers no {question.needs}."
+            raise UsageError(message, hint="Another language server may: see the setting language_server.")
+
+    @property
+    def resolves_actions(self) -> bool:
+        """Tells whether the server gives the changes of a code action by a request of their own."""
+        offered = self._server.capabilities.get("codeActionProvider")
+        return isinstance(offered, dict) and bool(offered.get("resolveProvider"))
+
+    def request(self, method: str, params: Any) -> Any:
+        """The server's answer."""
+        return self._server.request(method, params, self._deadline)
+
+    def characters(self, text: str, units: int) -> int:
+        """Returns how many characters of *text* the server's column *units* means."""
+        return _characters(text, units) if self._server.encoding == "utf-16" else units
+
+    def show_notebook(self) -> None:
+        """Have the server know the notebook as it is now."""
+        self.show(self.module_path, self.module.text)
+
+    def hide(self, path: Path) -> None:
+        """Have the server forget a document that is no file."""
+        self._texts.pop(path, None)
+        self._server.hide(path, self._deadline)
+
+    def show_files_with(self, name: str) -> None:
         """Have the server know each file with *name*: one that has just started looks for files a little later."""
         left = MOST_SHOWN
         for path in map(Path, self._server.files) if name else ():
-            if path not in self._lines and _has(path, name.encode()):
-                self._show(path, "\n".join(self._text_lines(path)))
+            if path not in self._texts and _has(path, name.encode()):
+                self.show(path, "\n".join(self.lines(path)))
                 left -= 1
             if left <= 0:
                 return
 
-    def _show(self, path: Path, text: str) -> int:
-        readable = without_broken_cells(self._module, text) if path == self._module_path else text
-        self._lines[path] = lines_of(readable)
+    def show(self, path: Path, text: str) -> int:
+        readable = without_broken_cells(self.module, text) if path == self.module_path else text
+        self._texts[path] = lines_of(readable)
         return self._server.show(path, readable, self._deadline)
 
-    def _position(self, path: Path, line: int, column: int) -> dict[str, int]:
-        text = self._lines[path][line - 1][:column]
+    def position(self, path: Path, line: int, column: int) -> dict[str, int]:
+        text = self._texts[path][line - 1][:column]
         return {"line": line - 1, "character": _units(text) if self._server.encoding == "utf-16" else len(text)}
 
     def _place(self, path: Path, position: Any) -> tuple[int, int, str] | None:
         """The line (from 1), the column in characters, and the line's text; None where the document has none such."""
-        lines = self._text_lines(path)
+        lines = self.lines(path)
         try:
             line, character = int(position["line"]), int(position["character"])
         except (KeyError, TypeError, ValueError):
@@ -174,19 +223,19 @@ class _Asking:
         if not 0 <= line < len(lines) or character < 0:
             return None
         text = lines[line]
-        return line + 1, _characters(text, character) if self._server.encoding == "utf-16" else character, text
+        return line + 1, self.characters(text, character), text
 
-    def _text_lines(self, path: Path) -> list[str]:
-        if path not in self._lines:
+    def lines(self, path: Path) -> list[str]:
+        if path not in self._texts:
             try:
-                self._lines[path] = lines_of(read_source(path))
+                self._texts[path] = lines_of(read_source(path))
             except UsageError:
-                self._lines[path] = []
-        return self._lines[path]
+                self._texts[path] = []
+        return self._texts[path]
 
-    def _location(self, answer: Any) -> CodeLocation | None:
+    def location(self, answer: Any) -> CodeLocation | None:
         try:
-            path = _path(answer.get("uri") or answer["targetUri"])
+            path = file_path(answer.get("uri") or answer["targetUri"])
             place = self._place(path, (answer.get("range") or answer["targetSelectionRange"])["start"])
         except (KeyError, TypeError, AttributeError, ValueError):
             return None
@@ -194,16 +243,16 @@ class _Asking:
             return None
         line, column, text = place
         name = _NAME.match(text, column)
-        if path == self._module_path:
-            position = self._module.cell_position(line, column)
+        if path == self.module_path:
+            position = self.module.cell_position(line, column)
             if position is None or name is None:
                 return None
-            cell = self._module.cell(position.cell_id)
+            cell = self.module.cell(position.cell_id)
             line_text = lines_of(cell.source)[position.line - 1] if cell is not None else ""
             return CodeLocation(
                 name=name[0], cell_id=position.cell_id, line=position.line, column=column, text=line_text
             )
-        if path.parent == self._module_path.parent and path.name.startswith("__agentnb_"):
+        if path.parent == self.module_path.parent and path.name.startswith("__agentnb_"):
             return None  # another notebook of this folder
         return CodeLocation(name=name[0] if name else path.stem, path=str(path), line=line, column=column, text=text)
 
@@ -221,19 +270,19 @@ class _Asking:
             "source": self._server.program.name,
             "code": str(problem.get("code") or "")[:100],
         }
-        if path != self._module_path:
+        if path != self.module_path:
             return Diagnostic(path=str(path), line=line, column=column, **fields)
-        position = self._module.cell_position(line, column)
+        position = self.module.cell_position(line, column)
         if position is None:
             return None
         return Diagnostic(cell_id=position.cell_id, line=position.line, column=column, **fields)
 
     def _is_of_notebooks(self, problem: Diagnostic, variables: Collection[str]) -> bool:
-        cell = self._module.cell(problem.cell_id) if problem.cell_id is not None else None
+        cell = self.module.cell(problem.cell_id) if problem.cell_id is not None else None
         if cell is None:
             return False
-        line, _ = self._module.module_position(cell.cell_id, problem.line, problem.column)
-        text = self._module.lines[line - 1]
+        line, _ = self.module.module_position(cell.cell_id, problem.line, problem.column)
+        text = self.module.lines[line - 1]
         if text != lines_of(cell.source)[problem.line - 1]:
             return True  # a magic is in the line: what is wrong there may be ours
         if _NOT_OF_CELLS.fullmatch(problem.code) or _NOT_OF_CELLS.fullmatch(problem.message):
@@ -288,7 +337,7 @@ def _has(path: Path, name: bytes) -> bool:
         return False
 
 
-def _path(uri: Any) -> Path:
+def file_path(uri: Any) -> Path:
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"}:
         raise ValueError(uri)

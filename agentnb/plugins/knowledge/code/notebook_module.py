@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.magics import closed, lines_of, python_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from agentnb.plugins.knowledge.code.records import CodeLocation
 
 MOST_LINES = 60_000
 """Lines of cells that are analysed together; later cells are left out, and the answer says so."""
@@ -71,3 +74,17 @@ class NotebookModule:
         if at < 0 or line > len(self.lines):
             return None
         return CellPosition(self.cells[at].cell_id, line - self._starts[at], column)
+
+
+def in_order(locations: Iterable[CodeLocation], module: NotebookModule) -> list[CodeLocation]:
+    """Places in cells, as these ran, and then those in files."""
+    order = {cell.cell_id: at for at, cell in enumerate(module.cells)}
+
+    def key(each: CodeLocation) -> tuple[bool, int, str, int, int]:
+        return each.cell_id is None, order.get(each.cell_id or "", 0), each.path or "", each.line, each.column
+
+    return sorted(locations, key=key)
+
+
+def no_cell(cell_id: str) -> UsageError:
+    return UsageError(f"The notebook has no code cell {cell_id!r}, or it has too many lines to be analysed.")

@@ -67,7 +67,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell or file of a renaming."""
+    """One cell or file that is changed."""
 
     before: str
     after: str
@@ -82,4 +82,13 @@ class Renaming(msgspec.Struct, frozen=True, kw_only=True):
     old_name: str
     new_name: str
     changes: tuple[TextChange, ...]
+    notes: tuple[str, ...] = ()
+
+
+class CodeAction(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that a language server offers; nothing is changed by asking for it."""
+
+    title: str
+    kind: str = ""
+    changes: tuple[TextChange, ...] = ()
     notes: tuple[str, ...] = ()

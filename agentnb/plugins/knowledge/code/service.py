@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.deadline import Deadline
-from agentnb.plugins.knowledge.code.language_server_answers import ServerAnswers
+from agentnb.plugins.knowledge.code.language_server_answers import CHOOSE, NEEDS_SERVER, ServerAnswers
 from agentnb.plugins.knowledge.code.live_names import live_lines
 from agentnb.plugins.knowledge.code.magics import lines_of, python_of, read_source
-from agentnb.plugins.knowledge.code.notebook_module import NotebookModule
+from agentnb.plugins.knowledge.code.notebook_module import NotebookModule, in_order, no_cell
+from agentnb.plugins.knowledge.code.questions import QUESTIONS
 from agentnb.plugins.knowledge.code.records import (
     CodeCompletion,
     CodeLocation,
@@ -25,6 +26,7 @@ from agentnb.plugins.knowledge.code.records import (
     Diagnostic,
 )
 from agentnb.plugins.knowledge.code.renaming import renaming
+from agentnb.plugins.knowledge.code.server_requests import server_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -91,6 +93,8 @@ class CodeService:
         """The answer to a question that changes nothing, by its name."""
         if question == "problems":
             return self.diagnostics(place if place.cell_id or place.path else None)
+        if QUESTIONS[question].method:
+            return self._offered(question, place)
         methods: dict[str, Callable[[CodePlace], list[Any]]] = {
             "definition": self.definition,
             "references": self.references,
@@ -98,6 +102,13 @@ class CodeService:
             "complete": self.completions,
         }
         return methods[question](place)
+
+    def _offered(self, question: str, place: CodePlace) -> list[Any]:
+        """The answer to a question that only a language server answers."""
+        asked = QUESTIONS[question]
+        if self._server is None:
+            raise UsageError(f"{asked.needs.capitalize()} {NEEDS_SERVER}", hint=CHOOSE)
+        return self._server.offered(asked, server_request(self, question, place), self.module())
 
     def definition(self, place: CodePlace) -> list[CodeLocation]:
         """Where the name at *place* is defined: jedi answers first, then the language server."""
@@ -133,9 +144,7 @@ class CodeService:
             text = read_source(path)
             problems = self._problems(path, text)
             return list(_syntax_errors(text, path=str(path))) if problems is None else problems
-        cells = [cell for cell in self._cells() if place is None or place.cell_id in {None, cell.cell_id}]
-        if place is not None and place.cell_id is not None and not cells:
-            raise _no_cell(place.cell_id)
+        cells = self.chosen_cells(place)
         errors = [
             problem
             for cell in cells
@@ -145,6 +154,13 @@ class CodeService:
         wanted = {cell.cell_id for cell in cells}
         more = self._problems(self.module_path, self.module().text) or []
         return [*errors, *(each for each in more if each.cell_id in wanted)]
+
+    def chosen_cells(self, place: CodePlace | None) -> list[CodeCell]:
+        """The cell of *place*, which has to be there; all cells where it names none."""
+        cells = [cell for cell in self._cells() if place is None or place.cell_id in {None, cell.cell_id}]
+        if place is not None and place.cell_id is not None and not cells:
+            raise no_cell(place.cell_id)
+        return cells
 
     def file(self, path: str) -> Path:
         """A file, named from the workspace or by its whole path."""
@@ -173,13 +189,13 @@ class CodeService:
         if self._server is None:
             return None
         module = self.module()
-        text, path, line, column = self._resolved(place, module, may_be_open=False)
+        text, path, line, column = self.resolved(place, module, may_be_open=False)
         locations = self._server.locations(question, (path, text, line, column), module)
         return None if locations is None else in_order(locations, module)
 
     def _answer(self, place: CodePlace, ask: Callable[[_Question], T], *, may_be_open: bool = False) -> T:
         module = self.module()
-        where = self._resolved(place, module, may_be_open=may_be_open)
+        where = self.resolved(place, module, may_be_open=may_be_open)
 
         def work() -> T:
             if self._analysis is None:
@@ -199,7 +215,9 @@ class CodeService:
                 f"The code could not be analysed: {type(error).__name__}.", hint="Ask about another place."
             ) from error
 
-    def _resolved(self, place: CodePlace, module: NotebookModule, *, may_be_open: bool) -> tuple[str, Path, int, int]:
+    def resolved(
+        self, place: CodePlace, module: NotebookModule, *, may_be_open: bool = False
+    ) -> tuple[str, Path, int, int]:
         """The text, the path that stands for it, and the line and column in it."""
         symbol = place.symbol.strip() if place.symbol is not None else None
         if symbol is not None:
@@ -218,7 +236,7 @@ class CodeService:
             return f"{module.text}{symbol}\n", path, len(module.lines) + 1, len(symbol)
         cell = module.cell(place.cell_id)
         if cell is None:
-            raise _no_cell(place.cell_id)
+            raise no_cell(place.cell_id)
         line, column = _position(place, lines_of(python_of(cell.source)), symbol, "The cell")
         return module.text, path, *module.module_position(cell.cell_id, line, column)
 
@@ -353,16 +371,6 @@ class _Question:
         return CodeLocation(path=str(name.module_path), line=line, column=column, text=text, **fields)
 
 
-def in_order(locations: Iterable[CodeLocation], module: NotebookModule) -> list[CodeLocation]:
-    """Places in cells, as these ran, and then those in files."""
-    order = {cell.cell_id: at for at, cell in enumerate(module.cells)}
-
-    def key(each: CodeLocation) -> tuple[bool, int, str, int, int]:
-        return each.cell_id is None, order.get(each.cell_id or "", 0), each.path or "", each.line, each.column
-
-    return sorted(locations, key=key)
-
-
 class _Occurrence:
     """A name in a cell, as jedi's own names are."""
 
@@ -414,7 +422,3 @@ def _syntax_errors(text: str, *, cell_id: str | None = None, path: str | None = 
         yield Diagnostic(message=error.msg, cell_id=cell_id, path=path, line=line, column=column)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         yield Diagnostic(message=f"Python cannot read this: {error}.", cell_id=cell_id, path=path)
-
-
-def _no_cell(cell_id: str) -> UsageError:
-    return UsageError(f"The notebook has no code cell {cell_id!r}, or it has too many lines to be analysed.")

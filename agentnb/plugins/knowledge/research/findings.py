@@ -9,7 +9,7 @@ import msgspec
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from agentnb.plugins.knowledge.research.source import PackageSource
@@ -49,12 +49,27 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     is_cached: bool = False
     is_checked: bool = True
+    reused: int = 0
 
     @property
     def text(self) -> str:
         """The findings as Markdown, each with ``file:line``; an answer in the agent's own words as it is."""
-        rows = [f"- {each.text}" + (f" (`{each.place}`)" if each.place else "") for each in self.findings]
-        return "\n".join(rows) if self.is_checked else self.findings[0].text
+        return listed(self.findings) if self.is_checked else self.findings[0].text
+
+    @property
+    def note(self) -> str:
+        """Where it began, a sentence; empty where no earlier findings were known."""
+        if not self.reused:
+            return ""
+        what = (
+            "1 finding of an earlier research" if self.reused == 1 else f"{self.reused} findings of earlier researches"
+        )
+        return f"Started from {what} of this version."
+
+
+def listed(findings: Iterable[ResearchFinding]) -> str:
+    """Findings as Markdown, each with its place."""
+    return "\n".join(f"- {each.text}" + (f" (`{each.place}`)" if each.place else "") for each in findings)
 
 
 def read_findings(findings: Any, sources: Sequence[PackageSource]) -> tuple[ResearchFinding, ...]:

@@ -22,7 +22,14 @@ from agentnb.ids import new_id
 from agentnb.kernel.content import text_result
 from agentnb.plugins.knowledge.distributions import normal_name
 from agentnb.plugins.knowledge.research.download import check_version, fetched_source
-from agentnb.plugins.knowledge.research.findings import Research, ResearchFinding, read_findings
+from agentnb.plugins.knowledge.research.findings import (
+    MOST_FINDINGS,
+    Research,
+    ResearchFinding,
+    listed,
+    read_findings,
+)
+from agentnb.plugins.knowledge.research.kept_findings import earlier_findings, forget_findings, keep_findings
 from agentnb.plugins.knowledge.research.source import PackageSource, installed_source
 from agentnb.plugins.knowledge.research.tools import prompt_of
 from agentnb.plugins.knowledge.researches.limit import ResearchLimit
@@ -72,8 +79,9 @@ class Researches:
         configuration: Configuration,
         authorize: Authorize | None = None,
         is_agreed: bool = False,
+        found: Callable[[Research], object] = lambda _: None,
     ) -> Research:
-        """Answer *question* about *package*."""
+        """Answer *question* about *package*; *found* is called as findings come."""
         question = question.strip()
         if not question or len(question) > LONGEST_QUESTION:
             raise UsageError(f"A question has 1 to {LONGEST_QUESTION:,} characters.", hint="Ask in a sentence or two.")
@@ -86,9 +94,14 @@ class Researches:
         if (known := self._cache.get(key)) is not None:
             return replace(known, is_cached=True)
         async with self._slots:
-            run = ResearchRun(self._host, configuration, partial(self._source, authorize=ask), source, question)
+            find = partial(self._source, authorize=ask)
+            earlier = await asyncio.to_thread(earlier_findings, source)
+            run = ResearchRun(self._host, configuration, find, source, question=question, earlier=earlier, found=found)
             self._keep(run.conversation)
-            answer = await run.result(self.seconds, self.tokens)
+            try:
+                answer = await run.result(self.seconds, self.tokens)
+            finally:
+                await asyncio.to_thread(keep_findings, source, question, run.findings)
         if not source.is_editable and answer.is_checked:
             self._cache[key] = answer
             while len(self._cache) > MOST_CACHED:
@@ -109,6 +122,15 @@ class Researches:
         title = f"Fetch {package} {version} from the package index, to read its source"
         await authorize(PolicyRequest(kind="permission", title=title, asked="fetch"))
         return await fetched_source(package, version, folder, environ=os.environ)
+
+    def forget(self, package: str | None = None, version: str | None = None) -> int:
+        """Forget the findings about a package, or about all; returns how many were kept."""
+        for key in [*self._cache]:
+            _, of_package, of_version, _ = key
+            same = package is None or normal_name(of_package) == normal_name(package)
+            if same and version in {None, of_version}:
+                del self._cache[key]
+        return forget_findings(package, version)
 
     def session_of(self, answer: Research) -> str | None:
         """The URI of the conversation that found it, while it is open."""
@@ -139,14 +161,19 @@ class ResearchRun:
         parent: Configuration,
         find: Callable[[str, str | None], Awaitable[PackageSource]],
         source: PackageSource,
+        *,
         question: str,
+        earlier: tuple[ResearchFinding, ...],
+        found: Callable[[Research], object],
     ) -> None:
+        self._earlier = earlier
+        self._found = found
         self._host = host
         self._find = find
         self._source = source
         self._sources = [source]
         self._question = question
-        self._findings: tuple[ResearchFinding, ...] = ()
+        self.findings: tuple[ResearchFinding, ...] = ()
         self._ended = asyncio.Event()
         tools = ResearchTools(self.call)
         self.conversation = Conversation(
@@ -166,14 +193,14 @@ class ResearchRun:
         conversation, turn_id = self.conversation, new_id()
         self._host.adopt(conversation)
         unwatch = conversation.watch(lambda: self._look(turn_id, tokens))
-        text = prompt_of(self._question, self._source.package, self._source.version)
+        text = prompt_of(self._question, self._source.package, self._source.version, listed(self._earlier))
         try:
             conversation.prompt(turn_id, Message(text=text, origin=MessageOrigin(kind=MessageKind.TOOL.value)))
             try:
                 await asyncio.wait_for(self._ended.wait(), seconds)
             except asyncio.TimeoutError:
-                raise AgentError(f"The research took more than {seconds:g} s.", hint="Ask less at once.") from None
-            if self._findings:
+                raise AgentError(f"The research took more than {seconds:g} s.", hint=self._hint()) from None
+            if self.findings:
                 await self._until_over(turn_id)
             return self._answer(turn_id, tokens)
         finally:
@@ -191,9 +218,13 @@ class ResearchRun:
                 if not isinstance(package, str) or not isinstance(version, str | None):
                     raise UsageError("get_package_source takes 'package' and 'version', both texts.")
                 return text_result((await self._located(package, version)).described())
-            self._findings = read_findings(values.get("findings"), self._sources)
+            found = read_findings(values.get("findings"), self._sources)
         except AgentnbError as error:
             return text_result(str(error), failed=True)
+        self.findings = tuple(dict.fromkeys([*self.findings, *found]))[:MOST_FINDINGS]
+        self._found(self._about())
+        if values.get("more") is True:
+            return text_result("The user sees them. Go on, and return the others.")
         self._ended.set()
         return text_result("Returned. The research is over: say nothing more.")
 
@@ -226,19 +257,27 @@ class ResearchRun:
         finally:
             unwatch()
 
-    def _answer(self, turn_id: str, tokens: int) -> Research:
-        conversation, source = self.conversation, self._source
-        about = Research(
+    def _hint(self) -> str:
+        if not self.findings:
+            return "Ask less at once."
+        return f"What it found until then ({len(self.findings)}) is kept: ask again, and it goes on from there."
+
+    def _about(self) -> Research:
+        return Research(
             question=self._question,
-            package=source.package,
-            version=source.version,
-            findings=self._findings,
-            session=conversation.tab_id,
+            package=self._source.package,
+            version=self._source.version,
+            findings=self.findings,
+            session=self.conversation.tab_id,
+            reused=len(self._earlier),
         )
-        if self._findings:
-            return about
+
+    def _answer(self, turn_id: str, tokens: int) -> Research:
+        conversation = self.conversation
+        if self.findings:
+            return self._about()
         if not self._is_over(turn_id):
-            raise AgentError(f"The research took more than {tokens:,} tokens.", hint="Ask less at once.")
+            raise AgentError(f"The research took more than {tokens:,} tokens.", hint=self._hint())
         turn = find_turn(conversation.chat.state, turn_id)
         error = getattr(turn, "error", None)
         if error is not None:
@@ -247,7 +286,7 @@ class ResearchRun:
         text = "".join(part.content for part in parts if isinstance(part, MarkdownResponsePart)).strip()
         if not text:
             raise AgentError("The agent ended the research without an answer.", hint="Ask again, or another agent.")
-        return replace(about, findings=(ResearchFinding(text=text[:8_000]),), is_checked=False)
+        return replace(self._about(), findings=(ResearchFinding(text=text[:8_000]),), is_checked=False)
 
 
 async def _allow(request: PolicyRequest) -> PolicyRequest:

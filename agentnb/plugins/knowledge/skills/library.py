@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 import sys
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.distributions import normal_name
+from agentnb.plugins.knowledge.package_tools.declared import DeclaredTool, digest_of_tool, read_tool
 from agentnb.plugins.knowledge.skills.offers import offer_of
 from agentnb.plugins.knowledge.skills.scan import FoundSkill, SkillScan, workspace_skills
 from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
@@ -15,7 +19,6 @@ from agentnb.plugins.knowledge.skills.trust import SkillTrust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from agentnb.plugins.knowledge.skills.offers import SkillOffer
     from agentnb.plugins.knowledge.skills.scan import SkillFolder
@@ -24,6 +27,10 @@ WORKSPACE = "workspace"
 """The package's name for skills of the workspace."""
 OWN_PACKAGE = "jupyter-agentnb"
 """agentnb's own distribution: who runs it trusts it."""
+MOST_LISTED = 200
+"""Tools that an agent is told of at once."""
+LONGEST_HINT = 2_000
+_PROGRAMS: dict[str, tuple[str, ...]] = {".py": (sys.executable,), ".sh": ("sh",)}
 MOST_OFFERS = 20
 """Packages that the user is asked about at once."""
 
@@ -32,6 +39,15 @@ MOST_OFFERS = 20
 def shared_scan() -> SkillScan:
     """One scan of ``sys.path`` for all conversations of this process: what it found once is not read again."""
     return SkillScan()
+
+
+class SkillScript(msgspec.Struct, frozen=True, kw_only=True):
+    """A script of a skill, and what runs it."""
+
+    name: str
+    path: Path
+    program: tuple[str, ...]
+    text: str
 
 
 class SkillLibrary:
@@ -51,7 +67,7 @@ class SkillLibrary:
         self._trusts_workspace = trusts_workspace
 
     def skills(self) -> list[FoundSkill]:
-        """All of them: those of packages that are imported first."""
+        """All of them, and the tools of packages: those of packages that are imported first."""
         folders = self._scan.installed()
         if self._workspace is not None:
             folders += workspace_skills(self._workspace)
@@ -64,11 +80,28 @@ class SkillLibrary:
 
     def read(self, named: str, file: str = SKILL_FILE) -> str:
         """A file of a skill that agents get."""
-        return read_file(named_skill(named, self.offered()).folder, file)
+        return read_file(self._skill(named).folder, file)
 
     def files(self, named: str) -> list[str]:
         """The files of a skill that agents get, by their paths in its folder."""
-        return files_of(named_skill(named, self.offered()).folder)
+        return files_of(self._skill(named).folder)
+
+    def _skill(self, named: str) -> FoundSkill:
+        return named_skill(named, [each for each in self.offered() if not each.is_tool])
+
+    def tool(self, named: str) -> FoundSkill:
+        """A tool that agents get."""
+        return named_skill(named, [each for each in self.offered() if each.is_tool], what="tool")
+
+    def script(self, named: str) -> SkillScript:
+        """A script of a skill that agents get, named as ``package/skill/scripts/name.py``."""
+        skill, _, file = named.partition("/scripts/")
+        folder, name = self._skill(skill).folder, f"scripts/{file}"
+        text = read_file(folder, name)  # what is no text was not shown, and is not run
+        program = _PROGRAMS.get(PurePosixPath(file).suffix)
+        if program is None:
+            raise UsageError(f"{named} is no script that can be run.", hint=f"It ends with {' or '.join(_PROGRAMS)}.")
+        return SkillScript(name=named, path=folder / name, program=program, text=text)
 
     def answer(self, arguments: Mapping[str, Any]) -> str:
         """The answer to an agent's call of the tool that lists and reads skills."""
@@ -77,14 +110,25 @@ class SkillLibrary:
             others = (
                 [] if "file" in arguments else [name for name in self.files(arguments["skill"]) if name != SKILL_FILE]
             )
-            return text + (f"\n\nOther files of this skill: {', '.join(others)}" if others else "")
+            scripts = any(each.startswith("scripts/") for each in others)
+            how = f" Scripts are run by use_package_tool, as {arguments['skill']}/scripts/…" if scripts else ""
+            return text + (f"\n\nOther files of this skill: {', '.join(others)}.{how}" if others else "")
         if "file" in arguments:
             raise UsageError("A file belongs to a skill.", hint="Name the skill, too.")
+        offered = self.offered()
         lines = [
             f"{each.id} ({each.package} {each.version}{', imported' if each.imported else ''}): {each.description}"
-            for each in self.offered()
+            for each in offered
+            if not each.is_tool
         ]
-        return "\n".join(lines) or "No installed package brings a skill that the user trusts."
+        tools = [
+            f"{each.package}/{each.tool.signature}: {each.description}" for each in offered if each.tool is not None
+        ]
+        if tools:
+            lines += ["", "Tools, to be called with use_package_tool:", *tools[:MOST_LISTED]]
+        if len(tools) > MOST_LISTED:
+            lines.append(f"and {len(tools) - MOST_LISTED:,} more: use_package_tool says of each what it takes.")
+        return "\n".join(lines).strip() or "No installed package brings a skill or tool that the user trusts."
 
     def offers(self) -> list[SkillOffer]:
         """The packages that this process has imported, and whose skills the user neither trusts nor refuses."""
@@ -139,18 +183,26 @@ class SkillLibrary:
         if not skills:
             names = ", ".join(dict.fromkeys(each.package for each in self.skills()))
             raise UsageError(
-                f"The package {package!r} has no skills.", hint=f"Packages with skills: {names or 'none'}."
+                f"The package {package!r} has no skills and no tools.", hint=f"Packages with some: {names or 'none'}."
             )
         return skills
 
     def _found(self, place: SkillFolder) -> FoundSkill:
+        entry = place.tool
         name, description, problem, trusted, refused = place.folder.name, "", "", False, False
+        tool: DeclaredTool | None = None
         try:
-            text = read_skill(place.folder)
-            name, description = text.name, " ".join(text.description.split())
-            trusted, problem = self._is_trusted(place, name)
-            refused = self._is_refused(place, name)
-        except UsageError as error:
+            if entry is None:
+                text = read_skill(place.folder)
+                name, description = text.name, " ".join(text.description.split())
+            else:
+                name = entry.name
+                tool = read_tool(place.folder, entry)
+                description = tool.description
+            key = name if entry is None else f"tool:{name}"
+            trusted, problem = self._is_trusted(place, key)
+            refused = self._is_refused(place, key)
+        except (UsageError, OSError) as error:
             problem = str(error)
         return FoundSkill(
             id=f"{place.package}/{name}",
@@ -163,6 +215,8 @@ class SkillLibrary:
             refused=refused,
             imported=bool(place.module) and place.module in sys.modules,
             problem=problem,
+            tool=tool,
+            is_tool=entry is not None,
         )
 
     def _is_trusted(self, place: SkillFolder, name: str) -> tuple[bool, str]:
@@ -174,23 +228,28 @@ class SkillLibrary:
         trusted = [each for each in self._trust.of_version(place.package, place.version) if not each.refused]
         if not trusted:
             return False, ""
-        if trusted[0].digests.get(name) == digest_of(place.folder):
+        if trusted[0].digests.get(name) == digest_of_place(place):
             return True, ""
         return False, "It has changed since you trusted its package. Look at it, and trust the package again."
 
     def _is_refused(self, place: SkillFolder, name: str) -> bool:
         choices = self._trust.of_version(place.package, place.version)
-        return any(each.refused and each.refused.get(name) == digest_of(place.folder) for each in choices)
+        return any(each.refused and each.refused.get(name) == digest_of_place(place) for each in choices)
 
 
-def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:
-    """The skill that is meant."""
+def digest_of_place(place: SkillFolder) -> str:
+    """A digest of what an agent can read of a skill, or run of a tool's package."""
+    return digest_of(place.folder) if place.tool is None else digest_of_tool(place.folder, place.tool)
+
+
+def named_skill(named: str, skills: Iterable[FoundSkill], what: str = "skill") -> FoundSkill:
+    """The skill, or the tool, that is meant."""
     offered = [*skills]
     matches = [each for each in offered if named in {each.id, each.name}]
     if len(matches) == 1:
         return matches[0]
     ids = ", ".join(each.id for each in matches or offered)
     if matches:
-        raise UsageError(f"{len(matches)} skills are called {named!r}.", hint=f"Name one by its id: {ids}.")
-    hint = f"There are: {ids}." if ids else "The user trusts no package's skills yet."
-    raise UsageError(f"There is no skill {named!r} for agents.", hint=hint)
+        raise UsageError(f"{len(matches)} {what}s are called {named!r}.", hint=f"Name one by its id: {ids}.")
+    hint = f"There are: {ids[:LONGEST_HINT]}." if ids else f"The user trusts no package's {what}s yet."
+    raise UsageError(f"There is no {what} {named!r} for agents.", hint=hint)

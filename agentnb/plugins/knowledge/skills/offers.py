@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.package_tools.declared import digest_of_tool
 from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
 
 if TYPE_CHECKING:
@@ -60,13 +61,31 @@ def offer_of(skills: Sequence[FoundSkill]) -> SkillOffer:
     digests: dict[str, str] = {}
     for each in skills:
         with contextlib.suppress(UsageError):  # it cannot be used, trusted or not
-            name, digest, one = read_skill(each.folder).name, digest_of(each.folder), _shown(each)
-            digests[name] = digest
+            digest, one = _digest(each), _shown(each)
+            digests[each.key] = digest
             offered.append(one)
     return SkillOffer(package=skills[0].package, version=skills[0].version, skills=tuple(offered), digests=digests)
 
 
+def _digest(skill: FoundSkill) -> str:
+    if not skill.is_tool:
+        read_skill(skill.folder)
+        return digest_of(skill.folder)
+    if skill.tool is None:
+        raise UsageError(skill.problem)
+    return digest_of_tool(skill.folder, skill.tool.entry)
+
+
 def _shown(skill: FoundSkill) -> ShownSkill:
+    if skill.tool is not None:
+        lines = suspicious_lines(skill.tool.source)
+        return ShownSkill(
+            name=skill.tool.signature,
+            description=f"A tool, run in your kernel: {skill.description}",
+            folder=str(skill.tool.path),
+            suspicious=tuple(lines[:MOST_LINES]),
+            more_suspicious=len(lines[MOST_LINES:]),
+        )
     lines = suspicious_lines(read_file(skill.folder, SKILL_FILE))
     return ShownSkill(
         name=skill.name,

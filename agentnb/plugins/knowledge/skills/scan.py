@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.plugins.knowledge.distributions import linked_folder, normal_name
+from agentnb.plugins.knowledge.package_tools.declared import DeclaredTool, ToolEntry, module_file, read_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,17 +28,18 @@ _SKILLS = ((".agents", "skills"), ("skills",))
 
 
 class SkillFolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder with a ``SKILL.md``."""
+    """A folder with a ``SKILL.md``; of a tool the folder that its package is in."""
 
     folder: Path
     package: str
     version: str = ""
     module: str = ""
     is_editable: bool = False
+    tool: ToolEntry | None = None
 
 
 class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill as the user sees it."""
+    """A skill as the user sees it, or a tool."""
 
     id: str
     name: str
@@ -49,6 +51,13 @@ class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool = False
     imported: bool = False
     problem: str = ""
+    tool: DeclaredTool | None = None
+    is_tool: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its name among the digests of what the user trusts of a package."""
+        return f"tool:{self.name}" if self.is_tool else self.name
 
 
 class SkillScan:
@@ -125,7 +134,19 @@ def _read_distribution(name: str, info: Path) -> tuple[SkillFolder, ...]:
         )
         for folder, module in folders
     }
-    return tuple(made.values())[:MOST_OF_A_FOLDER]
+    bases = [site] if editable is None else [editable, editable / "src"]
+    tools = [
+        SkillFolder(
+            folder=next((each for each in bases if module_file(each, entry.module) is not None), bases[0]),
+            package=name,
+            version=version,
+            module=entry.module.split(".")[0],
+            is_editable=editable is not None,
+            tool=entry,
+        )
+        for entry in read_entries(_text(info / "entry_points.txt"))
+    ]
+    return (*tuple(made.values())[:MOST_OF_A_FOLDER], *tools)
 
 
 def _recorded(info: Path, site: Path) -> Iterator[tuple[Path, str]]:

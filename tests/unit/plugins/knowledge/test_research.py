@@ -10,13 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agentnb import Session
 from agentnb.agent.catalog import custom, find
 from agentnb.errors import AgentError, UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.plugins.knowledge.research.findings import Research
+from agentnb.plugins.knowledge.research.findings import Research, read_findings
+from agentnb.plugins.knowledge.research.kept_findings import (
+    earlier_findings,
+    forget_findings,
+    keep_findings,
+    kept_versions,
+)
 from agentnb.plugins.knowledge.research.source import PackageSource
 from agentnb.plugins.knowledge.researches.limit import ResearchLimit
 from agentnb.plugins.knowledge.researches.researches import AT_ONCE, researches_of
@@ -178,6 +185,67 @@ def test_a_version_that_is_not_installed_is_not_fetched_where_nobody_can_be_aske
     """Fetching is the user's decision."""
     with pytest.raises(Exception, match="nobody could be asked"):
         asked(host, version="0.0.1")
+
+
+def test_findings_are_told_as_they_come_and_kept_where_the_research_reaches_a_limit(host: Host, led: Led) -> None:
+    """A later research starts from them and says so; another version, or one after they are forgotten, does not."""
+    told: list[Research] = []
+    given = configuration(custom(led.command), Path.cwd())
+    researches = researches_of(host)
+
+    def ask(question: str) -> Future[Research]:
+        return host.loop.submit(researches.research(question, "json", configuration=given, found=told.append))
+
+    researches.tokens = 1_000
+    first = ask("Why?")
+    _, lines = led.next()
+    tell(lines, "more json/decoder.py It decodes.")
+    assert lines.readline() == "returned\n"
+    assert [(each.text, each.reused) for each in told] == [("- It decodes. (`json/decoder.py:1`)", 0)]
+    tell(lines, "spend 1001")
+    with pytest.raises(AgentError, match=r"What it found until then \(1\) is kept: ask again"):
+        first.result(PATIENCE)
+    later = ask("And then?")
+    _, lines = led.next()
+    tell(lines, "return More.")
+    found = later.result(PATIENCE)
+    assert (found.reused, found.note) == (1, "Started from 1 finding of earlier researches of this version.")
+    snapshot = Session(researcher(host, found)).turns[0].snapshot
+    assert snapshot is not None
+    prompt = snapshot.message.text
+    assert "- It decodes. (`json/decoder.py:1`)" in prompt
+    assert host.loop.call(lambda: researches.forget("json")) == 1
+    last = ask("And now?")
+    _, lines = led.next()
+    tell(lines, "return Nothing.")
+    assert last.result(PATIENCE).reused == 0
+
+
+def test_only_findings_of_this_version_that_still_hold_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that says something else now drops out; a secret is hidden; an editable install keeps nothing."""
+    monkeypatch.setenv("MY_API_KEY", "0123456789abcdef0123456789")
+    (tmp_path / "p").mkdir()
+    file = tmp_path / "p" / "a.py"
+    file.write_text("one\ntwo\n")
+    source = PackageSource(package="P.q", version="1.0", root=tmp_path, places=(tmp_path / "p",))
+    rows: list[Any] = [
+        {"text": f"key 0123456789abcdef0123456789 {line}", "file": "p/a.py", "line": line} for line in (1, 2)
+    ]
+    keep_findings(source, "Why?", read_findings([*rows, {"text": "No place."}], [source]))
+    assert [each.text for each in earlier_findings(source)] == ["key *** 1", "key *** 2"]
+    (kept,) = (tmp_path / "data" / "research" / "findings").iterdir()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    file.write_text("one\nother\n")
+    assert [each.line for each in earlier_findings(source)] == [1]
+    assert earlier_findings(replace(source, version="1.1")) == ()
+    assert earlier_findings(replace(source, is_editable=True)) == ()
+    keep_findings(replace(source, version="2", is_editable=True), "Why?", read_findings(rows, [source]))
+    assert [(each.package, each.version, len(each.findings)) for each in kept_versions()] == [("P.q", "1.0", 2)]
+    assert (forget_findings("p_q", "1.1"), forget_findings("p-q")) == (0, 2)
+    kept.write_text("{")
+    assert (earlier_findings(source), kept_versions()) == ((), [])
 
 
 @pytest.fixture

@@ -37,6 +37,16 @@ class Models:
         """The requests to a chat in whose messages *text* is, in their order."""
         return [each for each in self._get("/_seen") if text in json.dumps(each["messages"])]
 
+    @property
+    def shown(self) -> list[str]:
+        """The models that Ollama was asked about."""
+        told: list[str] = self._get("/_shown")
+        return told
+
+    def pull_all(self) -> None:
+        """Another pull: Ollama's models have other digests."""
+        self._get("/_pulled")
+
     def until_left(self) -> None:
         """Wait until a client has left in the middle of an answer."""
         self._get("/_left")

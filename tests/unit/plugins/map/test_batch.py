@@ -20,6 +20,8 @@ from agentnb.log.batch_file import files_of_batches
 from agentnb.plugins.map.rows_view import groups_of
 from tests.unit.plugins.map.conftest import MOODY, Asks
 
+SPENDS = [sys.executable, str(MOODY.with_name("spends.py"))]
+
 
 @dataclass
 class Label:
@@ -137,6 +139,12 @@ def test_an_input_that_takes_too_long_fails_and_the_others_go_on(ask: Asks) -> N
     [
         ("fail", {"max_failures": 2}, "2 inputs failed (max_failures)."),
         ("cost", {"max_cost": 2.0}, "It cost 2.00 USD (max_cost=2)."),
+        (
+            "cost",
+            {"budget": "$2"},
+            "The batch's budget of $2.00 is used up ($2.00). Resume it with a larger budget.",
+        ),
+        ("a", {"budget": "2 turns"}, "The batch's budget of 2 turns is used up. Resume it with a larger budget."),
     ],
 )
 def test_a_batch_ends_at_its_limits(ask: Asks, log: Path, word: str, limit: dict[str, Any], said: str) -> None:
@@ -144,6 +152,26 @@ def test_a_batch_ends_at_its_limits(ask: Asks, log: Path, word: str, limit: dict
     batch = ask([word] * 5, concurrency=1, retries=0, on_error="keep", **limit).wait()
     assert (len(log.read_text().splitlines()), batch.stopped) == (2, said)
     assert list(batch)[2:] == [None] * 3
+
+
+def test_a_batch_stopped_in_its_turns_by_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+    """What is being asked is cancelled; what was paid for before counts; a replay costs nothing."""
+    inputs, recorded = ["cost 1", "cost 5;wait", "cost 1;tokens 1 1"], tmp_path / "answers.jsonl"
+    options: dict[str, Any] = {"command": SPENDS, "cwd": tmp_path, "progress": False, "concurrency": 1}
+    batch = agentnb.map("{input}", inputs, budget="$5", **options)
+    with pytest.raises(BatchFailed, match=r"The batch's budget of \$5.00 is used up \(\$6.00\)"):
+        batch.wait()
+    assert batch.counts == {"running": 0, "done": 1, "failed": 0, "cancelled": 1}
+    with pytest.raises(BatchFailed, match=r"budget of \$1.00 is used up"):
+        agentnb.map("{input}", inputs[:1] + inputs[2:], budget="$1", resume=batch.id, **options).wait()
+    again = inputs[:1] + inputs[2:]
+    with pytest.warns(UserWarning, match=r"The batch's budget: \$2.00 of \$2.50 used"):
+        resumed = agentnb.map("{input}", again, budget="$2.50", resume=batch.id, cassette=recorded, **options).wait()
+    assert resumed.usage["costs"] == {"USD": 2.0}
+    replayed = agentnb.map("{input}", again[1:], budget="$0.01, 1 token", cassette=recorded, **options).wait()
+    assert (list(replayed), replayed.stopped) == (["did cost 1;tokens 1 1"], "")
+    with pytest.raises(UsageError, match="budget: 'much' is no amount"):
+        agentnb.map("{input}", inputs, budget="much", **options)
 
 
 def test_a_batch_that_was_cancelled_is_resumed_with_what_is_missing(ask: Asks, log: Path) -> None:

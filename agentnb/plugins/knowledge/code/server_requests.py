@@ -1,0 +1,207 @@
+"""Questions that only a language server answers: symbols, implementations, types, code actions, formatting."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.code.language_server_answers import MOST_FOUND, Asking, file_path
+from agentnb.plugins.knowledge.code.magics import is_readable, lines_of, python_of, read_source
+from agentnb.plugins.knowledge.code.notebook_module import in_order, no_cell
+from agentnb.plugins.knowledge.code.questions import QUESTIONS, SYMBOL_KINDS
+from agentnb.plugins.knowledge.code.records import CodeAction, CodeLocation, TextChange
+from agentnb.plugins.knowledge.code.text_edits import UnusableEdit, cell_changes, edited, read_edits, same_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+    from agentnb.plugins.knowledge.code.records import CodePlace
+    from agentnb.plugins.knowledge.code.service import CodeService
+
+MOST_ACTIONS = 50
+MOST_DEPTH = 20
+Span = tuple[tuple[int, int], tuple[int, int]]
+"""The first and the last place of a range: lines from 1, columns from 0, in characters."""
+
+
+def server_request(service: CodeService, question: str, place: CodePlace) -> Callable[[Asking], list[Any]]:
+    """What asks the server the *question* about *place*."""
+    module = service.module()
+    if question == "workspace_symbols":
+        if not place.symbol:
+            raise UsageError("It is not said which name is looked for.", hint="Give it as the symbol.")
+        return partial(workspace_symbols, query=place.symbol)
+    if question == "format":
+        return partial(formatting, place=service.file(place.path) if place.path else service.chosen_cells(place))
+    if question in {"symbols", "actions"}:
+        path = service.module_path if place.path is None else service.file(place.path)
+        text = module.text if place.path is None else read_source(path)
+        if question == "symbols":
+            return partial(symbols, path=path, text=text)
+        return partial(actions, path=path, text=text, span=_span(service, place, text))
+    text, path, line, column = service.resolved(place, module)
+    name = QUESTIONS[question].method.rpartition("/")[2]
+    return lambda asking: in_order(asking.locations(name, path, text, (line, column)), module)
+
+
+def _span(service: CodeService, place: CodePlace, text: str) -> Span:
+    """The range that *place* means: the line of a symbol or column, else the line, the cell, or the whole text."""
+    module, lines, first, line = service.module(), lines_of(text), 1, place.line
+    if place.symbol is not None:
+        _, _, line, _ = service.resolved(place, module)
+    elif place.cell_id is not None:
+        cell = module.cell(place.cell_id)
+        if cell is None:
+            raise no_cell(place.cell_id)
+        first, _ = module.module_position(cell.cell_id, 1, 0)
+        lines = lines[first - 1 :][: len(lines_of(cell.source))]
+        line = None if line is None else first + line - 1
+    if line is None:
+        return (first, 0), (first + len(lines) - 1, len(lines[-1]))
+    own = lines[line - first] if first <= line < first + len(lines) else None
+    if own is None:
+        raise UsageError(f"There are {len(lines)} lines, not {place.line}.")
+    return (line, 0), (line, len(own))
+
+
+def symbols(asking: Asking, path: Path, text: str) -> list[CodeLocation]:
+    """What a document defines, in its order."""
+    asking.show(path, text)
+    answer = asking.request(QUESTIONS["symbols"].method, {"textDocument": {"uri": path.as_uri()}})
+    return [*_symbols(asking, answer, path)][:MOST_FOUND]
+
+
+def workspace_symbols(asking: Asking, query: str) -> list[CodeLocation]:
+    """What the notebook and the workspace define with names like *query*."""
+    asking.show_notebook()
+    asking.show_files_with(query)
+    answer = asking.request(QUESTIONS["workspace_symbols"].method, {"query": query})
+    return list(dict.fromkeys([*_symbols(asking, answer, asking.root)][:MOST_FOUND]))
+
+
+def _symbols(asking: Asking, answer: Any, path: Path, above: str = "", depth: int = 0) -> Iterator[CodeLocation]:
+    for each in answer if isinstance(answer, list) and depth < MOST_DEPTH else ():
+        if not isinstance(each, dict) or not isinstance(name := each.get("name"), str):
+            continue
+        place = asking.location(each.get("location") or {"uri": path.as_uri(), "range": each.get("selectionRange")})
+        holder = each.get("containerName") or above
+        full_name = f"{holder}.{name}" if isinstance(holder, str) and holder else name
+        kind = each.get("kind")
+        known = isinstance(kind, int) and 0 < kind < len(SYMBOL_KINDS)
+        if place is not None:
+            yield replace(place, name=name, kind=SYMBOL_KINDS[kind] if known else "", full_name=full_name)
+        yield from _symbols(asking, each.get("children"), path, full_name, depth + 1)
+
+
+def actions(asking: Asking, path: Path, text: str, span: Span) -> list[CodeAction]:
+    """The changes that the server offers for a range; left out are those that are more than changes of texts."""
+    asking.show_notebook()
+    raw = asking.problems(path, text)
+    (first, last), uri = span, path.as_uri()
+    inside = [each for each in raw if isinstance(each, dict) and _touches(each.get("range"), first[0], last[0])]
+    answer = asking.request(
+        QUESTIONS["actions"].method,
+        {
+            "textDocument": {"uri": uri},
+            "range": {"start": asking.position(path, *first), "end": asking.position(path, *last)},
+            "context": {"diagnostics": inside, "triggerKind": 1},
+        },
+    )
+    offered = [each for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
+    made = (_action(asking, each) for each in offered[:MOST_ACTIONS])
+    return [each for each in made if each is not None and each.changes]
+
+
+def _action(asking: Asking, offered: dict[str, Any]) -> CodeAction | None:
+    title = offered.get("title")
+    if not isinstance(title, str) or offered.get("disabled") or isinstance(offered.get("command"), str):
+        return None  # a bare command, which runs something in the server
+    if offered.get("edit") is None and asking.resolves_actions:
+        resolved = asking.request("codeAction/resolve", offered)
+        offered = resolved if isinstance(resolved, dict) else offered
+    try:
+        changes = tuple(_changes(asking, offered.get("edit")))
+    except (UnusableEdit, UsageError):
+        return None
+    kind = offered.get("kind")
+    return CodeAction(title=" ".join(title.split())[:300], kind=kind if isinstance(kind, str) else "", changes=changes)
+
+
+def _changes(asking: Asking, edit: Any) -> Iterator[TextChange]:
+    """The texts that a ``WorkspaceEdit`` changes."""
+    if not isinstance(edit, dict):
+        return
+    documents = edit.get("documentChanges")
+    if not isinstance(documents, list):
+        changes = edit.get("changes")
+        pairs = changes.items() if isinstance(changes, dict) else ()
+        documents = [{"textDocument": {"uri": uri}, "edits": edits} for uri, edits in pairs]
+    for each in documents:
+        try:
+            path, edits = file_path(each["textDocument"]["uri"]), each["edits"]
+        except (TypeError, KeyError, ValueError, AttributeError):
+            raise UnusableEdit("It makes, moves or deletes a file.") from None
+        if path == asking.module_path:
+            yield from cell_changes(asking.module, read_edits(edits, asking.lines(path), asking.characters))
+            continue
+        if asking.root not in path.resolve().parents:
+            raise UnusableEdit(f"It changes {path}, outside of the workspace.")
+        before = read_source(path)
+        made = read_edits(edits, lines_of(before), asking.characters)
+        if (after := edited(before, made)) != before:
+            yield TextChange(before=before, after=after, count=len(made), path=str(path))
+
+
+def formatting(asking: Asking, place: Path | Sequence[CodeCell]) -> list[CodeAction]:
+    """A file or cells as the server formats them; each cell for itself, since a file has other rules between them."""
+    notes: list[str] = []
+    if isinstance(place, Path):
+        before = read_source(place)
+        changes = [TextChange(before=before, after=_formatted(asking, place, before), count=1, path=str(place))]
+    else:
+        plain = [each for each in place if not each.is_cut and python_of(each.source) == each.source]
+        usable = [each for each in plain if is_readable(each.source)]
+        if left := len(place) - len(usable):
+            notes.append(f"Left as they are: {left} cells with magics, or that Python cannot read.")
+        path = asking.module_path.with_name(f"{asking.module_path.stem}cell.py")
+        changes = [
+            TextChange(
+                before=each.source,
+                after=_cell_formatted(asking, path, each.source),
+                count=1,
+                cell_id=each.cell_id,
+            )
+            for each in usable
+        ]
+        asking.hide(path)
+    changed = tuple(each for each in changes if each.after != each.before)
+    return [CodeAction(title="Format", kind="format", changes=changed, notes=tuple(notes))] if changed else []
+
+
+def _cell_formatted(asking: Asking, path: Path, source: str) -> str:
+    """A cell's text; a semicolon at its end stays, because it hides the value."""
+    after = same_end(source, _formatted(asking, path, source))
+    hides = source.rstrip().endswith(";") and not after.rstrip().endswith(";")
+    return f"{after.rstrip()};" if hides else after
+
+
+def _formatted(asking: Asking, path: Path, text: str) -> str:
+    asking.show(path, text)
+    options = {"tabSize": 4, "insertSpaces": True}
+    answer = asking.request(QUESTIONS["format"].method, {"textDocument": {"uri": path.as_uri()}, "options": options})
+    try:
+        return edited(text, read_edits(answer or [], lines_of(text), asking.characters))
+    except UnusableEdit as error:
+        raise UsageError(f"The language server's formatting cannot be used. {error}") from None
+
+
+def _touches(span: Any, first: int, last: int) -> bool:
+    try:
+        return bool(span["start"]["line"] < last and span["end"]["line"] >= first - 1)
+    except (TypeError, KeyError):
+        return False

@@ -1,0 +1,1 @@
+"""Tools that installed packages bring for agents: functions that entry points name, and scripts of skills."""

@@ -1,0 +1,36 @@
+/** What the parts that stand beside a notebook share: what they need of the extension, and how they add their command. */
+import type { Application } from "@jupyterlab/application";
+import type { Palette } from "@jupyterlab/apputils";
+import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import type { Sidebar } from "./sidebar";
+
+/** What such a part needs of the extension. */
+export interface Surroundings {
+  readonly app: Application;
+  readonly palette: Palette | null;
+  readonly tracker: Tracker;
+  readonly sidebar: Sidebar;
+  /** Shows the sidebar; the focus stays where it is. */
+  reveal(): void;
+  warn(sentence: string): void;
+}
+
+/** A command on what `of` has for the active notebook, and its place in the palette; once for each page. */
+export function addNotebookCommand<T>(
+  { app, palette, tracker }: Surroundings,
+  of: WeakMap<NotebookPanel, T>,
+  [command, label, caption]: readonly [command: string, label: string, caption: string],
+  run: (part: T) => void,
+): void {
+  if (app.commands.hasCommand(command)) return;
+  app.commands.addCommand(command, {
+    label,
+    caption,
+    isEnabled: () => tracker.currentWidget !== null,
+    execute: () => {
+      const part = tracker.currentWidget && of.get(tracker.currentWidget);
+      if (part) run(part);
+    },
+  });
+  palette?.addItem({ command, category: "Agents" });
+}

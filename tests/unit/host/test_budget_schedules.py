@@ -1,0 +1,91 @@
+"""Generated schedules of concurrent conversations, against a model that adds up whole numbers and knows no code."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentnb import BudgetExceeded, Session
+from agentnb.api.session import Turn
+from agentnb.host.conversation import Conversation
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import hosted, until
+from tests.unit.host.test_budgets import Kernel
+
+PROMPT = st.tuples(st.integers(0, 400), st.integers(0, 4))
+"""Tokens, and quarters of a dollar."""
+WAVES = st.lists(st.dictionaries(st.integers(0, 2), PROMPT, min_size=1), min_size=1, max_size=4)
+"""What the conversations are prompted with at once, one wave after the other."""
+
+
+class Model:
+    """What was used, by what the agents themselves say that they did."""
+
+    def __init__(self, tokens: int, quarters: int, turns: int) -> None:
+        self.most_tokens, self.most_quarters, self.most_turns = tokens, quarters, turns
+        self.tokens = self.quarters = 0
+        self.turns = [0, 0, 0]
+
+    def may_begin(self, which: int) -> bool:
+        is_left = self.tokens < self.most_tokens and self.quarters < self.most_quarters
+        return is_left and self.turns[which] < self.most_turns
+
+    def count(self, said: str) -> None:
+        for word, *amounts in (step.split() for step in said.removeprefix("did ").split(";")):
+            self.tokens += int(amounts[0]) if word == "tokens" else 0
+            self.quarters += round(float(amounts[0]) * 4) if word == "cost" else 0
+
+
+@settings(max_examples=6, deadline=None)
+@given(WAVES, st.integers(300, 1500), st.integers(2, 12), st.integers(1, 3))
+@pytest.mark.filterwarnings("ignore:T(his|oday):UserWarning")
+def test_concurrent_conversations_begin_and_are_stopped_where_the_model_says(
+    waves: list[dict[int, tuple[int, int]]], tokens: int, quarters: int, turns: int
+) -> None:
+    """All that spend more than is left in a wave are stopped, whoever of them spent it; nothing begins behind it."""
+    model = Model(tokens, quarters, turns)
+    with tempfile.TemporaryDirectory() as folder:
+        kernel = Kernel(Path(folder))
+        kernel.settings.values["budget_day"] = f"{tokens} tokens, {quarters / 4:.2f} USD"
+        sessions = [kernel.start(budget=f"{turns} turns") for _ in range(3)]
+        try:
+            for number, wave in enumerate(waves):
+                _run(kernel, sessions, model, wave, Path(folder) / f"gate-{number}")
+        finally:
+            kernel.host.close()
+
+
+def _is_sent(conversation: Conversation, turn: Turn) -> bool:
+    return conversation.channels.prompted == turn.id
+
+
+def _run(kernel: Kernel, sessions: list[Session], model: Model, wave: dict[int, tuple[int, int]], gate: Path) -> None:
+    begin = {which: prompt for which, prompt in wave.items() if model.may_begin(which)}
+    is_reached = model.quarters + sum(quarters for _, quarters in begin.values()) >= model.most_quarters
+    running: list[Turn] = []
+    for which, (tokens, quarters) in wave.items():
+        steps = [f"look {gate}", f"tokens {tokens} 0", f"cost {quarters / 4}", *(["wait"] if is_reached else [])]
+        turn = sessions[which].prompt(";".join(steps))
+        if which not in begin:
+            with pytest.raises(BudgetExceeded):
+                turn.wait(PATIENCE)
+            assert turn.text == ""
+            continue
+        conversation = hosted(kernel.host, sessions[which])
+        until(kernel.host, sessions[which], partial(_is_sent, conversation, turn))
+        model.turns[which] += 1
+        running.append(turn)
+    gate.touch()
+    for turn in running:
+        if is_reached:
+            with pytest.raises(BudgetExceeded, match="Today's budget"):
+                turn.wait(PATIENCE)
+        else:
+            turn.wait(PATIENCE)
+    for turn in running:
+        model.count(turn.text)

@@ -1,0 +1,361 @@
+"""Budgets, with agents that report what they spend: said at 80 %, asked about at the limit, else an error."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import agentnb
+from agentnb import BudgetExceeded, InputQuestion, Session, TurnCancelled, UsageError
+from agentnb.agent.catalog import custom
+from agentnb.host import Host
+from agentnb.host.permissions.session_policy import HostPolicy
+from agentnb.log.record import LogBatch, SessionRecord, TurnUsage
+from agentnb.log.store import LogStore
+from agentnb.policy.audit import AuditLog
+from agentnb.policy.store import PolicyFiles
+from agentnb.state import SystemNotificationResponsePart
+from tests.unit.api.conftest import AGENTS, PATIENCE, KernelSettings
+from tests.unit.api.test_history import Folder
+from tests.unit.host.conftest import inputs, until
+
+SPENDS = [sys.executable, str(AGENTS / "spends.py")]
+BEGIN = """import agentnb, json, os, sys
+def say(turn):
+    try:
+        print(turn.wait(60).stop_reason, flush=True)
+    except agentnb.BudgetExceeded as error:
+        print("BudgetExceeded:", error, flush=True)
+session = agentnb.start("spends", budget=os.environ.get("BUDGET"))
+"""
+
+
+class Kernel:
+    """A host with a log, settings and policy files of its own, in which somebody may be there to answer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.settings = KernelSettings()
+        files = PolicyFiles(folder / "user.toml", site=(folder / "site.toml",))
+        policy = HostPolicy(files, AuditLog(folder / "audit.jsonl"), {})
+        self.host = Host(log=folder / "log.db", policy=policy)
+        self.host.environment.connect(settings=self.settings)
+
+    def start(self, *words: str, **options: str) -> Session:
+        spec = replace(custom([*SPENDS, *words], name="spends"), counts_tokens="turn")
+        return Session(self.host.loop.call(lambda: self.host.open(spec, cwd=self.folder, **options)))
+
+    def attend(self) -> None:
+        self.host.environment.connect(attached=lambda: True)
+
+    def question(self, session: Session) -> InputQuestion:
+        until(self.host, session, lambda: inputs(session))
+        return inputs(session)[0]
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Iterator[Kernel]:
+    kernel = Kernel(tmp_path)
+    yield kernel
+    kernel.host.close()
+
+
+SPENT = "getattr(agentnb.usage('agent').total, 'costs', {})"
+
+
+def until_spent(here: Folder, dollars: float, *kernels: subprocess.Popen[str]) -> None:
+    """Wait until the log says so of kernels that run."""
+    while here.says(SPENT) != f"{{'USD': {dollars}}}":
+        assert all(each.poll() is None for each in kernels)
+
+
+def folder(tmp_path: Path) -> Folder:
+    """A folder where scripts run, with settings of its own, which know the agent."""
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents/spends.toml").write_text(f'name = "spends"\ntitle = "Spends"\ncommand = {json.dumps(SPENDS)}\n')
+    return Folder(tmp_path)
+
+
+def said(session: Session) -> list[str]:
+    """What the chat said by itself, in all turns."""
+    parts = [part for turn in session.turns for part in (turn.snapshot.response_parts if turn.snapshot else ())]
+    return [str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)]
+
+
+LIMITS = [
+    ("$3", "cost 1;cost 2.5;wait", "This conversation's budget of $3.00 is used up ($3.50)."),
+    ("1k tokens", "context 1200;wait", "This conversation's budget of 1,000 tokens is used up (1,200 tokens)."),
+    ("1 s", "wait", "This conversation's budget of 1 s is used up (1 s)."),
+]
+
+
+@pytest.mark.parametrize(("budget", "prompt", "message"), LIMITS)
+def test_turn_that_reaches_a_limit_where_nobody_can_be_asked_fails_and_says_which(
+    kernel: Kernel, budget: str, prompt: str, message: str
+) -> None:
+    """The agent is cancelled in mid-turn; what it did stays; the next prompt is not sent."""
+    session = kernel.start(budget=budget)
+    turn = session.prompt(prompt)
+    with pytest.raises(BudgetExceeded) as raised:
+        turn.wait(PATIENCE)
+    assert raised.value.message.partition("(")[0] == message.partition("(")[0]
+    assert "session.budget" in str(raised.value)
+    assert (turn.text, raised.value.turn) == (f"did {prompt}", turn)
+    later = session.prompt("cost 1")
+    with pytest.raises(BudgetExceeded):
+        later.wait(PATIENCE)
+    assert later.text == ""
+    session.budget = "$100, 1M tokens, 1 h"
+    assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
+
+
+def test_turns_and_tokens_that_an_agent_says_at_the_end_count_for_the_next_prompt(kernel: Kernel) -> None:
+    """80 % is said once, in the chat and as a warning; the prompt that would begin over the limit is not sent."""
+    session = kernel.start(budget="1000 tokens, 3 turns")
+    session.prompt("tokens 300 50").wait(PATIENCE)
+    assert said(session) == []
+    with pytest.warns(UserWarning, match="This conversation's budget: 900 of 1,000 tokens used"):
+        session.prompt("tokens 500 50").wait(PATIENCE)
+    assert said(session) == ["This conversation's budget: 900 of 1,000 tokens used."]
+    assert session.state.meta == {"budget": {"limits": "1000 tokens, 3 turns", "line": "90% of 1,000 tokens used"}}
+    with pytest.warns(UserWarning, match="3 of 3 turns"):
+        session.prompt("cost 1").wait(PATIENCE)
+    session.budget = "3 turns"
+    with pytest.raises(BudgetExceeded, match="budget of 3 turns is used up"):
+        session.prompt("tokens 1 1").wait(PATIENCE)
+
+
+def test_question_at_the_limit_goes_on_with_as_much_again_or_stops(kernel: Kernel) -> None:
+    """In one turn, which waits meanwhile; asked before a prompt, too; cancelling the turn answers it."""
+    kernel.attend()
+    session = kernel.start(budget="$2")
+    turn = session.prompt("cost 2;wait")
+    question = kernel.question(session)
+    assert question.message == "This conversation's budget of $2.00 is used up ($2.00)."
+    (choice,) = question.questions or ()
+    assert [each.label for each in choice.options] == ["Go on (+$2.00)", "Stop"]  # type: ignore[union-attr]
+    assert (turn.state, turn.text) == ("running", "did cost 2;wait")
+    question.answer({"budget": "go on"})
+    assert turn.wait(PATIENCE).text.startswith("did cost 2;waitwent on")
+    turn = session.prompt("cost 2.5;wait")
+    kernel.question(session).answer({"budget": "stop"})
+    assert (turn.wait(PATIENCE).stop_reason, turn.text) == ("cancelled", "did cost 2.5;wait")
+    turn = session.prompt("cost 1")
+    kernel.question(session).answer({"budget": "stop"})
+    with pytest.raises(TurnCancelled):
+        turn.wait(PATIENCE).raise_for_error()
+    assert turn.text == ""
+    turn = session.prompt("cost 1")
+    kernel.question(session)
+    turn.cancel()
+    assert (turn.wait(PATIENCE).state, inputs(session)) == ("cancelled", [])
+
+
+def test_agent_that_does_not_stop_at_the_limit_is_ended(kernel: Kernel) -> None:
+    """After the time that a cancelled agent has to answer."""
+    session = kernel.start(budget="$1")
+    kernel.host.loop.call(lambda: setattr(kernel.host.find(session.chat.resource).turns, "cancel_grace", 0.2))
+    with pytest.raises(BudgetExceeded, match=r"\$1.00 is used up"):
+        session.prompt("cost 1;deaf").wait(PATIENCE)
+    session.budget = "$9"
+    assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
+
+
+def test_limits_of_settings_and_policy_files_all_hold_and_the_sites_cannot_be_exceeded(kernel: Kernel) -> None:
+    """The conversation's own budget takes the place of the setting's; nobody is asked about the administrator's."""
+    kernel.attend()
+    kernel.settings.values["budget"] = "1 turn"
+    session = kernel.start()
+    with pytest.warns(UserWarning, match="1 of 1 turn used"):
+        session.prompt("cost 1").wait(PATIENCE)
+    turn = session.prompt("cost 1")
+    assert kernel.question(session).message == "This conversation's budget (settings) of 1 turn is used up."
+    turn.cancel()
+    session.budget = "90 turns"
+    session.prompt("cost 1").wait(PATIENCE)
+    (kernel.folder / "user.toml").write_text('budget = "$2"\n')
+    turn = session.prompt("cost 1")
+    assert str(kernel.question(session).message).startswith("This conversation's budget (your policy file) of $2.00")
+    turn.cancel()
+    (kernel.folder / "user.toml").unlink()
+    (kernel.folder / ".agentnb").mkdir()
+    (kernel.folder / ".agentnb/policy.toml").write_text('budget = "1k tokens"\nbudget_day = "$2"\n')
+    turn = session.prompt("cost 1")
+    assert str(kernel.question(session).message).startswith("Today's budget (the project's policy file) of $2.00")
+    turn.cancel()
+    (kernel.folder / "site.toml").write_text('budget = "$1.50"\n')
+    with pytest.raises(BudgetExceeded, match=r"\(set by your administrator\) of \$1.50 is used up .*site\.toml"):
+        session.prompt("cost 1").wait(PATIENCE)
+    assert inputs(session) == []
+
+
+WRONG = ["lots", "-5 USD", "nan tokens", "200k", "0 turns", "1.5 turns", "$5, 3 EUR", "5 dollars", "9" * 40]
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_budget_that_cannot_be_read_is_refused_with_the_part_that_is_wrong(kernel: Kernel, text: str) -> None:
+    """Where it is given; in a file edited by hand no turn begins without a question, wherever it stands."""
+    with pytest.raises(UsageError, match=r"^budget: .*200k tokens, \$5"):
+        agentnb.start("eliza", budget=text)
+    session = kernel.start()
+    with pytest.raises(UsageError):
+        session.budget = text
+    for name in ("user.toml", "site.toml"):
+        (kernel.folder / name).write_text(f'headless = "deny"\nbudget_day = "{text}"\n')
+        with pytest.raises(BudgetExceeded, match=rf"A budget cannot be read. .*{name}, line 2: budget_day"):
+            session.prompt("cost 1").wait(PATIENCE)
+        (kernel.folder / name).unlink()
+    assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
+
+
+@pytest.mark.parametrize("text", ['budget = "lots"', "budget = -1", "budget_day = [1]", 'budget_day = "$5"\n]]]'])
+def test_settings_with_a_budget_that_cannot_be_read_begin_no_turn_unasked(
+    kernel: Kernel, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slip of the pen lifts no limit; the file and what is wrong are named."""
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
+    (tmp_path / "settings.toml").write_text(f"{text}\n")
+    session = kernel.start()
+    with pytest.raises(BudgetExceeded, match=r"The setting budget\w* cannot be read. .*settings.toml"):
+        session.prompt("cost 1").wait(PATIENCE)
+    kernel.attend()
+    turn = session.prompt("cost 1")
+    kernel.question(session).answer({"budget": "go on"})
+    assert turn.wait(PATIENCE).text == "did cost 1"
+    assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
+
+
+def test_limit_that_an_agent_does_not_report_is_said_once_and_the_others_hold(kernel: Kernel) -> None:
+    """No tokens, no cost, or another currency."""
+    session = kernel.start("silent", budget="$1, 1k tokens, 2 turns")
+    session.prompt("cost 5;tokens 5000 1").wait(PATIENCE)
+    assert said(session) == [
+        "spends does not report cost: the limit of $1.00 is not kept; time and turns are.",
+        "spends does not report tokens: the limit of 1,000 tokens is not kept; time and turns are.",
+    ]
+    before = len(said(session))
+    with pytest.warns(UserWarning, match="2 of 2 turns"):
+        session.prompt("cost 5").wait(PATIENCE)
+    assert len(said(session)) == before + 1
+    with pytest.raises(BudgetExceeded, match="2 turns"):
+        session.prompt("cost 1").wait(PATIENCE)
+    euros = kernel.start("currency=EUR", budget="$1")
+    euros.prompt("cost 5").wait(PATIENCE)
+    assert said(euros)[0].endswith(
+        "reports its cost in EUR, not USD: the limit of $1.00 is not kept; time and turns are."
+    )
+
+
+def test_budget_of_a_day_where_nothing_is_kept_fails_closed(tmp_path: Path) -> None:
+    """With the log off, and with one that cannot be written; it says what to do."""
+    here = folder(tmp_path)
+    (tmp_path / "settings.toml").write_text('budget_day = "$5"\n')
+    script = f"{BEGIN}say(session.prompt('cost 1'))"
+    off = here.run(script, AGENTNB_CONFIG_DIR=str(tmp_path), AGENTNB_LOG="off").stdout
+    assert "Today's budget of $5.00 cannot be counted. The session log is off (AGENTNB_LOG=off)" in off
+    bad = here.run(script, AGENTNB_CONFIG_DIR=str(tmp_path), AGENTNB_LOG=str(tmp_path / "settings.toml/log.db")).stdout
+    assert "cannot be counted. The session log" in bad
+
+
+def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_survive(tmp_path: Path) -> None:
+    """Of the conversation and of the day; kill -9 in mid-turn; a conversation that was deleted counts for its day."""
+    here = folder(tmp_path)
+    env = {**os.environ, "PYTHONPATH": str(Path.cwd()), "AGENTNB_LOG": str(here.log), "BUDGET": "$3"}
+    env["AGENTNB_CONFIG_DIR"] = str(tmp_path)
+    script = f"{BEGIN}turn = session.prompt('cost 2;wait'); print(session.tab_id, flush=True)\nturn.wait()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True
+    ) as lost:
+        assert lost.stdout is not None
+        tab = lost.stdout.readline().strip()
+        until_spent(here, 2.0, lost)
+        lost.send_signal(signal.SIGKILL)
+    again = f"import agentnb, json\nsession = agentnb.resume({tab!r})\nprint(session.budget)\n"
+    again += (
+        "\n".join(BEGIN.splitlines()[1:-1]) + "\nsay(session.prompt('cost 1.5;wait'))\nsay(session.prompt('cost 1'))"
+    )
+    out = here.run(again, AGENTNB_CONFIG_DIR=str(tmp_path)).stdout.splitlines()
+    assert out[0] == "$3"
+    assert out[1].startswith("BudgetExceeded: This conversation's budget of $3.00 is used up ($3.50)")
+    assert out[2].startswith("BudgetExceeded")
+    (tmp_path / "settings.toml").write_text('budget_day = "$3"\n')
+    day = f"{BEGIN}say(session.prompt('cost 1'))\n"
+    assert (
+        "Today's budget (settings) of $3.00 is used up ($3.50)"
+        in here.run(day, AGENTNB_CONFIG_DIR=str(tmp_path)).stdout
+    )
+    here.run(f"import agentnb; agentnb.forget({tab!r})")
+    assert here.says(SPENT) == "{}"
+    assert "($3.50)" in here.run(day, AGENTNB_CONFIG_DIR=str(tmp_path)).stdout
+
+
+def test_day_begins_at_midnight_where_the_kernel_is_and_a_clock_that_is_set_back_gives_nothing_back(
+    tmp_path: Path,
+) -> None:
+    """What was used two hours ago counts or not by the local time; what was used "tomorrow" always does."""
+    here, now = folder(tmp_path), time.time()
+    used, later = "eliza:/used", "eliza:/later"
+    store = LogStore(here.log, "h")
+    rows = [
+        TurnUsage(uri=uri, number=0, ended_at=int((now + hours * 3600) * 1000), cost=cost, currency="USD")
+        for uri, hours, cost in ((used, -2, 4.0), (later, 30, 2.0))
+    ]
+    sessions = {
+        uri: SessionRecord(uri=uri, agent="eliza", title="T", cwd="/w", host_id="h", created_at=1, modified_at=1)
+        for uri in (used, later)
+    }
+    store.write(LogBatch(sessions=sessions, usage=rows))
+    assert store.flush(PATIENCE)
+    store.close()
+    (tmp_path / "settings.toml").write_text('budget_day = "$6"\n')
+    script = f"{BEGIN}say(session.prompt('cost 1'))"
+    hour = time.gmtime(now).tm_hour
+    for local, says in (
+        (1, "end_turn\n"),
+        (12, "BudgetExceeded: Today's budget (settings) of $6.00 is used up ($7.00)"),
+    ):
+        zone = f"XXX{(hour - local) % 24:+d}"  # POSIX: what is added to local time to get UTC
+        assert here.run(script, AGENTNB_CONFIG_DIR=str(tmp_path), TZ=zone).stdout.startswith(says), zone
+
+
+def test_two_kernels_that_race_to_the_limit_of_a_day_are_both_stopped(tmp_path: Path) -> None:
+    """Each counts what the other's running turn has spent."""
+    here = folder(tmp_path)
+    (tmp_path / "settings.toml").write_text('budget_day = "$5"\n')
+    go = tmp_path / "go"
+    script = f"{BEGIN}print('ready', flush=True)\nsay(session.prompt('cost 2;look {go};cost 1;wait'))"
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(Path.cwd()),
+        "AGENTNB_LOG": str(here.log),
+        "AGENTNB_CONFIG_DIR": str(tmp_path),
+    }
+    command = [sys.executable, "-c", script]
+    kernels = [subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    until_spent(here, 4.0, *kernels)
+    go.touch()
+    ended = [each.communicate(timeout=PATIENCE)[0].splitlines()[-1] for each in kernels]
+    assert all(each.startswith("BudgetExceeded: Today's budget (settings) of $5.00 is used up") for each in ended), (
+        ended
+    )
+
+
+def test_replay_of_a_cassette_costs_nothing_and_never_stops(tmp_path: Path) -> None:
+    """Recorded with a budget, and replayed with a smaller one; the day is not charged for it."""
+    here = folder(tmp_path)
+    (tmp_path / "settings.toml").write_text('budget_day = "$1000"\n')
+    script = f"{BEGIN}say(session.prompt('cost 5'))\nsession.close()"
+    env = {"AGENTNB_CASSETTE": str(tmp_path / "a.cassette.jsonl"), "AGENTNB_CONFIG_DIR": str(tmp_path)}
+    assert here.run(script, **env, AGENTNB_CASSETTE_MODE="record").stdout == "end_turn\n"
+    (tmp_path / "settings.toml").write_text('budget_day = "$1"\nbudget = "$1"\n')
+    assert here.run(script, **env, AGENTNB_CASSETTE_MODE="replay", BUDGET="$1").stdout == "end_turn\n"
+    assert here.says(SPENT) == "{'USD': 5.0}"

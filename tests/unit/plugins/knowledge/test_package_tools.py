@@ -1,0 +1,263 @@
+"""Tools that packages bring: read without an import, off until trusted, run by the policy's leave only."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.package_tools.declared import MOST_TOOLS
+from agentnb.plugins.knowledge.skills.library import SkillLibrary, shared_scan
+from agentnb.plugins.knowledge.skills_api import Skills
+from tests.unit.kernel.shell_tools import Tools
+from tests.unit.plugins.knowledge.test_skills import TEXT, Site
+
+SOURCE = '''
+from . import helper
+
+def shout(text: str, times: int = 1) -> str:
+    """Says a text loudly."""
+    return helper.loud(text) * times
+
+async def later(text: str) -> str:
+    """Says it later."""
+    return text
+
+def raises() -> None:
+    """Raises."""
+    raise ValueError("not today")
+
+def hangs() -> None:
+    """Never comes back."""
+    while True:
+        pass
+
+def leaks() -> None:
+    """Prints a secret."""
+    import os
+    print("key", os.environ["BOX_API_KEY"])
+'''
+NAMES = ("shout", "later", "raises", "hangs", "leaks")
+
+
+def install(
+    site: Site, package: str = "box", *, version: str = "1.0", source: str = SOURCE, tools: Any = NAMES
+) -> Path:
+    """Install a package with tools; gives its folder."""
+    site.install(package, version=version)
+    folder = site.folder / package
+    folder.mkdir(exist_ok=True)
+    (folder / "__init__.py").write_text(f"__version__ = {version!r}\n")
+    (folder / "helper.py").write_text("def loud(text):\n    return text.upper()\n")
+    (folder / "agent.py").write_text(source)
+    rows = [f"{name} = {package}.agent:{name}" for name in tools]
+    info = site.folder / f"{package}-{version}.dist-info"
+    (info / "entry_points.txt").write_text("\n".join(["[agentnb.tools]", *rows]))
+    return folder
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+def offered(site: Site) -> list[str]:
+    return [each.name for each in site.library.offered() if each.is_tool]
+
+
+def test_a_tool_is_shown_and_off_until_its_package_is_trusted_and_nothing_is_imported(site: Site) -> None:
+    """The user reads its code; the agent, what it takes."""
+    install(site, "crate")
+    library = site.library
+    assert (offered(site), sorted(each.name for each in library.skills())) == ([], sorted(NAMES))
+    shown = Skills(library.skills(), library).show("crate/leaks")
+    assert "a tool: crate.agent:leaks in" in shown
+    assert shown.endswith('print("key", os.environ["BOX_API_KEY"])')
+    assert "Read these lines with care:" in shown
+    library.trust("crate")
+    assert sorted(offered(site)) == sorted(NAMES)
+    assert "crate/shout(text: str, times: int=1): Says a text loudly." in site.library.answer({})
+    assert library.revoke("crate")
+    assert offered(site) == []
+    assert "crate" not in sys.modules
+
+
+@pytest.mark.parametrize("file", ["agent.py", "helper.py", "more.py"])
+def test_trust_ends_when_any_code_of_the_package_changes(site: Site, file: str) -> None:
+    """Also a module that the tool imports, and a new one; an update, too."""
+    folder = install(site, tools=["shout"])
+    site.library.trust("box")
+    (folder / file).write_text(f"{SOURCE}\n# changed\n")
+    assert offered(site) == []
+    assert "It has changed since you trusted its package" in site.problem()
+    site.library.trust("box")
+    assert offered(site) == ["shout"]
+    (site.folder / "box-1.0.dist-info").rename(site.folder / "box-1.1.dist-info")
+    assert offered(site) == []
+
+
+UNUSABLE = {
+    "def f(x): 'Doc.'": "The argument 'x' of f has no type.",
+    "def f(x: bytes): 'Doc.'": "The argument 'x' of f has the type bytes.",
+    "def f(x: 'list[list[int]]'): 'Doc.'": "has the type 'list[list[int]]'",
+    "def f(*x: int): 'Doc.'": "takes arguments without names",
+    "def f(): pass": "The docstring of box.agent:f has 1 to 1,024 characters",
+    "from math import f": "defines no function 'f' of its own",
+    "def f(": "is not Python that can be read",
+    "x" * 500_001: "has more than 500,000 bytes",
+}
+
+
+@pytest.mark.parametrize("source", UNUSABLE)
+def test_a_tool_that_cannot_be_described_is_refused_with_the_reason(site: Site, source: str) -> None:
+    """Trusted or not, no agent gets it."""
+    install(site, source=source, tools=["f"])
+    site.library.trust("box")
+    assert UNUSABLE[source] in site.problem()
+    assert offered(site) == []
+
+
+def test_an_entry_point_that_leads_elsewhere_is_refused(site: Site, tmp_path: Path) -> None:
+    """Out of the folder of packages by a link, to what is compiled, or by what is no name."""
+    folder = install(site, tools=[])
+    (tmp_path / "outside.py").write_text('def f(): "Doc."')
+    (folder / "linked.py").symlink_to(tmp_path / "outside.py")
+    rows = ("[agentnb.tools]", "a = box.linked:f", "b = box.gone:f", "c = box.agent:f; import os", "d = ../x:f", "e")
+    (site.folder / "box-1.0.dist-info" / "entry_points.txt").write_text("\n".join(rows))
+    site.library.trust("box")
+    assert [(each.name, "can be read" in each.problem) for each in site.library.skills()] == [("a", True), ("b", True)]
+    assert offered(site) == []
+
+
+def test_a_thousand_tools_are_cut_and_two_of_one_name_are_told_apart(site: Site) -> None:
+    """By the package's name."""
+    many = [f"f{number}" for number in range(1_000)]
+    install(site, "many", source="\n".join(f'def {name}(): "Doc."' for name in many), tools=many)
+    install(site, "few", tools=["shout"], source=SOURCE)
+    install(site, "other", tools=["shout"], source=SOURCE)
+    for package in ("many", "few", "other"):
+        site.library.trust(package)
+    assert len(offered(site)) == MOST_TOOLS + 2
+    with pytest.raises(UsageError, match="2 tools are called 'shout'"):
+        site.library.tool("shout")
+    assert site.library.tool("few/shout").package == "few"
+
+
+@pytest.fixture
+def trusted(site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package on the import path of the kernel, whose tools and skill the user trusts; its folder."""
+    monkeypatch.syspath_prepend(str(site.folder))
+    monkeypatch.setenv("BOX_API_KEY", "0123456789abcdef0123456789")
+    folder = install(site)
+    skill = folder / ".agents" / "skills" / "pack"
+    (skill / "scripts").mkdir(parents=True)
+    (skill / "SKILL.md").write_text(TEXT.format(name="pack", description="Packs."))
+    for name, text in SCRIPTS.items():
+        (skill / "scripts" / name).write_text(text)
+    (site.folder / "box-1.0.dist-info" / "RECORD").write_text("box/.agents/skills/pack/SKILL.md,,")
+    for name in [each for each in sys.modules if each.split(".")[0] == "box"]:
+        monkeypatch.delitem(sys.modules, name)
+    SkillLibrary(scan=shared_scan()).trust("box")
+    return folder
+
+
+SCRIPTS = {
+    "echo.py": "import os, sys\nprint(sys.argv[1:], os.environ['BOX_API_KEY'], os.getcwd())",
+    "fails.sh": "echo broken\nexit 3",
+    "hangs.sh": "sleep 1000 & echo started; wait",
+    "data.csv": "1,2",
+}
+
+
+def use(tools: Tools, tool: str, **more: Any) -> tuple[bool, str]:
+    result = tools.call("use_package_tool", tool=tool, **more)
+    return bool(result.get("isError")), "\n".join(each.get("text", "") for each in result["content"])
+
+
+@pytest.mark.usefixtures("trusted")
+def test_a_tool_runs_in_the_kernel_as_code_that_the_policy_is_shown(tools: Tools) -> None:
+    """Its value is the answer."""
+    assert use(tools, "box/shout", arguments={"text": "it's", "times": 2}) == (False, "\"IT'SIT'S\"")
+    (request,) = [each for each in tools.requests if each.kind != "read"]
+    assert request.kind == "kernel"
+    assert request.command == ("__import__('importlib').import_module('box.agent').shout(text=\"it's\", times=2)")
+    assert "soon" in use(tools, "later", arguments={"text": "soon"})[1]
+    tools.denies = True
+    assert use(tools, "box/shout", arguments={"text": "no"})[0]
+
+
+CALLS = {
+    "wrong type": ({"tool": "shout", "arguments": {"text": 1}}, "'text' of shout is a string, not 1."),
+    "missing": ({"tool": "shout"}, "shout wants 'text'. It is shout(text: str, times: int=1)."),
+    "unknown": ({"tool": "shout", "arguments": {"text": "a", "x": 1}}, "shout has no argument 'x'."),
+    "no tool": ({"tool": "nothing"}, "There is no tool 'nothing' for agents."),
+    "raises": ({"tool": "raises"}, "ValueError: not today"),
+    "hangs": ({"tool": "hangs", "seconds": 1}, "was interrupted: its time was up"),
+    "no script": ({"tool": "box/pack/scripts/gone.py"}, "cannot be read"),
+    "leads out": ({"tool": "box/pack/scripts/../../../../agent.py"}, "leads out of the skill's folder"),
+    "no program": ({"tool": "box/pack/scripts/data.csv"}, "is no script that can be run. It ends with .py or .sh"),
+    "bad args": ({"tool": "box/pack/scripts/echo.py", "arguments": {"args": "x"}}, "'args', a list of texts"),
+    "exit code": ({"tool": "box/pack/scripts/fails.sh"}, "broken\nExit code 3."),
+    "script hangs": (
+        {"tool": "box/pack/scripts/hangs.sh", "seconds": 1},
+        "started\nIt took more than 1 s and was ended.",
+    ),
+}
+
+
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize("case", CALLS)
+def test_a_call_that_fails_says_why(tools: Tools, case: str) -> None:
+    """The kernel and the conversation go on."""
+    arguments, said = CALLS[case]
+    failed, text = use(tools, **arguments)
+    assert failed
+    assert said in text
+
+
+def test_a_tool_whose_import_fails_says_so(tools: Tools, trusted: Path) -> None:
+    """As its code does in a cell."""
+    (trusted / "helper.py").write_text("import no_such_module_of_ours")
+    SkillLibrary(scan=shared_scan()).trust("box")
+    failed, text = use(tools, "box/shout", arguments={"text": "a"})
+    assert failed
+    assert "No module named 'no_such_module_of_ours'" in text
+
+
+def test_what_tools_and_scripts_print_of_secrets_is_hidden(tools: Tools, trusted: Path) -> None:
+    """A script gets the user's environment, as every command; its request names it with its arguments."""
+    printed = use(tools, "box/leaks")[1] + use(tools, "box/pack/scripts/echo.py", arguments={"args": ["a b"]})[1]
+    assert "0123456789abcdef" not in printed
+    assert printed.count("***") == 2
+    assert "['a b'] *** " in printed
+    request = tools.requests[-1]
+    script = trusted / ".agents/skills/pack/scripts/echo.py"
+    assert (request.kind, request.command) == ("terminal", f"{sys.executable} {script} 'a b'")
+
+
+def test_a_script_that_changes_while_the_user_is_asked_is_not_run(tools: Tools, trusted: Path) -> None:
+    """Its skill is not trusted any more."""
+    script = trusted / ".agents/skills/pack/scripts/echo.py"
+    tools.while_asked = lambda: script.write_text("print('other')")
+    failed, text = use(tools, "box/pack/scripts/echo.py")
+    assert (failed, "other" in text) == (True, False)
+
+
+def test_a_tool_is_not_run_where_the_kernel_has_another_package_of_that_name(
+    tools: Tools, trusted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module of the workspace that comes first, or an older version that is imported."""
+    (tmp_path / "box.py").write_text("raise SystemExit")
+    with monkeypatch.context() as first:
+        first.syspath_prepend(str(tmp_path))
+        failed, text = use(tools, "box/shout", arguments={"text": "a"})
+        assert failed
+        assert "`import box` gives another package than box 1.0" in text
+    assert not use(tools, "box/shout", arguments={"text": "a"})[0]
+    monkeypatch.setattr(sys.modules["box"], "__version__", "0.9")
+    failed, text = use(tools, "box/shout", arguments={"text": "a"})
+    assert failed
+    assert "The kernel has imported box 0.9, and 1.0 is installed and trusted." in text

@@ -1,0 +1,174 @@
+"""What only a language server answers: symbols, implementations, types, code actions and formatting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.errors import UsageError
+from agentnb.host import Host
+from agentnb.plugins.knowledge.code.language_server import server_for
+from agentnb.plugins.knowledge.code.records import CodePlace
+from agentnb.plugins.knowledge.code.service import CodeService
+from tests.unit.api.conftest import PATIENCE, KernelSettings
+from tests.unit.host.test_permissions import Talk, environment, host, work
+from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import Tools
+from tests.unit.plugins.knowledge.test_language_server import installed, odd, places, service
+
+__all__ = ["environment", "host", "tools", "work"]  # the fixtures
+pytestmark = pytest.mark.slow
+
+MODEL = """class Base:
+    def fit(self) -> "Base": ...
+
+
+class Tree(Base):
+    def fit(self) -> "Tree":
+        return self
+"""
+
+
+@pytest.fixture(autouse=True)
+def _ends_servers(tmp_path: Path) -> Iterator[None]:
+    yield
+    for folder in (tmp_path, tmp_path / "work"):
+        server_for(folder, None)
+
+
+def test_a_type_checker_tells_symbols_implementations_and_types(tmp_path: Path) -> None:
+    """Of cells, files and the workspace; what it lacks it says."""
+    (tmp_path / "model.py").write_text(MODEL)
+    cells = ("from model import Base, Tree", "'𝄞'; t = Tree()\n%time u = t.fit()", "def show(x): ...")
+    asked = service(tmp_path, installed("basedpyright"), *cells)
+    symbols = asked.ask("symbols", CodePlace())
+    assert [(each.kind, each.full_name) for each in symbols if each.kind != "variable"] == [("function", "show")]
+    assert [each for each in places(symbols) if each[0] == "c1"] == [("c1", 1, 5), ("c1", 2, 6)]
+    in_file = asked.ask("symbols", CodePlace(path="model.py"))
+    methods = [("method", "Base.fit"), ("method", "Tree.fit")]
+    assert [(each.kind, each.full_name) for each in in_file if each.kind == "method"] == methods
+    in_workspace = asked.ask("workspace_symbols", CodePlace(symbol="fit"))
+    assert sorted((each.kind, each.full_name) for each in in_workspace) == methods
+    assert places(asked.ask("implementation", CodePlace(path="model.py", symbol="fit", line=2))) == [
+        ("model.py", 2, 8),
+        ("model.py", 6, 8),
+    ]
+    assert places(asked.ask("type_definition", CodePlace(cell_id="c1", symbol="t"))) == [("model.py", 5, 6)]
+    with pytest.raises(UsageError, match=r"^basedpyright offers no formatting\. Another language server may"):
+        asked.ask("format", CodePlace())
+
+
+def test_a_formatter_changes_each_cell_for_itself_and_only_what_it_can_read(tmp_path: Path) -> None:
+    """A cell with a magic or an error stays; a semicolon that hides a value stays, too."""
+    cells = ("x = {'a':1}", "%time y = ( 1)", "x(", "f( x ) ;", "z = 1")
+    asked = service(tmp_path, installed("ruff"), *cells)
+    (formatted,) = asked.ask("format", CodePlace())
+    assert [(each.cell_id, each.after) for each in formatted.changes] == [("c0", 'x = {"a": 1}'), ("c3", "f(x);")]
+    assert formatted.notes == ("Left as they are: 2 cells with magics, or that Python cannot read.",)
+    assert asked.ask("format", CodePlace(cell_id="c4")) == []
+    (tmp_path / "a.py").write_bytes(b"x = ( 1 )\r\n")
+    (formatted,) = asked.ask("format", CodePlace(path="a.py"))
+    assert [Path(each.path).name for each in formatted.changes] == ["a.py"]
+    with pytest.raises(UsageError, match=r"^ruff offers no symbols of a file\."):
+        asked.ask("symbols", CodePlace())
+
+
+def test_a_code_action_at_a_line_says_what_it_would_change(tmp_path: Path) -> None:
+    """In cells and files; what stands in a line with a magic is nobody's to change."""
+    cells = ("import os\nimport sys\nprint(sys)", "%time import re")
+    asked = service(tmp_path, installed("ruff"), *cells)
+    unused = [each for each in asked.ask("actions", CodePlace(cell_id="c0", line=1)) if "Remove unused" in each.title]
+    assert [each.title for each in unused] == ["Ruff (F401): Remove unused import: `os`"]
+    assert [(each.cell_id, each.after) for each in unused[0].changes] == [("c0", "import sys\nprint(sys)")]
+    assert not any("`re`" in each.title for each in asked.ask("actions", CodePlace()))
+    (tmp_path / "a.py").write_text("import os\n")
+    in_file = asked.ask("actions", CodePlace(path="a.py", symbol="os"))
+    assert "" in [change.after for each in in_file for change in each.changes]
+
+
+def test_a_change_that_cannot_be_made_as_one_of_texts_is_left_out(tmp_path: Path) -> None:
+    """It overlaps, leads out of the workspace, makes files, spans cells, runs a command, or is no change at all."""
+    asked = service(tmp_path, odd("edits"), "x = 1", "x")
+    (action,) = asked.ask("actions", CodePlace(cell_id="c0"))
+    assert (action.title, [each.after for each in action.changes]) == ("well", ["y = 1"])
+    with pytest.raises(UsageError, match=r"formatting cannot be used\. Its changes overlap\."):
+        asked.ask("format", CodePlace())
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("off", r"^Formatting come.* from a language server, and none is chosen\. Choose one"),
+        ("dies-at-start", r"^odd stopped unexpectedly \(exit code 1\)"),
+        ("refuses", r"^odd offers no formatting\."),
+    ],
+)
+def test_without_a_server_that_answers_the_reason_is_an_error(tmp_path: Path, how: str, why: str) -> None:
+    """Jedi does not know it."""
+    asked = service(tmp_path, how if how == "off" else odd(how), "x = 1")
+    with pytest.raises(UsageError, match=why):
+        asked.ask("format", CodePlace())
+    with pytest.raises(UsageError, match="language server, and none is chosen"):
+        CodeService(tmp_path, cells=tuple).ask("symbols", CodePlace())
+
+
+@pytest.fixture
+def page() -> Iterator[NotebookPage]:
+    shown = NotebookPage("fit.ipynb", {"a": "from model import fit\nx=fit( 1 )"})
+    yield shown
+    shown.close()
+
+
+@pytest.fixture
+def talk(host: Host, work: Path, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> Talk:
+    """A session whose agent has access to the kernel, and has to ask."""
+    monkeypatch.setenv("AGENTNB_LANGUAGE_SERVER", installed("ruff"))
+    (work / "model.py").write_text("def fit(x): return x\n")
+    host.environment.connect(shell=tools, settings=KernelSettings(cell_review="first", language_server="ruff"))
+    return Talk(host, work, script="calls_kernel", kernel_tools=True)
+
+
+def changed(talk: Talk, *answers: str, **arguments: Any) -> Any:
+    """The turn of an agent that changes code, and is answered."""
+    asked = talk.prompt({"start": ["change_code", arguments]}, {"end": 1})
+    for answer in answers:
+        (card,) = talk.questions()
+        talk.answer(card, answer)
+    return asked.wait(PATIENCE)
+
+
+def test_formatting_by_an_agent_is_asked_recorded_and_undone_like_every_edit(
+    talk: Talk, page: NotebookPage, work: Path
+) -> None:
+    """A cell in the page that shows it, a file of the workspace."""
+    turn = changed(talk, "allow", change="format")
+    assert page.texts() == {"a": "from model import fit\n\nx = fit(1)"}
+    assert [(each.id, each.status) for each in turn.changes] == [("cell:a", "changed")]
+    turn.undo()
+    assert page.texts() == {"a": "from model import fit\nx=fit( 1 )"}
+    turn = changed(talk, "allow", change="format", file="model.py")
+    assert (work / "model.py").read_text() == "def fit(x):\n    return x\n"
+    assert [(each.id, each.status) for each in turn.changes] == [("file:model.py", "changed")]
+    turn.undo()
+    assert (work / "model.py").read_text() == "def fit(x): return x\n"
+
+
+def test_what_the_user_refuses_stays_and_the_agent_reads_what_was_changed(
+    talk: Talk, page: NotebookPage, work: Path
+) -> None:
+    """A renaming asks for the cell and the file, each for itself."""
+    turn = changed(talk, "allow", "reject", change="rename", symbol="fit", new_name="train")
+    assert page.texts() == {"a": "from model import train\nx=train( 1 )"}
+    assert (work / "model.py").read_text() == "def fit(x): return x\n"
+    assert turn.text.strip() == "false"
+
+
+def test_a_code_action_that_is_not_offered_is_named_with_those_that_are(tools: Tools, page: NotebookPage) -> None:
+    """Nothing is asked but to read."""
+    said = tools.text("change_code", change="action", action="nothing", cell="a")
+    assert "language server" in said or "There is no code action 'nothing' here" in said
+    assert {request.kind for request in tools.requests} == {"read"}

@@ -1,0 +1,82 @@
+"""What all models can do is found out in the background, shown in the list of models, and kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import agentnb
+from agentnb.host import current_host
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.plugins.local.conftest import Chat, Models
+
+
+def listed(session: agentnb.Session) -> dict[str, str]:
+    """What the list of models says of each; under an empty name what it says of itself."""
+    told: dict[str, str] = {}
+    for option in session.state.config_options or ():
+        choices: Any = option["options"]
+        told |= {"": str(option["description"]), **{each["name"]: each["description"] for each in choices}}
+    return told
+
+
+def until(session: agentnb.Session, is_so: Callable[[dict[str, str]], bool]) -> dict[str, str]:
+    """The list of models, as soon as it is so."""
+    host = current_host()
+    (conversation,) = [each for each in host.conversations.values() if each.tab_id == session.tab_id]
+
+    async def wait() -> dict[str, str]:
+        changed = asyncio.Event()
+        stop = conversation.watch(changed.set)
+        try:
+            while not is_so(found := listed(session)):
+                await asyncio.wait_for(changed.wait(), PATIENCE)
+                changed.clear()
+            return found
+        finally:
+            stop()
+
+    return host.loop.submit(wait()).result(PATIENCE)
+
+
+def others(models: Models) -> list[str]:
+    """The models that were asked about; not the one that was chosen, which is asked about then, too."""
+    return [each for each in models.shown if each != "echo"]
+
+
+ALL = "tools: yes, images: no, thinking: yes, context: 40,960 tokens"
+
+
+def test_all_models_are_asked_about_in_the_background_once_and_again_after_another_pull(
+    chat: Chat, models: Models
+) -> None:
+    """The list says how far it is; a session opens before; a digest tells the models of two pulls apart."""
+    found = until(chat("echo"), lambda texts: texts.get("cut") == ALL)
+    assert found["echo"] == ALL
+    assert found["no-tools"] == "Cannot use tools."
+    assert found[""].startswith("The model that answers.")
+    asked = others(models)
+    assert sorted(asked) == sorted(set(asked))
+    until(chat("echo"), lambda texts: texts.get("cut") == ALL)
+    assert others(models) == asked
+    models.pull_all()
+    until(chat("echo"), lambda texts: texts.get("cut") == ALL and texts.get("") == "The model that answers.")
+    assert sorted(others(models)) == sorted([*asked, *asked])
+
+
+def test_a_server_of_few_models_tries_whether_they_take_tools(chat: Chat) -> None:
+    """One that has many is not made to load each."""
+    found = until(chat("echo", "bare"), lambda texts: texts.get("") == "The model that answers.")
+    assert found["echo"] == "tools: yes, images: not known, thinking: not known, context: not known"
+    assert found["no-tools"] == "Cannot use tools."
+    found = until(chat("echo", "vllm"), lambda texts: texts.get("") == "The model that answers.")
+    assert found["echo"] == "tools: not known, images: not known, thinking: not known, context: 4,096 tokens"
+
+
+def test_a_server_that_goes_away_is_said_and_the_next_session_asks_again(chat: Chat) -> None:
+    """The session works: its model is asked when the prompt comes."""
+    session = chat("echo", "fades")
+    found = until(session, lambda texts: texts.get("") == "The model that answers.")
+    assert set(found.values()) == {"The model that answers.", "Its server does not answer."}
+    assert session.prompt("Hello").wait(PATIENCE).text == "Hello"

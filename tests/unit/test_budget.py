@@ -1,0 +1,70 @@
+"""The words of budgets: what is read is what was written, and nothing else is read."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.budget import Limit, LimitUse, Spent, read_budget, uses_of
+from agentnb.errors import UsageError
+
+Amount = tuple[str, str, float, str]
+"""A unit, how an amount is written, the amount and its currency."""
+
+
+def amounts(unit: str) -> st.SearchStrategy[Amount]:
+    """Amounts of a unit."""
+    match unit:
+        case "cost":
+            money = st.tuples(st.integers(1, 10**6), st.sampled_from(["USD", "EUR", "CHF"]))
+            return money.map(lambda each: (unit, f"{each[0] / 100:.2f} {each[1]}", each[0] / 100, each[1]))
+        case "time":
+            return st.integers(1, 10**5).map(lambda n: (unit, f"{n} min", n * 60.0, ""))
+        case _:
+            return st.integers(1, 10**6).map(lambda n: (unit, f"{n} {unit}", float(n), ""))
+
+
+UNITS = st.lists(st.sampled_from(["tokens", "cost", "time", "turns"]), unique=True, min_size=1)
+BUDGETS = UNITS.flatmap(lambda units: st.tuples(*map(amounts, units)))
+
+
+@given(BUDGETS)
+def test_read_budget_gives_the_amounts_that_were_written(budget: tuple[Amount, ...]) -> None:
+    """In any order, each in its unit."""
+    limits = read_budget(", ".join(text for _, text, _, _ in budget))
+    assert [(str(each.unit), round(each.amount, 2), each.currency) for each in limits] == [
+        (unit, round(amount, 2), currency) for unit, _, amount, currency in budget
+    ]
+
+
+@given(st.text(max_size=30))
+def test_read_budget_of_any_text_gives_limits_above_zero_or_says_what_is_wrong(text: str) -> None:
+    """Never another error, and never a limit that is no number."""
+    try:
+        limits = read_budget(text)
+    except UsageError as error:
+        limits, hint = (), error.hint or ""
+    else:
+        hint = "200k tokens, $5"
+    assert "200k tokens, $5" in hint
+    assert all(0 < each.amount < float("inf") for each in limits)
+
+
+@given(st.sampled_from(["tokens", "cost", "time", "turns"]), st.integers(1, 10**6), st.integers(0, 10**7))
+def test_going_on_adds_as_much_again_as_is_needed(unit: str, amount: int, used: int) -> None:
+    """After it the limit is not reached, and it was before the last part of what was added."""
+    limit = Limit(unit=unit, amount=amount, currency="USD")  # type: ignore[arg-type]
+    before = LimitUse(limit, used, amount)
+    after = LimitUse(limit, used, amount + before.more)
+    assert not after.is_reached
+    assert before.more % amount == 0
+    assert before.more == amount or LimitUse(limit, used, amount + before.more - amount).is_reached
+
+
+def test_limits_of_a_scope_that_was_not_counted_are_left_out() -> None:
+    """A cost in another currency is none."""
+    limits = (*read_budget("$5", scope="day"), *read_budget("3 turns"))
+    uses = uses_of(limits, {"conversation": Spent(turns=3)})
+    assert [(each.limit.unit, each.is_reached, each.is_nearly_reached) for each in uses] == [("turns", False, True)]
+    (use,) = uses_of(read_budget("$5"), {"conversation": Spent(costs={"EUR": 9.0})})
+    assert use.used == 0
