@@ -287,7 +287,7 @@ class _Reader:
         if not isinstance(audit, str) or not (audit in {"", "syslog"} or Path(audit).is_absolute()) or "\0" in audit:
             hint = 'Write "syslog", or the absolute path of a folder in which users can make files.'
             self._fail("audit", TABLE, f"'audit' is {audit!r:.100}", hint)
-        return audit
+        return str(audit)
 
     def _known(self, data: dict[str, Any], keys: tuple[str, ...], table: str) -> None:
         for key in data:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.catalog import every_name
 from agentnb.agent.confinement import way_here
-from agentnb.agent.confinement_choice import EVERY
+from agentnb.agent.confinement_choice import EVERY, tighter
 from agentnb.checkup.packages import checkup
 from agentnb.configuration.shown import shown_value
 from agentnb.configuration.site_settings import is_tighter, settings_of
@@ -17,7 +17,7 @@ from agentnb.configuration.table import setting
 from agentnb.plugin_registry import plugins
 from agentnb.policy.freedom import FREEDOMS, TITLES
 from agentnb.policy.settings import load
-from agentnb.site_policy import KINDS, SWITCHES, Entry, SiteFile, read_file, site_files, site_policy
+from agentnb.site_policy import KINDS, SWITCHES, Entry, Kind, SiteFile, read_file, site_files, site_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -163,26 +163,38 @@ def _disagreements(files: list[SiteFile]) -> Iterator[str]:
     """Where two files say different things: the tighter holds."""
     for one, other in combinations(files, 2):
         for name in one.settings.keys() & other.settings.keys():
-            first, second = one.settings[name], other.settings[name]
-            if first.value != second.value:
-                tighter = second if is_tighter(setting(name), second.value, first.value) else first
-                yield _disagreement(name, (one, first), (other, second), tighter.value)
-        here, there = load(one.path, "site"), load(other.path, "site")
-        ceilings = here.freedom_at_most, there.freedom_at_most
-        if None not in ceilings and ceilings[0] != ceilings[1]:
-            entries = [(file, Entry(each, 0)) for file, each in zip((one, other), ceilings, strict=True)]
-            yield _disagreement("freedom_at_most", *entries, min(ceilings, key=FREEDOMS.index))
+            here, there = one.settings[name], other.settings[name]
+            if here.value != there.value:
+                holds = there if is_tighter(setting(name), there.value, here.value) else here
+                yield _disagreement(name, (one, here), (other, there), holds.value)
+        yield from _of_policies(one, other)
         for kind in one.lists.keys() & other.lists.keys():
-            allowed, denied = one.lists[kind], other.lists[kind]
-            for first, second in ((allowed, denied), (denied, allowed)):
-                owner, denier = (one, other) if first is allowed else (other, one)
-                for each in first.allow or ():
-                    deny = next((each_ for each_ in second.deny if _covers(each_.value, each.value)), None)
-                    if deny is not None:
-                        yield (
-                            f"{owner.place(each.line)} allows the {KINDS[kind]} {each.value!r}, and "
-                            f"{denier.place(deny.line)} denies it: it is denied."
-                        )
+            yield from _denied_elsewhere(kind, one, other)
+            yield from _denied_elsewhere(kind, other, one)
+
+
+def _of_policies(one: SiteFile, other: SiteFile) -> Iterator[str]:
+    here, there = load(one.path, "site"), load(other.path, "site")
+    first, second = here.freedom_at_most, there.freedom_at_most
+    if first is not None and second is not None and first != second:
+        lowest = min(first, second, key=FREEDOMS.index)
+        yield _disagreement("freedom_at_most", (one, Entry(first, 0)), (other, Entry(second, 0)), lowest)
+    for agent in here.confine.keys() & there.confine.keys():
+        mine, theirs = here.confine[agent], there.confine[agent]
+        if mine != theirs:
+            entries = (one, Entry(mine, 0)), (other, Entry(theirs, 0))
+            yield _disagreement(f"confine of {agent}", *entries, tighter(mine, theirs))
+
+
+def _denied_elsewhere(kind: Kind, one: SiteFile, other: SiteFile) -> Iterator[str]:
+    """What *one* allows and *other* denies."""
+    for allowed in one.lists[kind].allow or ():
+        denied = next((each for each in other.lists[kind].deny if _covers(each.value, allowed.value)), None)
+        if denied is not None:
+            yield (
+                f"{one.place(allowed.line)} allows the {KINDS[kind]} {allowed.value!r}, and "
+                f"{other.place(denied.line)} denies it: it is denied."
+            )
 
 
 def _disagreement(name: str, one: tuple[SiteFile, Entry], other: tuple[SiteFile, Entry], holds: Any) -> str:

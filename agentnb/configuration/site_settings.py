@@ -95,7 +95,7 @@ def is_tighter(which: Setting, value: Any, other: Any) -> bool:
     if value in which.order:
         return other not in which.order or which.order.index(value) < which.order.index(other)
     if which.name == "log_days":
-        return 0 < value < (other or float("inf"))
+        return bool(0 < value < (other or float("inf")))
     if which.name == "log_max":
         return (size_of(value) or float("inf")) < (size_of(other) or float("inf"))
     return False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentnb.agent.mcp import McpServer
     from agentnb.configuration.sources import Sources
     from agentnb.host.session_options import Configuration
-    from agentnb.state.session_state import XConfigOptionsChanged
+    from agentnb.state import XConfigOptionsChanged
     from agentnb.state.wire import JsonObject
 
 

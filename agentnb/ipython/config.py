@@ -11,7 +11,8 @@ from traitlets import Bool, Dict, Enum, Float, List, TraitError, TraitType, Unic
 from traitlets.config import Config, Configurable
 
 from agentnb.configuration.named_things import missing, missing_things
-from agentnb.configuration.sources import USER, Layer, Sources, read_settings
+from agentnb.configuration.site_settings import Layer
+from agentnb.configuration.sources import USER, Sources, read_settings
 from agentnb.configuration.table import SETTINGS
 from agentnb.errors import PolicyError, UnknownAgent, UsageError
 

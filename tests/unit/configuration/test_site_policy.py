@@ -200,16 +200,24 @@ def test_an_ordinary_user_who_cannot_read_the_file_is_allowed_nothing_and_who_ca
 def test_two_files_that_disagree_leave_the_tighter_and_both_are_named(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = site('freedom_at_most = "edit"\n[site.agents]\nallow = ["eliza", "local"]\n[site.settings]\nlog_days = 90\n')
-    two = site('freedom_at_most = "ask"\n[site.agents]\ndeny = ["local"]\n[site.settings]\nlog_days = 30\n', "second")
+    one = site(
+        'freedom_at_most = "edit"\nagents.eliza.confine = true\n'
+        '[site.agents]\nallow = ["eliza", "local"]\n[site.settings]\nlog_days = 90\n'
+    )
+    two = site(
+        'freedom_at_most = "ask"\nagents.eliza.confine = ["x.org"]\n'
+        '[site.agents]\ndeny = ["local"]\n[site.settings]\nlog_days = 30\n',
+        "second",
+    )
     assert PolicyFiles().site.freedom_at_most == "ask"
     assert [spec.name for spec in known()] == ["eliza"]
     assert read_settings()["log_days"].value == 30
     cli.main(["site-policy", "check", str(one)])
     said = capsys.readouterr().err
     assert f"freedom_at_most is 'edit' in {one} and 'ask' in {two}: 'ask' holds." in said
-    assert f"log_days is 90 in {one}, line 5 and 30 in {two}, line 5: 30 holds." in said
-    assert f"{one}, line 3 allows the agent 'local', and {two}, line 3 denies it: it is denied." in said
+    assert f"confine of eliza is True in {one} and ('x.org',) in {two}: ('x.org',) holds." in said
+    assert f"log_days is 90 in {one}, line 6 and 30 in {two}, line 6: 30 holds." in said
+    assert f"{one}, line 4 allows the agent 'local', and {two}, line 4 denies it: it is denied." in said
 
 
 def test_a_file_that_contradicts_itself_is_told_with_lines(site: Site) -> None:

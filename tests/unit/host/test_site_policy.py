@@ -133,9 +133,9 @@ def test_a_model_that_the_site_denies_is_not_offered_not_chosen_and_not_used(
             rejected.append(envelope.rejection_reason)
             heard.set()
 
-    conversation.host.listen(hear)
+    host.listen(hear)
     action = XConfigOptionChosen(config_id="model", value="model-1", time=now_ms())
-    conversation.host.loop.call(lambda: carry_out(conversation.host, conversation.session.uri, action, CLIENT))
+    host.loop.call(lambda: carry_out(host, conversation.session.uri, action, CLIENT))
     assert heard.wait(PATIENCE)
     assert "The model 'model-1' is not allowed here" in rejected[0]
     assert model_id(conversation.session.state) == "model-2"
