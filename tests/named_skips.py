@@ -72,6 +72,7 @@ FINE = {
     r".* not installed here \(AGENTNB_PEERS, .*\)": OPT_IN,
     r"the catalogue does not know what .* needs": OPT_IN,
     r"npm is not on the PATH, or OpenCode is already": OPT_IN,
+    r"no JupyterHub: .*": OPT_IN,
     r"no jupyter-server-proxy: .*": OPT_IN,
     r"no model servers: .*": OPT_IN,
 }

@@ -23,8 +23,9 @@ from agentnb.agent.elsewhere import is_address, with_connecting_command
 from agentnb.agent.mcp import mcp_servers
 from agentnb.agent.programs import find_on_path
 from agentnb.agent.registry import PackageRunner, older, runner_of
-from agentnb.errors import AgentnbError, UnknownAgent, UsageError
+from agentnb.errors import AgentnbError, PolicyError, UnknownAgent, UsageError
 from agentnb.folders import config_folder
+from agentnb.site_policy import site_policy
 from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
 """Finds the agents that a description can be based on."""
 
 _OF_THE_PROGRAM = ("install", "requires", "upgrade", "min_version", "seen", "runner")
+_OURS = ("built in", "registry")
 REGISTRY_RANK = 50
 """The place in lists of an agent that only the registry knows."""
 
@@ -122,19 +124,34 @@ def find(name: str) -> AgentSpec:
     """The agent called *name*: in the project, in the user's settings, in installed packages, or built in."""
     specs = _specs()
     if name in specs:
+        if (why := why_not(specs[name])) is not None:
+            raise PolicyError(why)
         return specs[name]
     wrong = additions()[1]
     if own := [each for each in wrong if Path(each.partition(": ")[0]).stem == name]:
         raise UnknownAgent(f"The agent {name!r} cannot be read. {own[0]}", hint="Correct that file.")
     close = difflib.get_close_matches(name.lower(), specs, n=2)
     guess = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
-    hint = f"{guess}Known agents: {', '.join(sorted(specs))}; any other is started with its command."
+    hint = f"{guess}Known agents: {', '.join(spec.name for spec in known())}; any other is started with its command."
     raise UnknownAgent(f"There is no agent called {name!r}.", hint=hint)
 
 
 def known() -> list[AgentSpec]:
-    """Every agent in the catalogue, by name."""
-    return [spec for _, spec in sorted(_specs().items())]
+    """Every agent in the catalogue that the site allows, by name."""
+    return [spec for _, spec in sorted(_specs().items()) if why_not(spec) is None]
+
+
+def every_name() -> tuple[str, ...]:
+    """The names of all agents in the catalogue, those that the site does not allow, too."""
+    return tuple(sorted(_specs()))
+
+
+def why_not(spec: AgentSpec) -> str | None:
+    """Returns why the site does not allow *spec*, in a sentence; None where it does.
+
+    The names of agents are ours or the registry's; what others describe is allowed by its command line.
+    """
+    return site_policy().why_not_agent(spec.name, spec.command, is_known=spec.origin in _OURS)
 
 
 def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name: str | None = None) -> AgentSpec:

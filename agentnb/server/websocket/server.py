@@ -21,6 +21,7 @@ from agentnb.clock import now_ms
 from agentnb.server.websocket.access import TOKEN, TOKEN_BEHIND_PROXY, ClientGrants
 from agentnb.server.websocket.connection import POLICY_VIOLATION, AhpConnection
 from agentnb.server.websocket.feed import Feed, Notice
+from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
     import ssl
@@ -206,6 +207,8 @@ class WebSocketListener:
             return _refusal(websocket, http.HTTPStatus.FORBIDDEN, "Pages of this origin may not connect.")
         token = _token(request)
         grant = None if token is None else self.grants.find(token)
+        if (off := site_policy().why_off("serve")) is not None:
+            return _refusal(websocket, http.HTTPStatus.FORBIDDEN, off)
         if grant is None:
             return _refusal(websocket, http.HTTPStatus.UNAUTHORIZED, "The token is missing, wrong or has expired.")
         if len(self._admitted) >= self.limits.clients:
@@ -265,6 +268,9 @@ class WebSocketListener:
                     self._end(socket, POLICY_VIOLATION, "Too many messages.")
                     return
                 if socket.connection not in self._sockets:
+                    return
+                if (off := site_policy().why_off("serve")) is not None:
+                    self._end(socket, POLICY_VIOLATION, off.partition(":")[0])
                     return
                 socket.connection.receive(text)
 

@@ -11,6 +11,7 @@ from agentnb.host.channels import REMOTE_CLIENTS
 from agentnb.server.websocket.access import digest
 from agentnb.server.websocket.runtime_file import ServedClient, remove, write
 from agentnb.server.websocket.server import WebSocketListener
+from agentnb.site_policy import site_policy
 from agentnb.state import RootConfigChanged
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ async def start(
     **options: Any,
 ) -> tuple[Serving, str]:
     """Begin to serve *host*; see :func:`agentnb.serve`."""
+    site_policy().demand("serve")
     if host.host_id in _serving:
         raise UsageError("This kernel is served already.", hint="Close that server first: `%agents serve stop`.")
 

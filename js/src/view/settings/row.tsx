@@ -41,7 +41,8 @@ interface RowProps {
 export function Row({ setting, isHere, request, onChange, onBack, children, ...rest }: RowProps) {
   const { name, source, file } = setting;
   const title = line(setting.title, 60);
-  const isFixed = isHere ? !setting.isTrait : file === "";
+  const isLocked = source === "site";
+  const isFixed = isLocked || (isHere ? !setting.isTrait : file === "");
   const canReset = isHere ? source === "%config" || source === "startup" : hasOwn(setting);
   const id = `setting-${name}`;
   const list = listOf({ setting, isFixed, onChange, onBack, ...rest });
@@ -65,12 +66,17 @@ export function Row({ setting, isHere, request, onChange, onBack, children, ...r
           </span>
         </div>
       )}
+      {isLocked && (
+        <p class="dim small setting-lock" title={setting.where}>
+          Set by your administrator
+        </p>
+      )}
       {setting.kind === "folder" && !isFixed && (
         <FolderChooser label={title} from={typed(setting.value)} request={request} onChoose={onChange} />
       )}
       <div id={id} class="setting-tip">
         <p>{withCode(setting.about)}</p>
-        {isFixed && <p>{isHere ? "Can't be set for this kernel alone." : "No file can hold it."}</p>}
+        {isFixed && !isLocked && <p>{isHere ? "Can't be set for this kernel alone." : "No file can hold it."}</p>}
         <p class="dim small">
           {sourceOf(setting)} · <code>{name}</code>
         </p>
