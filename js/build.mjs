@@ -24,6 +24,7 @@ const LIMITS = {
   "data-checks.js": { minified: 5 * 1024, gzipped: 2.5 * 1024 },
   "uses.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
   "batch.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
+  "phone.js": { minified: 24 * 1024, gzipped: 9 * 1024 },
   "pairing.js": { minified: 3 * 1024, gzipped: 2 * 1024 },
   "rewind.js": { minified: 5 * 1024, gzipped: 2.5 * 1024 },
   "walkthrough.js": { minified: 4 * 1024, gzipped: 2 * 1024 },
@@ -32,6 +33,9 @@ const LIMITS = {
   "freedom.js": { minified: 32 * 1024, gzipped: 13 * 1024 },
   "settings.js": { minified: 48 * 1024, gzipped: 18 * 1024 },
 };
+
+/** The phone's page, whole, in bytes. */
+const PAGE_LIMIT = 40 * 1024;
 
 /** Style sheets are imported as minified text: they go into shadow roots. */
 export const cssText = {
@@ -98,6 +102,32 @@ export const options = {
   plugins: [cssText, markedLexer],
 };
 
+/** The page that a phone opens: one file with its script and its style in it. Returns what it is made of. */
+async function phonePage(outdir) {
+  const { outputFiles, metafile } = await build({
+    ...options,
+    inject: [],
+    format: "iife",
+    entryPoints: [here("src/phone-page/page.ts")],
+    write: false,
+    logLevel: "warning",
+  });
+  const script = (await minified(outputFiles[0].text)).trim().replaceAll("</script", "<\\/script");
+  const { code: style } = await transform(await readFile(here("src/phone-page/page.css"), "utf8"), {
+    loader: "css",
+    minify: true,
+  });
+  const html = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>agentnb</title><style>${style.trim()}</style></head><body><script>${script}</script></body></html>
+`;
+  const size = Buffer.byteLength(html);
+  console.log(`phone-page.html: ${(size / 1024).toFixed(1)} KB (limit ${PAGE_LIMIT / 1024} KB)`);
+  if (size > PAGE_LIMIT) throw new Error(`phone-page.html is ${size} bytes; the limit is ${PAGE_LIMIT}.`);
+  await writeFile(`${outdir}/phone-page.html`, html);
+  return metafile;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
   const entryPoints = [
@@ -117,6 +147,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       here("src/math.ts"),
       here("src/batch.ts"),
       here("src/pairing.ts"),
+      here("src/phone.ts"),
       here("src/walkthrough.ts"),
       here("src/rewind.ts"),
       here("src/preview.ts"),
@@ -144,8 +175,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       if (size > limit[how]) throw new Error(`${name} is ${size} bytes ${how}; the limit is ${limit[how]}.`);
     }
   }
+  const page = await phonePage(outdir);
   const { sizes, metafiles } = await buildLabExtension(options, here("../labextension"));
-  const texts = await licences(bundledPackages(widget.metafile, others.metafile, parts.metafile, ...metafiles));
+  const texts = await licences(bundledPackages(widget.metafile, others.metafile, parts.metafile, page, ...metafiles));
   for (const folder of [outdir, here("../labextension")]) await writeFile(`${folder}/${FILE}`, texts);
   for (const [name, size] of Object.entries(sizes)) console.log(`labextension ${name}: ${(size / 1024).toFixed(1)} KB`);
 }

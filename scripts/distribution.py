@@ -29,6 +29,7 @@ BUILT = (
             "freedom",
             "history",
             "pairing",
+            "phone",
             "questions",
             "review",
             "rewind",
@@ -36,6 +37,7 @@ BUILT = (
             "walkthrough",
         )
     ),
+    "agentnb/static/phone-page.html",
     f"agentnb/static/{LICENCES}",
 )
 PACKAGES = Path(__file__).parents[1] / "js/package.json"

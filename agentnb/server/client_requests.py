@@ -36,6 +36,7 @@ MODULES = {
         "history",
         "math",
         "pairing",
+        "phone",
         "preview",
         "questions",
         "review",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agentnb.server.websocket.client import RemoteClient
     from agentnb.server.websocket.client_channels import ClientChannels
     from agentnb.server.websocket.feed import Feed
+    from agentnb.server.websocket.question_requests import QuestionFeed
 
 BUFFERS = "_buffers"
 """The member of an answer with what travels beside it, in base64."""
@@ -52,6 +53,7 @@ class RemoteAsker(Asker[Any]):
         feed: The numbers of what happens.
         notify: Sends it a notification.
         asking: What the user is asked for it.
+        questions: Tells it of the open questions, where it wants to know.
     """
 
     host: Host
@@ -61,6 +63,7 @@ class RemoteAsker(Asker[Any]):
     feed: Feed
     notify: Callable[[str, Any], None]
     asking: set[asyncio.Future[None]] = field(default_factory=set)
+    questions: list[QuestionFeed] = field(default_factory=list)
 
 
 @c.command("subscribe", c.SubscribeCommand, "watch")

@@ -28,6 +28,7 @@ import {
 } from "../permission-answer";
 import { line, splitPath } from "../plain";
 import { useArmed } from "../use-work";
+import { worstOf } from "../worst";
 import { LineCount } from "./diff";
 import { compare } from "./line-diff";
 import { usePreview } from "./preview";
@@ -191,11 +192,6 @@ function Sentence({ id, call, obstacle }: { id: string; call: Props["call"]; obs
       </span>
     </div>
   );
-}
-
-/** The first sentence: reasons are sorted, the worst one first. */
-export function worstOf(reason: string): string {
-  return line(reason, 600).match(/^.+?[.!?](?=\s+[A-Z“]|$)/)?.[0] ?? line(reason, 600);
 }
 
 /** The command or change on one line, and on demand all of it, with what else the agent said about it. */

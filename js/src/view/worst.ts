@@ -1,0 +1,7 @@
+/** The worst thing about a request. */
+import { line } from "./plain";
+
+/** The first sentence: reasons are sorted, the worst one first. */
+export function worstOf(reason: string): string {
+  return line(reason, 600).match(/^.+?[.!?](?=\s+[A-Z“]|$)/)?.[0] ?? line(reason, 600);
+}
