@@ -84,7 +84,11 @@ class Panel {
     buttons.append(close);
     this.element.replaceChildren(
       element("strong", "", "Answer from your phone"),
-      element("p", "", "A paired phone sees the questions of this kernel's agents. It can allow each once, reject it, or stop the agent; nothing else."),
+      element(
+        "p",
+        "",
+        "A paired phone sees the questions of this kernel's agents. It can allow each once, reject it, or stop the agent; nothing else.",
+      ),
       ...(this.#trouble ? [element("p", { class: "error-text", role: "alert" }, this.#trouble)] : []),
       element("p", { class: "note", role: "status" }, this.#status(waits)),
       ...(waits && this.#code ? shown(this.#code) : []),
@@ -95,23 +99,40 @@ class Panel {
   }
 
   #status(waits: boolean): string {
-    if (this.#phones.length > 0 && !waits) return `Connected: ${this.#phones.map((each) => line(each, 40)).join(", ")}. It ends with the kernel, or when you unpair it.`;
+    if (this.#phones.length > 0 && !waits)
+      return `Connected: ${this.#phones.map((each) => line(each, 40)).join(", ")}. It ends with the kernel, or when you unpair it.`;
     if (waits) return "Scan the code with the phone's camera. It works for one phone, within five minutes.";
-    return this.#isOn ? "No phone is connected now. A phone that was paired comes back by itself." : "No phone is paired.";
+    return this.#isOn
+      ? "No phone is connected now. A phone that was paired comes back by itself."
+      : "No phone is paired.";
   }
 
   /** How a phone can reach the kernel. */
   #ways(): Node[] {
-    const server = LOCAL.test(location.hostname) || jupyterBase() === undefined ? [] : [this.#way(`Through ${line(location.host, 60)}`, throughServer(), () => this.#throughServer())];
+    const server =
+      LOCAL.test(location.hostname) || jupyterBase() === undefined
+        ? []
+        : [this.#way(`Through ${line(location.host, 60)}`, throughServer(), () => this.#throughServer())];
     const direct = this.#addresses.map((address) =>
-      this.#way(address === LOOPBACK ? "On this machine only" : `Over the network, at ${line(address, 60)}`, address === LOOPBACK ? "For a cable or a tunnel to port numbers of this machine." : "Not encrypted: others in this network can read the questions and take the code. Only where you trust everybody.", () => this.#direct(address)),
+      this.#way(
+        address === LOOPBACK ? "On this machine only" : `Over the network, at ${line(address, 60)}`,
+        address === LOOPBACK
+          ? "For a cable or a tunnel to port numbers of this machine."
+          : "Not encrypted: others in this network can read the questions and take the code. Only where you trust everybody.",
+        () => this.#direct(address),
+      ),
     );
     const more = this.#isOn ? "Pair another phone:" : "How does the phone reach this kernel?";
     return [element("p", "", more), element("div", "phone-ways", ...server, ...direct)];
   }
 
   #way(name: string, about: string, pair: () => Promise<void>): HTMLElement {
-    return element("div", "", button(name, () => void this.#pair(pair), "button small"), element("p", "note", about));
+    return element(
+      "div",
+      "",
+      button(name, () => void this.#pair(pair), "button small"),
+      element("p", "note", about),
+    );
   }
 
   async #pair(pair: () => Promise<void>): Promise<void> {
@@ -135,7 +156,9 @@ class Panel {
     const answer = await fetch(address, { cache: "no-store" }).catch(() => undefined);
     if (!answer?.ok || !(await answer.text()).includes("<title>agentnb</title>")) {
       await this.#context.request("phone/unpair", {});
-      throw new Error("This Jupyter server doesn't pass requests on to the kernel. Install jupyter-server-proxy beside it and restart it.");
+      throw new Error(
+        "This Jupyter server doesn't pass requests on to the kernel. Install jupyter-server-proxy beside it and restart it.",
+      );
     }
     this.#code = { name, address: `${address}#${token}` };
   }
@@ -157,14 +180,24 @@ class Panel {
 function shown({ address }: Code): Node[] {
   const { protocol, hostname } = new URL(address);
   const copy = button("Copy link", () => void navigator.clipboard?.writeText(address), "button small");
-  const warning = LOCAL.test(hostname) ? "Only this machine reaches this address." : protocol === "http:" ? "Not encrypted: others in this network can read the questions and take the code." : "";
+  const warning = LOCAL.test(hostname)
+    ? "Only this machine reaches this address."
+    : protocol === "http:"
+      ? "Not encrypted: others in this network can read the questions and take the code."
+      : "";
   return [picture(address), ...(warning ? [element("p", "phone-warning", warning)] : []), copy];
 }
 
 function picture(text: string): SVGElement {
   const { size, data } = encode(text, { ecc: "M", border: 0 });
   const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
-  const svg = made("svg", { viewBox: `${-QUIET} ${-QUIET} ${size + 2 * QUIET} ${size + 2 * QUIET}`, class: "phone-code", role: "img", "aria-label": "The code to scan", "shape-rendering": "crispEdges" });
+  const svg = made("svg", {
+    viewBox: `${-QUIET} ${-QUIET} ${size + 2 * QUIET} ${size + 2 * QUIET}`,
+    class: "phone-code",
+    role: "img",
+    "aria-label": "The code to scan",
+    "shape-rendering": "crispEdges",
+  });
   const whole = { x: -QUIET, y: -QUIET, width: size + 2 * QUIET, height: size + 2 * QUIET, fill: "#fff" };
   svg.append(made("rect", whole), made("path", { d: dark.join(""), fill: "#000" }));
   return svg;
@@ -179,7 +212,9 @@ function made(name: string, attributes: Record<string, string | number>): SVGEle
 /** Where the Jupyter server's own addresses begin, as its pages say; undefined on other pages. */
 function jupyterBase(): string | undefined {
   try {
-    const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data")?.textContent ?? "") as { baseUrl?: unknown };
+    const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data")?.textContent ?? "") as {
+      baseUrl?: unknown;
+    };
     return typeof baseUrl === "string" ? baseUrl : undefined;
   } catch {
     return undefined;

@@ -59,7 +59,10 @@ export function card(question: Question, place: string, actions: Actions): HTMLE
 
 export function whose({ agent, conversation }: { agent: string; conversation: string }, place: string): string {
   const { name } = splitPath(place);
-  return [agent, conversation, place && name].filter(Boolean).map((each) => line(each, 80)).join(" · ");
+  return [agent, conversation, place && name]
+    .filter(Boolean)
+    .map((each) => line(each, 80))
+    .join(" · ");
 }
 
 function risk({ risk }: ToolCallPendingConfirmationState): HTMLElement {
@@ -117,20 +120,30 @@ function difference(name: string, before: string, after: string): HTMLElement {
     const mark = text[0] ?? "";
     return element("div", `line ${NAMES.get(mark) ?? "same"}`, text === "" ? "⋯" : plain(text));
   });
-  const shown = element("div", { class: "code difference", role: "group", label: `Changes of ${line(name, 200)}` }, ...rows);
+  const shown = element(
+    "div",
+    { class: "code difference", role: "group", label: `Changes of ${line(name, 200)}` },
+    ...rows,
+  );
   shown.tabIndex = 0;
   return element("section", "", element("p", "path", line(name, 300), " ", element("span", "count", count)), shown);
 }
 
 function preview(call: ToolCallPendingConfirmationState, actions: Actions): Node[] {
   const { rehearsal, kind = "", cell } = call.details ?? {};
-  const canRun = cell ? /^(insert|replace)$/.test(cell.action) && cell.kind === "code" : /^(execute|kernel)$/.test(kind);
-  if (rehearsal?.status === "running") return [element("p", { class: "note", role: "status" }, "Running it in a closed-in copy…")];
+  const canRun = cell
+    ? /^(insert|replace)$/.test(cell.action) && cell.kind === "code"
+    : /^(execute|kernel)$/.test(kind);
+  if (rehearsal?.status === "running")
+    return [element("p", { class: "note", role: "status" }, "Running it in a closed-in copy…")];
   if (rehearsal === undefined) return canRun ? [button("Preview", actions.preview, "button small")] : [];
   const shown = element("div", { class: "preview-body", role: "group", label: "Preview" });
   // It never changes on this card: another one takes its place.
-  const still = { subscribe: (take: (value: typeof rehearsal) => void) => (take(rehearsal), () => undefined) };
-  showPreview(shown, { rehearsal: still as never, part: "all" });
+  const subscribe = (take: (value: typeof rehearsal) => void) => {
+    take(rehearsal);
+    return () => undefined;
+  };
+  showPreview(shown, { rehearsal: { subscribe } as never, part: "all" });
   return [shown];
 }
 

@@ -44,7 +44,9 @@ let connection: Connection | undefined;
 
 function show(state: State, why: string): void {
   document.body.dataset.state = state;
-  status.textContent = [why, SENTENCES[state], state === "ended" ? "Scan a new code to go on." : ""].filter(Boolean).join(" ");
+  status.textContent = [why, SENTENCES[state], state === "ended" ? "Scan a new code to go on." : ""]
+    .filter(Boolean)
+    .join(" ");
   if (state !== "ended") return;
   forgetAccess();
   draw(EMPTY);
@@ -54,7 +56,9 @@ function show(state: State, why: string): void {
 function draw(now: Questions): void {
   last = now;
   const before = [...cards.keys()].join();
-  const wanted = now.questions.map((question) => [`${question.channel} ${question.call.toolCallId}`, question] as const);
+  const wanted = now.questions.map(
+    (question) => [`${question.channel} ${question.call.toolCallId}`, question] as const,
+  );
   for (const id of [...cards.keys()]) if (!wanted.some(([one]) => one === id)) cards.delete(id);
   for (const [id, question] of wanted) {
     const json = JSON.stringify(question);
@@ -63,8 +67,12 @@ function draw(now: Questions): void {
   list.replaceChildren(...wanted.map(([id]) => cards.get(id)?.element as HTMLElement));
   const asking = new Set(now.questions.map(({ turnId }) => turnId));
   rest.replaceChildren(
-    ...(now.forms > 0 ? [element("p", "note", "Another question waits: it can be answered in the notebook only.")] : []),
-    ...(document.body.dataset.state !== "ended" && wanted.length === 0 ? [element("p", "empty", "Nothing waits for you.")] : []),
+    ...(now.forms > 0
+      ? [element("p", "note", "Another question waits: it can be answered in the notebook only.")]
+      : []),
+    ...(document.body.dataset.state !== "ended" && wanted.length === 0
+      ? [element("p", "empty", "Nothing waits for you.")]
+      : []),
     ...now.turns.filter(({ turnId }) => !asking.has(turnId)).map(running),
   );
   if ([...cards.keys()].join() !== before) settle();
@@ -99,7 +107,9 @@ function cardOf(question: Question): HTMLElement {
 }
 
 function running({ channel, turnId, agent, conversation }: Turn): HTMLElement {
-  const stop = () => performance.now() < armedAt || void connection?.ask("x-agentnb/stopTurn", { channel, turnId }).catch(() => undefined);
+  const stop = () =>
+    performance.now() < armedAt ||
+    void connection?.ask("x-agentnb/stopTurn", { channel, turnId }).catch(() => undefined);
   return element(
     "div",
     "running",
