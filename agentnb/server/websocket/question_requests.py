@@ -121,12 +121,15 @@ class QuestionFeed:
     def __init__(self, asker: RemoteAsker) -> None:
         self._asker = asker
         self._due: asyncio.TimerHandle | None = None
-        self._last = self.now
+        self._last: OpenQuestions | None = None
         asker.host.listen(self._on_envelope)
 
-    @property
-    def now(self) -> OpenQuestions:
-        """What waits now, as far as the client may see it."""
+    def list(self) -> Any:
+        """What waits now, as JSON; later changes of it are told."""
+        self._last = self._now()
+        return to_json(self._last)
+
+    def _now(self) -> OpenQuestions:
         conversations = [
             each for each in self._asker.host.conversations.values() if self._asker.client.sees(each.session.uri)
         ]
@@ -149,10 +152,8 @@ class QuestionFeed:
 
     def _tell(self) -> None:
         self._due = None
-        now = self.now
-        if now != self._last:
-            self._last = now
-            self._asker.notify("x-agentnb/questionsChanged", to_json(now))
+        if self._now() != self._last:
+            self._asker.notify("x-agentnb/questionsChanged", self.list())
 
 
 @c.command("x-agentnb/listQuestions", c.Params, "answer")
@@ -160,7 +161,7 @@ def list_questions(asker: RemoteAsker, _params: c.Params) -> Any:
     """The permission requests that wait, and the turns that run; from now on `x-agentnb/questionsChanged` tells them."""
     if not asker.questions:
         asker.questions.append(QuestionFeed(asker))
-    return to_json(asker.questions[0].now)
+    return asker.questions[0].list()
 
 
 @c.command("x-agentnb/answerQuestion", AnswerQuestionCommand, "answer")

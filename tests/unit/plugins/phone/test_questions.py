@@ -24,13 +24,18 @@ def next_questions(phone: Client) -> dict[str, Any]:
 
 
 def asked(phone: Client) -> dict[str, Any]:
-    """The first question that it is told of."""
-    phone.ask(LIST, {})
-    while True:
+    """The first question that waits, once one does."""
+    told = phone.ask(LIST, {})
+    while not told["questions"]:
         told = next_questions(phone)
-        if told["questions"]:
-            found: dict[str, Any] = told["questions"][0]
-            return found
+    found: dict[str, Any] = told["questions"][0]
+    return found
+
+
+def answered(phone: Client) -> None:
+    """See that nothing waits any more."""
+    while next_questions(phone)["questions"]:
+        pass
 
 
 def answer(phone: Client, question: dict[str, Any], *, approved: bool, **more: Any) -> Any:
@@ -43,15 +48,14 @@ def answer(phone: Client, question: dict[str, Any], *, approved: bool, **more: A
 def test_question_says_who_asks_what_and_how_bad_it_is_and_is_allowed_once(server: Phones, session: Session) -> None:
     """The chat and the log say that the phone did it; nothing more is allowed than this once, whatever is sent."""
     phone = server.phone()
-    phone.ask(LIST, {})
     turn = session.prompt("/ask execute")
     question = asked(phone)
     assert (question["agent"], question["channel"], question["isWhole"]) == ("Tour", chat_of(session), True)
     assert question["call"]["risk"]["reason"]
     assert server.look().phones == (current_name(server),)
     assert answer(phone, question, approved=True, selectedOptionId="agentnb:always", editedToolInput="rm -rf /") == {}
+    answered(phone)
     turn.wait()
-    assert next_questions(phone)["questions"] == []
     record = next(each for each in policy(session).records if each.by.startswith("client phone"))
     assert (record.outcome, session.permissions) == ("allow", "ask")
     second = session.prompt("/ask execute")
@@ -73,7 +77,7 @@ def test_question_answered_elsewhere_vanishes_and_a_late_answer_says_so(server: 
     turn = session.prompt("/ask execute")
     question, same = asked(one), asked(two)
     assert answer(one, question, approved=False) == {}
-    assert next_questions(two)["questions"] == []
+    answered(two)
     with pytest.raises(Failed, match="answered before"):
         answer(two, same, approved=True)
     turn.wait()
@@ -81,8 +85,7 @@ def test_question_answered_elsewhere_vanishes_and_a_late_answer_says_so(server: 
     asked(two)
     (waiting,) = session.questions
     waiting.allow()
-    told = next_questions(two)
-    assert told["questions"] == []
+    answered(two)
     later.wait()
     for each in (one, two):
         each.close()
