@@ -7,11 +7,14 @@ import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 import { buildLabExtension, minified, part } from "./labextension.mjs";
 import { bundledPackages, FILE, licences } from "./licences.mjs";
+import { translation } from "./translate.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** In bytes, minified and gzipped. */
 const LIMITS = {
   "widget.js": { minified: 290 * 1024, gzipped: 100 * 1024 },
+  // The same with messages that can be translated, where the page is not in English.
+  "translated.js": { minified: 310 * 1024, gzipped: 106 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
   // Fetched when they are needed; the history and the agents have their own copies of Preact.
   "highlighting.js": { minified: 96 * 1024, gzipped: 32 * 1024 },
@@ -128,6 +131,9 @@ async function phonePage(outdir) {
   return metafile;
 }
 
+/** For what is fetched: its messages can be translated. What loads at once is in English (`src/view/language.ts`). */
+const translatable = { ...options, plugins: [translation, ...options.plugins] };
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
   const entryPoints = [
@@ -137,9 +143,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     here("src/freedom.ts"),
     here("src/settings.ts"),
   ];
-  const widget = await build({ ...options, entryPoints, outdir, logLevel: "warning" });
+  const widget = await build({ ...options, entryPoints: entryPoints.slice(0, 1), outdir, logLevel: "warning" });
+  const panels = await build({ ...translatable, entryPoints: entryPoints.slice(1), outdir, logLevel: "warning" });
   const others = await build({
-    ...options,
+    ...translatable,
     inject: [],
     entryPoints: [
       here("src/panel.ts"),
@@ -157,16 +164,25 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     outdir,
     logLevel: "warning",
   });
+  const whole = await build({
+    ...translatable,
+    format: "cjs",
+    external: ["@preact/signals-core"],
+    entryPoints: [here("src/translated.ts")],
+    outdir,
+    write: false,
+    logLevel: "warning",
+  });
   const parts = await build({
-    ...options,
-    plugins: [...options.plugins, sharedWithParts],
+    ...translatable,
+    plugins: [...translatable.plugins, sharedWithParts],
     format: "cjs",
     entryPoints: [here("src/questions.ts"), here("src/review.ts"), here("src/uses.ts"), here("src/data-checks.ts")],
     outdir,
     write: false,
     logLevel: "warning",
   });
-  for (const { path, text } of parts.outputFiles) await writeFile(path, part(text));
+  for (const { path, text } of [...whole.outputFiles, ...parts.outputFiles]) await writeFile(path, part(text));
   for (const [name, limit] of Object.entries(LIMITS)) {
     const code = Buffer.from(await minified(await readFile(`${outdir}/${name}`, "utf8")));
     await writeFile(`${outdir}/${name}`, code);
@@ -177,7 +193,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   }
   const page = await phonePage(outdir);
   const { sizes, metafiles } = await buildLabExtension(options, here("../labextension"));
-  const texts = await licences(bundledPackages(widget.metafile, others.metafile, parts.metafile, page, ...metafiles));
+  const texts = await licences(
+    bundledPackages(...[widget, panels, others, parts].map(({ metafile }) => metafile), page, ...metafiles),
+  );
   for (const folder of [outdir, here("../labextension")]) await writeFile(`${folder}/${FILE}`, texts);
   for (const [name, size] of Object.entries(sizes)) console.log(`labextension ${name}: ${(size / 1024).toFixed(1)} KB`);
 }

@@ -47,7 +47,7 @@ const CODE_WORDS =
 
 /** Strings with spaces that are code all the same: styles, addresses, names of things of ours, what MathML knows. */
 const CODE =
-  /!important|^(calc|min|max)\(|^(data|anywidget):|^%?pip |^agentnb[-: ]|\bis-\{|^vars\(|^\(?\{\d\}\)? agentnb$|^active tab$/;
+  /!important|^(calc|min|max)\(|^(data|anywidget):|^%?pip |^%%|^agentnb[-: ]|\bis-\{|^vars\(|^\(?\{\d\}\)? agentnb$|^active tab$/;
 const CODE_FILES = /^math\.ts$/;
 
 /** Finds the messages of one file: where they are, and what stands there instead. */
@@ -384,6 +384,8 @@ export const translation = {
   setup(context) {
     context.onLoad({ filter: /\.tsx?$/ }, async ({ path }) => {
       const file = relative(SOURCES, path);
+      if (file === "view/kernel-text.ts")
+        return { contents: 'export { kernelText } from "../translation";', loader: "ts" };
       if (!isTranslated(file)) return undefined;
       const { code } = await translated(path);
       return { contents: code, loader: path.endsWith("x") ? "tsx" : "ts" };

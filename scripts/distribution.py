@@ -33,6 +33,7 @@ BUILT = (
             "questions",
             "review",
             "rewind",
+            "translated",
             "uses",
             "walkthrough",
         )

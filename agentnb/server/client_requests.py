@@ -42,6 +42,7 @@ MODULES = {
         "review",
         "rewind",
         "settings",
+        "translated",
         "uses",
         "walkthrough",
     )

@@ -104,6 +104,17 @@ def relay() -> Iterator[Relay]:
     loop.stop()
 
 
+def opened(lab: Lab, name: str) -> Side:
+    """A notebook with a conversation, and its chat."""
+    lab.open(name, notebook(BEGIN, kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done()
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    return side
+
+
 def pair(side: Side, way: str) -> str:
     """Choose how the phone reaches the kernel, and copy the code's address."""
     panel = side.chat.get_by_role("region", name="Phone")
@@ -126,12 +137,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
     lab: Lab, open_phone: Callable[[str], Phone], kernelspecs: object
 ) -> None:
     """A tap allows once; what is answered in one place vanishes in the others; unpairing and a restart end it."""
-    lab.open("phone.ipynb", notebook(BEGIN, kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done()
-    side = Side(lab.page)
-    side.open()
-    side.expect_chat()
+    side = opened(lab, "phone.ipynb")
     panel = open_panel(side)
     lab.picture("phone-panel")
     link = pair(side, "On this machine only")
@@ -191,12 +197,7 @@ def test_phone_comes_back_after_its_network_was_cut(
     lab: Lab, open_phone: Callable[[str], Phone], relay: Relay, kernelspecs: object
 ) -> None:
     """Through a server in between, under that server's name; what came meanwhile is there then."""
-    lab.open("cut.ipynb", notebook(BEGIN, kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done()
-    side = Side(lab.page)
-    side.open()
-    side.expect_chat()
+    side = opened(lab, "cut.ipynb")
     found = lab.page.evaluate(EVALUATED, IN_KERNEL.replace("{how}", f"origin='http://{relay.place}'"))
     token, port = re.fullmatch(r"\['([\w-]{43})', (\d+)\]", found).groups()  # type: ignore[union-attr]
     relay.lead_to(f"ws://127.0.0.1:{port}/")

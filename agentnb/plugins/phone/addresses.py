@@ -49,5 +49,7 @@ def wanted_way(address: str, origin: str) -> Way:
             raise UsageError(f"{origin[:100]!r} is no origin of a Jupyter server.", hint="Reload the page.")
         return Way(LOOPBACK, origin.lower())
     if address not in {LOOPBACK, *network_addresses()}:
-        raise UsageError(f"{address[:100]!r} is no address of this machine.", hint="Open Phone again for its addresses.")
+        raise UsageError(
+            f"{address[:100]!r} is no address of this machine.", hint="Open Phone again for its addresses."
+        )
     return Way(address, "")

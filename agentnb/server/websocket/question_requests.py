@@ -158,7 +158,7 @@ class QuestionFeed:
 
 @c.command("x-agentnb/listQuestions", c.Params, "answer")
 def list_questions(asker: RemoteAsker, _params: c.Params) -> Any:
-    """The permission requests that wait, and the turns that run; from now on `x-agentnb/questionsChanged` tells them."""
+    """The permission requests that wait, and the turns that run; later `x-agentnb/questionsChanged` tells them."""
     if not asker.questions:
         asker.questions.append(QuestionFeed(asker))
     return asker.questions[0].list()

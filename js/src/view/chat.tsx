@@ -188,7 +188,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         <OnDemand
           name="phone"
           what="the phone's code"
-          context={{ root: store.root, request: store.request, close: () => showPhone(false) }}
+          context={{ root: store.root, request: store.request.bind(store), close: () => showPhone(false) }}
         />
       )}
       <Refusals here={(channel) => active === undefined || sessionChannel(channel) !== active} />

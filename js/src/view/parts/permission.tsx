@@ -15,6 +15,7 @@ import { placesOf, proposalId } from "../cell-proposals";
 import { coded } from "../coded";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
+import { kernelText } from "../kernel-text";
 import { Menu, type MenuItem } from "../menu";
 import {
   answerId,
@@ -337,7 +338,8 @@ function once(call: Pick<ToolCallPendingConfirmationState, "options">): Confirma
 }
 
 function nameOf(option: ConfirmationOption): string {
-  return line(option.label, 120) || line(option.id, 120);
+  const label = line(option.label, 120) || line(option.id, 120);
+  return option.id.startsWith("agentnb:") ? kernelText(label) : label; // an agent's own words stay as they are
 }
 
 /** Only from inside this view, or from nowhere, and never out of a text or an open menu. */

@@ -95,9 +95,9 @@ def test_code_that_nobody_used_expires() -> None:
     pairing = run(pair(Way("127.0.0.1", ""), code_seconds=0.0))
     phones = Phones()
     assert phones.first.port == pairing.port
-    Client_refused = refusal(phones, phones.token)  # type: ignore[arg-type]
+    status = refusal(phones, phones.token)  # type: ignore[arg-type]
     phones.unpair()
-    assert Client_refused == 401
+    assert status == 401
 
 
 def test_unpairing_ends_every_connection_at_once_and_nothing_listens_then(server: Phones) -> None:

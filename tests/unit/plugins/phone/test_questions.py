@@ -140,3 +140,4 @@ def test_phone_that_is_connected_is_somebody_who_can_answer(server: Phones) -> N
     assert front.attached() is True
     server.unpair()
     assert front.attached() is False
+    phone.close()
