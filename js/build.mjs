@@ -14,7 +14,7 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const LIMITS = {
   "widget.js": { minified: 290 * 1024, gzipped: 100 * 1024 },
   // The same with messages that can be translated, where the page is not in English.
-  "translated.js": { minified: 310 * 1024, gzipped: 106 * 1024 },
+  "translated.js": { minified: 270 * 1024, gzipped: 97 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
   // Fetched when they are needed; the history and the agents have their own copies of Preact.
   "highlighting.js": { minified: 96 * 1024, gzipped: 32 * 1024 },
@@ -22,8 +22,8 @@ const LIMITS = {
   "history.js": { minified: 64 * 1024, gzipped: 22 * 1024 },
   "attention.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
   "cell-changes.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
-  "questions.js": { minified: 8 * 1024, gzipped: 3.5 * 1024 },
-  "review.js": { minified: 12 * 1024, gzipped: 5 * 1024 },
+  "questions.js": { minified: 8 * 1024, gzipped: 3.8 * 1024 },
+  "review.js": { minified: 12 * 1024, gzipped: 5.3 * 1024 },
   "data-checks.js": { minified: 5 * 1024, gzipped: 2.5 * 1024 },
   "uses.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
   "batch.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
@@ -31,10 +31,10 @@ const LIMITS = {
   "pairing.js": { minified: 3 * 1024, gzipped: 2 * 1024 },
   "rewind.js": { minified: 5 * 1024, gzipped: 2.5 * 1024 },
   "walkthrough.js": { minified: 4 * 1024, gzipped: 2 * 1024 },
-  "preview.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
-  "agents.js": { minified: 40 * 1024, gzipped: 16 * 1024 },
+  "preview.js": { minified: 8 * 1024, gzipped: 3.3 * 1024 },
+  "agents.js": { minified: 40 * 1024, gzipped: 16.5 * 1024 },
   "freedom.js": { minified: 32 * 1024, gzipped: 13 * 1024 },
-  "settings.js": { minified: 48 * 1024, gzipped: 18 * 1024 },
+  "settings.js": { minified: 50 * 1024, gzipped: 19 * 1024 },
 };
 
 /** The phone's page, whole, in bytes. */
