@@ -81,9 +81,6 @@ class Finder {
       case "CallExpression":
       case "NewExpression":
         return this.call(node);
-      case "BinaryExpression":
-        if (/^[!=]==?$/.test(node.operator)) return this.parts(node, (each) => !isLiteral(each));
-        break;
       case "ConditionalExpression": {
         const number = numberOf(node);
         const [one, many] = number ? branches(node) : [];
@@ -91,6 +88,7 @@ class Finder {
         return this.choice(node, number, one, many, parent);
       }
       case "SwitchCase":
+        if (node.test && isLiteral(node.test)) this.visit(node.test, node);
         return this.visit(node.consequent, node, parent);
       case "MemberExpression":
         this.visit(node.object, node, parent);
@@ -107,10 +105,9 @@ class Finder {
     this.parts(node);
   }
 
-  parts(node, isWanted = () => true) {
+  parts(node) {
     for (const [name, value] of Object.entries(node))
-      if (name !== "type" && value && typeof value === "object" && (Array.isArray(value) || isWanted(value)))
-        this.visit(value, node);
+      if (name !== "type" && value && typeof value === "object") this.visit(value, node);
   }
 
   /** What is no text of its own may have functions in it that show some. */
@@ -282,6 +279,7 @@ class Finder {
     const words = text.trim();
     if (!/\p{L}{2}/u.test(words) || CODE_WORDS.test(words) || CODE.test(words)) return false;
     if (/[<>=\\|#*^$[\]@~]|::|\w[:/]\/|\(\)|--|\w\.\w|_\w|^\W*[\w-]+:\s*[\w-]+;?$|^[.:]\w/.test(words)) return false;
+    if (this.isClass(words)) return false;
     if (words.split(/\s+/).every((word) => this.isClass(word) || !/\p{L}/u.test(word))) return false;
     return (
       /^\p{Lu}\p{Ll}/u.test(words) ||
@@ -362,10 +360,23 @@ async function classNames() {
   return classes;
 }
 
+let compared;
+/** The strings that code compares with: but for those that begin with a capital they are no words, whatever they look like. */
+async function comparedStrings() {
+  if (compared) return compared;
+  compared = new Set();
+  for (const path of await filesOf("ts", "tsx"))
+    for (const [, one, two] of (await readFile(path, "utf8")).matchAll(
+      /(?:[!=]==|\bcase) "([^"A-Z][^"]*)"|"([^"A-Z][^"]*)" [!=]==/g,
+    ))
+      compared.add(one ?? two);
+  return compared;
+}
+
 /** A file with its messages wrapped, and the messages. */
 export async function translated(path) {
   const code = await readFile(path, "utf8");
-  const known = await classNames();
+  const known = new Set([...(await classNames()), ...(await comparedStrings())]);
   const finder = new Finder(code, (word) => known.has(word));
   finder.visit(parseAst(code, { lang: path.endsWith("x") ? "tsx" : "ts" }));
   const names = [...finder.used].map((what) => `${what} as ${NAMES[what]}`);
