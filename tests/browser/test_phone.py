@@ -65,7 +65,7 @@ class Phone:
         """Pictures of the screen, light and dark; nothing is wider than it, and axe finds nothing."""
         self.page.evaluate(SCRIPT.read_text(encoding="utf-8"))
         for scheme in ("light", "dark"):
-            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            self.page.emulate_media(color_scheme=scheme)
             self.page.screenshot(path=PICTURES / f"{name}-{scheme}.png")
             assert self.page.evaluate(AXE) == [], scheme
         assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

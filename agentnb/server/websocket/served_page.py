@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from websockets.datastructures import Headers
 from websockets.http11 import Response
+from websockets.typing import Subprotocol
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SUBPROTOCOL = "agentnb"
+SUBPROTOCOL = Subprotocol("agentnb")
 TOKEN_PREFIX = "agentnb.token."  # noqa: S105 - what stands before one
 _INLINE = re.compile(rb"<(script|style)>(.*?)</\1>", re.DOTALL)
 _HEADERS = {

@@ -8,6 +8,7 @@ import pytest
 
 from agentnb import Session
 from agentnb.api.policy import policy
+from agentnb.api.questions import PermissionQuestion
 from agentnb.host import current_host
 from tests.unit.plugins.phone.conftest import Phones
 from tests.unit.server.websocket.client import Client, Failed, chat_of
@@ -84,6 +85,7 @@ def test_question_answered_elsewhere_vanishes_and_a_late_answer_says_so(server: 
     later = session.prompt("/ask execute")
     asked(two)
     (waiting,) = session.questions
+    assert isinstance(waiting, PermissionQuestion)
     waiting.allow()
     answered(two)
     later.wait()
