@@ -6,8 +6,8 @@ import css from "./preview.css";
 import { table } from "./state/object";
 import type { RehearsalFile, ToolCallRehearsal } from "./state/types.gen";
 import { byTable, lineOf, pieces } from "./view/data-check-lines";
-import type { PreviewPart } from "./view/parts/preview";
 import { kernelText } from "./view/kernel-text";
+import type { PreviewPart } from "./view/parts/preview";
 import { bytes, count, line, plain } from "./view/plain";
 
 /** What it needs of the card. */
