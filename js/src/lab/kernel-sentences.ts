@@ -24,12 +24,12 @@ export function kernelSentences(
     }
     return undefined;
   };
-  return (said) =>
-    find(said) ??
-    said
-      .split(SENTENCES)
-      .map((sentence) => find(sentence) ?? sentence)
-      .join(" ");
+  return (said) => {
+    // A value would take the next sentence with it, so the whole comes last.
+    const sentences = said.split(SENTENCES).map((sentence) => find(sentence) ?? sentence);
+    const joined = sentences.join(" ");
+    return gettext(said) !== said || joined === said ? (find(said) ?? said) : joined;
+  };
 }
 
 /** None of a message without a value, or of one that is hardly more than its values. */
