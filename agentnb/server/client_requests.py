@@ -36,11 +36,13 @@ MODULES = {
         "history",
         "math",
         "pairing",
+        "phone",
         "preview",
         "questions",
         "review",
         "rewind",
         "settings",
+        "translated",
         "uses",
         "walkthrough",
     )

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from agentnb.server.service import PageService
 
 H_co = TypeVar("H_co", bound="ChannelOwner", covariant=True)
-Right: TypeAlias = Literal["watch", "drive", "approve"]
+Right: TypeAlias = Literal["watch", "drive", "approve", "answer"]
 """``watch``: see conversations; ``drive``: prompt, cancel, open and close them; ``approve``: answer permission
-requests, change permissions, undo changes."""
+requests, change permissions, undo changes; ``answer``: see permission requests, answer each for once, stop a turn."""
 
 COMMON_ERRORS = (INVALID_PARAMS, UNSUPPORTED_VERSION, UNKNOWN_SESSION, REFUSED)
 """The codes that any request can be answered with."""

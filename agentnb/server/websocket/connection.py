@@ -18,7 +18,7 @@ from agentnb.host.channels import ROOT
 from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
 from agentnb.server.websocket import commands as c
-from agentnb.server.websocket import resource_requests  # noqa: F401 - it registers its commands
+from agentnb.server.websocket import question_requests, resource_requests  # noqa: F401 - they register commands
 from agentnb.server.websocket.client import ACTIONS, BEHIND, RemoteClient
 from agentnb.server.websocket.client_channels import ClientChannels
 from agentnb.server.websocket.commands import COMMANDS
@@ -108,6 +108,8 @@ class AhpConnection:
         if self._asker is not None:
             for asking in tuple(self._asker.asking):  # what it still waits for is not done
                 asking.cancel()
+            for feed in self._asker.questions:
+                feed.close()
 
     def notice(self, notice: Notice) -> None:
         """Tell the client of a change in the list of sessions."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agentnb.server.websocket.client import RemoteClient
     from agentnb.server.websocket.client_channels import ClientChannels
     from agentnb.server.websocket.feed import Feed
+    from agentnb.server.websocket.question_requests import QuestionFeed
 
 MOST_SESSIONS = 32
 """Open conversations beyond which no client may open another one."""
@@ -49,6 +50,7 @@ class RemoteAsker(Asker[Any]):
         feed: The numbers of what happens.
         notify: Sends it a notification.
         asking: What the user is asked for it.
+        questions: Tells it of the open questions, where it wants to know.
     """
 
     host: Host
@@ -58,6 +60,7 @@ class RemoteAsker(Asker[Any]):
     feed: Feed
     notify: Callable[[str, Any], None]
     asking: set[asyncio.Future[None]] = field(default_factory=set)
+    questions: list[QuestionFeed] = field(default_factory=list)
 
 
 @c.command("subscribe", c.SubscribeCommand, "watch")

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { AgentInfo } from "../../state/types.gen";
 import { Button, Choice, TextButton } from "../controls";
+import { kernelText } from "../kernel-text";
 import { line, plain } from "../plain";
 import { AgentOrder, nameOf, ShownAgents, ShownModels } from "./agent-lists";
 import { Fold, Switch, several } from "./fields";
@@ -40,7 +41,7 @@ interface RowProps {
 
 export function Row({ setting, isHere, request, onChange, onBack, children, ...rest }: RowProps) {
   const { name, source, file } = setting;
-  const title = line(setting.title, 60);
+  const title = kernelText(line(setting.title, 60));
   const isLocked = source === "site";
   const isFixed = isLocked || (isHere ? !setting.isTrait : file === "");
   const canReset = isHere ? source === "%config" || source === "startup" : hasOwn(setting);
@@ -75,7 +76,7 @@ export function Row({ setting, isHere, request, onChange, onBack, children, ...r
         <FolderChooser label={title} from={typed(setting.value)} request={request} onChoose={onChange} />
       )}
       <div id={id} class="setting-tip">
-        <p>{withCode(setting.about)}</p>
+        <p>{withCode(kernelText(setting.about))}</p>
         {isFixed && !isLocked && <p>{isHere ? "Can't be set for this kernel alone." : "No file can hold it."}</p>}
         <p class="dim small">
           {sourceOf(setting)} · <code>{name}</code>
@@ -131,7 +132,7 @@ function listOf({
     return { summary: several(names.length, "hidden model", "All"), node: <ShownModels {...props} models={models} /> };
   if (kind !== "servers") return undefined;
   const add = names.length === 0 && (
-    <Control {...{ setting, agents, isFixed, onChange, onBack }} label={line(setting.title, 60)} />
+    <Control {...{ setting, agents, isFixed, onChange, onBack }} label={kernelText(line(setting.title, 60))} />
   );
   const servers = <McpServers names={names} isFixed={isFixed} onChange={onServer} />;
   const node = (
