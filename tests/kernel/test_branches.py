@@ -27,7 +27,8 @@ pytestmark = [
 
 AGENTS = Path(__file__).parents[1] / "agents"
 SETUP = f"""
-import agentnb, glob, json, os, tempfile, numpy as np, pandas as pd
+import agentnb, json, os, tempfile, numpy as np, pandas as pd
+tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="agentnb-test-")
 AGENT = {{"command": [{sys.executable!r}, {str(AGENTS / "calls_kernel.py")!r}], "directories": [{str(AGENTS)!r}]}}
 def runs(*codes, say="done"):
     calls = [step for code in codes for step in ({{"start": ["run_code", {{"code": code}}]}}, {{"end": 1}})]
@@ -126,7 +127,7 @@ def explained(kernel: RunningKernel, seed: int, one: str, other: str) -> bool:
 
 
 def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays(loaded: RunningKernel) -> None:
-    before = value(loaded, "sorted(glob.glob(tempfile.gettempdir() + '/agentnb-*'))")
+    before = value(loaded, "sorted(os.listdir(tempfile.tempdir))")
     pids = {each.pid for each in psutil.Process(loaded.pid).children(recursive=True)}
     value(
         loaded,
@@ -143,7 +144,7 @@ def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays
         "5",
         "Kept 1 file, 2 variables of try 1 (python).",
     )
-    assert value(loaded, "sorted(glob.glob(tempfile.gettempdir() + '/agentnb-*'))") == before
+    assert value(loaded, "sorted(os.listdir(tempfile.tempdir))") == before
     left = [each for each in psutil.Process(loaded.pid).children(recursive=True) if each.pid not in pids]
     assert psutil.wait_procs(left, timeout=20)[1] == []
     assert value(loaded, "[each.title[:9] for each in agentnb.sessions()]") == ["Keep try ", "Try 1: [{"]
