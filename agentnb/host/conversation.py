@@ -156,18 +156,17 @@ class Conversation:
         self.env: Mapping[str, str] = configuration.env
         self.tab_id = tab_id
         self.closing: asyncio.TimerHandle | None = None
-        self._has_title = title is not None
-        self._has_looked = False
-        ceiling = host.policy.ceiling(self.cwd)
-        wanted, mode = mode, capped(mode, ceiling)
+        self._has_title, self._has_looked = title is not None, False
+        wanted, ceiling = mode, host.policy.ceiling(self.cwd)
+        mode = capped(mode, ceiling)
         has_kernel = bool(configuration.kernel)
         access: KernelAccess | None = "off" if has_kernel or environment.shell is not None else None
         if has_kernel and not configuration.is_kernel_closed:
             access = "run"
         loop = host.loop
         follows, stores_secrets = environment.default_changes()
-        is_off = are_off(configuration.env) and not environment.sources()["changes"].is_locked
-        follows = follows and not is_hidden and not is_off
+        can_be_off = not environment.sources()["changes"].is_locked
+        follows = follows and not is_hidden and not (can_be_off and are_off(configuration.env))
         self.channels = SessionChannels(
             tab_id,
             self.spec,

@@ -131,8 +131,8 @@ def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays
     pids = {each.pid for each in psutil.Process(loaded.pid).children(recursive=True)}
     value(
         loaded,
-        'scores = [agentnb.branches(runs(f\'score = {n}; xs.append({n}); open("s", "w").write("{n}")\'), 1,'
-        " agents=[AGENT], measure='score') for n in (2, 5, 3)]\nmade = scores[1].wait()\n[each.wait() for each in scores]",
+        'code = \'score = {n}; xs.append({n}); open("s", "w").write("{n}")\'\n'
+        "scores = [tries(code.format(n=n), measure='score') for n in (2, 5, 3)]\nmade = scores[1]",
     )
     assert value(loaded, "[each.best.measure for each in scores]") == [2.0, 5.0, 3.0]
     assert value(loaded, "(xs, os.path.exists('s'))") == ([1], False)
@@ -245,7 +245,7 @@ def test_a_killed_kernel_takes_its_tries_with_it(loaded: RunningKernel) -> None:
 def test_arguments_that_make_no_sense_are_named(loaded: RunningKernel) -> None:
     for call, says in (
         ("agentnb.branches('')", "prompt"),
-        ("agentnb.branches('x', 0)", "from 1 to 16"),
+        ("agentnb.branches('x', 0)", "from 1"),
         ("agentnb.branches('x', agents='claude')", "not a list"),
         ("agentnb.branches('x', agents=['no-such-agent'])", "no-such-agent"),
         ("tries('1').keep(5)", "no try 5"),

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from agentnb.api.arguments import check_text
+from agentnb.api.arguments import check_count, check_text
 from agentnb.api.configured import configured, default_agent
 from agentnb.api.session import session_of
 from agentnb.api.unattended import follow_work, parts_of_work
@@ -244,7 +244,8 @@ def branches(
         >>> agentnb.branches("Improve the model", measure="auc").wait()  # doctest: +SKIP
     """
     check_text("The prompt", prompt, example='agentnb.branches("Improve the model")')
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST:
+    check_count("n", n)
+    if not 1 <= n <= MOST:
         raise UsageError(f"n={n!r} is not a number from 1 to {MOST}.")
     if measure is not None:
         _check_expression(measure)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import AgentnbError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
-from agentnb.kernel.data_checks import DataChecks
+from agentnb.kernel.data_checks import DataChecks, compare_watched, compared
 from agentnb.kernel.job_queue import JobQueue
 from agentnb.plugins.branches import variables
 from agentnb.plugins.branches.link import Answer, Link, Request
@@ -39,9 +39,7 @@ class CopyServer:
         self._running: MainThreadWork[Any] | None = None
         self._changed: dict[str, str] = {}
         self._checks: DataChecks = DataChecks()
-        self._comparison = current_environment().step_comparison()
-        if self._comparison is not None:
-            self._comparison.begin(self._runner.namespace.variables())
+        self._comparison = current_environment().step_comparison(is_fork=True)
         self._answers: dict[str, Callable[[Request], Answer]] = {
             "run": self._run,
             "variables": lambda asked: Answer(number=asked.number, variables=(*self._runner.variables(),)),
@@ -92,7 +90,10 @@ class CopyServer:
             self._link.send(answer)
 
     def _run(self, asked: Request) -> Answer:
-        watch = self._runner.namespace.watch(asked.text, self._take) if asked.watch else None
+        namespace = self._runner.namespace
+        watch = namespace.watch(asked.text, self._take) if asked.watch else None
+        if watch is not None:
+            compare_watched(watch, self._comparison, namespace.variables)
         ran: Ran = self._done(self._runner.work(asked.text, watch))
         return Answer(number=asked.number, ran=ran, changed=self._changed)
 
@@ -116,8 +117,8 @@ class CopyServer:
                 continue
             else:
                 self._changed[change.name] = "changed" if before == "deleted" else status
-        if self._comparison is not None:
-            found = self._comparison.end(self._runner.namespace.variables(), [each.name for each in changes])
+        found = compared(self._comparison, self._runner.namespace.variables(), [each.name for each in changes])
+        if found is not None:
             self._checks = DataChecks(found)
 
     def _measure(self, asked: Request) -> Answer:

@@ -254,5 +254,5 @@ def branch_environment(environment: Environment, shell: BranchShell, thread: Bra
     branch = copy.copy(environment)
     branch.shell, branch.job_queue = shell, thread.job_queue
     branch.default_changes = lambda: (False, False)  # type: ignore[method-assign]
-    branch.step_comparison = lambda: None  # type: ignore[method-assign]
+    branch.step_comparison = lambda **_options: None  # type: ignore[method-assign]
     return branch

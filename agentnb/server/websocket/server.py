@@ -222,10 +222,10 @@ class WebSocketListener:
             return _refusal(websocket, http.HTTPStatus.FORBIDDEN, "Pages of this origin may not connect.")
         token = _token(request) if self._page is None else token_of_page(request.headers)
         grant = None if token is None else self.grants.find(token)
-        if (off := site_policy().why_off("serve")) is not None:
-            return _refusal(websocket, http.HTTPStatus.FORBIDDEN, off)
-        if grant is None:
-            return _refusal(websocket, http.HTTPStatus.UNAUTHORIZED, "The token is missing, wrong or has expired.")
+        off = site_policy().why_off("serve")
+        if off is not None or grant is None:
+            status = http.HTTPStatus.UNAUTHORIZED if off is None else http.HTTPStatus.FORBIDDEN
+            return _refusal(websocket, status, off or "The token is missing, wrong or has expired.")
         if len(self._admitted) >= self.limits.clients:
             return _refusal(websocket, http.HTTPStatus.SERVICE_UNAVAILABLE, "Too many clients are connected.")
         own = sum(each.grant is not None and each.grant.name == grant.name for each in self._admitted)
