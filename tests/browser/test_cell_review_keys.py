@@ -47,15 +47,8 @@ def test_all_changes_are_rejected_and_accepted_by_their_keys_and_by_the_bar_that
     propose(lab, side)
     press("Escape")
     for key in ("Shift+Tab", "Tab"):
-        lab.cell(1).focus()
-        press("Escape")
+        lab.cell(1).focus(); press("Escape")
         for n in range(9):
             press(key)
-            print(
-                key,
-                n,
-                lab.page.evaluate(
-                    "() => { const a = document.activeElement; return [a.tagName, a.className, a.textContent.slice(0, 30), a.title] }"
-                ),
-            )
+            print(key, n, lab.page.evaluate("() => { const a = document.activeElement; return [a.tagName, a.className, a.textContent.slice(0, 30), a.title] }"))
     lab.picture("keys-explore")
