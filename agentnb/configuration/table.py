@@ -287,7 +287,8 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             kind="switch",
             default=False,
             about="Keep in the notebook, too, which lines of a cell an agent wrote: agent, model, day and turn, in one "
-            "line of the cell's metadata. Nothing of the conversation.",
+            "line of the cell's metadata; for a cell that was written from a prompt in it, also that prompt. Nothing "
+            "else of the conversation.",
             counts="at once",
         ),
     ),
@@ -358,6 +359,18 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
         ),
     ),
     "local": (
+        Setting(
+            name="completion",
+            title="Complete code",
+            kind="choice",
+            default="off",
+            about="What completes the code that you type in a cell: the model of your model server, or the agent of "
+            "the conversation where it suggests edits (ACP). It gets the cells above, and the names of variables with "
+            "their types where agents have kernel access; what looks like a secret is masked.",
+            choices={"off": "Off", "local": "Model server", "agent": "Agent"},
+            trait=False,
+            counts="at once",
+        ),
         Setting(
             name="local_url",
             title="Model server",

@@ -237,7 +237,7 @@ def _permit(conversation: Conversation, action: SessionConfigChanged, origin: Ac
 def set_freedom(conversation: Conversation, freedom: Freedom, origin: ActionOrigin | None, by: str) -> None:
     """Let the agent work as freely as *freedom* says, from its next request on."""
     _demand_freedom(conversation, freedom)
-    environment = conversation.host.environment
+    environment = conversation.environment
     if freedom == "ask" and conversation.host.policy.review(conversation.cwd, environment.cell_review()) == "after":
         environment.choose_cell_review("first")
     if conversation.kernel is not None and conversation.channels.kernel_access != "run":
@@ -323,11 +323,7 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     agent = await conversation.ready()
     session_id = conversation.session_id or ""
     conversation.asking.user_chose(action)
-    if isinstance(action, XModeChanged):
-        await agent.set_mode(session_id, action.mode_id)
-    else:
-        for each in await agent.set_config_option(session_id, action.config_id, action.value):
-            conversation.dispatch(each)
+    await conversation.lifecycle.choose(agent, session_id, action)
     conversation.dispatch(replace(action, time=now_ms()), origin)
     conversation.lifecycle.show_asking()
 

@@ -40,6 +40,10 @@ class CellTools:
             **{name: functools.partial(self._change, name) for name in PLANS},
         }
 
+    def note_text(self, notebook: str, cell_id: str, text: str) -> None:
+        """The agent was told the text of a cell: it does not change the cell once that has another text."""
+        self._read.note(notebook, cell_id, text)
+
     async def _notebooks(self, _given: dict[str, Any]) -> Result:
         await self._tab.authorize(PolicyRequest(kind="read", title="List the open notebooks"))
         return content.of_notebooks(await asyncio.to_thread(self._tab.runner.notebooks))

@@ -42,6 +42,7 @@ class ToolRunner:
         self._session = session
         self._calls: set[asyncio.Task[Result]] = set()
         cells = CellTools(self.tab)
+        self.note_text = cells.note_text
         self._code = CodeTools(self.tab, cells)
         self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             **cells.tools,

@@ -44,6 +44,7 @@ MODELS = {
     "full": "has a context that is too small, in llama.cpp's words",
     "no-usage": "refuses stream_options",
     "cut": "reaches its limit",
+    "fills": "inserts what stands behind `fills: ` in the text before the cursor, or never answers where that is `...`",
 }
 seen: list[dict] = []
 shown: list[str] = []
@@ -99,6 +100,9 @@ async def answer(kind, path, headers, body, writer):
     elif path == "/v1/chat/completions":
         seen.append({"kind": kind, "key": key, **body})
         await chat(kind, body, writer)
+    elif (kind, path) in {("ollama", "/v1/completions"), ("llama_cpp", "/infill")}:
+        seen.append({"kind": kind, "messages": [], **body})
+        await fill(kind, body, writer)
     else:
         own(kind, path, body, writer)
 
@@ -151,6 +155,23 @@ def own(kind, path, body, writer):  # noqa: C901 - likewise
             send(writer, 404, {"error": {"message": "File Not Found", "type": "not_found_error", "code": 404}})
         case _:
             send(writer, 404, b"404 page not found")
+
+
+async def fill(kind, body, writer):
+    """Fill-in-the-middle, as Ollama and llama.cpp have it."""
+    if body.get("model", "fills") != "fills":
+        send(writer, 400, {"error": {"message": f"{body['model']} does not support insert"}})
+        return
+    text = filled(body["prompt"] if kind == "ollama" else body["input_prefix"])
+    if text == "...":
+        await never(Stream(writer), b" ")
+    send(writer, 200, {"choices": [{"text": text, "finish_reason": "stop"}]} if kind == "ollama" else {"content": text})
+
+
+def filled(before):
+    """What is to be inserted, as the last comment `# fills: …` before the cursor says."""
+    found = re.findall(r"# fills: (.*)", before)
+    return found[-1].replace("\\n", "\n") if found else ""
 
 
 async def chat(kind, body, writer):
@@ -216,6 +237,13 @@ async def stream(out, model, messages):
     finish = PIECES.get(model, echo)(out, messages)
     if finish is not None:
         out.end(finish)
+
+
+def fills(out, messages):
+    """As one that has no fill-in-the-middle: a chat, whose answer has a fence in spite of everything."""
+    text = filled(messages[-1]["content"].partition("<CURSOR>")[0])
+    out.text(f"```python\n{text}\n```" if text else "")
+    return "stop"
 
 
 def echo(out, messages):
@@ -286,9 +314,14 @@ async def dies(out):
 
 async def slow(out):
     out.text("Once upon a time ")
+    await never(out, b'data: {"choices": [{"index": 0, "delta": {"content": "and "}}]}\n\n')
+
+
+async def never(out, piece):
+    """Send a piece again and again, until the client has left."""
     try:
         while not out.writer.is_closing():
-            out.text("and ")
+            out.raw(piece)
             await out.writer.drain()
             await asyncio.sleep(0.02)
     finally:
@@ -335,6 +368,7 @@ def reads(out, messages):
 
 
 PIECES = {
+    "fills": fills,
     "scripted": scripted,
     "mends": mends,
     "reads": reads,

@@ -84,9 +84,12 @@ function buttonOf({ word, title, isPrimary, run }: BarAction): HTMLButtonElement
 export function putAbove(cell: HTMLElement, bar: HTMLElement): () => void {
   const put = (): void => {
     const input = cell.querySelector(":scope > .jp-Cell-inputWrapper");
-    // Not asked: whether the bar is connected. A cell that was deleted is not, and would have it put for ever.
-    if (!input && bar.parentElement !== cell) cell.prepend(bar);
-    else if (input && input.previousElementSibling !== bar) input.before(bar);
+    // Not asked: whether the bar is connected. A cell that was deleted is not, and would have it put for ever. Nor
+    // whether it is next to the input: another bar may be, and the two would put themselves in turns.
+    const isIn = bar.parentElement === cell;
+    if (!input && !isIn) cell.prepend(bar);
+    else if (input && !(isIn && bar.compareDocumentPosition(input) & Node.DOCUMENT_POSITION_FOLLOWING))
+      input.before(bar);
   };
   put();
   const observer = new MutationObserver(put);

@@ -3,7 +3,6 @@ import type { Application } from "@jupyterlab/application";
 import type { Palette } from "@jupyterlab/apputils";
 import type { Cell, NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import type { Place } from "./add-to-chat";
-import type { NotebookEdits } from "./edits";
 import type { ErrorAction, FailedCells } from "./failed-cells";
 import icon, { explainIcon, fixIcon } from "./icon";
 import type { ShownProposals } from "./shown-proposals";
@@ -163,19 +162,4 @@ export function addReviewCommands(
   );
   add("next-cell-change", "Next Change by the Agent", (shown) => shown.step(1));
   add("previous-cell-change", "Previous Change by the Agent", (shown) => shown.step(-1));
-}
-
-/** The same edits for other extensions and for shortcuts of one's own: `{"source": "…"}`. */
-export function addEdits(app: Application, current: () => NotebookEdits | undefined): void {
-  const add = (id: string, label: string, edit: (edits: NotebookEdits, source: string) => void): void => {
-    const isEnabled = (): boolean => current() !== undefined;
-    const execute = ({ source }: { source?: unknown } = {}): void => {
-      const edits = current();
-      if (edits && typeof source === "string") edit(edits, source);
-    };
-    app.commands.addCommand(id, { label, isEnabled, execute });
-  };
-  add("agentnb:insert-below", "Insert Code Below the Active Cell", (edits, source) => edits.insertBelow(source));
-  add("agentnb:replace-active", "Replace the Active Cell's Code", (edits, source) => edits.replaceActive(source));
-  add("agentnb:run", "Run Code in a New Cell", (edits, source) => edits.run(source));
 }

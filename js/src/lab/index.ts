@@ -18,21 +18,14 @@ import {
   type Tracker,
 } from "@jupyterlab/notebook";
 import type { Comm, Kernel } from "@jupyterlab/services";
+import { ITranslator, type Translator } from "@jupyterlab/translation";
 import { addStyles } from "../element";
 import { offer } from "../notebooks";
 import type { NotebookActions as Actions, Review, SettingsAccess } from "../view/store";
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
-import {
-  addAddCommand,
-  addCommands,
-  addEdits,
-  addErrorCommands,
-  addReviewCommands,
-  COMMANDS,
-  ERRORS,
-} from "./commands";
+import { addAddCommand, addCommands, addErrorCommands, addReviewCommands, COMMANDS, ERRORS } from "./commands";
 import { NotebookEdits, runCell } from "./edits";
 import { type Failed, FailedCells } from "./failed-cells";
 import icon from "./icon";
@@ -56,7 +49,7 @@ interface Joined {
   readonly failures: FailedCells;
 }
 
-function activate(
+export function activate(
   app: Application,
   tracker: Tracker,
   restorer: Restorer | null,
@@ -111,6 +104,7 @@ function activate(
       executor,
       warn,
       replaced: (cell, before) => proposals.replaced(cell, before),
+      placed: (...code) => void written.then((shown) => shown.placed(...code), console.debug),
     });
     const proposals = new Proposals(async () => {
       const { shownProposals } = await part("cell-review");
@@ -120,6 +114,8 @@ function activate(
     const around = { app, palette, tracker, sidebar, reveal: revealQuietly, warn };
     const verified = part("verification").then((made) => new made.NotebookVerification(panel, around));
     const written = part("provenance").then((made) => new made.NotebookProvenance(panel, around));
+    const replaced = proposals.replaced.bind(proposals);
+    const typed = part("inline").then((made) => new made.NotebookInline(panel, { ...around, edits, replaced }));
     const attend = (count: number): void => {
       sidebar.attend(panel, count);
       void attention().then(({ markNotebook }) => markNotebook(sidebar, panel));
@@ -129,7 +125,7 @@ function activate(
         part("settings-editor")
           .then(({ joinSettings }) => joinSettings(app, access, warn))
           .catch(console.debug);
-        for (const shown of [verified, written]) shown.then((each) => each.connected(access), console.debug);
+        for (const shown of [verified, written, typed]) shown.then((each) => each.connected(access), console.debug);
       },
       verification: (into: HTMLElement, turn: string): void =>
         void verified.then((verification) => verification.showIn(into, turn), console.debug),
@@ -204,7 +200,7 @@ function activate(
     else reveal();
   };
   addCommands(app, palette, tracker, sidebar, { create, toggle, reveal });
-  void addCard(app).catch(console.debug);
+  for (const add of [addCard, offerCompletion]) void add(app).catch(console.debug);
   addErrorCommands(app, palette, tracker, (panel) => joined.get(panel)?.failures);
   const add = async (place?: Place): Promise<void> => {
     const notebook = tracker.currentWidget?.content;
@@ -221,7 +217,6 @@ function activate(
     const panel = tracker.currentWidget;
     return panel ? joined.get(panel)?.proposals.now : undefined;
   });
-  addEdits(app, () => (tracker.currentWidget ? joined.get(tracker.currentWidget)?.edits : undefined));
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
     sidebar.follow();
@@ -241,6 +236,17 @@ async function addCard(app: Application): Promise<void> {
     rank: 50,
     args: { isLauncher: true },
     kernelIconUrl: CARD,
+  });
+}
+
+/** JupyterLab's inline completer takes who completes until it has started; whether we do is asked later. */
+async function offerCompletion(app: Application): Promise<void> {
+  const { ICompletionProviderManager } = await import("@jupyterlab/completer");
+  const manager = await app.resolveOptionalService(ICompletionProviderManager);
+  manager?.registerInlineProvider?.({
+    identifier: "agentnb",
+    name: "agentnb",
+    fetch: async (...request) => (await part("inline")).complete(...request),
   });
 }
 
@@ -282,10 +288,10 @@ function mainArea(
   };
   return {
     compare: (review) => void compare(review).catch((error: unknown) => warn(String(error))),
-    openFile: (path, workspace, line) =>
+    openFile: (path, workspace, line, there) =>
       void part("workspace-files")
         .then(({ openFile, placesOf, serverRoot }) =>
-          openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn, line),
+          openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn, line, there),
         )
         .catch((error: unknown) => warn(String(error))),
     showCell: (id) => void part("workspace-files").then(({ showCell }) => showCell(app, notebook, id, warn)),
@@ -345,13 +351,20 @@ const agentText = {
   },
 };
 
+type Others = [Restorer | null, Palette | null, Languages | null, CellExecutor?];
+
 const plugin = {
   id: "agentnb:plugin",
   description: "The chat with coding agents, in the right area.",
   autoStart: true,
-  requires: [INotebookTracker],
+  requires: [INotebookTracker, ITranslator],
   optional: [ILayoutRestorer, ICommandPalette, IEditorLanguageRegistry, INotebookCellExecutor].filter(Boolean),
-  activate,
+  /** In another language than English it is another build of this file (js/translate.mjs). */
+  async activate(app: Application, tracker: Tracker, translator: Translator, ...others: Others): Promise<void> {
+    if (/^(en|default)/.test(translator.languageCode)) return activate(app, tracker, ...others);
+    Object.assign(globalThis, { agentnbCatalogue: translator.load("agentnb") });
+    (await part("translated")).activate(app, tracker, ...others);
+  },
 };
 
 export default [plugin, agentText];

@@ -293,6 +293,15 @@ declare module "@jupyterlab/application" {
   export const ILayoutRestorer: unique symbol;
 }
 
+declare module "@jupyterlab/translation" {
+  export interface Translator {
+    /** `en`, `default`, or another language's. */
+    readonly languageCode: string;
+    load(domain: string): object;
+  }
+  export const ITranslator: unique symbol;
+}
+
 declare module "@jupyterlab/apputils" {
   import type { Widget } from "@lumino/widgets";
 
@@ -313,6 +322,27 @@ declare module "@jupyterlab/apputils" {
   export class ToolbarButton extends Widget {
     constructor(options: unknown);
   }
+}
+
+declare module "@jupyterlab/completer" {
+  export interface InlineRequest {
+    readonly text: string;
+    readonly offset: number;
+  }
+  /** `IInlineCompletionProvider`. */
+  export interface InlineProvider {
+    readonly identifier: string;
+    readonly name: string;
+    fetch(
+      request: InlineRequest,
+      context: { readonly widget: unknown },
+    ): Promise<{ readonly items: readonly { readonly insertText: string }[] }>;
+  }
+  /** `ICompletionProviderManager`; what takes inline completions is there from JupyterLab 4.1 on. */
+  export interface CompletionManager {
+    registerInlineProvider?(provider: InlineProvider): void;
+  }
+  export const ICompletionProviderManager: { readonly prototype?: CompletionManager };
 }
 
 declare module "@jupyterlab/launcher" {

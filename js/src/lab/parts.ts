@@ -6,12 +6,14 @@ interface Parts {
   "cell-review": typeof import("./cell-review");
   "cell-steps": typeof import("./cell-steps");
   compare: typeof import("./compare");
+  inline: typeof import("./inline");
   "new-notebook": typeof import("./new-notebook");
   mermaid: typeof import("./mermaid");
   provenance: typeof import("./provenance");
   rejoin: typeof import("./rejoin");
   review: typeof import("./review");
   "settings-editor": typeof import("./settings-editor");
+  translated: typeof import("./translated");
   verification: typeof import("./verification");
   "workspace-files": typeof import("./workspace-files");
 }

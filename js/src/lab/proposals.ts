@@ -28,8 +28,8 @@ export class Proposals {
     if (changes.length || this.#shown) this.#showChanges();
   }
 
-  /** The user replaced a cell's code, which was `before`, with code from the chat: it can be undone like an agent's. */
-  replaced(cell: SharedCell, before: string): void {
+  /** The user had a cell's code, which was `before`, replaced: it can be undone like an agent's. */
+  replaced(cell: SharedCell, before: string, sentence = "Replaced with code from the chat."): void {
     const { id } = cell;
     const after = cell.getSource();
     const forget = (): string => {
@@ -47,7 +47,7 @@ export class Proposals {
       notebook: undefined,
       name: "",
       status: "changed",
-      sentence: "Replaced with code from the chat.",
+      sentence,
       about: "",
       isUndoable: true,
       place: undefined,

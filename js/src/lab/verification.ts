@@ -2,13 +2,13 @@
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { Widget } from "@lumino/widgets";
 import { element } from "../element";
-import { line } from "../view/plain";
 import type { SettingsAccess } from "../view/store";
 import { tagsOf } from "./edits";
+import { KernelRequests } from "./kernel-requests";
 import { addNotebookCommand, type Surroundings } from "./notebook-part";
 import { part } from "./parts";
 import { VerificationMark } from "./verification-mark";
-import { type Ask, Verifier } from "./verifier";
+import { Verifier } from "./verifier";
 
 const COMMAND = [
   "agentnb:verify",
@@ -16,28 +16,25 @@ const COMMAND = [
   "Run the notebook from the top, on a copy, and compare the results",
 ] as const;
 const PAUSE = 250;
-/** What a kernel's chat shows where it cannot be had (js/src/lab/session.ts). */
-const FAILED = new Set(["missing", "failed", "no kernel", "language", "dead"]);
 
 export class NotebookVerification {
   readonly #panel: NotebookPanel;
-  readonly #of: Surroundings;
   readonly #verifier: Verifier;
   readonly #status = element("span", { role: "status" });
   readonly #marks: readonly [toolbar: VerificationMark, turn: VerificationMark];
-  #waiting: ((ask: Ask) => void)[] = [];
+  readonly #requests: KernelRequests;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(panel: NotebookPanel, surroundings: Surroundings) {
     this.#panel = panel;
-    this.#of = surroundings;
+    this.#requests = new KernelRequests(panel, surroundings);
     const { app, sidebar, reveal, warn } = surroundings;
     const { content, context } = panel;
     const notebook = {
       path: () => context.path,
       text: () => JSON.stringify(content.model?.toJSON() ?? {}),
       mark: () => markOf(panel),
-      connect: () => this.#connect(),
+      connect: () => this.#requests.connect(),
       send: (text: string) => {
         reveal();
         sidebar.load(panel).say(text);
@@ -62,11 +59,10 @@ export class NotebookVerification {
   }
 
   /** A chat of the notebook's kernel is there. */
-  connected({ request, signal }: SettingsAccess): void {
-    const ask = request as unknown as Ask; // the requests of plug-ins are not in its table
-    signal.addEventListener("abort", () => this.#verifier.lost(ask));
+  connected(access: SettingsAccess): void {
+    const ask = this.#requests.connected(access);
+    access.signal.addEventListener("abort", () => this.#verifier.lost(ask));
     this.#verifier.connected(ask);
-    for (const resolve of this.#waiting.splice(0)) resolve(ask);
   }
 
   /** Shows the mark below a turn that changed something: the last one in its conversation. */
@@ -80,26 +76,6 @@ export class NotebookVerification {
     into.classList.add("agentnb-verify-turn");
     if (!isEarlier && place !== into) into.append(node);
     this.#verifier.turnEnded(turn);
-  }
-
-  #connect(): Promise<Ask> {
-    return new Promise((resolve, reject) => {
-      const { node } = this.#of.sidebar.load(this.#panel);
-      const look = (): void => {
-        if (!FAILED.has(node.node.dataset.state ?? "")) return;
-        end();
-        this.#of.reveal(); // it says what is missing, and does it by a click
-        reject(new Error(line(node.node.querySelector("h2")?.textContent, 200)));
-      };
-      const watch = new MutationObserver(look);
-      const end = (): void => watch.disconnect();
-      watch.observe(node.node, { attributeFilter: ["data-state"] });
-      this.#waiting.push((ask) => {
-        end();
-        resolve(ask);
-      });
-      look();
-    });
   }
 
   /** After a pause in typing: whether the mark is stale. */

@@ -60,6 +60,7 @@ export function useBeginning(before: () => void, then: (channel: string) => void
       // Nothing is lost: what was not written in the box is written there now.
       if (first && from && drafts.of(from).peek().trim() === "") drafts.set(from, first.text);
       wait(undefined);
+      store.notebook?.comments?.giveBack();
       setFailed({ agent, why: reason(error) });
     }
     setStarts("");
@@ -70,6 +71,9 @@ export function useBeginning(before: () => void, then: (channel: string) => void
     begin,
     waits,
     later: wait,
-    forget: () => wait(undefined),
+    forget: () => {
+      if (waiting.current) store.notebook?.comments?.giveBack();
+      wait(undefined);
+    },
   };
 }

@@ -84,6 +84,7 @@ export function followSettings(store: Store): () => void {
         const unfollow = changed?.subscribe((value) => value !== before && listener());
         over?.signal.addEventListener("abort", () => unfollow?.());
       },
+      view: (id) => store.view(id),
       signal: over.signal,
     });
   });

@@ -65,7 +65,8 @@ export const Prompt = memo((props: Props) => {
 
   /** `words`: how much of the text is the reader's; the rest is for the agent. */
   const sendOff = (text: string, pictures: readonly Picture[], words = text.length) => {
-    const attachments = pictures.map(({ size: _, ...picture }) => picture);
+    const comments = words < text.length ? [] : (store.notebook?.comments?.take() ?? []);
+    const attachments = [...pictures.map(({ size: _, ...picture }) => picture), ...comments];
     const message: Message = {
       text,
       origin: { kind: "user" },
@@ -191,6 +192,7 @@ export const Prompt = memo((props: Props) => {
           <p class="note">These pictures are too large to keep: reloading the page removes them.</p>
         )}
         <MentionChips draft={draft} box={box} />
+        <Comments />
         <textarea
           ref={box}
           rows={1}
@@ -251,6 +253,14 @@ export const Prompt = memo((props: Props) => {
   );
 });
 
+/** What the user has commented on in cells. */
+function Comments() {
+  const comments = useView().store.notebook?.comments;
+  const into = useRef<HTMLDivElement>(null);
+  useEffect(() => comments?.show(into.current as HTMLDivElement), [comments]);
+  return <div class="mentioned" ref={into} hidden />;
+}
+
 /**
  * Puts away what was refused before once more is sent, and gives the pictures of a refused message back; its text comes
  * back with the drafts.
@@ -260,6 +270,7 @@ function useSent(chat: string, giveBack: (pictures: readonly Picture[]) => void)
   const pictures = useRef(new Map<string, readonly Picture[]>());
   const refusals = store.refusals.value.filter(({ channel, action }) => channel === chat && messageOf(action));
   useEffect(() => {
+    if (refusals.length > 0) store.notebook?.comments?.giveBack();
     for (const { action } of refusals) {
       const id = messageOf(action)?.id ?? "";
       const back = pictures.current.get(id) ?? NO_PICTURES;

@@ -2,7 +2,16 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import type { Request } from "../state/answers";
-import type { Action, ActiveTurn, ChangesetState, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
+import type {
+  Action,
+  ActiveTurn,
+  ChangesetState,
+  ChatState,
+  MessageAttachment,
+  RootState,
+  SessionState,
+  Turn,
+} from "../state/types.gen";
 import type { CellPlace } from "./change-set";
 
 /** A turn, running or finished. */
@@ -70,18 +79,26 @@ export interface ViewLink {
   close(): void;
 }
 
+/** The turn of a conversation that code is from. */
+export interface Origin {
+  readonly channel: string;
+  readonly turnId: string;
+}
+
 /** What a view can ask of the notebook that it belongs to, where the front end can edit notebooks. */
 export interface NotebookActions {
-  /** Adds a code cell under the active one. */
-  insertBelow(source: string): void;
+  /** Adds a code cell under the active one; `from`: the turn whose answer the code is. */
+  insertBelow(source: string, from?: Origin): void;
   /** Puts `source` in the place of the active cell's own. */
-  replaceActive(source: string): void;
+  replaceActive(source: string, from?: Origin): void;
   /** Adds a code cell under the active one and runs it. */
-  run(source: string): void;
+  run(source: string, from?: Origin): void;
   /** Runs the code cells with these ids, in this order; one that is gone is left out. */
   runCells?(ids: readonly string[]): void;
   /** Whether the code cell with this id has run as it reads now, or is running. */
   hasRun?(id: string): boolean;
+  /** The comments on cells that go with the next message. */
+  comments?: CellComments;
   /** Shows changes side by side; absent where there is no room for it. */
   compare?(review: Review): void;
   /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */
@@ -103,14 +120,33 @@ export interface NotebookActions {
   /** Scrolls to the cell with this id and marks it, until another is shown. */
   showCell?(id: string): void;
   /** Opens a file of a workspace (a `file:` address) in an editor, at a line. A path that begins with `/` is a whole one. */
-  openFile?(path: string, workspace: string | undefined, line?: number): void;
+  openFile?(path: string, workspace: string | undefined, line?: number, there?: () => Promise<FileState>): void;
 }
 
-/** What JupyterLab's Settings editor needs of the kernel. */
+/** How a file is on the kernel's machine: so a file of that name on the server's can be told from it. */
+export interface FileState {
+  readonly size: number;
+  /** In milliseconds since 1970. */
+  readonly modified: number;
+}
+
+/** The user's comments on lines of cells. */
+export interface CellComments {
+  /** Shows them in an element of the message box, for as long as there are any; the result ends that. */
+  show(into: HTMLElement): () => void;
+  /** Takes them for a message. */
+  take(): readonly MessageAttachment[];
+  /** That message was not sent. */
+  giveBack(): void;
+}
+
+/** What JupyterLab's Settings editor, and help in cells, need of the kernel. */
 export interface SettingsAccess {
   readonly request: Request;
   /** Calls `listener` whenever settings have changed, in whatever window or file. */
   onChange(listener: () => void): void;
+  /** Tells the kernel that someone follows the conversations, also while the chat is closed; absent in older kernels. */
+  view?(id: string): ViewLink;
   /** Aborted when the kernel is gone. */
   readonly signal: AbortSignal;
 }

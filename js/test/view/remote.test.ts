@@ -17,6 +17,7 @@ const NOTEBOOK: Required<NotebookActions> = {
   propose: () => undefined,
   showProposal: () => undefined,
   applied: () => undefined,
+  comments: { show: () => () => undefined, take: () => [], giveBack: () => undefined },
   attention: () => undefined,
   showConversation: () => undefined,
   settings: () => undefined,

@@ -1,0 +1,191 @@
+"""The page's requests for a completion: one is asked for at a time, and dropped when the user types on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+
+from agentnb.ports import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+LONGEST_TEXT = 20_000
+"""Characters before the cursor, and behind it."""
+MOST_ABOVE = 200
+LONGEST_WAIT = 10.0
+"""Seconds that a model may take."""
+MOST_LINES = 12
+LONGEST_COMPLETION = 1_000
+
+_Text = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
+_Id = Annotated[str, msgspec.Meta(max_length=256)]
+
+
+class CompleteParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Asks what comes at the cursor of a cell.
+
+    Attributes:
+        id: What `inline/cancel` names.
+        prefix: The cell's text before the cursor.
+        suffix: The cell's text behind it.
+        above: The code cells above, in their order; the page leaves out the first of many.
+        cell_id: The cell.
+        path: The notebook's path on the Jupyter server.
+    """
+
+    id: _Id
+    prefix: _Text
+    suffix: _Text = ""
+    above: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=MOST_ABOVE)] = ()
+    cell_id: _Id = ""
+    path: Annotated[str, msgspec.Meta(max_length=4_096)] = ""
+
+
+class CompleteResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What comes at the cursor.
+
+    Attributes:
+        text: What to insert; empty where nothing is suggested.
+        took: How long the model took, in milliseconds.
+        error: Why there is none, where something is wrong.
+    """
+
+    text: str = ""
+    took: float = 0
+    error: str = ""
+
+
+class CancelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Drops a completion: the user has typed on, or the cell is gone.
+
+    Attributes:
+        id: The completion.
+    """
+
+    id: _Id
+
+
+class CancelResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Nothing."""
+
+
+class _Running:
+    """The completion that is asked for now."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.task: asyncio.Task[tuple[str, float]] | None = None
+
+    def begin(
+        self, completion_id: str, work: Coroutine[Any, Any, tuple[str, float]]
+    ) -> asyncio.Task[tuple[str, float]]:
+        self.cancel()
+        self.id, self.task = completion_id, asyncio.get_running_loop().create_task(work)
+        return self.task
+
+    def cancel(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+        self.task = None
+
+
+_running = _Running()
+
+
+async def complete(params: CompleteParams) -> CompleteResult:
+    """Ask the model, or the agent, that the settings name."""
+    from agentnb.errors import AgentnbError
+
+    ask = _source()
+    if ask is None or _is_kernel_busy():
+        return CompleteResult()
+    task = _running.begin(params.id, ask(params))
+    try:
+        text, took = await asyncio.wait_for(asyncio.shield(task), LONGEST_WAIT)
+    except asyncio.TimeoutError:
+        task.cancel()
+        return CompleteResult(error=f"The completion took more than {LONGEST_WAIT:g} s.")
+    except asyncio.CancelledError:
+        if task.cancelled():
+            return CompleteResult()
+        task.cancel()
+        raise
+    except AgentnbError as error:
+        return CompleteResult(error=str(error))
+    return CompleteResult(text=fitting(text, params.suffix), took=took * 1000)
+
+
+def _source() -> Callable[[CompleteParams], Coroutine[Any, Any, tuple[str, float]]] | None:
+    from agentnb.host.environment import current_environment
+    from agentnb.plugin_registry import plugins
+
+    match current_environment().sources()["completion"].value:
+        case "local" if "local" in plugins().loaded:
+            from agentnb.plugins.inline.model_completion import complete_with_model
+
+            return complete_with_model
+        case "agent":
+            from agentnb.plugins.inline.next_edit import complete_with_agent
+
+            return complete_with_agent
+        case _:
+            return None
+
+
+def _is_kernel_busy() -> bool:
+    """True while a cell runs: then a completion would only take its processor time."""
+    from agentnb.host.environment import current_environment
+
+    environment = current_environment()
+    if environment.code_runner() is None:
+        return False
+    queue = environment.job_queue
+    return queue.is_main_thread_busy() and not queue.has_waiter
+
+
+def fitting(text: str, suffix: str) -> str:
+    """*text* as it is shown: bounded, and without what already stands behind the cursor."""
+    from agentnb.credentials import HIDDEN
+
+    if HIDDEN in text:  # the model repeats what it was not shown
+        return ""
+    lines = text[:LONGEST_COMPLETION].splitlines(keepends=True)[:MOST_LINES]
+    text = "".join(lines).rstrip()
+    following = suffix.rstrip()
+    for length in range(min(len(text), len(following)), 0, -1):
+        if text.endswith(following[:length]):
+            return text[:-length]
+    return text
+
+
+def cancel(params: CancelParams) -> CancelResult:
+    """Drop the completion, where it is the one that is asked for."""
+    if _running.id == params.id:
+        _running.cancel()
+    return CancelResult()
+
+
+class Stopwatch:
+    """How long somebody else took, in seconds."""
+
+    def __init__(self) -> None:
+        self.took = 0.0
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        since = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.took += time.perf_counter() - since
+
+
+REQUESTS = (
+    Request("inline/complete", CompleteParams, CompleteResult, complete),
+    Request("inline/cancel", CancelParams, CancelResult, cancel),
+)

@@ -1,0 +1,148 @@
+"""Completions by the model of the user's model server: fill-in-the-middle where the server has it, else a chat."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UsageError
+from agentnb.plugins.inline.code_context import CodeContext
+from agentnb.plugins.inline.completion import LONGEST_COMPLETION, Stopwatch
+from agentnb.plugins.local.completion import AnswerTooLong
+from agentnb.plugins.local.discovery import LLAMA_CPP, OLLAMA, Model, find_servers
+from agentnb.plugins.local.server import ServerTrouble
+from agentnb.plugins.local.settings import BadSettings, LocalSettings, read_settings
+
+if TYPE_CHECKING:
+    from agentnb.plugins.inline.completion import CompleteParams
+    from agentnb.plugins.local.server import ModelServer
+
+MOST_TOKENS = 160
+FOUND_FOR = 30.0
+"""Seconds for which the servers that were found count, so that not every completion looks for them."""
+SYSTEM = (
+    "You complete Python code in a notebook cell. Answer with the code that comes at <CURSOR>, and nothing else: no "
+    "explanation, no code fence, nothing of what stands before or behind it. Answer with nothing if nothing fits."
+)
+
+
+class _Found:
+    def __init__(self) -> None:
+        self.settings: LocalSettings | None = None
+        self.until = 0.0
+        self.model: Model | None = None
+        self.problem = ""
+        self.servers: dict[str, ModelServer] = {}
+        self.without_fill: set[str] = set()
+
+
+_found = _Found()
+
+
+async def complete_with_model(params: CompleteParams) -> tuple[str, float]:
+    """What the model inserts, and how long it took, in seconds."""
+    try:
+        model = await _model(read_settings())
+        context = CodeContext(params)
+        watch = Stopwatch()
+        with watch.running():
+            text = await _fill(model, context)
+    except (BadSettings, ServerTrouble, AnswerTooLong) as trouble:
+        raise UsageError(str(trouble)) from None
+    return text, watch.took
+
+
+async def _model(settings: LocalSettings) -> Model:
+    if settings != _found.settings or time.monotonic() > _found.until:
+        if settings != _found.settings:
+            await close_servers()
+        found = await find_servers(settings, _found.servers)
+        names = {settings.model, f"{settings.model}:latest"}
+        fitting = [each for each in found.models if settings.model is None or each.model_id in names]
+        _found.model = fitting[0] if fitting else None
+        missing = (f"The model {settings.model} is not there.", "Choose another in the settings.")
+        _found.problem = " ".join(found.problem() or missing)
+        _found.settings, _found.until = settings, time.monotonic() + FOUND_FOR
+    if _found.model is None:
+        raise UsageError(_found.problem)
+    return _found.model
+
+
+async def close_servers() -> None:
+    """End the connections to the servers that were found."""
+    servers = [*_found.servers.values()]
+    _found.servers.clear()
+    _found.settings = None
+    for server in servers:
+        await server.close()
+
+
+async def _fill(model: Model, context: CodeContext) -> str:
+    fill = {LLAMA_CPP: _infill, OLLAMA: _with_suffix}.get(model.kind)
+    if fill is not None and model.key not in _found.without_fill:
+        try:
+            return await fill(model, context)
+        except ServerTrouble as trouble:
+            if trouble.status is None or trouble.transient:
+                raise
+            _found.without_fill.add(model.key)  # this model cannot fill in
+    return await _chat(model, context)
+
+
+async def _infill(model: Model, context: CodeContext) -> str:
+    """llama.cpp's own method."""
+    body = {
+        "input_prefix": context.preamble + context.before,
+        "input_suffix": context.behind,
+        "n_predict": MOST_TOKENS,
+        "temperature": 0,
+        "stream": False,
+    }
+    answer = await model.server.post(f"{model.server.root}/infill", body)
+    return _text(answer, "content")
+
+
+async def _with_suffix(model: Model, context: CodeContext) -> str:
+    """OpenAI's completions with a ``suffix``, as Ollama has them."""
+    body = {
+        "model": model.model_id,
+        "prompt": context.preamble + context.before,
+        "suffix": context.behind,
+        "max_tokens": MOST_TOKENS,
+        "temperature": 0,
+        "stream": False,
+    }
+    answer = await model.server.post(f"{model.server.url}/completions", body)
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    return _text(choices[0], "text") if isinstance(choices, list) and choices else ""
+
+
+async def _chat(model: Model, context: CodeContext) -> str:
+    body = {
+        "model": model.model_id,
+        "messages": [
+            {"role": "system", "content": SYSTEM},
+            {"role": "user", "content": f"{context.preamble}{context.before}<CURSOR>{context.behind}"},
+        ],
+        "max_tokens": MOST_TOKENS,
+        "temperature": 0,
+        "stream": True,
+    }
+    answer, _ = await model.server.answer(body)
+    return without_fence(answer.text, context.before)
+
+
+def without_fence(text: str, before: str) -> str:
+    """*text* without the fence that models write in spite of everything, and without the line that they repeat."""
+    stripped = text.strip("\n")
+    if stripped.startswith("```"):
+        lines = stripped.splitlines()[1:]
+        end = next((at for at, line in enumerate(lines) if line.startswith("```")), len(lines))
+        text = "\n".join(lines[:end])
+    line = before.rpartition("\n")[2]
+    return text.removeprefix(line) if line.strip() else text
+
+
+def _text(value: Any, name: str) -> str:
+    text = value.get(name) if isinstance(value, dict) else None
+    return text[: LONGEST_COMPLETION * 2] if isinstance(text, str) else ""

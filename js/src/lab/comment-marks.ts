@@ -1,0 +1,219 @@
+/** The comments of one notebook in its cells: a mark beside their lines, and the box to write one in. */
+import { type Range, RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { type EditorView, GutterMarker, gutter } from "@codemirror/view";
+import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import { element } from "../element";
+import { uuid } from "../view/identity";
+import { line } from "../view/plain";
+import { focusCell } from "./cell-edit";
+import { CellForm } from "./cell-form";
+import { type CellComment, type Cells, type CommentedCell, Comments, lineWords, placeOf } from "./comments";
+
+const PAUSE = 250;
+type Marks = ReadonlyMap<number, readonly CellComment[]>;
+
+const setMarks = StateEffect.define<RangeSet<GutterMarker>>();
+const marks = StateField.define<RangeSet<GutterMarker>>({
+  create: () => RangeSet.empty,
+  update: (value, { changes, effects }) =>
+    effects.reduce((now, effect) => (effect.is(setMarks) ? effect.value : now), value.map(changes)),
+});
+
+class Mark extends GutterMarker {
+  readonly #title: string;
+  readonly #isChanged: boolean;
+  readonly #open: () => void;
+
+  constructor(title: string, isChanged: boolean, open: () => void) {
+    super();
+    this.#title = title;
+    this.#isChanged = isChanged;
+    this.#open = open;
+  }
+
+  override eq(other: GutterMarker): boolean {
+    return other instanceof Mark && other.#title === this.#title && other.#isChanged === this.#isChanged;
+  }
+
+  override toDOM(): HTMLElement {
+    const made = element("button", { class: "agentnb-comment-mark", label: this.#title }, "●");
+    Object.assign(made, { type: "button", title: this.#title, tabIndex: -1 }); // by keyboard: the command
+    made.dataset.changed = String(this.#isChanged);
+    made.addEventListener("mousedown", (event) => event.stopPropagation());
+    made.addEventListener("click", this.#open);
+    return made;
+  }
+}
+
+export class CommentMarks {
+  readonly comments: Comments;
+  readonly #panel: NotebookPanel;
+  readonly #marked = new WeakSet<EditorView>();
+  readonly #followed = new WeakSet<Cell>();
+  /** The cells that show marks. */
+  #shown = new Set<Cell>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isDue = false;
+  #form: CellForm | undefined;
+
+  constructor(panel: NotebookPanel) {
+    this.#panel = panel;
+    this.comments = new Comments(panel.context.path);
+    this.comments.onChange(() => this.#soon());
+    panel.context.pathChanged.connect((_, path) => this.comments.moveTo(path));
+    const save = (): void => this.comments.save();
+    window.addEventListener("pagehide", save);
+    panel.disposed.connect(() => {
+      window.removeEventListener("pagehide", save);
+      clearTimeout(this.#timer);
+      this.comments.save();
+    });
+    void panel.context.ready.then(() => {
+      panel.content.model?.cells.changed.connect(() => this.#soon());
+      this.#soon();
+    });
+  }
+
+  /** Opens the box for the selected lines of the active cell, or for the comment that is there. */
+  comment(): void {
+    const cell = this.#panel.content.activeCell;
+    if (!cell?.editor) return;
+    const { state } = cell.editor.editor;
+    const { from, to } = state.selection.main;
+    const first = state.doc.lineAt(from);
+    const last = state.doc.lineAt(to > from && to === state.doc.lineAt(to).from ? to - 1 : to);
+    const lines = state.doc.toString().split("\n");
+    const known = this.comments.of(cell.model.id).find((one) => {
+      const place = placeOf(one, lines);
+      return place.first <= first.number && first.number <= place.last;
+    });
+    if (known && from === to) return this.#ask(cell, known);
+    const quote = lines.slice(first.number - 1, last.number).join("\n");
+    this.#ask(cell, { id: uuid(), cellId: cell.model.id, first: first.number, last: last.number, quote, text: "" });
+  }
+
+  /** Goes to a comment, and opens its box. */
+  async goTo(comment: CellComment): Promise<void> {
+    const { content } = this.#panel;
+    const cell = content.widgets.find(({ model }) => model.id === comment.cellId);
+    if (!cell) return;
+    content.activeCellIndex = content.widgets.indexOf(cell);
+    await Promise.resolve(content.scrollToItem?.(content.activeCellIndex, "smart")).catch(() => {});
+    await cell.ready;
+    this.#ask(cell, comment);
+  }
+
+  get cells(): Cells {
+    const wanted = new Set(this.comments.all.map(({ cellId }) => cellId));
+    const found = new Map<string, CommentedCell>();
+    for (const [index, cell] of (this.#panel.content.model?.sharedModel.cells ?? []).entries()) {
+      if (!wanted.has(cell.id)) continue;
+      const name = cell.execution_count ? `[${cell.execution_count}]` : `cell ${index + 1}`;
+      found.set(cell.id, { name, lines: cell.getSource().split("\n") });
+    }
+    return found;
+  }
+
+  #ask(cell: Cell, comment: CellComment): void {
+    this.#form?.dispose();
+    const isNew = !this.comments.all.some(({ id }) => id === comment.id);
+    const close = (): void => {
+      this.#form = undefined;
+      form.dispose();
+    };
+    const form = new CellForm(cell, () => focusCell(this.#panel, cell), close);
+    this.#form = form;
+    const lines = cell.model.sharedModel.getSource().split("\n");
+    const { first, last, isChanged } = placeOf(comment, lines);
+    const since = isChanged ? ` (the ${first === last ? "line has" : "lines have"} changed since)` : "";
+    const removal = {
+      word: "Remove",
+      run: () => {
+        this.comments.remove(comment.id);
+        close();
+      },
+    };
+    form.ask({
+      label: `Comment on ${lineWords(first, last)}${since}, sent with your next message`,
+      value: comment.text,
+      word: isNew ? "Add" : "Save",
+      more: [...(isNew ? [] : [removal]), { word: "Cancel", run: close }],
+      done: (text) => {
+        this.comments.put({ ...comment, text });
+        close();
+      },
+    });
+  }
+
+  /** Many comments and cells can change at once. */
+  #soon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      if (!this.#panel.isDisposed) this.#draw();
+    });
+  }
+
+  #draw(): void {
+    const byCell = new Map<string, CellComment[]>();
+    for (const one of this.comments.all) {
+      const others = byCell.get(one.cellId);
+      if (others) others.push(one);
+      else byCell.set(one.cellId, [one]);
+    }
+    if (!byCell.size && !this.#shown.size) return;
+    const shown = new Set<Cell>();
+    for (const cell of this.#panel.content.widgets) {
+      const comments = byCell.get(cell.model.id);
+      if (!comments && !this.#shown.has(cell)) continue;
+      if (comments) shown.add(cell);
+      if (comments) this.#follow(cell);
+      if (cell.editor) this.#mark(cell, cell.editor.editor, comments ?? []);
+    }
+    this.#shown = shown;
+  }
+
+  /** Looks again where the cell's text is after a pause, or its editor is there. */
+  #follow(cell: Cell): void {
+    if (this.#followed.has(cell)) return;
+    this.#followed.add(cell);
+    cell.model.contentChanged.connect(() => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#soon(), PAUSE);
+    });
+    void cell.ready.then(() => this.#soon());
+  }
+
+  #mark(cell: Cell, view: EditorView, comments: readonly CellComment[]): void {
+    if (!this.#marked.has(view)) {
+      this.#marked.add(view);
+      const column = gutter({ class: "agentnb-comments-gutter", markers: (one) => one.state.field(marks) });
+      view.dispatch({ effects: StateEffect.appendConfig.of([marks, column]) });
+    }
+    const lines = cell.model.sharedModel.getSource().split("\n");
+    const { doc } = view.state;
+    const ranges: Range<GutterMarker>[] = [];
+    for (const [number, ones] of byLine(comments, lines)) {
+      if (number > doc.lines) continue;
+      const [first] = ones as [CellComment];
+      const isChanged = placeOf(first, lines).isChanged;
+      const title = `${isChanged ? "The line has changed since. " : ""}${ones.map(({ text }) => line(text, 200)).join(" · ")}`;
+      const mark = new Mark(title.slice(0, 600), isChanged, () => this.#ask(cell, first));
+      ranges.push(mark.range(doc.line(number).from));
+    }
+    view.dispatch({ effects: setMarks.of(RangeSet.of(ranges, true)) });
+  }
+}
+
+/** The comments by the line that they begin at. */
+function byLine(comments: readonly CellComment[], lines: readonly string[]): Marks {
+  const found = new Map<number, CellComment[]>();
+  for (const one of comments) {
+    const { first } = placeOf(one, lines);
+    const others = found.get(first);
+    if (others) others.push(one);
+    else found.set(first, [one]);
+  }
+  return found;
+}

@@ -1,0 +1,140 @@
+/** Completions in cells through JupyterLab's own inline completer: off until the setting *Complete code* says otherwise. */
+import type { Application } from "@jupyterlab/application";
+import type { InlineRequest } from "@jupyterlab/completer";
+import type { Cell, NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import { isObject } from "../state/object";
+import { uuid } from "../view/identity";
+import { line } from "../view/plain";
+import type { Ask } from "./kernel-requests";
+
+const SETTINGS = "agentnb:plugin";
+const LONGEST_SIDE = 8_000;
+const LONGEST_ABOVE = 8_000;
+const MOST_ABOVE = 200;
+/** The measure of one completion (User Timing); its detail has what the model took, in milliseconds. */
+export const MEASURE = "agentnb-completion";
+
+interface Item {
+  insertText: string;
+}
+
+const NONE: { items: Item[] } = { items: [] };
+
+/** What asks the kernel of a notebook, loading its chat if need be. */
+type Connect = (panel: NotebookPanel) => Promise<Ask>;
+
+export class CellCompletion {
+  isOn = false;
+  readonly #tracker: Tracker;
+  readonly #connect: Connect;
+  readonly #warn: (sentence: string) => void;
+  readonly #warned = new Set<string>();
+
+  constructor(tracker: Tracker, connect: Connect, warn: (sentence: string) => void) {
+    this.#tracker = tracker;
+    this.#connect = connect;
+    this.#warn = warn;
+  }
+
+  /** `IInlineCompletionProvider.fetch`. */
+  async fetch({ text, offset }: InlineRequest, { widget }: { readonly widget: unknown }) {
+    const panel = this.#panelOf(widget);
+    const cell = panel?.content.activeCell;
+    if (!this.isOn || !panel || cell?.model.sharedModel.cell_type !== "code" || runsCell(panel)) return NONE;
+    if (cell.model.sharedModel.getSource() !== text || !text.trim()) return NONE;
+    try {
+      return await this.#ask(panel, cell, text, offset);
+    } catch (error) {
+      console.debug("agentnb:", error);
+      return NONE;
+    }
+  }
+
+  async #ask(panel: NotebookPanel, cell: Cell, text: string, offset: number) {
+    const start = performance.now();
+    const id = uuid();
+    let isDropped = false;
+    let ask: Ask | undefined;
+    let drop: () => void = () => {};
+    const dropped = new Promise<undefined>((resolve) => {
+      drop = (): void => {
+        if (isDropped) return;
+        isDropped = true;
+        resolve(undefined);
+        void ask?.("inline/cancel", { id }).catch((error: unknown) => console.debug("agentnb:", error));
+      };
+    });
+    cell.model.contentChanged.connect(drop);
+    cell.disposed.connect(drop);
+    try {
+      ask = await Promise.race([this.#connect(panel), dropped]);
+      if (isDropped || !ask) return NONE;
+      const params = {
+        id,
+        prefix: text.slice(0, offset).slice(-LONGEST_SIDE),
+        suffix: text.slice(offset, offset + LONGEST_SIDE),
+        above: above(panel, cell),
+        cellId: cell.model.id,
+        path: panel.context.path,
+      };
+      const answer = await Promise.race([ask("inline/complete", params), dropped]);
+      // A cell that was deleted meanwhile is no place for it.
+      if (isDropped || cell.isDisposed || !panel.content.widgets.includes(cell) || !isObject(answer)) return NONE;
+      performance.measure(MEASURE, { start, end: performance.now(), detail: { took: Number(answer.took ?? 0) } });
+      if (answer.error) this.#tell(String(answer.error));
+      return answer.text ? { items: [{ insertText: String(answer.text) }] } : NONE;
+    } finally {
+      if (!cell.isDisposed) cell.model.contentChanged.disconnect(drop);
+      cell.disposed.disconnect(drop);
+    }
+  }
+
+  /** Says once what is wrong. */
+  #tell(error: string): void {
+    if (this.#warned.has(error)) return;
+    this.#warned.add(error);
+    this.#warn(`No completion: ${line(error, 300)}`);
+  }
+
+  #panelOf(widget: unknown): NotebookPanel | undefined {
+    let found: NotebookPanel | undefined;
+    this.#tracker.forEach((panel) => {
+      if (panel === widget || panel.content === widget) found = panel;
+    });
+    return found;
+  }
+}
+
+function runsCell({ content }: NotebookPanel): boolean {
+  if (content.widgets.some(({ model }) => model.executionState === "running")) return true;
+  return [...content.node.querySelectorAll(".jp-InputPrompt")].some(({ textContent }) => textContent?.includes("*"));
+}
+
+/** The code cells above one, the nearest ones of many. */
+function above({ content }: NotebookPanel, cell: Cell): string[] {
+  const sources: string[] = [];
+  let room = LONGEST_ABOVE;
+  for (let index = content.widgets.indexOf(cell) - 1; index >= 0 && sources.length < MOST_ABOVE; index--) {
+    const shared = (content.widgets[index] as Cell).model.sharedModel;
+    if (shared.cell_type !== "code") continue;
+    const source = shared.getSource();
+    room -= source.length;
+    if (room < 0) break;
+    sources.unshift(source);
+  }
+  return sources;
+}
+
+/** Follows the setting in JupyterLab's own store of settings: the kernel need not be asked. */
+export async function followSetting(app: Application, completion: CellCompletion): Promise<void> {
+  const { ISettingRegistry } = await import("@jupyterlab/settingregistry");
+  const registry =
+    await app.resolveRequiredService<import("@jupyterlab/settingregistry").SettingRegistry>(ISettingRegistry);
+  const settings = await registry.load(SETTINGS);
+  const look = (): void => {
+    const value = settings.user.completion ?? settings.default("completion");
+    completion.isOn = value === "local" || value === "agent";
+  };
+  settings.changed.connect(look);
+  look();
+}

@@ -1,0 +1,150 @@
+/**
+ * Help while the user types: an edit of one cell from a prompt in it, completions, and comments on lines. A part that is
+ * loaded when a notebook is opened.
+ */
+import type { NotebookPanel, SharedCell } from "@jupyterlab/notebook";
+import { addStyles } from "../element";
+import type { NotebookActions, SettingsAccess } from "../view/store";
+import { CellEdit, type EditPlace } from "./cell-edit";
+import { showComments } from "./comment-chip";
+import { CommentMarks } from "./comment-marks";
+import { addEdits } from "./edit-commands";
+import styles from "./inline.css";
+import { CellCompletion, followSetting } from "./inline-completion";
+import { KernelRequests } from "./kernel-requests";
+import { addNotebookCommand, type Surroundings } from "./notebook-part";
+
+const EDIT = [
+  "agentnb:edit-cell",
+  "Edit This Cell with the Agent",
+  "Write what the agent is to do with the active cell",
+] as const;
+const COMMENT = [
+  "agentnb:comment",
+  "Comment on the Selected Lines",
+  "Write a comment on lines of a cell, which goes with the next message",
+] as const;
+
+/** What it needs of the extension besides. */
+interface Around extends Surroundings {
+  /** What the chat can do with the notebook: it gets the comments. */
+  readonly edits: NotebookActions;
+  /** A cell's text was put in by us: it can be undone in the cell. */
+  replaced(cell: SharedCell, before: string, sentence: string): void;
+}
+
+export class NotebookInline {
+  readonly #panel: NotebookPanel;
+  readonly #place: EditPlace;
+  readonly #edits = new Map<string, CellEdit>();
+  readonly #marks: CommentMarks;
+  readonly requests: KernelRequests;
+  readonly actions: NotebookActions;
+  #access: SettingsAccess | undefined;
+  #isFollowing = false;
+
+  constructor(panel: NotebookPanel, surroundings: Around) {
+    const { sidebar, reveal, replaced, warn } = surroundings;
+    this.#panel = panel;
+    this.requests = new KernelRequests(panel, surroundings);
+    this.#marks = new CommentMarks(panel);
+    this.#place = {
+      panel,
+      connect: () => this.requests.connect(),
+      replaced,
+      showTurn: (channel, turnId) => {
+        reveal();
+        sidebar.load(panel).open("The turn", `${channel}#${turnId}`, "agentnb-open");
+      },
+      warn,
+      ended: (edit) => this.#edits.get(edit.id) === edit && this.#edits.delete(edit.id),
+    };
+    this.actions = Object.assign(surroundings.edits, this.#comments());
+    known.set(panel, this);
+    addCommands(surroundings);
+    void panel.context.ready.then(() => panel.content.model?.cells.changed.connect(() => this.#cellsChanged()));
+    panel.disposed.connect(() => {
+      for (const edit of this.#edits.values()) edit.stop();
+    });
+  }
+
+  /** A chat of the notebook's kernel is there. */
+  connected(access: SettingsAccess): void {
+    this.#access = access;
+    this.requests.connected(access);
+    if (this.#isFollowing) this.#follow();
+  }
+
+  /** From the first edit on: what the agent does is shown in the cells, also while the chat was never open. */
+  #follow(): void {
+    this.#isFollowing = true;
+    const { view, signal } = this.#access ?? {};
+    if (!view || !signal) return;
+    this.#access = undefined;
+    const link = view("inline");
+    const report = (): void => link.setVisible(document.visibilityState !== "hidden");
+    report();
+    document.addEventListener("visibilitychange", report, { signal });
+    signal.addEventListener("abort", () => link.close());
+  }
+
+  /** Asks what the agent is to do with the active cell. */
+  edit(): void {
+    const cell = this.#panel.content.activeCell;
+    if (!cell) return;
+    const running = this.#edits.get(cell.model.id);
+    if (running) running.focus();
+    else this.#edits.set(cell.model.id, new CellEdit(cell, this.#place));
+    this.#follow();
+  }
+
+  comment(): void {
+    this.#marks.comment();
+  }
+
+  #comments(): Pick<NotebookActions, "comments"> {
+    const { comments } = this.#marks;
+    return {
+      comments: {
+        show: (into) => showComments(into, this.#marks),
+        take: () => {
+          const taken = comments.take(this.#marks.cells);
+          return taken ? [{ type: "simple", label: taken.label, modelRepresentation: taken.text }] : [];
+        },
+        giveBack: () => comments.giveBack(),
+      },
+    };
+  }
+
+  /** A cell that is moved is deleted and put in again at once. */
+  #cellsChanged(): void {
+    if (!this.#edits.size) return;
+    requestAnimationFrame(() => {
+      if (this.#panel.isDisposed) return;
+      const cells = new Map(this.#panel.content.widgets.map((cell) => [cell.model.id, cell]));
+      for (const edit of [...this.#edits.values()]) edit.follow(cells.get(edit.id));
+    });
+  }
+}
+
+const known = new WeakMap<NotebookPanel, NotebookInline>();
+
+/** Once for each page. */
+function addCommands(surroundings: Surroundings): void {
+  const { app, tracker, warn } = surroundings;
+  if (app.commands.hasCommand(EDIT[0])) return;
+  addStyles(styles);
+  addNotebookCommand(surroundings, known, EDIT, (inline) => inline.edit());
+  addNotebookCommand(surroundings, known, COMMENT, (inline) => inline.comment());
+  addEdits(app, () => (tracker.currentWidget ? known.get(tracker.currentWidget)?.actions : undefined));
+  const connect = (panel: NotebookPanel) =>
+    known.get(panel)?.requests.connect() ?? Promise.reject(new Error("The notebook is no longer open."));
+  completion = new CellCompletion(tracker, connect, warn);
+  void followSetting(app, completion).catch(console.debug);
+}
+
+let completion: CellCompletion | undefined;
+
+/** `IInlineCompletionProvider.fetch`; nothing before a notebook is open. */
+export const complete: CellCompletion["fetch"] = async (...request) =>
+  (await completion?.fetch(...request)) ?? { items: [] };

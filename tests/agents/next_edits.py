@@ -1,0 +1,56 @@
+"""Suggests edits (ACP `nes/…`) as the last comment `# fills: …` before the cursor says.
+
+It answers a prompt with a journal of what it was told of them.
+"""
+
+import json
+import re
+
+import wire
+
+journal = []
+documents = {}
+DOCUMENT = {"didOpen": {}, "didChange": {"syncKind": "full"}}
+NES = {"events": {"document": DOCUMENT}, "context": {"relatedSnippets": {}}}
+
+
+def suggest(asked):
+    params = asked["params"]
+    text, at = documents[params["uri"]], params["position"]
+    lines = text.split("\n")
+    before = "\n".join([*lines[: at["line"]], lines[at["line"]][: at["character"]]])
+    found = re.findall(r"# fills: (.*)", before)
+    edit = {"range": {"start": at, "end": at}, "newText": found[-1] if found else ""}
+    kind = "jump" if "# jumps" in before else "edit"
+    suggestion = {"kind": kind, "id": f"s{len(journal)}", "uri": params["uri"], "edits": [edit]}
+    snippets = params.get("context", {}).get("relatedSnippets", [])
+    journal.append(["suggest", [each["excerpts"][0]["text"] for each in snippets]])
+    wire.answer(asked, {"suggestions": [suggestion] if found else []})
+
+
+while True:
+    request = wire.receive()
+    params = request.get("params", {})
+    match request.get("method"):
+        case "initialize":
+            wire.initialize(request, nes=NES)
+        case "session/new":
+            wire.answer(request, {"sessionId": wire.SESSION})
+        case "session/prompt":
+            wire.say(json.dumps(journal))
+            wire.answer(request, {"stopReason": "end_turn"})
+        case "nes/start":
+            journal.append(["start", params["workspaceUri"].startswith("file:///")])
+            wire.answer(request, {"sessionId": "edits-1"})
+        case "document/didOpen":
+            journal.append(["open", params["languageId"]])
+            documents[params["uri"]] = params["text"]
+        case "document/didChange":
+            journal.append(["change", params["version"]])
+            documents[params["uri"]] = params["contentChanges"][-1]["text"]
+        case "nes/suggest":
+            suggest(request)
+        case "nes/accept" | "nes/reject":
+            journal.append([request["method"]])
+        case _ if "id" in request and "method" in request:
+            wire.refuse(request, -32601, "Method not found")

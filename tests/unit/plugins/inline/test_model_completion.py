@@ -1,0 +1,118 @@
+"""Completions by a model server: how each kind is asked, what it is told, what is dropped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import pytest
+
+from agentnb.host import current_host
+from agentnb.plugins.inline.completion import (
+    CancelParams,
+    CompleteParams,
+    CompleteResult,
+    cancel,
+    complete,
+    fitting,
+)
+from agentnb.plugins.inline.model_completion import without_fence
+from tests.unit.plugins.inline.conftest import SECONDS, Complete
+from tests.unit.plugins.local.conftest import Models
+
+pytestmark = pytest.mark.slow
+By = Callable[..., None]
+KINDS = {"ollama": "prompt", "llama_cpp": "input_prefix", "vllm": "messages"}
+"""Each kind of server, and where it is told what stands before the cursor."""
+
+
+def test_each_kind_of_server_is_asked_in_its_own_way(ask: Complete, by: By, models: Models) -> None:
+    """Fill-in-the-middle with a suffix, llama.cpp's own method, else a chat, whose fence is taken away."""
+    for kind, field in KINDS.items():
+        by("local", models.url(kind))
+        result = ask(f"# {kind}\n# fills: x = 1\n", suffix="\nprint(x)", above=("import math",))
+        assert (result.text, result.error) == ("x = 1", ""), kind
+        assert result.took > 0
+        seen = [each for each in models.seen("") if f"# {kind}" in json.dumps(each)]
+        assert "import math" in json.dumps(seen[-1][field])
+
+
+def test_model_that_cannot_fill_in_is_asked_by_chat(ask: Complete, by: By, models: Models) -> None:
+    """Ollama says so with an error; the next completion does not try it again."""
+    by("local", models.url("ollama"), "reasons")
+    assert ask("x = ").text == "Because."
+    assert [ask("x = ").text, "Because."] == ["Because.", "Because."]
+
+
+def test_secrets_are_masked_and_a_masked_text_is_not_suggested(
+    ask: Complete, by: By, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The value of a variable of the environment, and a literal that is given to a secret's name."""
+    monkeypatch.setenv("SERVICE_API_KEY", "sk-abcdefghijklmnop1234")
+    by("local", models.url("ollama"))
+    result = ask("password = 'hunter2-and-more'\nkey = 'sk-abcdefghijklmnop1234'\n# fills: y\n", above=("pw = 1",))
+    assert result.text == "y"
+    told = json.dumps([each for each in models.seen("") if "pw = 1" in json.dumps(each)])
+    assert "***" in told
+    assert "hunter2" not in told
+    assert "sk-abcdefghijklmnop1234" not in told
+    assert ask("# fills: password = '***'\n").text == ""
+
+
+def test_completion_is_off_by_default_and_what_is_wrong_is_said(ask: Complete, by: By, models: Models) -> None:
+    """No server, and a model that is not there."""
+    assert ask("# fills: x\n") == CompleteResult()
+    by("local", "http://127.0.0.1:9/v1")
+    assert ask("# fills: x\n").error == "No server answers at 127.0.0.1:9. Start it, or check the base URL."
+    by("local", models.url("vllm"), "nothing-of-the-kind")
+    assert ask("# fills: x\n").error == "The model nothing-of-the-kind is not there. Choose another in the settings."
+    by("local", models.url("ollama"), "broken")
+    assert "CUDA out of memory" in ask("# fills: x\n").error
+
+
+def test_typing_on_ends_the_request_to_the_model(by: By, models: Models) -> None:
+    """The next completion takes its place; a cancelled one leaves, too."""
+    by("local", models.url("ollama"))
+
+    def begin(completion_id: str, text: str) -> Future[CompleteResult]:
+        return current_host().loop.submit(complete(CompleteParams(id=completion_id, prefix=f"# fills: {text}\n")))
+
+    first, second = begin("one", "..."), begin("two", "...")
+    assert first.result(SECONDS) == CompleteResult()
+    current_host().loop.call(cancel, CancelParams(id="one"))  # it is over
+    third = begin("three", "...")
+    assert second.result(SECONDS) == CompleteResult()
+    current_host().loop.call(cancel, CancelParams(id="three"))
+    assert third.result(SECONDS) == CompleteResult()
+    assert begin("four", "z").result(SECONDS).text == "z"
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "shown"),
+    [
+        ("print(x)", ")", "print(x"),
+        ("x)\n", ")\ny", "x"),
+        ("a\n" * 40, "", ("a\n" * 12).rstrip()),
+        ("x" * 5_000, "", "x" * 1_000),
+        ("a = ***", "", ""),
+        ("", "z", ""),
+    ],
+)
+def test_text_is_shown_without_what_stands_behind_the_cursor(text: str, suffix: str, shown: str) -> None:
+    """And bounded."""
+    assert fitting(text, suffix) == shown
+
+
+@pytest.mark.parametrize(
+    ("answer", "before", "text"),
+    [
+        ("```python\nx = 1\n```", "", "x = 1"),
+        ("```\nx = 1\n```\nThis sets x.", "", "x = 1"),
+        ("print(x)", "pri", "print(x)".removeprefix("pri")),
+        ("    return 1", "def f():\n", "    return 1"),
+    ],
+)
+def test_answer_of_a_chat_is_without_fence_and_without_the_line_it_repeats(answer: str, before: str, text: str) -> None:
+    """Models write them in spite of what they are told."""
+    assert without_fence(answer, before) == text

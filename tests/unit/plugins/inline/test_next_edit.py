@@ -1,0 +1,90 @@
+"""Completions by an agent that suggests edits (ACP `nes/…`)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb.plugins.inline.next_edit import insertion
+from tests.conftest import ROOT
+from tests.unit.plugins.inline.conftest import Complete
+
+pytestmark = pytest.mark.slow
+PATIENCE = 60
+
+
+def scripted(name: str, folder: Path) -> agentnb.Session:
+    """A session with a scripted agent."""
+    return agentnb.start(command=[sys.executable, str(ROOT / f"tests/agents/{name}.py")], cwd=folder)
+
+
+def test_agent_that_suggests_edits_completes_and_hears_what_became_of_it(
+    ask: Complete, by: Callable[..., None], tmp_path: Path
+) -> None:
+    """It is told of the cell once, then of its changes; a suggestion is accepted, or ignored; a jump is not shown."""
+    by("agent")
+    with scripted("next_edits", tmp_path) as session:
+        session.prompt("Begin").wait(PATIENCE)
+        where: dict[str, Any] = {"cell_id": "c 1", "path": "nb.ipynb"}
+        before = "# 🐍 fills\n# fills: x = 1\n"
+        assert ask(before, above=("import math",), suffix="\ny", **where).text == "x = 1"
+        assert ask(f"{before}x = 1\n# fills: y\nz", suffix="\ny", **where).text == "y"
+        assert ask(f"{before}# jumps\n", **where).text == ""
+        assert ask("nothing", **where).text == ""
+        journal = json.loads(session.prompt("Tell").wait(PATIENCE).text)
+    assert journal == [
+        ["start", True],
+        ["open", "python"],
+        ["suggest", ["import math"]],
+        ["nes/accept"],
+        ["change", 2],
+        ["suggest", []],
+        ["nes/reject"],
+        ["change", 3],
+        ["suggest", []],
+        ["change", 4],
+        ["suggest", []],
+    ]
+
+
+def test_agent_without_suggestions_is_named(ask: Complete, by: Callable[..., None], tmp_path: Path) -> None:
+    """And that none runs."""
+    by("agent")
+    assert ask("x").error.startswith("No agent runs that could complete.")
+    with scripted("echo", tmp_path) as session:
+        session.prompt("Begin").wait(PATIENCE)
+        assert "suggests no edits" in ask("x").error
+
+
+def edit(start: int, end: int, text: Any, line: int = 0) -> dict[str, Any]:
+    """An edit of a line."""
+    places = {"start": {"line": line, "character": start}, "end": {"line": line, "character": end}}
+    return {"range": places, "newText": text}
+
+
+@pytest.mark.parametrize(
+    ("edits", "inserted"),
+    [
+        ([edit(3, 3, "bc")], "bc"),
+        ([edit(0, 4, "a🐍xyd")], "xy"),
+        ([edit(3, 4, "zd")], "z"),
+        ([edit(0, 1, "b")], ""),
+        ([edit(3, 3, "x", line=7)], ""),
+        ([edit(4, 3, "x")], ""),
+        ([edit(3, 3, None)], ""),
+        ([], ""),
+        ("nonsense", ""),
+    ],
+)
+def test_only_what_inserts_at_the_cursor_is_shown(edits: Any, inserted: str) -> None:
+    """Places are counted in UTF-16, and may make no sense; another document or kind is not for the cell."""
+    suggestion = {"kind": "edit", "uri": "u", "edits": edits}
+    assert insertion(suggestion, "u", "a🐍", "d") == inserted
+    assert insertion({**suggestion, "uri": "other"}, "u", "a🐍", "d") == ""
+    assert insertion({**suggestion, "kind": "rename"}, "u", "a🐍", "d") == ""
