@@ -2,7 +2,9 @@
 
 VS Code's own notebook renderers are there, and no extension: no kernel, no widgets. Usage::
 
-    npm install --prefix FOLDER --ignore-scripts code-server   # see docs/how-to/front-ends.md
+    npm install --prefix FOLDER --ignore-scripts code-server && cd FOLDER && npm rebuild argon2
+    cd node_modules/code-server/lib/vscode && npm install --ignore-scripts --omit=dev
+    npm_config_yes=true npm rebuild @parcel/watcher node-pty @vscode/spdlog @vscode/sqlite3
     python scripts/check_vscode.py FOLDER/node_modules/code-server [NOTEBOOK]
 """
 

@@ -78,11 +78,9 @@ def send(writer, status, value, headers=""):
 
 async def answer(kind, path, headers, body, writer):  # noqa: C901 - one line for each path
     key = headers.get("authorization", "").removeprefix("Bearer ")
-    if path == "/_seen":
-        send(writer, 200, seen)
-    elif path in {"/_shown", "/_pulled"}:
+    if path in {"/_seen", "/_shown", "/_pulled"}:
         pulls[0] += path == "/_pulled"
-        send(writer, 200, shown)
+        send(writer, 200, seen if path == "/_seen" else shown)
     elif path == "/_left":
         await left.wait()
         left.clear()

@@ -16,6 +16,7 @@ from agentnb.agent.catalog import read
 from agentnb.configuration.table import SETTINGS
 from agentnb.ipython.arguments import OPTIONS
 from agentnb.ipython.manage import COMMANDS as MANAGED
+from agentnb.plugins.knowledge.package_tools.declared import ENTRY_POINTS
 from agentnb.plugins.local.settings import read_settings
 from agentnb.plugins.provenance.plugin import PLUGIN as PROVENANCE
 from agentnb.plugins.verify.plugin import PLUGIN as VERIFY
@@ -97,13 +98,14 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
 
 def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
     """The agent's description, the settings of local models, Codex's and the policy, as they stand on the pages."""
-    agent, replaced, asks, local, codex, policy, settings = (block for block in BLOCKS if block.language == "toml")
+    agent, replaced, asks, local, codex, policy, settings, tool = (each for each in BLOCKS if each.language == "toml")
     assert read(agent.text).name == "mine"
     assert read(f'name = "mine"\ntitle = "Mine"\ncommand = ["mine"]\n{asks.text}').asks is not None
     assert tomllib.loads(replaced.text)["name"] == "claude"
     assert 'command = "agentnb"\nargs = ["mcp"]' in codex.text
     assert len(parse(policy.text, "user").rules) == 3
     assert tomllib.loads(settings.text).keys() <= SETTINGS.keys()
+    assert ENTRY_POINTS in tomllib.loads(tool.text)["project"]["entry-points"]
     (tmp_path / "local.toml").write_text(local.text, encoding="utf-8")
     assert read_settings(None, {"AGENTNB_CONFIG_DIR": str(tmp_path)}).key_variable == "LAB_KEY"
 

@@ -33,7 +33,7 @@ MOST_CHANGED = 50
 MOST_SHOWN = 50
 """Files with a name that a server is shown before it is asked for the name's uses."""
 MOST_FOUND = 500
-NEEDS_SERVER = "come from a language server, and none is chosen."
+NEEDS_SERVER = "Only a language server has {}, and none is chosen."
 CHOOSE = 'Choose one that is installed: `%config Agentnb.language_server = "basedpyright"`, or "ruff" to format.'
 _HINT = 4
 _SEVERITIES: dict[Any, Severity] = {1: "error", 2: "warning", 3: "hint", 4: "hint"}
@@ -86,7 +86,7 @@ class ServerAnswers:
 
         answers = self._asked(demanded, module, uses=False)
         if answers is None:
-            message = self.failure.replace(", so jedi answers", "") or f"{question.needs.capitalize()} {NEEDS_SERVER}"
+            message = self.failure.replace(", so jedi answers", "") or NEEDS_SERVER.format(question.needs)
             raise UsageError(message, hint="" if self.failure else CHOOSE)
         return answers
 

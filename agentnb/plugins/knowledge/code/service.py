@@ -107,7 +107,7 @@ class CodeService:
         """The answer to a question that only a language server answers."""
         asked = QUESTIONS[question]
         if self._server is None:
-            raise UsageError(f"{asked.needs.capitalize()} {NEEDS_SERVER}", hint=CHOOSE)
+            raise UsageError(NEEDS_SERVER.format(asked.needs), hint=CHOOSE)
         return self._server.offered(asked, server_request(self, question, place), self.module())
 
     def definition(self, place: CodePlace) -> list[CodeLocation]:
