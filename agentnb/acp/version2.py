@@ -161,9 +161,9 @@ def initialized(answer: dict[str, Any]) -> dict[str, Any]:
     """The answer to ``initialize`` as version 1 has it."""
     offered = mapping(mapping(answer.get("capabilities")).get("session"))
     has_sessions = mapping(answer.get("capabilities")).get("session") is not None
-    baseline = {"list": {}, "resume": {}, "close": {}} if has_sessions else {}
+    baseline: dict[str, Any] = {"list": {}, "resume": {}, "close": {}} if has_sessions else {}
     methods = [{"id": each.get("methodId"), **each} for each in objects(answer.get("authMethods"))]
-    capabilities = {
+    capabilities: dict[str, Any] = {
         "loadSession": has_sessions,
         "promptCapabilities": {
             name: True for name, value in mapping(offered.get("prompt")).items() if value is not None

@@ -51,7 +51,7 @@ async def test_turn_ends_with_the_state_of_its_session_and_shows_the_same_things
         assert call.details.content == (
             ToolTerminalContent(terminal_id="t1"), ToolTextContent(text="```diff\n-old\n+new\n```"),
         )  # fmt: skip
-        terminal = (talk.listener.chat.terminals or ())[0]
+        terminal = next(iter(talk.listener.chat.terminals or ()))
         assert (terminal.command, terminal.output, terminal.exit_code) == ("make", "built\n", 0)
         assert [part.entries[0].content for part in parts if isinstance(part, PlanResponsePart)] == ["Build"]
         notice = next(part for part in parts if isinstance(part, SystemNotificationResponsePart))
