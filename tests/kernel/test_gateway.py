@@ -6,6 +6,7 @@ The second server sees the same paths with other files, as another machine has t
 from __future__ import annotations
 
 import json
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,8 +19,9 @@ from websockets.sync.client import connect
 
 from agentnb.server.request_table import wire_name
 from tests.browser import server as jupyter
-from tests.browser.apart import apart
 from tests.browser.server import TOKEN, Server
+from tests.kernel.apart import apart
+from tests.kernel.running_kernel import RunningKernel
 from tests.unit.server.bytes_apart import bytes_apart
 from tests.unit.server.websocket.attached_page import MirroringPage
 from tests.unit.server.websocket.conftest import relay
@@ -159,3 +161,27 @@ def wait_for_log(server: Server, words: bytes) -> None:
     while not any(words in line for line in server.log):
         assert server.process.poll() is None
         server.reader.join(0.05)
+
+
+def test_kernel_that_shares_only_its_ports_keeps_its_files(kernelspecs: Path, tmp_path: Path) -> None:
+    """As in a container: the agent writes there, and undo is there; the folder of that name here has nothing of it."""
+    folder = kernelspecs / "kernels/apart"
+    folder.mkdir(exist_ok=True)
+    argv = [
+        *apart(tmp_path),
+        sys.executable,
+        "-Xfrozen_modules=off",
+        "-m",
+        "ipykernel_launcher",
+        "-f",
+        "{connection_file}",
+    ]
+    spec = {"argv": argv, "display_name": "apart", "language": "python", "metadata": {"debugger": False}}
+    (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    with RunningKernel.started("apart", tmp_path) as kernel:
+        kernel.run("import agentnb, os\nsession = agentnb.start('eliza', permissions='allow')")
+        kernel.run("turn = await session.prompt('/write notes.txt hello')")
+        assert kernel.run("print(open('notes.txt').read())").stdout == "hello\n\n"
+        assert [*tmp_path.iterdir()] == []
+        kernel.run("turn.undo()")
+        assert kernel.run("print(os.listdir())").stdout == "[]\n"

@@ -283,6 +283,7 @@ def test_compaction_is_one_line_that_grows_and_ends() -> None:
     chunks = [compaction("compaction_summary_chunk", content=block) for block in summary("Kept: ", "all.")]
     running = one_call(began, *chunks)
     assert isinstance(running, ToolCallRunningState)
+    assert running.details is not None
     assert (running.display_name, running.tool_name) == ("Compacting the conversation", "compaction")
     assert running.details is not None
     assert running.details.content == (ToolTextContent(text="Kept: all."),)
