@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 VENV6 := .venv-ipykernel6
 FLOORS := .venv-floors
 PROXY := .venv-proxy
+HUB := .venv-hub
 # Newer Pythons than $(VENV)'s, for the tests of how programs end: that differs from one Python to the next.
 OTHER_PYTHONS := 3.12 3.13
 PROCESS_TESTS := tests/unit/api/test_exit.py tests/unit/api/test_processes.py tests/unit/agent/test_process.py
@@ -51,7 +52,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
+	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -229,6 +230,18 @@ $(MODELS)/.installed: Makefile
 test-peers: $(VENV)/.installed $(PROXY)/.installed $(MODELS)/.installed | $(STATIC) ## real agents and model servers from npm and PyPI, some agents confined; jupyter-server-proxy (opt-in, 4 min, and what they install)
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
 
+# JupyterHub brings much that nobody else needs; the users' servers find JupyterLab and agentnb in $(VENV).
+$(HUB)/.installed: Makefile $(VENV)/.installed
+	test -x $(HUB)/bin/python || $(PYTHON) -m venv $(HUB)
+	$(HUB)/bin/python -m pip install --quiet jupyterhub==6.1.1
+	$(HUB)/bin/python -c "import site, sys; open(site.getsitepackages()[0] + '/agentnb-environment.pth', 'w').write('import site; site.addsitedir(%r)' % sys.argv[1])" \
+		$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')
+	$(NPM) install --silent --no-fund --no-audit --no-update-notifier --prefix $(HUB) configurable-http-proxy@5.3.0
+	@touch $@
+
+test-hub: $(LABEXTENSION) $(HUB)/.installed chromium ## a real JupyterHub with two users, and the site's policy in it (opt-in, 1 min, and what it installs)
+	$(PYTEST) tests/hub $(PYTEST_ARGS)
+
 agent-matrix: $(VENV)/.installed | $(STATIC) ## try each real agent with its own settings, and write docs/reference/agents.md (opt-in, 2 min, and what it installs)
 	rm -f .cache/agent-matrix.jsonl
 	AGENTNB_AGENT_MATRIX=.cache/agent-matrix.jsonl $(PYTEST) tests/peers/test_asks.py -m peers $(PYTEST_ARGS)
@@ -299,4 +312,4 @@ clean: ## delete what builds and tests made (at once)
 	find agentnb tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the environments (about 10 s)
-	rm -rf $(VENV) $(VENV6) $(FLOORS) $(OTHER_PYTHONS:%=.venv-%) js/node_modules .cache
+	rm -rf $(VENV) $(VENV6) $(FLOORS) $(HUB) $(OTHER_PYTHONS:%=.venv-%) js/node_modules .cache

@@ -1,13 +1,29 @@
-"""The memory of this machine and of this process, as Linux tells it."""
+"""The memory of this machine, of this container and of this process, as Linux tells it."""
 
 from __future__ import annotations
 
+import functools
 import os
+from pathlib import Path
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeAlias
+
+CGROUPS = Path("/sys/fs/cgroup")
+_OWN_GROUPS = Path("/proc/self/cgroup")
+_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_V2 = ("memory.max", "memory.current", "inactive_file")
+_UNLIMITED = 2**60
+"""Version 1 has no word for "no limit", but a number near the largest."""
+_Group: TypeAlias = "tuple[Path, tuple[str, str, str]]"  # the folder, and the names of what is read there
 
 
 def available_memory() -> int | None:
     """Returns how many bytes this process can have without swapping; None where the system does not say."""
-    known = [each for each in (_free_in_machine(), _free_in_address_space()) if each is not None]
+    in_groups = _left_in(_own_groups())
+    known = [each for each in (_free_in_machine(), in_groups, _free_in_address_space()) if each is not None]
     return min(known, default=None)
 
 
@@ -17,6 +33,76 @@ def _free_in_machine() -> int | None:
             return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
         return None
+
+
+def free_in_container(groups: Path = CGROUPS, own: Path = _OWN_GROUPS) -> int | None:
+    """Returns how many bytes the control groups of this process leave to it; None where they set no limit.
+
+    Pages of files that were read count as free: they go before the limit is met.
+
+    Args:
+        groups: Where the control groups are mounted, of version 2 or 1.
+        own: The file that names those of this process.
+    """
+    return _left_in(_groups_with_limit(groups, own))
+
+
+@functools.cache
+def _own_groups() -> list[_Group]:
+    """Looked for once: where there are many, that takes as long as keeping a table."""
+    return _groups_with_limit(CGROUPS, _OWN_GROUPS)
+
+
+def _groups_with_limit(groups: Path, own: Path) -> list[_Group]:
+    try:
+        lines = [line.split(":", 2) for line in own.read_text("utf-8", "surrogateescape").splitlines()]
+    except OSError:
+        return []
+    found: list[_Group] = []
+    for _, controllers, path in (each for each in lines if len(each) == 3):  # noqa: PLR2004
+        if controllers == "":
+            found += _limited(groups, path, _V2)
+        elif "memory" in controllers.split(","):
+            found += _limited(groups / "memory", path, _V1)
+    return found
+
+
+def _limited(root: Path, path: str, names: tuple[str, str, str]) -> Iterator[_Group]:
+    """A group and those above it that have a limit; a container may see its own group as the root only."""
+    group = Path(os.path.normpath(root / path.strip("/")))
+    for folder in (group, *group.parents):
+        if not folder.is_relative_to(root):
+            return
+        limit = _number(folder / names[0])
+        if limit is not None and limit < _UNLIMITED:
+            yield folder, names
+
+
+def _left_in(groups: list[_Group]) -> int | None:
+    return min((left for each in groups if (left := _left(*each)) is not None), default=None)
+
+
+def _left(folder: Path, names: tuple[str, str, str]) -> int | None:
+    limit, used = _number(folder / names[0]), _number(folder / names[1])
+    if limit is None or used is None:
+        return None
+    return max(0, limit - max(0, used - _file_pages(folder / "memory.stat", names[2])))
+
+
+def _number(path: Path) -> int | None:
+    """The number in a file; None where it is missing, or says ``max``."""
+    try:
+        return int(path.read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def _file_pages(path: Path, name: str) -> int:
+    try:
+        pairs = [line.split() for line in path.read_text("ascii").splitlines()]
+        return next(int(pair[1]) for pair in pairs if pair[:1] == [name])
+    except (OSError, ValueError, StopIteration, IndexError):
+        return 0
 
 
 def _free_in_address_space() -> int | None:

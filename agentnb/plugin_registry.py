@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentnb.errors import AgentnbError, PluginFailed, UsageError, unexpected
 from agentnb.folders import config_folder
 from agentnb.ports import PORTS, PORTS_VERSION, Plugin
+from agentnb.site_policy import site_policy
 from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
@@ -46,8 +47,13 @@ class Plugins:
         return {each.name: each for each in plugins if each is not None}
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all that are installed."""
+        return tuple(each.name for each in self._found)
+
+    @property
     def switched_off(self) -> tuple[str, ...]:
-        """The names of the plug-ins that a setting switches off."""
+        """The names of the plug-ins that a setting or the site's policy switches off."""
         return tuple(each.name for each in self._found if self._is_off(each.name))
 
     @property
@@ -68,7 +74,7 @@ class Plugins:
         for plugin in self.loaded.values():
             lines.append(f"{plugin.name}: {plugin.summary}")
             lines += [f"    {port}: {', '.join(names)}" for port, names in plugin.offers.items()]
-        lines += [f"{name}: switched off" for name in self.switched_off]
+        lines += [f"{name}: {_refused(name) or 'switched off'}" for name in self.switched_off]
         lines += [each.message for each in self.problems]
         return "\n".join(lines) or "There are no plug-ins."
 
@@ -128,10 +134,15 @@ def plugins() -> Plugins:
 
 
 def _is_off() -> Callable[[str], bool]:
-    """Returns which plug-ins `AGENTNB_PLUGINS` and the user's setting ``plugins_off`` switch off."""
+    """Returns which plug-ins `AGENTNB_PLUGINS`, the user's setting ``plugins_off`` and the site switch off."""
     only, off = os.environ.get(VARIABLE), _setting()
     names = None if only is None else {each.strip() for each in only.split(",")}
-    return lambda name: name in off or (names is not None and name not in names)
+    return lambda name: name in off or (names is not None and name not in names) or _refused(name) is not None
+
+
+def _refused(name: str) -> str | None:
+    """Returns why the site does not allow the plug-in; None where it does."""
+    return site_policy().why_not("plugins", name)
 
 
 def _setting() -> Collection[str]:

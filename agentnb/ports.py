@@ -350,8 +350,15 @@ class TurnCheck(NamedTuple):
 class StepComparison(Protocol):
     """Compares the user's tables before and after the steps of one turn. Both methods run on the main thread."""
 
-    def begin(self, variables: Mapping[str, Any]) -> None:
-        """A step is about to run: remember, at little cost, how the tables are."""
+    def begin(self, variables: Mapping[str, Any], as_it_is: Callable[[Any], Any]) -> None:
+        """A step is about to run: remember how the tables are.
+
+        Args:
+            variables: The user's variables.
+            as_it_is: Gives an object for reading that stays as its argument is now, whatever the step does; what undo
+                keeps serves for it. The argument itself where the step cannot reach it, or only its parts are kept;
+                None where there is no room.
+        """
         ...
 
     def end(self, variables: Mapping[str, Any], changed: Collection[str]) -> tuple[DataCheck, ...]:
@@ -373,8 +380,8 @@ class DataChecker(Protocol):
 
     name: str
 
-    def comparison(self) -> StepComparison:
-        """Returns what compares the steps of one turn."""
+    def comparison(self, *, is_fork: bool = False) -> StepComparison:
+        """Returns what compares the steps of one turn; *is_fork*: in a copy of the kernel, for a preview."""
         ...
 
 

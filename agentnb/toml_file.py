@@ -25,7 +25,7 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _ENTRY = re.compile(r"^[ \t]*\[\[[ \t]*([A-Za-z0-9_-]+)[ \t]*\]\]", re.MULTILINE)
@@ -131,6 +131,35 @@ def without_entry(text: str, table: str, number: int) -> str:
     left = [each for at, each in enumerate(entries, 1) if at != number]
     wanted = {name: value for name, value in before.items() if name != table} | ({table: left} if left else {})
     return _first(_without_entry(text, table), wanted, table)
+
+
+def key_line(lines: Sequence[str], key: str, table: str = "") -> int | None:
+    """Returns in which of *lines* the *key* of *table* stands; the table's own line where the key is not there.
+
+    ``rule 2`` is the second of the tables ``[[rule]]``.
+    """
+    begin, header = 0, re.compile(r"\s*\[")
+    heads = {_header(line): n for n, line in reversed([*enumerate(lines)]) if header.match(line)}
+    if (own := heads.get(f"{table}.{key}")) is not None:
+        return own + 1
+    if table.startswith("rule "):
+        rules = [n for n, line in enumerate(lines) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
+        number = int(table.split()[1])
+        begin = rules[number - 1] if number <= len(rules) else 0
+    elif table:
+        begin = heads.get(table, 0)
+    wanted = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=|\s*\[+\s*{re.escape(key)}[\].]")
+    for number in range(begin, len(lines)):
+        if number > begin and table and header.match(lines[number]):
+            break
+        if wanted.match(lines[number]):
+            return number + 1
+    return begin + 1 if table and lines else None
+
+
+def _header(line: str) -> str:
+    """The name of the table that *line* begins, without quotes."""
+    return re.sub(r"[\s\"'\[\]]|#.*", "", line)
 
 
 def change_file(path: Path, change: Callable[[str], str], *, head: str = "") -> bool:

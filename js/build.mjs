@@ -7,11 +7,14 @@ import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 import { buildLabExtension, minified, part } from "./labextension.mjs";
 import { bundledPackages, FILE, licences } from "./licences.mjs";
+import { translation } from "./translate.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** In bytes, minified and gzipped. */
 const LIMITS = {
   "widget.js": { minified: 290 * 1024, gzipped: 100 * 1024 },
+  // The same with messages that can be translated, where the page is not in English.
+  "translated.js": { minified: 270 * 1024, gzipped: 97 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
   // Fetched when they are needed; the history and the agents have their own copies of Preact.
   "highlighting.js": { minified: 96 * 1024, gzipped: 32 * 1024 },
@@ -19,19 +22,23 @@ const LIMITS = {
   "history.js": { minified: 64 * 1024, gzipped: 22 * 1024 },
   "attention.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
   "cell-changes.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
-  "questions.js": { minified: 8 * 1024, gzipped: 3.5 * 1024 },
-  "review.js": { minified: 12 * 1024, gzipped: 5 * 1024 },
+  "questions.js": { minified: 8 * 1024, gzipped: 3.8 * 1024 },
+  "review.js": { minified: 12 * 1024, gzipped: 5.3 * 1024 },
   "data-checks.js": { minified: 5 * 1024, gzipped: 2.5 * 1024 },
   "uses.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
   "batch.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
+  "phone.js": { minified: 24 * 1024, gzipped: 9 * 1024 },
   "pairing.js": { minified: 3 * 1024, gzipped: 2 * 1024 },
   "rewind.js": { minified: 5 * 1024, gzipped: 2.5 * 1024 },
   "walkthrough.js": { minified: 4 * 1024, gzipped: 2 * 1024 },
-  "preview.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
-  "agents.js": { minified: 40 * 1024, gzipped: 16 * 1024 },
+  "preview.js": { minified: 8 * 1024, gzipped: 3.3 * 1024 },
+  "agents.js": { minified: 40 * 1024, gzipped: 16.5 * 1024 },
   "freedom.js": { minified: 32 * 1024, gzipped: 13 * 1024 },
-  "settings.js": { minified: 48 * 1024, gzipped: 18 * 1024 },
+  "settings.js": { minified: 50 * 1024, gzipped: 19 * 1024 },
 };
+
+/** The phone's page, whole, in bytes. */
+const PAGE_LIMIT = 40 * 1024;
 
 /** Style sheets are imported as minified text: they go into shadow roots. */
 export const cssText = {
@@ -98,6 +105,35 @@ export const options = {
   plugins: [cssText, markedLexer],
 };
 
+/** The page that a phone opens: one file with its script and its style in it. Returns what it is made of. */
+async function phonePage(outdir) {
+  const { outputFiles, metafile } = await build({
+    ...options,
+    inject: [],
+    format: "iife",
+    entryPoints: [here("src/phone-page/page.ts")],
+    write: false,
+    logLevel: "warning",
+  });
+  const script = (await minified(outputFiles[0].text)).trim().replaceAll("</script", "<\\/script");
+  const { code: style } = await transform(await readFile(here("src/phone-page/page.css"), "utf8"), {
+    loader: "css",
+    minify: true,
+  });
+  const html = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>agentnb</title><style>${style.trim()}</style></head><body><script>${script}</script></body></html>
+`;
+  const size = Buffer.byteLength(html);
+  console.log(`phone-page.html: ${(size / 1024).toFixed(1)} KB (limit ${PAGE_LIMIT / 1024} KB)`);
+  if (size > PAGE_LIMIT) throw new Error(`phone-page.html is ${size} bytes; the limit is ${PAGE_LIMIT}.`);
+  await writeFile(`${outdir}/phone-page.html`, html);
+  return metafile;
+}
+
+/** For what is fetched: its messages can be translated. What loads at once is in English (`src/view/language.ts`). */
+const translatable = { ...options, plugins: [translation, ...options.plugins] };
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
   const entryPoints = [
@@ -107,9 +143,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     here("src/freedom.ts"),
     here("src/settings.ts"),
   ];
-  const widget = await build({ ...options, entryPoints, outdir, logLevel: "warning" });
+  const widget = await build({ ...options, entryPoints: entryPoints.slice(0, 1), outdir, logLevel: "warning" });
+  const panels = await build({ ...translatable, entryPoints: entryPoints.slice(1), outdir, logLevel: "warning" });
   const others = await build({
-    ...options,
+    ...translatable,
     inject: [],
     entryPoints: [
       here("src/panel.ts"),
@@ -117,6 +154,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       here("src/math.ts"),
       here("src/batch.ts"),
       here("src/pairing.ts"),
+      here("src/phone.ts"),
       here("src/walkthrough.ts"),
       here("src/rewind.ts"),
       here("src/preview.ts"),
@@ -126,16 +164,25 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     outdir,
     logLevel: "warning",
   });
+  const whole = await build({
+    ...translatable,
+    format: "cjs",
+    external: ["@preact/signals-core"],
+    entryPoints: [here("src/translated.ts")],
+    outdir,
+    write: false,
+    logLevel: "warning",
+  });
   const parts = await build({
-    ...options,
-    plugins: [...options.plugins, sharedWithParts],
+    ...translatable,
+    plugins: [...translatable.plugins, sharedWithParts],
     format: "cjs",
     entryPoints: [here("src/questions.ts"), here("src/review.ts"), here("src/uses.ts"), here("src/data-checks.ts")],
     outdir,
     write: false,
     logLevel: "warning",
   });
-  for (const { path, text } of parts.outputFiles) await writeFile(path, part(text));
+  for (const { path, text } of [...whole.outputFiles, ...parts.outputFiles]) await writeFile(path, part(text));
   for (const [name, limit] of Object.entries(LIMITS)) {
     const code = Buffer.from(await minified(await readFile(`${outdir}/${name}`, "utf8")));
     await writeFile(`${outdir}/${name}`, code);
@@ -144,8 +191,11 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       if (size > limit[how]) throw new Error(`${name} is ${size} bytes ${how}; the limit is ${limit[how]}.`);
     }
   }
+  const page = await phonePage(outdir);
   const { sizes, metafiles } = await buildLabExtension(options, here("../labextension"));
-  const texts = await licences(bundledPackages(widget.metafile, others.metafile, parts.metafile, ...metafiles));
+  const texts = await licences(
+    bundledPackages(...[widget, panels, others, parts].map(({ metafile }) => metafile), page, ...metafiles),
+  );
   for (const folder of [outdir, here("../labextension")]) await writeFile(`${folder}/${FILE}`, texts);
   for (const [name, size] of Object.entries(sizes)) console.log(`labextension ${name}: ${(size / 1024).toFixed(1)} KB`);
 }

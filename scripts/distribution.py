@@ -29,13 +29,16 @@ BUILT = (
             "freedom",
             "history",
             "pairing",
+            "phone",
             "questions",
             "review",
             "rewind",
+            "translated",
             "uses",
             "walkthrough",
         )
     ),
+    "agentnb/static/phone-page.html",
     f"agentnb/static/{LICENCES}",
 )
 PACKAGES = Path(__file__).parents[1] / "js/package.json"

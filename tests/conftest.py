@@ -51,6 +51,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         environment.setenv("HOME", str(folder))
         environment.setenv("IPYTHONDIR", str(folder / "ipython"))
         environment.setenv("JUPYTER_CONFIG_DIR", str(folder / "jupyter/config"))
+        environment.setenv("JUPYTER_CONFIG_PATH", str(folder / "jupyter/site"))
         environment.setenv("JUPYTER_DATA_DIR", str(folder / "jupyter/data"))
         environment.setenv("JUPYTER_RUNTIME_DIR", str(folder / "jupyter/runtime"))
         environment.setenv("JUPYTER_PLATFORM_DIRS", "1")

@@ -51,6 +51,7 @@ FINE = {
     r"This system lets no user make namespaces: .*": NOT_ALLOWED,
     r"It could not be closed in: this system lets no user make namespaces .*": NOT_ALLOWED,
     r"namespaces cannot be forbidden here: .*": NOT_ALLOWED,
+    r"this machine lets us make no control group: .*": NOT_ALLOWED,
     r"no disk of its own can be had here: .*": NOT_ALLOWED,
     r"the system lets nobody make a network of its own; .*": NOT_ALLOWED,
     r"the kernel's Landlock has version .*": NOT_ALLOWED,
@@ -71,6 +72,7 @@ FINE = {
     r".* not installed here \(AGENTNB_PEERS, .*\)": OPT_IN,
     r"the catalogue does not know what .* needs": OPT_IN,
     r"npm is not on the PATH, or OpenCode is already": OPT_IN,
+    r"no JupyterHub: .*": OPT_IN,
     r"no jupyter-server-proxy: .*": OPT_IN,
     r"no model servers: .*": OPT_IN,
 }

@@ -19,9 +19,11 @@ from agentnb.acp.mcp import METHODS, Served, described
 from agentnb.acp.opening import Opening, OpenRequest, SessionOpened
 from agentnb.acp.peer import PATIENCE, Peer
 from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answer
+from agentnb.acp.providers import set_providers
 from agentnb.acp.services import client_capabilities, serve
 from agentnb.acp.session_words import map_session
 from agentnb.acp.sessions import Sessions
+from agentnb.acp.version2 import PROMPT, VERSION, SecondVersion, initialized, requested
 from agentnb.agent.process import SpawnedAgent, startable
 from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.listener import SessionListener, Tap
     from agentnb.acp.login import LoginWay
-    from agentnb.acp.peer import Spawn
+    from agentnb.acp.peer import Done, Spawn
     from agentnb.agent.catalog import AgentSpec
     from agentnb.state import Action, Message
 
@@ -70,12 +72,13 @@ class Agent(Peer):
         self.since = 0.0
         self.served = Served()
         self.patience = PATIENCE
-        self.sessions = sessions = Sessions(self._confined_command)
+        self.sessions = Sessions(self._confined_command)
+        self._second: SecondVersion | None = None
         super().__init__(
             spec,
-            on_notifications=sessions.deliver,
+            on_notifications=self._deliver,
             on_request=self._serve,
-            on_lost=sessions.lose,
+            on_lost=self._lose,
             tap=tap,
             spawn=spawn,
         )
@@ -98,6 +101,7 @@ class Agent(Peer):
         try:
             await agent.spawn(cwd, env)
             await agent._initialize(dict(client_info or own_info()), initialize_timeout)
+            await set_providers(spec, agent.capabilities, {**os.environ, **spec.env, **(env or {})}, agent.request)
         except BaseException:
             await agent.stop(patience=0)
             raise
@@ -106,7 +110,7 @@ class Agent(Peer):
     @property
     def login_ways(self) -> tuple[LoginWay, ...]:
         """The logins that it offers (ACP ``authMethods``)."""
-        return login_ways(self.failures.auth_methods, self.spec.command)
+        return login_ways(self.failures.auth_methods, self.spec.own_program)
 
     def asked_aside(
         self, server_id: str, method: str, params: dict[str, Any]
@@ -168,11 +172,11 @@ class Agent(Peer):
         if request.way == "fork":
             self.demand("fork")
         able = self._mcp_capabilities
-        on_stdio = self.spec.mcp_transport == "stdio"
+        on_stdio = self.spec.mcp_transport == "stdio" and self.spec.url is None
         cwd = Path(request.cwd)
         servers, unreachable, missing = described(request.mcp_servers, able, cwd, request.path, on_stdio=on_stdio)
         params: dict[str, Any] = {} if request.way == "new" else {"sessionId": request.former}
-        params |= {"cwd": request.cwd, "mcpServers": servers}
+        params |= {"cwd": self.spec.folder or request.cwd, "mcpServers": servers}
         takes_directories = self.offers("directories")
         if request.directories and takes_directories:
             params["additionalDirectories"] = list(request.directories)
@@ -236,22 +240,52 @@ class Agent(Peer):
 
     # --- inside ---
 
+    async def request(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
+        """See :meth:`Peer.request`."""
+        if self._second is None:
+            return await super().request(method, params, timeout)
+        return self._second.answered(await super().request(*self._second.asked(method, params), timeout))
+
+    def call(self, method: str, params: dict[str, Any], done: Done) -> int:
+        """See :meth:`Peer.call`."""
+        second = self._second
+        if second is None:
+            return super().call(method, params, done)
+        if method == PROMPT:
+            return super().call(method, params, second.accepted(params, done))
+        return super().call(*second.asked(method, params), lambda result, error: done(second.answered(result), error))
+
+    def _deliver(self, notifications: list[tuple[str, Any]]) -> None:
+        if self._second is None:
+            self.sessions.deliver(notifications)
+            return
+        ends = self._second.ended(notifications)
+        self.sessions.deliver(self._second.notifications(notifications))
+        for done, result, error in ends:
+            done(result, error)
+
+    async def _lose(self, reason: AgentnbError) -> None:
+        if self._second is not None:
+            self._second.lost(reason)
+        await self.sessions.lose(reason)
+
     def _dismiss(self, session_id: str) -> None:
         """Close a session that came too late; whether that works is nobody's concern."""
         if self.offers("close"):
             self.call("session/close", {"sessionId": session_id}, lambda *_: None)
 
     async def _initialize(self, client_info: dict[str, str], timeout: float | None) -> None:
-        params = {
-            "protocolVersion": PROTOCOL,
-            "clientCapabilities": client_capabilities(self.spec.capabilities),
-            "clientInfo": client_info,
-        }
-        answer = mapping(await self.request("initialize", params, timeout))
+        answer = mapping(await self.request("initialize", self._introduction(client_info), timeout))
         version = answer.get("protocolVersion", PROTOCOL)
-        if version != PROTOCOL:
+        if version == VERSION == self.spec.protocol:
+            self._second = SecondVersion(self.spec.title)
+            answer = initialized(answer)
+        elif version != PROTOCOL:
             message = f"{self.spec.title} speaks version {version!r} of the Agent Client Protocol, not {PROTOCOL}."
-            raise AgentStartFailed(message, hint="Install a version of the agent that does.")
+            hint = "Install a version of the agent that does."
+            if version == VERSION:
+                hint = "Version 2 is a draft: protocol = 2 in the agent's description tries it."
+            raise AgentStartFailed(message, hint=hint)
         info = mapping(answer.get("agentInfo"))
         self.name = text(info.get("title")) or text(info.get("name")) or self.name
         self.version = text(info.get("version"))
@@ -267,11 +301,26 @@ class Agent(Peer):
         AGENT_INITIALIZED.tell(agent=self.spec.name, pid=self.pid, version=self.version)
         self.since = asyncio.get_running_loop().time()
 
+    def _introduction(self, client_info: dict[str, str]) -> dict[str, Any]:
+        """The parameters of ``initialize``; where the draft of version 2 is tried, for an agent of either version."""
+        able = client_capabilities(self.spec.capabilities)
+        params = {"protocolVersion": self.spec.protocol, "clientCapabilities": able, "clientInfo": client_info}
+        if self.spec.protocol != VERSION:
+            return params
+        own = {name: able[name] for name in ("elicitation",) if name in able}
+        return {
+            **params,
+            "info": client_info,
+            "capabilities": own | ({"auth": {"terminal": {}}} if "auth" in able else {}),
+        }
+
     def _confined_command(self, command: Sequence[str]) -> list[str]:
         return list(command) if self.process is None else self.process.confined_command(command)
 
     async def _serve(self, method: str, params: Any) -> Any:
         params = mapping(params)
+        if self._second is not None:
+            params = requested(method, params)
         if method in METHODS:
             return await self.served.serve(method, params)
         return await serve(method, params, self.sessions, self.spec.capabilities)

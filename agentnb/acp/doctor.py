@@ -8,6 +8,7 @@ import os
 import re
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,9 +20,12 @@ from agentnb.acp.fields import objects, text
 from agentnb.acp.opening import OpenRequest
 from agentnb.agent.catalog import installed, root_hint, run_by
 from agentnb.agent.child import inherited, output_of
-from agentnb.agent.process import find_program, install_line, missing_installer
+from agentnb.agent.confinement import Confine
+from agentnb.agent.confinement_choice import required_network
+from agentnb.agent.process import SpawnedAgent, find_program, install_line, missing_installer
 from agentnb.agent.registry import older
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
+from agentnb.policy.store import PolicyFiles
 from agentnb.state import ChatState, SessionStatus, XConfigOptionsChanged
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.elicitation import ElicitationQuestion
     from agentnb.acp.login import LoginWay
+    from agentnb.acp.peer import Spawn
     from agentnb.acp.permission import AcpPermissionRequest
     from agentnb.agent.catalog import AgentSpec
     from agentnb.policy.request import PolicyRequest
@@ -63,7 +68,7 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
         began = time.monotonic()
         try:
-            agent = await Agent.launch(spec, cwd=Path(folder), env=env)
+            agent = await Agent.launch(spec, cwd=Path(folder), env=env, spawn=_as_required(spec))
         except AuthenticationRequired as error:
             return _wants_login(spec, None, error, ())
         except AgentNotFound as error:
@@ -74,6 +79,12 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
             return await _talk_to(agent, folder, began)
         finally:
             await agent.stop()
+
+
+def _as_required(spec: AgentSpec) -> Spawn:
+    """Returns what starts *spec* as much confined as the site's policy wants."""
+    network = required_network(spec.name, PolicyFiles().site.confine)
+    return SpawnedAgent.spawn if network is None else partial(SpawnedAgent.spawn, confine=Confine(network=network))
 
 
 def _missing(spec: AgentSpec, path: str | None) -> str:

@@ -87,6 +87,8 @@ class AgentFailures:
                 hint = f"Start the session without it, or mend it.{self._log_place(self.process.failure)}"
                 return AgentStartFailed(self.process.failure, hint=hint)
             return AgentDied(self.process.failure, hint=RESTARTS)
+        if self.spec.url is not None and self.process is not None and (lost := self._lost()):
+            return lost
         how = _ending(self.process.agent.child.returncode if self.process is not None else None)
         if not self.started:
             return AgentStartFailed(f"{self.spec.title} stopped while starting ({how}).", hint=self._try())
@@ -107,13 +109,23 @@ class AgentFailures:
 
     def _how_to_sign_in(self, data: Any) -> str:
         sent = data.get("authMethods") if isinstance(data, dict) else None
-        offered = login_ways(sent if isinstance(sent, list) and sent else self.auth_methods, self.spec.command)
+        offered = login_ways(sent if isinstance(sent, list) and sent else self.auth_methods, self.spec.own_program)
         names = [f"{way.name} ({way.what_to_do})" if way.what_to_do else way.name for way in offered]
         ways = f"Ways to sign in: {'; '.join(names)}." if names else ""
         typed = f"Type `{self.spec.login}` in a terminal, then try again." if self.spec.login else ""
         return " ".join(filter(None, (ways, typed))) or "Sign in with the agent's own program, then try again."
 
+    def _lost(self) -> AgentError | None:
+        """The exception for an agent elsewhere, by the two lines of what connects to it: what, what to do."""
+        reason, _, hint = (self.process.agent.stderr_tail if self.process is not None else "").partition("\n")
+        if not reason.startswith("agentnb: "):
+            return None
+        message = f"{self.spec.title}: {reason.removeprefix('agentnb: ')}"
+        return AgentDied(message, hint=RESTARTS) if self.started else AgentStartFailed(message, hint=hint)
+
     def _try(self) -> str:
+        if self.spec.url is not None:
+            return self._hint(f"Does an ACP agent answer at {self.spec.url}?")
         return self._hint(f"Run `{' '.join(self.spec.command)}` in a terminal to see why.")
 
     def _opening_hint(self) -> str:

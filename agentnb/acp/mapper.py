@@ -9,9 +9,20 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp import session_words
+from agentnb.acp.compaction import as_call, compaction_id
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.session_words import map_session
-from agentnb.acp.tool_calls import details_of, known, merged, terminal_actions, tool_call_actions, tool_input, tool_name
+from agentnb.acp.tool_calls import (
+    agent_terminal,
+    details_of,
+    known,
+    merged,
+    terminal_actions,
+    tool_call_actions,
+    tool_input,
+    tool_name,
+    with_content,
+)
 from agentnb.acp.update_target import UpdateTarget, find, of_call, own
 from agentnb.state import (
     ChatDelta,
@@ -25,6 +36,7 @@ from agentnb.state import (
     PlanResponsePart,
     RawResponsePart,
     ReasoningResponsePart,
+    SystemNotificationResponsePart,
     ToolCallCancelledState,
     ToolCallCompletedState,
     UserMessageResponsePart,
@@ -45,6 +57,8 @@ __all__ = ["keep_raw", "map_permission", "map_session", "map_update", "merge", "
 
 _TEXTS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 """The updates whose text can be joined."""
+_SEVERITIES = {"warning": "Warning: ", "error": "Error: "}
+"""What stands before a notice, by its severity."""
 _READING = frozenset({"read", "search"})
 """The kinds of calls that change nothing."""
 
@@ -58,10 +72,16 @@ _OF_TURN: dict[str, Callable[[dict[str, Any], ChatState, UpdateTarget], tuple[Ac
     "plan": lambda update, _, place: _plan(update, None, place),
     "plan_update": lambda update, _, place: _plan_update(mapping(update.get("plan")), place),
     "plan_removed": lambda update, _, place: _plan_removed(update, place),
+    "notice": lambda update, _, place: _notice(update, place),
+    "compaction_update": lambda update, chat, place: _compaction(update, place, chat),
+    "tool_call_content_chunk": lambda update, chat, place: _call_content(update, place, chat),
+    "terminal_update": lambda update, chat, place: agent_terminal(update, chat, place.time),
+    "terminal_output_chunk": lambda update, chat, place: agent_terminal(update, chat, place.time),
+    "compaction_summary_chunk": lambda update, chat, place: _compaction(update, place, chat),
 }
 """The updates that belong to a turn, and what reads each."""
 
-HISTORY = frozenset(_OF_TURN) | {"prompt_suggestions_update"}
+HISTORY = frozenset(_OF_TURN) - {"notice"} | {"prompt_suggestions_update"}
 """The kinds of update that a replayed conversation is made of; the others say how the session is now. What an agent
 suggested in an old conversation is as old, so it is among them."""
 
@@ -206,6 +226,31 @@ def _tool_call(
     has_ended = update.get("status") in {"completed", "failed"}
     terminals = (reduce(reduce_chat, printed, chat).terminals if has_ended else None) or ()
     return (*place.act(*tool_call_actions(update, call_id, call, place, terminals)), *printed)
+
+
+def _call_content(update: dict[str, Any], place: UpdateTarget, chat: ChatState) -> tuple[Action, ...] | None:
+    """One piece more of what a call gave (version 2 of ACP)."""
+    call = of_call(chat, place, text(update.get("toolCallId")) or "")[1]
+    whole = {**update, "sessionUpdate": "tool_call_update", "content": with_content(call, update.get("content"))}
+    return _tool_call(whole, chat, place, anew=False)
+
+
+def _compaction(update: dict[str, Any], place: UpdateTarget, chat: ChatState) -> tuple[Action, ...] | None:
+    call_id = compaction_id(update)
+    if call_id is None:
+        return None
+    place, call = of_call(chat, place, call_id)
+    return place.act(*tool_call_actions(as_call(update, call), call_id, call, place))
+
+
+def _notice(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...] | None:
+    """ACP ``notice``, as plain text; the same one twice in a row is shown once."""
+    title, detail = text(update.get("title")), text(update.get("description"))
+    if not title:
+        return None
+    words = "\n".join(filter(None, (_SEVERITIES.get(str(update.get("severity")), "") + title, detail)))
+    part = SystemNotificationResponsePart(content=words)
+    return () if place.last == part else _part(place, part)
 
 
 def _plan(plan: dict[str, Any], plan_id: str | None, place: UpdateTarget) -> tuple[Action, ...] | None:

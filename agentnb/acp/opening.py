@@ -63,6 +63,7 @@ class Opening:
         self._method = f"session/{request.way}"
         self._params = params
         self._listener = listener
+        self._cwd = request.cwd
         self._history = request.history and request.way != "resume"
         self._known = request.former if request.way in {"load", "resume"} else ""
         self._opened: asyncio.Future[SessionOpened] = asyncio.get_running_loop().create_future()
@@ -119,7 +120,7 @@ class Opening:
 
     def _open(self, session_id: str) -> Route:
         directories = self._params.get("additionalDirectories", ())
-        return self._sessions.open(session_id, self._listener, self._params["cwd"], directories)
+        return self._sessions.open(session_id, self._listener, self._cwd, directories)
 
     def _unwanted(self, session_id: Any) -> None:
         """The agent opened a session that nobody waits for any more: it need not keep it."""

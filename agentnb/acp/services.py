@@ -27,13 +27,12 @@ def client_capabilities(offered: Capabilities) -> dict[str, Any]:
         capabilities["_meta"] = {"terminal_output": True}
     if offered.elicitation:
         capabilities["elicitation"] = {"form": {}, "url": {}}
-    session: dict[str, Any] = {}
+    session: dict[str, Any] = {"notices": {}, "compaction": {}}
     if offered.boolean_options:
         session["configOptions"] = {"boolean": {}}
     if offered.prompt_suggestions:
         session["promptSuggestions"] = {}
-    if session:
-        capabilities["session"] = session
+    capabilities["session"] = session
     if offered.terminal_login:
         capabilities["auth"] = {"terminal": True}
     return capabilities

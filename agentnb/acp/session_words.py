@@ -144,7 +144,7 @@ def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, .
         options += _models(mapping(new.get("models")))
     if options:
         actions.append(XConfigOptionsChanged(config_options=tuple(options), time=time))
-    return tuple(actions)
+    return (*actions, *(commands(new, time) or ()))
 
 
 def has_legacy_models_only(new: dict[str, Any]) -> bool:

@@ -5,6 +5,8 @@ So the status drives the lifecycle, and everything else goes to ``details``.
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -259,6 +261,31 @@ def _content(item: Any) -> ToolContent:
             return ToolRawContent(raw=item)
 
 
+def with_content(call: ToolCallState | None, item: Any) -> list[Any]:
+    """The content of *call* with *item* behind it, as ACP has it; text that continues text is one piece."""
+    known_items = (call.details.content if call is not None and call.details is not None else None) or ()
+    listed = list(map(_item, known_items))
+    added = _content(item)
+    if listed and isinstance(added, ToolTextContent) and isinstance(last := known_items[-1], ToolTextContent):
+        listed[-1] = _item(ToolTextContent(text=last.text + added.text))
+        return listed
+    return [*listed, item]
+
+
+def _item(content: ToolContent) -> Any:
+    match content:
+        case ToolTextContent(text=said):
+            return {"type": "content", "content": {"type": "text", "text": said}}
+        case ToolBlockContent(block=block):
+            return {"type": "content", "content": block}
+        case ToolDiffContent(path=path, old_text=old, new_text=new):
+            return {"type": "diff", "path": path, "oldText": old, "newText": new}
+        case ToolTerminalContent(terminal_id=terminal):
+            return {"type": "terminal", "terminalId": terminal}
+        case _:
+            return getattr(content, "raw", None)
+
+
 def _meta(update: dict[str, Any]) -> dict[str, Any] | None:
     """The agent's ``_meta``, without the terminal output that is shown as a terminal."""
     meta = mapping(update.get("_meta"))
@@ -293,3 +320,20 @@ def terminal_actions(update: dict[str, Any], chat: ChatState, time: int) -> tupl
         code, signal = count(end.get("exit_code")), text(end.get("signal"))
         actions.append(XTerminalExited(terminal_id=terminal_id, exit_code=code, signal=signal, time=time))
     return tuple(actions)
+
+
+def agent_terminal(update: dict[str, Any], chat: ChatState, time: int) -> tuple[Action, ...]:
+    """The actions for a terminal of the agent's own (version 2 of ACP); output that is shown is not repeated."""
+    terminal_id, data = update.get("terminalId"), update.get("data") or mapping(update.get("output")).get("data")
+    at = TerminalViews.of(chat.terminals).find(str(terminal_id))
+    is_snapshot = update.get("data") is None
+    shown = at >= 0 and bool((chat.terminals or ())[at].output)
+    meta: dict[str, Any] = {"terminal_info": {"terminal_id": terminal_id, "cwd": update.get("cwd")}}
+    if isinstance(data, str) and not (is_snapshot and shown):
+        with contextlib.suppress(ValueError):
+            printed = base64.b64decode(data, validate=True).decode("utf-8", "replace")
+            meta["terminal_output"] = {"terminal_id": terminal_id, "data": printed}
+    if ended := mapping(update.get("exitStatus")):
+        code, signal = ended.get("exitCode"), ended.get("signal")
+        meta["terminal_exit"] = {"terminal_id": terminal_id, "exit_code": code, "signal": signal}
+    return terminal_actions({"title": update.get("command"), "_meta": meta}, chat, time)

@@ -6,10 +6,12 @@ import difflib
 import functools
 import os
 import re
+import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -17,11 +19,13 @@ from agentnb.agent import registry
 from agentnb.agent.asks import Asks
 from agentnb.agent.confinement import Needs
 from agentnb.agent.confinement_choice import checked_confining
+from agentnb.agent.elsewhere import is_address, with_connecting_command
 from agentnb.agent.mcp import mcp_servers
 from agentnb.agent.programs import find_on_path
 from agentnb.agent.registry import PackageRunner, older, runner_of
-from agentnb.errors import AgentnbError, UnknownAgent, UsageError
+from agentnb.errors import AgentnbError, PolicyError, UnknownAgent, UsageError
 from agentnb.folders import config_folder
+from agentnb.site_policy import site_policy
 from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
 """Finds the agents that a description can be based on."""
 
 _OF_THE_PROGRAM = ("install", "requires", "upgrade", "min_version", "seen", "runner")
+_OURS = ("built in", "registry")
 REGISTRY_RANK = 50
 """The place in lists of an agent that only the registry knows."""
 
@@ -50,6 +55,15 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     boolean_options: bool = True
     terminal_login: bool = True
     prompt_suggestions: bool = True
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where an agent sends its requests to models (ACP ``ProviderInfo``)."""
+
+    api_type: str = ""
+    base_url: str = ""
+    token_variable: str | None = None
+    disabled: bool = False
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,34 +101,73 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     confine: bool | str | tuple[str, ...] | None = None
     asks: Asks | None = None
     runner: PackageRunner | None = None
+    url: str | None = None
+    token_variable: str | None = None
+    unencrypted: bool = False
+    folder: str | None = None
+    protocol: Literal[1, 2] = 1
+    providers: dict[str, Provider] = msgspec.field(default_factory=dict)
     origin: str = "command"
+
+    @property
+    def line(self) -> str:
+        """How it is reached: its command as one types it in a shell, or its address."""
+        return self.url or shlex.join(self.command)
+
+    @property
+    def own_program(self) -> tuple[str, ...]:
+        """The words of its own program; none where that is on another machine."""
+        return self.command if self.url is None else ()
 
 
 def find(name: str) -> AgentSpec:
     """The agent called *name*: in the project, in the user's settings, in installed packages, or built in."""
     specs = _specs()
     if name in specs:
+        if (why := why_not(specs[name])) is not None:
+            raise PolicyError(why)
         return specs[name]
     wrong = additions()[1]
     if own := [each for each in wrong if Path(each.partition(": ")[0]).stem == name]:
         raise UnknownAgent(f"The agent {name!r} cannot be read. {own[0]}", hint="Correct that file.")
     close = difflib.get_close_matches(name.lower(), specs, n=2)
     guess = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
-    hint = f"{guess}Known agents: {', '.join(sorted(specs))}; any other is started with its command."
+    hint = f"{guess}Known agents: {', '.join(spec.name for spec in known())}; any other is started with its command."
     raise UnknownAgent(f"There is no agent called {name!r}.", hint=hint)
 
 
 def known() -> list[AgentSpec]:
-    """Every agent in the catalogue, by name."""
-    return [spec for _, spec in sorted(_specs().items())]
+    """Every agent in the catalogue that the site allows, by name."""
+    return [spec for _, spec in sorted(_specs().items()) if why_not(spec) is None]
+
+
+def every_name() -> tuple[str, ...]:
+    """The names of all agents in the catalogue, those that the site does not allow, too."""
+    return tuple(sorted(_specs()))
+
+
+def why_not(spec: AgentSpec) -> str | None:
+    """Returns why the site does not allow *spec*, in a sentence; None where it does.
+
+    The names of agents are ours or the registry's; what others describe is allowed by its command line.
+    """
+    return site_policy().why_not_agent(spec.name, spec.command, is_known=spec.origin in _OURS)
 
 
 def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name: str | None = None) -> AgentSpec:
     """A spec for an agent that is not in the catalogue."""
     if isinstance(command, str) or not command or not all(command):
         raise UsageError("An agent's command is a list of words.", hint='For example: command=["opencode", "acp"].')
+    if len(command) == 1 and is_address(command[0]):
+        return _at_address(command[0], dict(env or {}), name)
     called = name or command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
     return AgentSpec(name=called, title=called, command=tuple(command), env=dict(env or {}))
+
+
+def _at_address(url: str, env: dict[str, str], name: str | None) -> AgentSpec:
+    data = with_connecting_command({"url": url}, {})
+    called = name or urlsplit(url).hostname or "agent"
+    return msgspec.convert({**data, "name": called, "title": called, "env": env}, AgentSpec)
 
 
 def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
@@ -266,10 +319,12 @@ def read(text: str, bases: Bases | None = None) -> AgentSpec:
     """Read one catalogue file."""
     key = ""
     try:
-        data = parsed(text)
+        data = own = parsed(text)
         if bases is not None and "based_on" in data:
             key = "based_on"
-            data = _on_base(data, bases())
+            data = _on_base(dict(data), bases())
+        key = "url"
+        data = with_connecting_command(data, own)
         key = ""
         spec = msgspec.convert(data, AgentSpec)
         key = "name" if not spec.name else "command"
@@ -292,7 +347,9 @@ def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, 
         raise UsageError(f"there is no agent {named!r} to be based on")
     under = msgspec.to_builtins(base)
     command = data.get("command", under["command"])
-    if command != under["command"]:  # what installs, runs and upgrades the other program is not about this one
+    if (
+        command != under["command"] or "url" in data
+    ):  # what installs, runs and upgrades the other program is not about this one
         under |= dict.fromkeys(_OF_THE_PROGRAM)
     env = data.get("env", {})
     return {**under, **data, "env": {**under["env"], **env} if isinstance(env, dict) else env}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.agent.catalog import catalogue, read, user_folder
+from agentnb.agent.elsewhere import check_address, is_address
 from agentnb.agent.programs import find_on_path
 from agentnb.errors import AgentnbError, SettingsError, UsageError
 from agentnb.toml_file import change_file, parsed, with_key, with_pairs, without_key
@@ -70,6 +71,13 @@ def command_words(line: str) -> tuple[str, ...]:
     if not words or not all(words):
         raise UsageError("The command is missing.", hint=example)
     program = words[0]
+    if is_address(program):
+        if len(words) > 1:
+            raise UsageError(
+                "Behind the address of an agent stands nothing.", hint="For example: wss://example.org/acp."
+            )
+        check_address(program, unencrypted=True)  # whether it may be plain, the rest of the file says
+        return (program,)
     if _VARIABLE.fullmatch(program.partition("=")[0]) and "=" in program:
         message = f"{program.partition('=')[0]}=… stands before the command."
         raise UsageError(message, hint="Write it as a variable of the agent, below the command.")
@@ -83,7 +91,7 @@ def command_words(line: str) -> tuple[str, ...]:
 
 def has_program(words: tuple[str, ...]) -> bool:
     """True if the command's program is on this machine."""
-    return words[0] == "{python}" or find_on_path(words[0]) is not None
+    return words[0] == "{python}" or is_address(words[0]) or find_on_path(words[0]) is not None
 
 
 def write_agent(name: str, line: str, env: Mapping[str, str | None], *, state: str) -> Path:
@@ -156,10 +164,12 @@ def _described(
         message = f"The variable {unknown[0]} has no value that could stay."
         raise UsageError(message, hint=f"Write {unknown[0]}= and its value.")
     is_based = base is not None and (not data or "based_on" in data)
-    if is_based and base is not None and words == base.command:
+    if is_address(words[0]):
+        text = with_key(without_key(text, "command"), "url", words[0])
+    elif is_based and base is not None and words == base.command:
         text = without_key(text, "command")
     elif list(words) != data.get("command"):
-        text = with_key(text, "command", list(words))
+        text = with_key(without_key(text, "url"), "command", list(words))
     wanted = {variable: known[variable] if value is None else value for variable, value in env.items()}
     return text if wanted == known else with_pairs(text, "env", wanted)
 
@@ -186,7 +196,7 @@ def _read(path: Path) -> OwnAgent:
             state=state,
             problem=f"{path}: {error}",
         )
-    command: Any = data.get("command", spec.command)
+    command: Any = (data["url"],) if "url" in data else data.get("command", spec.command)
     variables = tuple(data.get("env", {}))
     return OwnAgent(
         name=spec.name, title=spec.title, command=tuple(command), variables=variables, path=path, state=state

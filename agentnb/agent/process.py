@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import run_by
 from agentnb.agent.child import ONE_DRAIN, Child, inherited
-from agentnb.agent.confinement import demand_confiner
+from agentnb.agent.confinement import demand_confiner, how_to_confine
+from agentnb.agent.elsewhere import CONFINED_COMMANDS, UNCONFINED
 from agentnb.agent.npm_settings import machine_settings
 from agentnb.agent.programs import find_on_path, neutral_folder, search_path
 from agentnb.agent.registry import older
@@ -153,7 +154,8 @@ class SpawnedAgent:
                 start = AgentStart(spec, program, cwd, whole, environment)
                 process._confined = await demand_confiner().confine(start, confine)
                 whole.update(process._confined.variables)
-                command = process._confined.command(command)
+                if spec.url is None:  # else it is no agent but what connects to one
+                    command = process._confined.command(command)
             process._child = await Child.spawn(
                 command, cwd=cwd, env=whole, on_output=received, on_end=ended, drains=ONE_DRAIN
             )
@@ -180,12 +182,19 @@ class SpawnedAgent:
     @property
     def confined(self) -> str:
         """Returns what it is confined to, in a line; empty where it is not."""
-        return "" if self._confined is None else self._confined.summary
+        return "" if self._confined is None or self.spec.url else self._confined.summary
+
+    @property
+    def unconfined(self) -> str:
+        """Returns what is to be known where it is not confined."""
+        if self.spec.url is None:
+            return how_to_confine(self.spec.confinement)
+        return UNCONFINED + (CONFINED_COMMANDS if self._confined is not None else "")
 
     @property
     def reaches_loopback(self) -> bool:
         """True if it can reach each port of this machine: its confinement leaves it the network."""
-        return self._confined is None or self._confined.network == "all"
+        return self.spec.url is None and (self._confined is None or self._confined.network == "all")
 
     @property
     def node_problem(self) -> str:

@@ -27,7 +27,7 @@ def row(spec: AgentSpec, path: Any) -> dict[str, Any]:
         "title": spec.title,
         "installed": path is not None,
         "path": None if path is None else str(path),
-        "command": list(spec.command),
+        "command": [spec.url] if spec.url else list(spec.command),
         "install": spec.install,
         "requires": spec.requires,
         "login": spec.login,

@@ -56,7 +56,7 @@ def agents() -> AgentTable:
             name=spec.name,
             title=spec.title,
             installed=installed(spec) is not None,
-            command=" ".join(spec.command),
+            command=spec.url or " ".join(spec.command),
             install=spec.install or "",
         )
         for spec in known()

@@ -82,7 +82,8 @@ class Server:
         Args:
             name: What the chat and the log call it, such as ``"phone"``.
             rights: ``"watch"`` (always), ``"drive"`` (prompt, cancel, open and close conversations) and ``"approve"``
-                (answer permission requests, change permissions, undo changes).
+                (answer permission requests, change permissions, undo changes). ``"answer"`` alone: see permission
+                requests and nothing else, answer each for once, stop a turn.
             sessions: The sessions that it may see; all by default.
             expires: Seconds after which the token is of no use any more; never by default.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.api.columns import Rows, Table, on_one_line
 from agentnb.api.this_log import demanded, kernel_log
+from agentnb.configuration.setting import size_of
 from agentnb.errors import UsageError
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
@@ -20,7 +21,6 @@ from agentnb.host.history.storage import (
     measured,
     oldest_kept,
     outdated,
-    size_of,
 )
 from agentnb.log import maintenance
 

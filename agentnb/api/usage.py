@@ -70,7 +70,8 @@ def usage(
 ) -> UsageTable:
     """Tokens and money that turns used, as far as their agents say, of this kernel and of others; all must hold.
 
-    Counted are turns that ended since agentnb keeps this (0.2), in sessions that the log still has.
+    Counted are turns since agentnb keeps this (0.2), in sessions that the log still has; one that runs counts with what
+    its agent has said until now.
 
     Args:
         by: What the turns of a row have in common: ``"day"`` (local), ``"session"``, ``"turn"``, ``"agent"`` or

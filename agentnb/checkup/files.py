@@ -14,6 +14,7 @@ from agentnb.agent.confinement import NEVER_CHECKED, TRIED, unchecked_here, way_
 from agentnb.cassette import file
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.changes.git_program import find_git
+from agentnb.checkup import site
 from agentnb.checkup.packages import checkup
 from agentnb.distribution import NAME, pip
 from agentnb.errors import AgentnbError
@@ -35,6 +36,7 @@ def examine() -> list[Checkup]:
     return [
         kept(),
         policy(PolicyFiles()),
+        site.examine(),
         cassette(current_environment().cassette),
         confinement(str(settings.values["confine"].value), *way_here(), unchecked_here()),
     ]

@@ -61,6 +61,7 @@ TITLES = {
     "log": "the session log",
     "changes": "the stores of changes",
     "policy": "the policy",
+    "site policy": "the site's policy",
     "confinement": "what agents are confined to",
     "cassette": "a cassette",
     "extension": "agentnb's extension",

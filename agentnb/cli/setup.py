@@ -97,6 +97,24 @@ def _fields(row: SettingValue) -> dict[str, Any]:
     return {**fields, "value": public_value(row.name, row.value)}
 
 
+def _site_policy(arguments: argparse.Namespace) -> int:
+    from agentnb.checkup.site import changeable, holding, problems
+    from agentnb.site_policy import site_files
+
+    words = arguments.words
+    if words and (words[0] != "check" or len(words) != 2):  # noqa: PLR2004 - check and a file
+        return complain("Type `agentnb site-policy` for what holds here, or `agentnb site-policy check FILE`.")
+    files = [Path(words[1]).absolute()] if words else [path for path in site_files() if path.exists()]
+    wrong = list(dict.fromkeys(each for path in files for each in problems(path)))
+    if not words:
+        write("\n".join([*holding(), *changeable(files)]) or f"No policy: {', '.join(map(str, site_files()))}.")
+    elif not wrong:
+        write(f"{files[0]} is in order.")
+    for each in wrong:
+        complain(each)
+    return FAILED if wrong else OK
+
+
 def _trust(arguments: argparse.Namespace) -> int:
     from agentnb.policy.store import PolicyFiles
 
@@ -151,6 +169,15 @@ COMMANDS = (
             Option("--json", "print everything that is known, as JSON"),
         ),
         ("NAME", "a setting, and its new value"),
+    ),
+    Command(
+        "site-policy",
+        "Shows what the site's policy files say and where they are, or checks one.",
+        "`agentnb site-policy check FILE` says what is wrong in a file, with line numbers, and where it contradicts"
+        " itself or the other files; it fails then. See docs/how-to/administer.md.",
+        _site_policy,
+        (),
+        ("WORD", "nothing, or check and a file"),
     ),
     Command(
         "trust",

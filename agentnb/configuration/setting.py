@@ -130,5 +130,12 @@ def is_size(text: str) -> bool:
     return _SIZE.fullmatch(text.strip()) is not None
 
 
+def size_of(text: str) -> int | None:
+    """Bytes, or with K, M or G behind; None where it is no size."""
+    size = text.strip().upper().removesuffix("B").strip()
+    number, unit = (size[:-1].strip(), "KMG".find(size[-1]) + 1) if size[-1:] in {"K", "M", "G"} else (size, 0)
+    return int(number) * 1024**unit if number.isdecimal() else None
+
+
 def _is_line(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= LONGEST and all(char.isprintable() for char in value)

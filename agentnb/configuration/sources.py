@@ -7,14 +7,16 @@ import os
 import re
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from agentnb import site_policy
 from agentnb.configuration.setting import BUDGETS, Setting
+from agentnb.configuration.site_settings import Layer, Source, is_tighter, site_bounds, site_settings
 from agentnb.configuration.table import GROUPS, SETTINGS, setting
 from agentnb.configuration.variables import wrong_variables
-from agentnb.errors import UsageError
+from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import config_folder
 from agentnb.toml_file import parsed
 
@@ -23,12 +25,11 @@ if TYPE_CHECKING:
 
     from agentnb.policy.freedom import Mode
 
-Source: TypeAlias = Literal["%config", "startup", "environment", "project", "user", "default"]
-
 USER = "settings.toml"
 PROJECT = Path(".agentnb", USER)
 """The project's file, in the workspace; it can only choose narrower values."""
 SOURCES: dict[Source, str] = {
+    "site": site_policy.SET_BY,
     "%config": "%config in this kernel",
     "startup": "ipython_config.py",
     "environment": "environment variable",
@@ -39,21 +40,13 @@ SOURCES: dict[Source, str] = {
 """Where a value can come from, in words."""
 
 
-class Layer(msgspec.Struct, frozen=True):
-    """The value of a setting in one source."""
-
-    source: Source
-    value: Any
-    where: str = ""
-    line: int = 0
-
-
 class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
     """A setting as it is now, with what each place says of it, the one that counts first."""
 
     setting: Setting
     layers: tuple[Layer, ...]
     problem: str | None = None
+    bound: Layer | None = None
 
     @property
     def name(self) -> str:
@@ -80,6 +73,31 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
         return self.layers[0].source
 
     @property
+    def is_locked(self) -> bool:
+        """True if the site's policy sets it, so that nothing else counts."""
+        return self.source == "site"
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """The values of a choice that the site's policy leaves, each with its label."""
+        every = self.setting.choices
+        return {each: every[each] for each in every if self.bound is None or not self._is_beyond(self.bound, each)}
+
+    def demand_free(self, value: Any) -> None:
+        """Raise where the site's policy does not let users set *value*."""
+        fixed = self.layers[0] if self.is_locked and self.bound is None else None
+        if value is not None and (fixed is not None or (self.bound is not None and self._is_beyond(self.bound, value))):
+            layer = fixed or self.bound
+            assert layer is not None  # noqa: S101 - for mypy
+            most = "is" if fixed is not None else "is at most"
+            where = f"{layer.where}, line {layer.line}" if layer.line else layer.where
+            raise PolicyError(f"{self.name} {most} {layer.value!r:.200}: {site_policy.SET_BY} ({where}).")
+
+    def _is_beyond(self, bound: Layer, value: Any) -> bool:
+        order = self.setting.order
+        return value in order and is_tighter(self.setting, bound.value, value)
+
+    @property
     def is_of_kernel(self) -> bool:
         """True if it was set in this kernel, by ``%config`` or ``ipython_config.py``."""
         return self.source in ("%config", "startup")
@@ -93,7 +111,7 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
     def origin(self) -> str:
         """The place that says it, for an error: file, line and key, the variable, or what was typed."""
         layer, which = self.layers[0], self.setting
-        if layer.source in ("user", "project"):
+        if layer.source in ("user", "project", "site"):
             line = f", line {layer.line}" if layer.line else ""
             return f"{layer.where}{line}, {which.file_key}"
         if layer.source == "environment":
@@ -118,6 +136,7 @@ class Sources(msgspec.Struct, frozen=True):
 
     values: dict[str, SettingValue]
     problems: tuple[str, ...] = ()
+    site_problem: str | None = None
 
     def __getitem__(self, name: str) -> SettingValue:
         return self.values[setting(name).name]
@@ -146,14 +165,17 @@ def read_settings(
     folder = config_folder(environ)
     files = {name: _read(folder / name) for name in (USER, "local.toml", "policy.toml")}
     project = _read(_here() / PROJECT)
+    site, site_problem = site_settings(environ)
     values = {each.name: _value(each, kernel or {}, files, project, environ) for each in SETTINGS.values()}
+    values |= {name: _locked(values[name], layer) for name, layer in site.items()}
+    values |= {name: _bounded(values[name], bound) for name, bound in site_bounds().items()}
     problems = [file.problem for file in (files[USER], files["local.toml"], project)]
     policy = files["policy.toml"]
     if policy.data or policy.problem:
         problems.append(_policy_problem(policy.path))
     problems += [*_unknown(files[USER]), *_unknown(project), *(value.problem for value in values.values())]
-    problems += wrong_variables(environ)
-    return Sources(values, tuple(dict.fromkeys(each for each in problems if each)))
+    problems += [*wrong_variables(environ), site_problem]
+    return Sources(values, tuple(dict.fromkeys(each for each in problems if each)), site_problem)
 
 
 def _policy_problem(path: Path) -> str | None:
@@ -278,6 +300,17 @@ class _Reader:
         return False
 
 
+def _locked(value: SettingValue, layer: Layer) -> SettingValue:
+    return msgspec.structs.replace(value, layers=(layer, *value.layers))
+
+
+def _bounded(value: SettingValue, bound: Layer) -> SettingValue:
+    """*value*, or *bound* where it is wider."""
+    is_beyond = is_tighter(value.setting, bound.value, value.value)
+    layers = (bound, *value.layers) if is_beyond else value.layers
+    return msgspec.structs.replace(value, layers=layers, bound=bound)
+
+
 @functools.cache
 def _default(name: str) -> SettingValue:
     """A setting of which no place says anything; most are such."""
@@ -286,7 +319,11 @@ def _default(name: str) -> SettingValue:
 
 
 def _value(
-    which: Setting, kernel: Mapping[str, Layer], files: Mapping[str, _File], project: _File, environ: Mapping[str, str]
+    which: Setting,
+    kernel: Mapping[str, Layer],
+    files: Mapping[str, _File],
+    project: _File,
+    environ: Mapping[str, str],
 ) -> SettingValue:
     if not (
         which.name in kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentnb.configuration.sources import read_settings
 from agentnb.configuration.table import setting
 from agentnb.errors import AgentnbError, PolicyError, SettingsError, UsageError
 from agentnb.folders import config_folder
@@ -24,6 +25,7 @@ _HEAD = "# Settings of agentnb; see docs/reference/settings.md. `agentnb setting
 def change_setting(name: str, value: Any, *, was: Any = UNKNOWN) -> Path:
     """Write a setting into the user's file; it holds in every kernel."""
     which = setting(name)
+    read_settings()[which.name].demand_free(value)
     if not which.file:
         message = f"No file can hold {name}."
         raise UsageError(message, hint=f"Set the environment variable {which.variable} before the kernel starts.")

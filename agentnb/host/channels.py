@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
+from agentnb.host.site_checks import without_refused_models
 from agentnb.log.channel_log import ChannelLog
 from agentnb.policy.freedom import FREEDOMS, CellReview, Freedom, Mode, freedom_of
 from agentnb.safe_json import without_half_characters
@@ -23,6 +24,7 @@ from agentnb.state import (
     SessionSummary,
     SessionTitleChanged,
     SystemNotificationResponsePart,
+    XConfigOptionsChanged,
     XLate,
     find_turn,
     reduce_chat,
@@ -53,6 +55,8 @@ PAIRING, PAIRED = "pairing", "paired"
 """The host's settings of pairing: whether programs in a terminal may connect, and the sessions of those that have."""
 AGENT = "agent"
 """The host's value with the name of the default agent; empty where there is none."""
+SITE = "site"
+"""The host's value with the administrator's message; absent where there is none."""
 LOOK = "look"
 """The host's value with the settings that a page itself needs, those that are not as by default."""
 REMOTE_CLIENTS = "remoteClients"
@@ -140,6 +144,8 @@ class SessionChannels:
 
     def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
         """Accept *action* on the channel that it belongs to; the only way that this session's state changes."""
+        if isinstance(action, XConfigOptionsChanged):
+            action = without_refused_models(self.agent, action)
         channel: Channel[Any] = self.session if action.channel_kind == "session" else self.chat
         before = channel.state
         envelope = channel.accept(action, origin)

@@ -164,7 +164,8 @@ class Conversation:
             access = "run"
         environment, loop = host.environment, host.loop
         follows, stores_secrets = environment.default_changes()
-        follows = follows and not is_hidden and not are_off(configuration.env)
+        is_off = are_off(configuration.env) and not environment.sources()["changes"].is_locked
+        follows = follows and not is_hidden and not is_off
         self.channels = SessionChannels(
             tab_id,
             self.spec,

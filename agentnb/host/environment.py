@@ -198,13 +198,14 @@ class Environment:
         """True if an editor saved the file *path* between two moments, and the user did not."""
         return self.editors is not None and self.editors.was_autosaved(path, since, until)
 
-    def step_comparison(self) -> StepComparison | None:
+    def step_comparison(self, *, is_fork: bool = False) -> StepComparison | None:
         """Returns what compares the tables of a turn's steps; None where the settings switch that off."""
-        return None if self.sources()["data_checks"].value == "off" else step_comparison()
+        return None if self.sources()["data_checks"].value == "off" else step_comparison(is_fork=is_fork)
 
     def default_changes(self) -> tuple[bool, bool]:
         """True if what turns change is followed, and whether that stores the contents of files with secrets, too."""
-        return bool(self._setting("changes")) and not are_off(), bool(self._setting("store_sensitive"))
+        follows = bool(self._setting("changes")) and (self.sources()["changes"].is_locked or not are_off())
+        return follows, bool(self._setting("store_sensitive"))
 
     def undo_memory(self) -> int:
         """Returns how many bytes the copies of variables may take in each conversation."""
@@ -297,7 +298,7 @@ class Environment:
         While a policy file cannot be read, which could say so, the agent is confined where that is possible.
         """
         from agentnb.agent.confinement import is_confined_unasked, way_here
-        from agentnb.agent.confinement_choice import checked_confining, confinement_choice
+        from agentnb.agent.confinement_choice import EVERY, checked_confining, confinement_choice, confining_of
         from agentnb.policy.store import PolicyFiles
 
         files, setting = PolicyFiles(), str(self.sources().values["confine"].value)
@@ -305,8 +306,9 @@ class Environment:
         chosen = {"where possible": None, "on": True, "off": False}.get(setting, checked_confining("no network"))
         described = None if spec.confine is None else checked_confining(spec.confine)
         broken = True if (user.problem or project.problem) and way_here()[0] is not None else None
-        said = [user.confine.get(spec.name), chosen, described, broken]
-        narrowed = project.confine.get(spec.name, broken)
+        said = [user.confine.get(spec.name, user.confine.get(EVERY)), chosen, described, broken]
+        narrowed = confining_of(spec.name, project.confine)
+        narrowed = broken if narrowed is None else narrowed
         return confinement_choice(said, narrowed, unasked=is_confined_unasked(spec.confinement))
 
     def default_kernel_access(self) -> bool:

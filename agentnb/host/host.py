@@ -32,7 +32,7 @@ from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.own_files import OwnFiles
 from agentnb.host.changes.workspace_store import WorkspaceStores
-from agentnb.host.channels import AGENT, LOOK, PAIRED, PAIRING, Channel
+from agentnb.host.channels import AGENT, LOOK, PAIRED, PAIRING, SITE, Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
 from agentnb.host.files.client_files import ClientFiles
@@ -44,6 +44,7 @@ from agentnb.host.permissions.session_policy import HostPolicy
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.location import log_location, log_place
+from agentnb.site_policy import site_policy
 from agentnb.state import (
     AgentInfo,
     Envelope,
@@ -98,7 +99,7 @@ class Host:
         self._published: dict[str, tuple[object, ...]] = {}
         infos = agent_infos()
         known = {AGENT: next(real_agents(infos), "")} if log is None else {}  # else the log says which was used
-        root = RootState(agents=infos, config=_root_config(known))
+        root = RootState(agents=infos, config=_root_config(known | _of_site()))
         self.root: Channel[RootState] = Channel(ROOT, root, reduce_root, self.listeners)
         self.recorder = None if log is None else SessionRecorder(log, self.host_id, self.loop, place)
         self.installs = Installs(self.loop, self.policy, self._take_setups)
@@ -230,6 +231,8 @@ class Host:
         config = self.root.state.config
         if config is not None and config.values.get(LOOK, {}) != look:
             self.root.accept(RootConfigChanged(config={LOOK: look}))
+        if config is not None and config.values.get(SITE) != _of_site().get(SITE):
+            self.root.accept(RootConfigChanged(config={SITE: _of_site().get(SITE)}))
         self._take_agents(self.root.state.agents, sources)
         self.default_agent.show()
 
@@ -305,9 +308,15 @@ def _root_config(known: dict[str, Any]) -> RootConfigState:
     """The host's own settings, which a view shows (AHP ``RootConfigState``)."""
     sessions = {"type": "array", "items": {"type": "string"}, "readOnly": True}
     properties = {PAIRING: {"type": "boolean"}, PAIRED: sessions}
-    return RootConfigState(
-        schema={"type": "object", "properties": properties}, values={PAIRING: False, PAIRED: [], **known}
-    )
+    values = {PAIRED: [], **known} | ({} if site_policy().why_off("pair") else {PAIRING: False})
+    return RootConfigState(schema={"type": "object", "properties": properties}, values=values)
+
+
+def _of_site() -> dict[str, Any]:
+    """The administrator's message, for the pages."""
+    policy = site_policy()
+    text = " ".join((policy.problem,) if policy.problem else policy.messages)
+    return {SITE: {"message": text}} if text else {}
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:
@@ -359,6 +368,11 @@ def _process_host() -> Host:
     if current_environment().settings is None:  # else the extension has said it
         tell_wrong_variables()
     return Host(log=log_location(), place=log_place(), environment=current_environment())
+
+
+def started_host() -> Host | None:
+    """This process's host; None where nothing has needed one yet."""
+    return _current if _pid == os.getpid() else None
 
 
 def current_host() -> Host:

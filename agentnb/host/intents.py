@@ -323,11 +323,7 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     agent = await conversation.ready()
     session_id = conversation.session_id or ""
     conversation.asking.user_chose(action)
-    if isinstance(action, XModeChanged):
-        await agent.set_mode(session_id, action.mode_id)
-    else:
-        for each in await agent.set_config_option(session_id, action.config_id, action.value):
-            conversation.dispatch(each)
+    await conversation.lifecycle.choose(agent, session_id, action)
     conversation.dispatch(replace(action, time=now_ms()), origin)
     conversation.lifecycle.show_asking()
 

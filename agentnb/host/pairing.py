@@ -30,6 +30,7 @@ from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tools import kernel_tools
 from agentnb.log.location import log_place
 from agentnb.policy.engine import NOBODY
+from agentnb.site_policy import site_policy
 from agentnb.state import AgentProcess, RootConfigChanged, XAgentChanged
 
 if TYPE_CHECKING:
@@ -148,6 +149,8 @@ class PairedClient:
         conversation, turns = self.conversation, self._turns
         if conversation is None or conversation.kernel is None or turns is None:
             return text_result(LEFT, failed=True)
+        if (off := site_policy().why_off("pair")) is not None:
+            return text_result(off, failed=True)
         if name not in kernel_tools():  # the program's own plug-ins may be others than the kernel's
             return text_result(f"This kernel has no tool {name!r}.", failed=True)
         tool_runner = conversation.kernel.tool_runner()
@@ -231,6 +234,7 @@ class KernelPairing:
             if self._server is not None:
                 self._tell(origin)
                 return
+            site_policy().demand("pair")
             if self._host.environment.code_runner() is None:
                 raise NotOffered("There is no IPython kernel here.", hint="Pairing works in IPython and in notebooks.")
             server = await SocketServer.started(lambda: PairedServer(PairedClient(self)))
@@ -276,7 +280,9 @@ class KernelPairing:
 
     def _tell(self, origin: ActionOrigin | None = None) -> None:
         """Show in the host's settings how it stands."""
-        values = {PAIRING: self.on, PAIRED: [each.session.uri for each in self.connected]}
+        values: dict[str, Any] = {PAIRED: [each.session.uri for each in self.connected]}
+        if self.on or site_policy().why_off("pair") is None:
+            values[PAIRING] = self.on
         self._host.root.accept(RootConfigChanged(config=values), origin)
 
     async def describe(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import msgspec
 from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.confinement import Confine, Network
 from agentnb.agent.mcp import McpServer, mcp_servers, together
+from agentnb.host.site_checks import held
 from agentnb.ids import new_id
 from agentnb.policy.freedom import Mode
 
@@ -36,6 +37,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     apart: str = ""
     is_unasked: bool = False
     verify: bool = False
+    notes: tuple[str, ...] = ()
     budget: str = ""
 
     @property
@@ -98,8 +100,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     budget: str = ""
 
     def configuration(self, environment: Environment) -> Configuration:
-        """Returns what the agent is started with."""
-        return Configuration(
+        """Returns what the agent is started with, as far as the site's policy allows it."""
+        configuration = Configuration(
             spec=self.spec,
             cwd=self.cwd,
             env={**self.env, **environment.cassette.apart()},
@@ -113,6 +115,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
             verify=self.verify,
             budget=self.budget,
         )
+        return held(configuration, environment.sources())
 
     def _kernel(self, environment: Environment) -> str:
         """The id of its kernel tools; an agent has them while the kernel is closed to it, so that it can be opened."""

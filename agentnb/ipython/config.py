@@ -11,9 +11,10 @@ from traitlets import Bool, Dict, Enum, Float, List, TraitError, TraitType, Unic
 from traitlets.config import Config, Configurable
 
 from agentnb.configuration.named_things import missing, missing_things
-from agentnb.configuration.sources import USER, Layer, Sources, read_settings
+from agentnb.configuration.site_settings import Layer
+from agentnb.configuration.sources import USER, Sources, read_settings
 from agentnb.configuration.table import SETTINGS
-from agentnb.errors import UnknownAgent, UsageError
+from agentnb.errors import PolicyError, UnknownAgent, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +86,7 @@ class Agentnb(Configurable):
     def choose(self, name: str, value: Any) -> None:
         """Set *name* in this kernel, as ``%config`` does; None: nothing is said here any more."""
         which = SETTINGS[name]
+        read_settings()[name].demand_free(value)
         if not which.trait:
             message = f"{name} cannot be set for this kernel alone."
             raise UsageError(message, hint="Set it in your file, or in the environment.")
@@ -122,7 +124,12 @@ class Agentnb(Configurable):
     def _changed(self, change: Bunch) -> None:
         if not self._is_reading and change.name in SETTINGS:
             self._chosen.add(change.name)
-            if (error := missing(change.name, change.new)) is not None and not _is_replayed():
+            error = missing(change.name, change.new)
+            try:
+                read_settings()[change.name].demand_free(change.new)
+            except PolicyError as locked:
+                error = locked
+            if error is not None and not _is_replayed():
                 _say(f"%config Agentnb.{change.name}: {error}")
 
 

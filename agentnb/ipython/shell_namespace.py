@@ -11,8 +11,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 from agentnb.api.interrupts import interrupt_main_thread
 from agentnb.ipython.capture import copied
 from agentnb.ipython.mentions import visible
+from agentnb.kernel.variables.keeper import Keeper
 from agentnb.kernel.variables.reach import Reach
-from agentnb.kernel.variables.snapshot import Keeper
 from agentnb.kernel.variables.watch import VariableWatch, Watches
 
 if TYPE_CHECKING:

@@ -15,9 +15,10 @@ import msgspec
 
 from agentnb.errors import AgentnbError, ChangesError, KernelChangesConflict
 from agentnb.kernel.cell_changes import steps_in_order
-from agentnb.kernel.data_checks import CheckedWatch, compared
-from agentnb.kernel.variables.changes import LIMIT, Binding, ChangeSet, NameChange, ObjectChange, Reference
-from agentnb.kernel.variables.snapshot import Keeper
+from agentnb.kernel.data_checks import compare_watched, compared
+from agentnb.kernel.variables.changes import ChangeSet, NameChange
+from agentnb.kernel.variables.keeper import Keeper
+from agentnb.kernel.variables.references import LIMIT, Binding, ObjectChange, Reference
 from agentnb.kernel.variables.summary import summarize_value
 
 if TYPE_CHECKING:
@@ -191,7 +192,8 @@ class KernelChanges:
         watch = namespace.watch(code, found)
         watch.limit = self._limit()
         watch.begins = lambda: self._code_begins(turn_id)
-        return watch if comparison is None else CheckedWatch(watch, comparison, namespace.variables)
+        compare_watched(watch, comparison, namespace.variables)
+        return watch
 
     def _forget_tables(self, turn: _Turn) -> None:
         """Let go what the tables of a turn are compared with; freed on the main thread."""

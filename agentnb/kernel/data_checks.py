@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,16 @@ from agentnb.credentials import logger
 from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from agentnb.kernel.code_runner import CodeWatch
+    from agentnb.kernel.variables.watch import VariableWatch
     from agentnb.ports import DataChecker, StepComparison
     from agentnb.state import DataCheck
 
 log = logger("agentnb.kernel")
+
+UNREAD = "unread"
+"""The cause of a check that says only why a table was not compared."""
 
 
 class DataChecks(tuple["DataCheck", ...]):
@@ -32,8 +34,8 @@ class DataChecks(tuple["DataCheck", ...]):
 
     @property
     def ok(self) -> bool:
-        """True if there is nothing to look at."""
-        return not self
+        """True if nothing was found; tables that were not compared do not count."""
+        return all(each.cause == UNREAD for each in self)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -71,35 +73,18 @@ def line_of(checks: Sequence[DataCheck]) -> str:
     return f"`{first.table}`{rows}: {'; '.join(each.text for each in checks)}"
 
 
-def step_comparison() -> StepComparison | None:
+def step_comparison(*, is_fork: bool = False) -> StepComparison | None:
     """What compares the tables of steps; None where no plug-in does."""
     checker: DataChecker | None = plugins().first("data_checkers")
-    return None if checker is None else checker.comparison()
+    return None if checker is None else checker.comparison(is_fork=is_fork)
 
 
-class CheckedWatch:
-    """Has the tables compared before and after the code (:class:`agentnb.kernel.code_runner.CodeWatch`)."""
-
-    def __init__(
-        self, watch: CodeWatch, comparison: StepComparison, variables: Callable[[], Mapping[str, Any]]
-    ) -> None:
-        self._watch = watch
-        self._comparison = comparison
-        self._variables = variables
-        self._has_begun = False
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        """While the code runs; entered again for each step of code that awaits."""
-        if not self._has_begun:
-            self._has_begun = True
-            _carefully(lambda: self._comparison.begin(self._variables()))
-        with self._watch.running():
-            yield
-
-    def finish(self) -> None:
-        """The code has ended."""
-        self._watch.finish()
+def compare_watched(
+    watch: VariableWatch, comparison: StepComparison | None, variables: Callable[[], Mapping[str, Any]]
+) -> None:
+    """Have the tables compared with how they are when the watched code begins; what undo keeps of them serves."""
+    if comparison is not None:
+        watch.kept = lambda snapshot: _carefully(lambda: comparison.begin(variables(), snapshot.as_it_was))
 
 
 def compared(

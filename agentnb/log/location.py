@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.folders import data_folder
+from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ NAME = "sessions.db"
 def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
     """The file of the durable log."""
     location = environ.get(VARIABLE, "").strip()
-    if location.lower() in OFF:
+    if location.lower() in OFF or site_policy(environ).why_off("history") is not None:
         return None
     if not location:
         return data_folder(environ) / NAME

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.credentials import Credentials
+from agentnb.policy.audit_stream import tell_administrator
 from agentnb.policy.places import audit_log
 from agentnb.policy.rules import Outcome, Scope, Source
 from agentnb.policy.severity import Severity
@@ -89,10 +90,11 @@ class AuditLog:
             edited=None if record.edited is None else short(record.edited),
         )
         self._records.append(clean)
+        untold = tell_administrator(clean)
         try:
             # "door" is 0.1's name of "kind"; scripts that read the file find it until 0.3.
             self._write(msgspec.json.encode({**msgspec.to_builtins(clean), "door": clean.kind}) + b"\n")
-            self.problem = None
+            self.problem = untold
         except OSError as error:
             self.problem = f"{self.path} could not be written: {error.strerror or error}."
         return clean

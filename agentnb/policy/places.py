@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,14 +21,6 @@ PROJECT = Path(".agentnb", NAME)
 def user_policy(environment: Mapping[str, str] = os.environ) -> Path:
     """The user's policy file: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder."""
     return config_folder(environment) / NAME
-
-
-def site_policies() -> tuple[Path, ...]:
-    """The policy files of the site, for everyone on this machine: beside the system's settings of Jupyter."""
-    folders = [Path(sys.prefix, "etc", "jupyter"), Path("/usr/local/etc/jupyter"), Path("/etc/jupyter")]
-    if sys.platform == "win32":
-        folders = [folders[0], Path(os.environ.get("PROGRAMDATA", r"C:\ProgramData"), "jupyter")]
-    return tuple(dict.fromkeys(folder / "agentnb" / NAME for folder in folders))
 
 
 def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:

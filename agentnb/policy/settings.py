@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.agent.confinement_choice import Confining, checked_confining
+from agentnb import site_policy
+from agentnb.agent.confinement_choice import EVERY, Confining, checked_confining, tighter
 from agentnb.budget import Limit, read_budget
 from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import home
 from agentnb.policy.freedom import CellReview, Freedom, lowest
 from agentnb.policy.keys import FILE_KEYS, RULE_KEYS, TABLES, Key
 from agentnb.policy.rules import AccessRule, InForce
-from agentnb.toml_file import parsed
+from agentnb.site_policy import read_text
+from agentnb.toml_file import key_line, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,17 +58,22 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def load(path: Path, source: Source) -> PolicySettings:
     """Read the policy file *path*; a missing one says nothing, a bad one says why in ``problem``."""
+    until = "Until then no agent starts." if source == "site" else "Until then everything asks."
+    text: str | None = ""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_text(path) if source == "site" else path.read_bytes().decode("utf-8")
+        if text is None:
+            return PolicySettings()
+        settings = parse(text, str(path), source)
+        if source == "site":
+            site_policy.parse(text, path)
     except (FileNotFoundError, NotADirectoryError):
         return PolicySettings()
     except (OSError, UnicodeDecodeError) as error:
-        return PolicySettings(problem=f"The policy file {path} cannot be read: {error}. Until it can, everything asks.")
-    try:
-        settings = parse(text, str(path), source)
+        return PolicySettings(problem=f"The policy file {path} cannot be read: {error}. {until}")
     except PolicyError as error:
-        unread = source if _BUDGET.search(text) else ""
-        return PolicySettings(problem=f"{error} Until then everything asks.", unread_budget=unread)
+        unread = source if _BUDGET.search(text or "") else ""
+        return PolicySettings(problem=f"{error} {until}", unread_budget=unread)
     return tightened(settings, str(path)) if source in {"project", "site"} else settings
 
 
@@ -77,7 +84,8 @@ def parse(text: str, name: str, source: Source = "user") -> PolicySettings:
     except ValueError as error:
         raise PolicyError(f"{name} is not TOML: {error}.", hint="Correct that line.") from error
     reader = _Reader(text, name, source)
-    reader.known(data, (*TABLES, *(key.name for key in FILE_KEYS)), "")
+    tables = (*TABLES, site_policy.TABLE) if source == "site" else TABLES
+    reader.known(data, (*tables, *(key.name for key in FILE_KEYS)), "")
     return PolicySettings(
         rules=tuple(reader.rule(number, each) for number, each in enumerate(reader.listed(data), 1)),
         bypass=frozenset(reader.bypass(agents := reader.agents(data.get("agents", {})))),
@@ -113,7 +121,11 @@ def joined(site: PolicySettings, project: PolicySettings) -> PolicySettings:
     reviews = {site.cell_review, project.cell_review}
     return PolicySettings(
         rules=(*site.rules, *project.rules),
-        confine={**project.confine, **site.confine},
+        confine={
+            agent: said
+            for agent in (*project.confine, *site.confine)
+            if (said := tighter(site.confine.get(agent), project.confine.get(agent))) is not None
+        },
         sensitive=(*project.sensitive, *site.sensitive),
         cell_review="first" if "first" in reviews else None,
         freedom_at_most=lowest((site.freedom_at_most, project.freedom_at_most)),
@@ -140,6 +152,9 @@ class _Reader:
 
     def known(self, data: dict[str, Any], keys: tuple[str, ...], table: str) -> None:
         for key in data:
+            if key == site_policy.TABLE and key not in keys:
+                hint = "It belongs into the site's file; `agentnb site-policy` says where that is."
+                self._fail(key, table, "[site] is for the administrator", hint)
             if key not in keys:
                 close = difflib.get_close_matches(key, keys, n=1)
                 guess = f"Did you mean {close[0]!r}? " if close else ""
@@ -223,6 +238,8 @@ class _Reader:
         found = []
         for agent, data in agents.items():
             value = data.get("bypass", False)
+            if value is True and agent == EVERY:
+                self._fail("bypass", f"agents.{agent}", "'bypass' holds for one agent", "Name the agent in place of *.")
             if not isinstance(value, bool):
                 self._fail("bypass", f"agents.{agent}", f"'bypass' is {value!r}", "Use true or false.")
             found += [agent] if value else []
@@ -263,27 +280,10 @@ class _Reader:
         return value  # type: ignore[no-any-return]
 
     def _fail(self, key: str, table: str, what: str, hint: str) -> None:
-        line = self._line(key, table)
+        line = key_line(self._lines, key, table)
         where = f"{self._name}, line {line}" if line else self._name
         inside = f" in {table}" if table else ""
         raise PolicyError(f"{where}{inside}: {what}.", hint=hint)
-
-    def _line(self, key: str, table: str) -> int | None:
-        """Returns where *key* of *table* stands; the table's own line where the key is not there."""
-        begin, header = 0, re.compile(r"\s*\[")
-        if table.startswith("rule "):
-            heads = [n for n, line in enumerate(self._lines) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
-            number = int(table.split()[1])
-            begin = heads[number - 1] if number <= len(heads) else 0
-        elif table:
-            begin = next((n for n, line in enumerate(self._lines) if line.strip().strip("[]").strip() == table), 0)
-        wanted = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=|\s*\[+\s*{re.escape(key)}[\].]")
-        for number in range(begin, len(self._lines)):
-            if number > begin and table and header.match(self._lines[number]):
-                break
-            if wanted.match(self._lines[number]):
-                return number + 1
-        return begin + 1 if table and self._lines else None
 
 
 def _home(pattern: str) -> str:

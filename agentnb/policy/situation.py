@@ -55,9 +55,11 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         ceiling = self.ceiling
         if ceiling is None and not any(each.rule.folder for each in (*self.user.rules, *self.project.rules)):
             return self
+        has_own_ceiling = self.project.freedom_at_most is not None
         return msgspec.structs.replace(
             self,
             mode=capped(self.mode, ceiling),
+            headless="deny" if has_own_ceiling else self.headless,
             user=msgspec.structs.replace(
                 self.user,
                 rules=self._held(self.user.rules),

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import PolicyError, UsageError
 from agentnb.policy.keys import RULE_KEYS
-from agentnb.policy.places import PROJECT, site_policies, user_policy
+from agentnb.policy.places import PROJECT, user_policy
 from agentnb.policy.settings import PolicySettings, joined, load, parse
 from agentnb.policy.trust import trusting, with_folder, without_folder
+from agentnb.site_policy import file_state, site_files
 from agentnb.toml_file import (
     ChangedMeanwhile,
     change_file,
@@ -38,8 +39,8 @@ class PolicyFiles:
 
     def __init__(self, user: Path | None = None, site: Sequence[Path] | None = None) -> None:
         self._user = user
-        self._site = site_policies() if site is None else tuple(site)
-        self._read: dict[tuple[Path, str], tuple[tuple[int, ...] | None, PolicySettings]] = {}
+        self._site = site
+        self._read: dict[tuple[Path, str], tuple[tuple[int, ...], PolicySettings]] = {}
 
     @property
     def user_path(self) -> Path:
@@ -52,11 +53,22 @@ class PolicyFiles:
 
     def project(self, workspace: Path) -> PolicySettings:
         """Returns what the file of the project in *workspace* and the site's files say now: they only tighten."""
-        settings = self._load(workspace / PROJECT, "project")
-        for path in self._site:
-            site = self._load(path, "site")
-            settings = joined(site, settings) if site != _NOTHING else settings
+        settings, site = self._load(workspace / PROJECT, "project"), self.site
+        return joined(site, settings) if site != _NOTHING else settings
+
+    @property
+    def site(self) -> PolicySettings:
+        """Returns what the site's files say now, together: the tighter counts."""
+        settings = _NOTHING
+        for _, found in self.of_site:
+            settings = joined(found, settings)
         return settings
+
+    @property
+    def of_site(self) -> tuple[tuple[Path, PolicySettings], ...]:
+        """The site's files that say something, and what."""
+        paths = site_files() if self._site is None else self._site
+        return tuple((path, found) for path in paths if (found := self._load(path, "site")) != _NOTHING)
 
     def trusts(self, workspace: Path) -> bool:
         """True if the user trusts the folder *workspace*, or one that it is in."""
@@ -151,19 +163,11 @@ class PolicyFiles:
         return path
 
     def _load(self, path: Path, source: Source) -> PolicySettings:
-        state = _state(path)
+        state = file_state(path)
         known = self._read.get((path, source))
         if known is None or known[0] != state:
             known = self._read[path, source] = (state, load(path, source))
         return known[1]
-
-
-def _state(path: Path) -> tuple[int, ...] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode
 
 
 def _trusted(text: str) -> tuple[str, ...]:

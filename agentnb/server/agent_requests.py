@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 
 from agentnb.acp.doctor import examine
-from agentnb.agent.catalog import catalogue, find
+from agentnb.agent.catalog import catalogue, find, why_not
 from agentnb.agent.own_agents import check, has_program, own_agents, remove_agent, write_agent
 from agentnb.host.agents.customizations import decide
 from agentnb.host.host import agent_infos
 from agentnb.server.request_table import Asker, ChangedResult, request
+from agentnb.state.session_state import option_choices
 from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
@@ -219,9 +220,9 @@ def agent_commands() -> tuple[AgentLaunch, ...]:
     names = {each.name for each in own}
     specs = sorted(catalogue().values(), key=lambda spec: (spec.rank, spec.name))
     listed += [
-        AgentLaunch(name=spec.name, title=spec.title, line=shlex.join(spec.command), variables=())
+        AgentLaunch(name=spec.name, title=spec.title, line=spec.line, variables=())
         for spec in specs
-        if spec.name not in names
+        if spec.name not in names and why_not(spec) is None
     ]
     return tuple(listed)
 
@@ -255,17 +256,9 @@ def _models(agent: str, options: Any) -> Iterator[OfferedModel]:
     for option in options:
         if not isinstance(option, dict) or option.get("category") != "model":
             continue
-        for choice in _choices(option.get("options")):
+        for choice in option_choices(option.get("options")):
             if isinstance(value := choice.get("value"), str):
                 yield OfferedModel(agent=agent, id=value, name=str(choice.get("name") or value))
-
-
-def _choices(options: Any) -> Iterator[dict[str, Any]]:
-    for each in options if isinstance(options, (list, tuple)) else ():
-        if isinstance(each, dict) and "value" in each:
-            yield each
-        elif isinstance(each, dict):
-            yield from _choices(each.get("options"))
 
 
 @request("changeSkillTrust")

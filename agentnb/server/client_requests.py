@@ -36,11 +36,13 @@ MODULES = {
         "history",
         "math",
         "pairing",
+        "phone",
         "preview",
         "questions",
         "review",
         "rewind",
         "settings",
+        "translated",
         "uses",
         "walkthrough",
     )
@@ -221,7 +223,7 @@ def fetch_turns(
 
 
 class FetchContentResult(Wire, frozen=True, kw_only=True):
-    """The bytes are the message's one binary buffer.
+    """The bytes are in `_buffers`, as base64.
 
     Attributes:
         uri: The reference's URI.
@@ -243,7 +245,7 @@ def fetch_content(
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0,
     length: Annotated[int, msgspec.Meta(ge=1)] = 262144,
 ) -> Bytes:
-    """A range of large content, as the answer's one binary buffer.
+    """A range of large content, as the answer's bytes.
 
     Args:
         channel: The chat's channel.
@@ -268,7 +270,7 @@ class FetchModuleResult(Wire, frozen=True, kw_only=True):
 
 @request("fetchModule", result=FetchModuleResult)
 async def fetch_module(_: Asker[ChannelOwner], *, name: str) -> Bytes:
-    """A part of the front end that is not loaded at once, as the answer's one binary buffer.
+    """A part of the front end that is not loaded at once, as the answer's bytes.
 
     Args:
         name: Its name: `attention`, what calls the user; `cell-changes`, what follows changes of cells; `highlighting`,

@@ -79,7 +79,7 @@ def _folder(cwd: Path, path: str) -> ListFilesResult:
 
 
 class ReadFileParams(Wire, frozen=True, kw_only=True):
-    """``readFile``: a range of a file of a session's workspace, or its first or last lines, as one binary buffer.
+    """``readFile``: a range of a file of a session's workspace, or its first or last lines, as bytes.
 
     Nothing outside the workspace is read, nothing that may hold secrets, and nothing of a file above 67,108,864 bytes.
 
@@ -101,7 +101,7 @@ class ReadFileParams(Wire, frozen=True, kw_only=True):
 
 
 class ReadFileResult(Wire, frozen=True, kw_only=True):
-    """The bytes are the message's one binary buffer; none where the range begins behind the file's end.
+    """The bytes are in `_buffers`, as base64; none where the range begins behind the file's end.
 
     Attributes:
         path: The file, relative to the workspace, links followed.
@@ -316,7 +316,7 @@ def _kernel_conflict(conflict: Any) -> ChangeConflict:
 
 
 class ReadChangeResult(Wire, frozen=True, kw_only=True):
-    """The bytes are the message's one binary buffer.
+    """The bytes are in `_buffers`, as base64.
 
     Attributes:
         size: How many bytes there are in all.
@@ -339,7 +339,7 @@ async def read_change(
     first: Annotated[int, msgspec.Meta(ge=0)] = 0,
     length: Annotated[int, msgspec.Meta(ge=1)] = 262144,
 ) -> Bytes:
-    """A range of what one side of a change holds, as the answer's one binary buffer.
+    """A range of what one side of a change holds, as the answer's bytes.
 
     Args:
         channel: The change set's channel.

@@ -7,6 +7,7 @@ tests work by this table.
 
 from __future__ import annotations
 
+import base64
 import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from agentnb.server.service import PageService
 
 H_co = TypeVar("H_co", bound="ChannelOwner", covariant=True)
-Right: TypeAlias = Literal["watch", "drive", "approve"]
+Right: TypeAlias = Literal["watch", "drive", "approve", "answer"]
 """``watch``: see conversations; ``drive``: prompt, cancel, open and close them; ``approve``: answer permission
-requests, change permissions, undo changes."""
+requests, change permissions, undo changes; ``answer``: see permission requests, answer each for once, stop a turn."""
 
 COMMON_ERRORS = (INVALID_PARAMS, UNSUPPORTED_VERSION, UNKNOWN_SESSION, REFUSED)
 """The codes that any request can be answered with."""
@@ -49,11 +50,11 @@ class Asker(Generic[H_co]):
 
 
 class Bytes(NamedTuple):
-    """An answer with binary buffers.
+    """An answer with bytes.
 
     Attributes:
         result: The answer.
-        buffers: The buffers that travel beside it.
+        buffers: The bytes; they travel as base64.
     """
 
     result: Any
@@ -183,6 +184,18 @@ def _params_of(name: str, function: Callable[..., Any]) -> type[Any]:
 
 def _with_keywords(function: Callable[..., Any]) -> Callable[[Asker[Any], Any], Any]:
     return lambda asker, params: function(asker, **{each: getattr(params, each) for each in params.__struct_fields__})
+
+
+BUFFERS = "_buffers"
+"""The key of an answer's bytes, in base64."""
+
+
+def with_bytes(answer: Bytes) -> dict[str, Any]:
+    """An answer with its bytes, as both transports carry it.
+
+    Not as binary messages: jupyter_server's client of gateways hears nothing more behind one.
+    """
+    return {**answer.result, BUFFERS: [base64.b64encode(each).decode() for each in answer.buffers]}
 
 
 def encoded(result: Any) -> Any:

@@ -32,7 +32,7 @@ from agentnb.server.client_requests import UnknownClient
 from agentnb.server.content_refs import Contents
 from agentnb.server.delivery import Delivery
 from agentnb.server.methods import PAGE_NOTIFICATIONS, REQUESTS
-from agentnb.server.request_table import Asker, Bytes, Method, encoded, wire_name
+from agentnb.server.request_table import Asker, Bytes, Method, encoded, wire_name, with_bytes
 from agentnb.state.versions import WINDOW
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ N = TypeVar("N", bound="Notices")
 
 
 class Send(Protocol):
-    """Sends one message, and perhaps buffers beside it, to one client."""
+    """Sends one message to one client."""
 
-    def __call__(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
+    def __call__(self, client_id: str, message: dict[str, Any], /) -> None:
         """Send it; never waits."""
 
 
@@ -71,7 +71,7 @@ class PageService:
 
     Args:
         host: What they talk about.
-        send: Sends one message to one client: ``send(client_id, message, buffers)``.
+        send: Sends one message to one client: ``send(client_id, message)``.
         turns: How many of a chat's turns a page is given at first; the others it fetches.
         versions: The versions of the protocol that it speaks.
     """
@@ -138,7 +138,7 @@ class PageService:
             params: Its parameters, as JSON.
 
         Returns:
-            The result, or a coroutine of it; `Bytes` where something travels beside it.
+            The result, or a coroutine of it; `Bytes` where it holds some.
 
         Raises:
             RpcError: If there is no such request.
@@ -186,10 +186,7 @@ class PageService:
         if answer is None:
             return
         result = answer.get("result")
-        if isinstance(result, Bytes):
-            self.send(client_id, {**answer, "result": result.result}, result.buffers)
-        else:
-            self.send(client_id, answer)
+        self.send(client_id, {**answer, "result": with_bytes(result)} if isinstance(result, Bytes) else answer)
 
     def _take(self, client_id: str, name: str, params: Any) -> None:
         if name not in PAGE_NOTIFICATIONS:
@@ -204,12 +201,12 @@ class PageService:
             except Exception:
                 log.exception("taking %s failed", name)
 
-    def send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
+    def send(self, client_id: str, message: dict[str, Any]) -> None:
         """Send it in the version that the client speaks."""
         client = self.delivery.clients.get(client_id)
         version = self.versions.current if client is None else client.version
         send = self._routes.get(client_id, self._transport)
-        send(client_id, {**message, "v": version}, buffers)
+        send(client_id, {**message, "v": version})
 
     def _fail_unread(self, content: object) -> None:
         """Answer a request that could not be read, where it says whose it is: the page waits for an answer."""

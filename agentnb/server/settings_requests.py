@@ -59,7 +59,8 @@ class SettingInfo(Wire, frozen=True, kw_only=True):
         about: What it does.
         kind: The kind of its value: `switch`, `choice`, `number`, `text`, `folder`, `agent`, `names` or `servers`.
         value: The value that counts; of MCP servers their names alone.
-        source: Where that comes from: `%config`, `startup`, `environment`, `project`, `user` or `default`.
+        source: Where that comes from: `site` (the administrator set it, nothing else counts), `%config`, `startup`,
+            `environment`, `project`, `user` or `default`.
         where: The file or the variable; may be empty.
         below: What other places say, the one that would count next first.
         file: The user's file that a change is written to; empty where none can hold it.
@@ -103,7 +104,7 @@ def _info(value: SettingValue) -> SettingInfo:
         file=str(value.file or ""),
         is_trait=which.trait,
         counts=which.counts,
-        choices=tuple(which.choices.items()),
+        choices=tuple(value.choices.items()),
         in_file=public_value(which.name, in_file) if in_file is not None else None,
         empty=which.empty or None,
     )
@@ -226,6 +227,7 @@ async def change_a_setting(asker: Asker[Host], params: ChangeSettingParams) -> C
     which, now = setting(params.name), host.environment.sources()[params.name]
     if value is not None:
         value = which.check(value)
+        now.demand_free(value)
         if (error := missing(which.name, value)) is not None:
             raise error
         question = _question(which, value) if is_wider(which, now.value, value) else ""

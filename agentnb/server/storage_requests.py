@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from agentnb.agent.catalog import find
+from agentnb.configuration.setting import size_of
 from agentnb.errors import SessionError, UsageError
 from agentnb.host.history.arrangement import LONGEST_TITLE
 from agentnb.host.history.restore import recorder_of
@@ -20,7 +21,6 @@ from agentnb.host.history.storage import (
     measured,
     oldest_kept,
     outdated,
-    size_of,
 )
 from agentnb.host.kept_sessions import holder, listed, opened
 from agentnb.log import maintenance

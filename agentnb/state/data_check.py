@@ -11,7 +11,7 @@ class DataCheck(Wire, frozen=True, kw_only=True):
     Args:
         table: The table's name.
         cause: ``"fan-out"``, ``"duplicates"``, ``"leakage"``, ``"unit"``, ``"type"``, ``"nulls"``, ``"groups"``,
-            ``"dates"``, ``"index"`` or ``"order"``.
+            ``"dates"``, ``"index"`` or ``"order"``; ``"unread"``: it says only why the table was not compared.
         text: It in a few words; names of tables and columns stand between backticks.
         count: How many rows, keys or groups it is about; 0 where it is about the whole.
         columns: The columns that it is about.

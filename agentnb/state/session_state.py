@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from agentnb.state.chat_state import ChatSummary
 from agentnb.state.wire import ErrorInfo, JsonObject, Number, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SessionLifecycle: TypeAlias = Literal["creating", "ready", "failed"]
 """How far a session has come up (AHP ``SessionLifecycle``)."""
@@ -215,10 +218,23 @@ class SessionState(Wire, frozen=True, kw_only=True):
     agent_process: AgentProcess | None = None
 
 
+def model_options(session: SessionState) -> list[JsonObject]:
+    """The config options that choose a language model."""
+    return [each for each in session.config_options or () if "model" in (each.get("category"), each.get("id"))]
+
+
 def model_id(session: SessionState) -> str:
     """The language model that is chosen among the config options; empty where there is no such option."""
-    options = (each for each in session.config_options or () if "model" in (each.get("category"), each.get("id")))
-    return next((value for each in options if isinstance(value := option_value(each), str)), "")
+    return next((value for each in model_options(session) if isinstance(value := option_value(each), str)), "")
+
+
+def option_choices(options: object) -> Iterator[JsonObject]:
+    """What a config option offers, in groups or not; ACP's shapes, as they were sent."""
+    for each in options if isinstance(options, (list, tuple)) else ():
+        if isinstance(each, dict) and "value" in each:
+            yield each
+        elif isinstance(each, dict):
+            yield from option_choices(each.get("options"))
 
 
 def option_value(option: JsonObject) -> object:

@@ -6,6 +6,7 @@ import css from "./preview.css";
 import { table } from "./state/object";
 import type { RehearsalFile, ToolCallRehearsal } from "./state/types.gen";
 import { byTable, lineOf, pieces } from "./view/data-check-lines";
+import { kernelText } from "./view/kernel-text";
 import type { PreviewPart } from "./view/parts/preview";
 import { bytes, count, line, plain } from "./view/plain";
 
@@ -39,7 +40,7 @@ export default function mount(into: HTMLElement, { rehearsal, part }: PreviewCon
 function body(shown: ToolCallRehearsal, part: PreviewPart): Node[] {
   if (shown.status !== "ended") return [];
   if (part === "end") return [took(shown)];
-  const summary = element("p", "preview-summary", line(shown.summary, 1_000));
+  const summary = element("p", "preview-summary", kernelText(line(shown.summary, 1_000)));
   // A failure, or what could not be seen, is no good news.
   if (!shown.summary?.startsWith("Would ")) summary.classList.add("is-doubtful");
   if (shown.isAvailable === false) return [summary];
@@ -54,7 +55,7 @@ function body(shown: ToolCallRehearsal, part: PreviewPart): Node[] {
 }
 
 function notes({ reason }: ToolCallRehearsal): Node[] {
-  return reason ? [element("p", "note", line(reason, 500))] : [];
+  return reason ? [element("p", "note", kernelText(line(reason, 500)))] : [];
 }
 
 /** What may be wrong with the tables that it would change. */

@@ -2,7 +2,7 @@
 import { type Client, createClient, type Wire } from "./comm/client";
 import { followProposals } from "./view/cell-proposals";
 import { followAttention, followCellChanges, followSettings } from "./view/followers";
-import { mount } from "./view/mount";
+import { show } from "./view/language";
 import type { What } from "./view/store";
 
 interface InitializeContext {
@@ -31,10 +31,10 @@ export default () => {
         for (const end of unfollow) end();
         made.dispose();
       });
-      return { mount: (el, what) => mount(el, made, what) };
+      return { mount: (el, what) => show(el, made, what) };
     },
     render({ el }: RenderContext): (() => void) | undefined {
-      return client && mount(el, client, { kind: "chat" });
+      return client && show(el, client, { kind: "chat" });
     },
   };
 };

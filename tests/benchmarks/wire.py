@@ -39,7 +39,7 @@ def wire_bytes(chunks: int, rate: int) -> int:
     host = Host(loop)
     sent: list[int] = []
 
-    def send(_client_id: str, message: dict[str, object], _buffers: tuple[bytes, ...] = ()) -> None:
+    def send(_client_id: str, message: dict[str, object]) -> None:
         if message.get("method") == ACTIONS:
             sent.append(len(encode({**message, "to": CLIENT})))
         page.incoming.append(message)

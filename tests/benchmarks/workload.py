@@ -34,7 +34,7 @@ class Workload:
         self.spent = 0.0
         self._incoming: list[dict[str, Any]] = []
         self._turns = 0
-        self._service = Service(self.host, lambda _client, message, _buffers=(): self._incoming.append(message))
+        self._service = Service(self.host, lambda _client, message: self._incoming.append(message))
         self.conversations = [self.host.open(find("eliza"), cwd=Path.cwd()) for _ in range(sessions)]
         self.page = None if page == "none" else Page(CLIENT, self.loop)
         if self.page is not None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -104,11 +105,11 @@ def _is_agent(process: psutil.Process) -> bool:
         return False
 
 
-def start(home: Path, folder: Path, *options: str, port: int | None = None) -> Server:
-    """Start JupyterLab and wait until it answers."""
+def start(home: Path, folder: Path, *options: str, port: int | None = None, within: Sequence[str] = ()) -> Server:
+    """Start JupyterLab, by the command *within* where there is one, and wait until it answers."""
     _write_settings(home)
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",
+        *within, sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",
         "--JupyterNotebookApp.expose_app_in_browser=True",
         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port or free_port()}", "--ServerApp.port_retries=50",
         f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}",

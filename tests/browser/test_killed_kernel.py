@@ -33,7 +33,7 @@ def fitter(home: Path) -> Iterator[None]:
     file = config_folder() / "agents" / "fitter.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     command = json.dumps([sys.executable, str(ROOT / "tests/agents/calls_kernel.py")])
-    file.write_text(f'name = "fitter"\ncommand = {command}\n', encoding="utf-8")
+    file.write_text(f'name = "fitter"\ntitle = "Fitter"\ncommand = {command}\n', encoding="utf-8")
     yield
     file.unlink()
 

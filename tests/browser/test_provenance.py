@@ -7,8 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from playwright.sync_api import Locator, expect
 
+from agentnb.plugins.provenance.cell_metadata import to_metadata
+from agentnb.plugins.provenance.result import LineRange
+from agentnb.plugins.provenance.turns import ProvenanceTurn
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
@@ -90,6 +94,75 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     marks(lab).nth(1).hover()
     lab.picture("provenance-narrow")
     _metadata_says_it_once_the_setting_is_on(lab)
+
+
+TAKEN = "total = sum(range(100))\nprint(total)"
+REPLACING = "import math\nx = math.sqrt(2)"
+
+
+def test_code_that_is_taken_from_an_answer_is_the_agents_and_marks_are_there_before_the_chat_is(
+    lab: Lab, kernelspecs: Path
+) -> None:
+    """*Insert below* and *Replace the active cell*; opened anew with another kernel, the log says so."""
+    del kernelspecs
+    setup = f"{SETUP}\nagentnb.settings().set('provenance_in_notebook', False)"
+    document = notebook(setup, "import math\nx = 1", kernel="ipykernel7")
+    lab.open("taken.ipynb", document)
+    lab.run_cells(1)
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    for code in (TAKEN, REPLACING):
+        side.say(json.dumps([{"say": f"Like this:\n\n```python\n{code}\n```\n"}]))
+    expect(side.chat.locator(".turn .code")).to_have_count(2, timeout=PATIENCE_MS)
+    lab.cell(1).focus()
+    side.button("Insert below the active cell").first.click(timeout=PATIENCE_MS)
+    expect(marks(lab)).to_have_count(1, timeout=PATIENCE_MS)
+    lab.cell(1).focus()
+    side.button("Replace the active cell").last.click()
+    expect(marks(lab)).to_have_count(2, timeout=PATIENCE_MS)
+    _cards_name_the_turns(lab)
+    lab.reopen()
+    expect(marks(lab)).to_have_count(2, timeout=PATIENCE_MS)
+    expect(side.chat).to_have_count(0)
+    assert "agentnb" not in json.dumps(lab.saved("taken.ipynb")["cells"][1:])
+    _cards_name_the_turns(lab)
+    lab.picture("provenance-before-chat")
+
+
+def _cards_name_the_turns(lab: Lab) -> None:
+    """The first marked cell has one line that the user wrote and one of the second turn, the other the first turn's."""
+    for mark, number in ((marks(lab).first, 2), (marks(lab).last, 1)):
+        expect(mark.locator("i")).to_have_count(1)
+        mark.hover()
+        expect(card(lab)).to_contain_text(f"turn {number}: “[{{", timeout=PATIENCE_MS)
+        lab.page.keyboard.press("Escape")
+
+
+def test_notebook_that_says_who_wrote_its_cells_is_marked_when_it_is_opened_without_a_kernel(lab: Lab) -> None:
+    """A cell whose lines are as they were, one that was edited since, and nonsense, which claims nothing."""
+    document = notebook(TAKEN, f"{TAKEN}\nx = 1", "y = 2", kernel="nothing")
+    document.metadata["kernelspec"]["language"] = "nothing"
+    turn = ProvenanceTurn(session="claude:/0f3a91c2d4", turn="77b01d4e00", agent="claude", model="sonnet-5")
+    saved = to_metadata(TAKEN, [LineRange(1, 2, 0)], [turn])
+    for cell, key in zip(document.cells, (saved, saved.replace(" 1-2 ", " 1-3 "), f"{saved} <b>"), strict=True):
+        cell.metadata["agentnb"] = key
+    nbformat.write(document, lab.server.folder / "said.ipynb")
+    lab.page.goto(f"{lab.server.url}/lab/workspaces/said/tree/said.ipynb?token=browser-tests&reset")
+    lab.page.get_by_role("dialog").get_by_role("button", name="No Kernel").click(timeout=PATIENCE_MS)
+    expect(marks(lab)).to_have_count(2, timeout=PATIENCE_MS)
+    assert lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session") is None
+    marks(lab).first.hover()
+    expect(card(lab)).to_contain_text("claude · sonnet-5 · as the notebook says", timeout=PATIENCE_MS)
+    assert "edited" not in card(lab).inner_text()
+    lab.page.keyboard.press("Escape")
+    marks(lab).last.hover()
+    expect(card(lab).locator("p").last).to_have_text("edited by you since")
+    lab.picture("provenance-without-kernel")
+    lab.page.keyboard.press("Escape")
+    lab.cell(0).write(f"# mine\n{TAKEN}")
+    marks(lab).first.hover()
+    expect(card(lab).locator("p").last).to_have_text("edited by you since", timeout=PATIENCE_MS)
 
 
 def _card_says_when_it_was_verified(lab: Lab) -> None:

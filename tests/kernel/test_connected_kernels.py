@@ -13,6 +13,7 @@ from agentnb.host.channels import ROOT
 from agentnb.host.loop import HostLoop
 from agentnb.plugins.connect.remote.mirrored_host import REMOTE_HOST
 from tests.kernel.running_kernel import WAIT_S, RunningKernel
+from tests.unit.server.bytes_apart import bytes_apart
 from tests.unit.server.websocket.attached_page import MirroringPage
 from tests.unit.server.websocket.relay import Relay
 from tests.unit.server.websocket.test_connect import is_over, prompt, waiting_call
@@ -45,7 +46,7 @@ class KernelsPage(MirroringPage):
             self._heard += 1
             said = message["content"]["data"].get("content", {})
             if message["content"]["comm_id"] == self._model and said.get("to") == self.client_id:
-                return {**said, "buffers": tuple(map(bytes, message["buffers"]))}
+                return {"buffers": (), **bytes_apart(said)}
 
 
 @pytest.fixture(autouse=True)

@@ -6,15 +6,11 @@ import json
 import os
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kernel.running_kernel import ONE_KERNEL
+from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 from tests.mcp_client import PATIENCE, McpClient, said
-
-if TYPE_CHECKING:
-    from tests.kernel.running_kernel import RunningKernel
 
 OWN = ["paired_notebooks", "use_notebook"]
 
@@ -58,18 +54,18 @@ def test_a_paired_kernel_is_used_from_a_terminal_and_a_killed_one_is_gone(data: 
 
 @ONE_KERNEL
 def test_a_kernel_that_vs_code_has_started_is_paired_under_its_notebooks_name(
-    data: Path, kernel: RunningKernel
+    data: Path, kernel_name: str, tmp_path: Path
 ) -> None:
     """VS Code starts kernels without a Jupyter server, and names the notebook in a variable; its file is read."""
-    notebook = kernel.folder / "fit.ipynb"
+    notebook = tmp_path / "fit.ipynb"
     cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": "x = 1", "outputs": [], "execution_count": 1}
     notebook.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
-    kernel.run(f"__vsc_ipynb_file__ = {str(notebook)!r}")
-    kernel.run("%load_ext agentnb\nx = 1")
-    kernel.run("%agents pair")
-    with McpClient("--notebook", "fit.ipynb", name="Visual Studio Code", cwd=kernel.folder) as client:
-        assert client.call("paired_notebooks").startswith(f"- {notebook} (kernel {kernel.pid} in")
-        assert "x: int" in client.call("variables")
-        assert "x = 1" in client.call("cells")
-        assert "No browser page shows the notebook." in client.call("insert_cell", source="y = 2")
+    with RunningKernel.started(kernel_name, tmp_path) as kernel:
+        kernel.run(f"__vsc_ipynb_file__ = {str(notebook)!r}")
+        kernel.run("%load_ext agentnb\nx = 1\n%agents pair")
+        with McpClient("--notebook", "fit.ipynb", name="Visual Studio Code", cwd=tmp_path) as client:
+            assert client.call("paired_notebooks").startswith(f"- {notebook} (kernel {kernel.pid} in")
+            assert "x: int" in client.call("variables")
+            assert "x = 1" in client.call("cells")
+            assert "Nothing was done." in client.call("insert_cell", source="y = 2")
     assert data.is_dir()

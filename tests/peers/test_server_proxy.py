@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -80,11 +80,11 @@ def test_the_path_of_a_proxy_works_with_both_tokens_and_the_checks_hold(jupyter:
 
     with agentnb.serve(hosts=[jupyter], origins=[page]) as server:
         both = at(server, f"?token={JUPYTER}&agentnb_token={server.token}")
-        assert outcome(at(server), server.token) == "0.5.0"
-        assert outcome(at(server), server.token, Origin=page) == "0.5.0"
-        assert outcome(both, "", Authorization="") == "0.5.0"
+        assert outcome(at(server), server.token) == "1.0.0"
+        assert outcome(at(server), server.token, Origin=page) == "1.0.0"
+        assert outcome(both, "", Authorization="") == "1.0.0"
         signed_in = at(server, f"?agentnb_token={server.token}")
-        assert outcome(signed_in, "", Authorization="", Origin=page, Cookie=cookie(page)) == "0.5.0"
+        assert outcome(signed_in, "", Authorization="", Origin=page, Cookie=cookie(page)) == "1.0.0"
         assert outcome(signed_in, "", Authorization="", Origin=page) == 403
         assert outcome(at(server, ""), server.token) == 403
         assert outcome(at(server), WRONG) == "closed"
@@ -96,3 +96,30 @@ def test_the_path_of_a_proxy_works_with_both_tokens_and_the_checks_hold(jupyter:
             agentnb.connect(at(server), WRONG)
     with agentnb.serve() as server:
         assert outcome(at(server), server.token) == "closed"
+
+
+def test_phone_loads_its_page_and_answers_through_the_proxy(jupyter: str) -> None:
+    """Signed in there, with the code in a header that no log has; the page's own path is where it connects."""
+    from agentnb.plugins.phone.requests import PairParams
+    from tests.unit.plugins.phone.conftest import Phones
+
+    page = f"http://{jupyter}"
+    phones = Phones(PairParams(origin=page))
+    try:
+        path, signed_in = f"{jupyter}/proxy/{phones.first.port}/", {"Cookie": cookie(page), "Authorization": ""}
+        with urlopen(Request(f"http://{path}", headers=signed_in), timeout=60) as answer:
+            assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+            assert b"<title>agentnb</title>" in answer.read()
+        offered = ["agentnb", f"agentnb.token.{phones.token}"]
+        phone = Client(f"ws://{path}", "", headers={**signed_in, "Origin": page}, subprotocols=offered)
+        assert phone.socket.subprotocol == "agentnb"
+        assert phone.initialize("me")["protocolVersion"] == "1.0.0"
+        assert phone.ask("x-agentnb/listQuestions", {})["questions"] == []
+        phone.close()
+        wrong = ["agentnb", f"agentnb.token.{WRONG}"]
+        other = Client(f"ws://{path}", "", headers={**signed_in, "Origin": page}, subprotocols=wrong)
+        with pytest.raises(ConnectionClosed):
+            other.initialize("me")
+        other.close()
+    finally:
+        phones.unpair()

@@ -6,8 +6,10 @@ end.
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -101,3 +103,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _names(item: pytest.Item) -> tuple[str, str]:
     """The file's name, alone and with its folder's."""
     return item.path.name, f"{item.path.parent.name}/{item.path.name}"
+
+
+Site = Callable[..., Path]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Writes the site's policy file; with a name, another one behind it in Jupyter's order of folders."""
+    names = ("first", "second")
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", os.pathsep.join(str(tmp_path / name) for name in names))
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "user"))
+
+    def write(text: str, name: str = "first") -> Path:
+        path = tmp_path / name / "agentnb/policy.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write

@@ -21,10 +21,12 @@ from agentnb.errors import (
     AgentStartFailed,
     AuthenticationRequired,
     NotOffered,
+    PolicyError,
     SessionError,
 )
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
 from agentnb.host.agents.session_choices import Choice, chosen, differing
+from agentnb.host.site_checks import allowed_model, why_not_model
 from agentnb.host.turns.transcript import with_transcript
 from agentnb.plugin_registry import plugins
 from agentnb.state import (
@@ -33,8 +35,10 @@ from agentnb.state import (
     SessionCreationFailed,
     SessionReady,
     XAgentChanged,
+    XConfigOptionChosen,
     XModeChanged,
 )
+from agentnb.state.session_state import model_id, model_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -110,7 +114,7 @@ class AgentLifecycle:
         self._was_cut = False
         self._fruitless = 0
         self._starting: asyncio.Task[Agent] | None = None
-        self._notices: list[str] = []
+        self._notices: list[str] = [*configuration.notes]
         self.refused: list[str] = []
         self._untold: list[str] = []
 
@@ -118,6 +122,7 @@ class AgentLifecycle:
         """The agent, launched and with a session of ours; launches it where there is none."""
         if self.barred is not None:
             raise SessionError(self.barred.message, hint=self.barred.hint)
+        self._pool.demand_allowed(self._configuration)
         if self.agent is not None and self.session_id is not None:
             return self.agent
         if self._starting is None or self._starting.done():
@@ -252,11 +257,14 @@ class AgentLifecycle:
         for action in new.actions:
             self._channels.dispatch(action)
         await self._choose_again(agent, new.session_id)
+        await self._choose_allowed_model(agent, new.session_id)
         await self._asking.apply(agent, new.session_id)
         self._channels.dispatch(SessionReady(time=now_ms()))
         self._tell_ready(new.session_id)
         if agent.confined and not self._was_ready and not self._configuration.is_unasked:
             self.note(f"{self._configuration.spec.title} {agent.confined}.")
+        if agent.spec.url is not None and not self._was_ready:
+            self.note(f"{self._configuration.spec.title} is at {agent.spec.url}. {self.how_to_confine}")
         if (problem := self._asking.problem) is not None:
             self.note(f"{problem} {what_holds(agent.confined)}")
         for broken in plugins().new_problems():
@@ -278,12 +286,40 @@ class AgentLifecycle:
         wanted, self._chosen = self._chosen, ()
         for action in differing(wanted, self._channels.session.state):
             with contextlib.suppress(AgentnbError):
-                if isinstance(action, XModeChanged):
-                    await agent.set_mode(session_id, action.mode_id)
-                else:
-                    for each in await agent.set_config_option(session_id, action.config_id, action.value):
-                        self._channels.dispatch(each)
+                await self.choose(agent, session_id, action)
                 self._channels.dispatch(action)
+
+    async def choose(self, agent: Agent, session_id: str, action: XModeChanged | XConfigOptionChosen) -> None:
+        """Ask *agent* for another mode or option; a model must be one that the site allows."""
+        if isinstance(action, XModeChanged):
+            await agent.set_mode(session_id, action.mode_id)
+            return
+        is_model = action.config_id in {each.get("id") for each in model_options(self._channels.session.state)}
+        if is_model and (why := why_not_model(self._channels.agent, str(action.value))) is not None:
+            raise PolicyError(why)
+        for each in await agent.set_config_option(session_id, action.config_id, action.value):
+            self._channels.dispatch(each)
+
+    async def _choose_allowed_model(self, agent: Agent, session_id: str) -> None:
+        """Choose another model where the site does not allow the one that the agent begins with."""
+        state = self._channels.session.state
+        why = why_not_model(self._channels.agent, model_id(state)) if model_id(state) else None
+        if why is None:
+            return
+        for option in model_options(state):
+            if (model := allowed_model(self._channels.agent, option)) is None:
+                continue
+            action = XConfigOptionChosen(config_id=str(option.get("id")), value=model, time=now_ms())
+            with contextlib.suppress(AgentnbError):
+                await self.choose(agent, session_id, action)
+                self._channels.dispatch(action)
+                self.note(f"{why} {model} is used.")
+
+    def demand_model(self) -> None:
+        """Raise where the site does not allow the model that is chosen."""
+        chosen = model_id(self._channels.session.state)
+        if chosen and (why := why_not_model(self._channels.agent, chosen)) is not None:
+            raise PolicyError(why, hint="Choose another model.")
 
     def _tell_ready(self, session_id: str) -> None:
         name, tab = self._configuration.spec.name, self._channels.tab_id
@@ -405,7 +441,8 @@ class AgentLifecycle:
     @property
     def how_to_confine(self) -> str:
         """Returns what to say where the agent is not confined."""
-        return how_to_confine(self._configuration.spec.confinement)
+        process = self.agent.process if self.agent is not None else None
+        return process.unconfined if process is not None else how_to_confine(self._configuration.spec.confinement)
 
     def _failed(self, error: AgentnbError) -> None:
         self._tell("failed", str(error))

@@ -12,8 +12,9 @@ from agentnb.acp.agent import Agent
 from agentnb.acp.peer import PATIENCE
 from agentnb.agent.process import SpawnedAgent
 from agentnb.configuration.named_things import demand_launcher
-from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
+from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired, PolicyError
 from agentnb.host.agents.plugin_tools import allow_reading, tool_session
+from agentnb.host.site_checks import demand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,7 +147,7 @@ class AgentPool:
         self._loop.spawn(self._warm_quietly(configuration))
 
     async def _warm_quietly(self, configuration: Configuration) -> None:
-        with contextlib.suppress(AgentError):
+        with contextlib.suppress(AgentError, PolicyError):
             await self.warm(configuration)
 
     def tabs(self, configuration: Configuration) -> int:
@@ -170,9 +171,14 @@ class AgentPool:
         await asyncio.gather(*(_stop(launch) for launch in launches), *self._stops)
         await asyncio.gather(*(agent.wait_closed() for agent in tuple(self._alive)))
 
+    def demand_allowed(self, configuration: Configuration) -> None:
+        """Raise where the site's policy, as it is now, does not allow an agent to work so."""
+        demand(configuration, self._environment.sources())
+
     def _launched(self, configuration: Configuration) -> asyncio.Task[Agent]:
         if self._closed:
             raise AgentError("The host is closed and starts no agents.", hint="Restart the kernel.")
+        self.demand_allowed(configuration)
         key = configuration.key
         launch = self._launches.get(key)
         if launch is None or _is_over(launch):

@@ -10,6 +10,7 @@ from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError
 from agentnb.host.channels import AGENT
+from agentnb.site_policy import site_policy
 from agentnb.state import AgentInfo, RootConfigChanged
 
 if TYPE_CHECKING:
@@ -74,8 +75,9 @@ class DefaultAgent:
             self._host.root.accept(RootConfigChanged(config={AGENT: name}, time=now_ms()))
 
     def _chosen(self, sources: Sources) -> str:
-        if (setting := sources["agent"]).value:
-            return str(setting.value)
+        chosen, listed = sources["agent"].value, {info.provider for info in self._host.root.state.agents}
+        if chosen and (chosen in listed or site_policy().why_not("agents", chosen) is None):
+            return str(chosen)
         return next(self._candidates(), "")
 
     def _candidates(self) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.acp.mcp import ServedMcpServer
 from agentnb.agent.mcp import McpServer
+from agentnb.errors import NotOffered
 from agentnb.ids import new_id
 from agentnb.kernel import bridge
 from agentnb.kernel.http_server import HttpServer, demand_loopback
@@ -35,6 +36,9 @@ class ToolsForAgent:
         agent.served.offer(self._server_id, lambda: ToolMcpServer(caller, self._about))
         if agent.takes_served_mcp:
             return ServedMcpServer(name, self._server_id)
+        if agent.spec.url is not None:
+            message = f"{agent.spec.title} runs on another machine and does not take tools over its own connection."
+            raise NotOffered(message, hint="An agent there that takes MCP over ACP gets them.")
         # A replay has no program on stdio: it asks here.
         agent.served.offer(self._about.name, lambda: ToolMcpServer(caller, self._about))
         if agent.spec.mcp_transport == "http":

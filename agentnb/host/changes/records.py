@@ -80,6 +80,17 @@ class TurnChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         return next((each for each in self.items if each.id == item_id), None)
 
 
+class PlacedCode(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Code of an agent's answer that the user put into a cell by a click."""
+
+    turn_id: str
+    cell_id: str
+    notebook: str  # its path on the Jupyter server
+    before: str | None = None  # the cell's text; None where the cell is new
+    after: str
+    time: int  # when, in milliseconds since 1970
+
+
 class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One undo: a change itself, which redo takes back."""
 
@@ -102,6 +113,7 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
     turns: tuple[TurnChangeRecord, ...] = ()
     undone: tuple[Undone, ...] = ()
     rewinding: str | None = None  # the turn that the conversation goes back to before
+    placed: tuple[PlacedCode, ...] = ()
     version: int = 1
 
     def turn(self, turn_id: str) -> TurnChangeRecord | None:

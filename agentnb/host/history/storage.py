@@ -10,6 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from agentnb.configuration.setting import size_of
 from agentnb.configuration.sources import read_settings
 from agentnb.errors import LogUnavailable
 from agentnb.folders import data_folder
@@ -82,9 +83,11 @@ def closed(store: LogStore) -> list[SessionRecord]:
     return [record for record in records if record.uri not in held]
 
 
-def outdated(store: LogStore, *, before: int | None = None, most_bytes: int | None = None) -> list[SessionRecord]:
-    """The conversations that a limit would delete, the oldest first; pinned ones and open ones never are."""
-    free = [record for record in closed(store) if not record.pinned][::-1]
+def outdated(
+    store: LogStore, *, before: int | None = None, most_bytes: int | None = None, keeps_pinned: bool = True
+) -> list[SessionRecord]:
+    """The conversations that a limit would delete, the oldest first; open ones never are, and pinned ones if kept."""
+    free = [record for record in closed(store) if not (record.pinned and keeps_pinned)][::-1]
     chosen = [record for record in free if before is not None and record.modified_at < before]
     if most_bytes is not None:
         sizes = maintenance.sizes(store.path) if store.path.exists() else {}
@@ -104,22 +107,25 @@ def oldest_kept(days: float) -> int:
     return int(time.time() * 1000 - days * DAY_MS)
 
 
-def size_of(text: str) -> int | None:
-    """Bytes, or with K, M or G behind; None where it is no size."""
-    size = text.strip().upper().removesuffix("B").strip()
-    number, unit = (size[:-1].strip(), "KMG".find(size[-1]) + 1) if size[-1:] in {"K", "M", "G"} else (size, 0)
-    return int(number) * 1024**unit if number.isdecimal() else None
-
-
 async def keep_limits(store: LogStore, stores: WorkspaceStores, environ: Mapping[str, str] = os.environ) -> int:
-    """Delete what is beyond the limits of the settings, if there are any; says how many conversations."""
+    """Delete what is beyond the limits of the settings, if there are any; says how many conversations.
+
+    Pinned ones stay, unless the limit is the site's.
+    """
     limits = read_settings(environ=environ)
     before, most = limits_of(limits["log_days"].value, limits["log_max"].value)
     if before is None and most is None:
         return 0
     if before is not None:
         await asyncio.to_thread(forget_batches, store, before)
-    return await forget(store, stores, await asyncio.to_thread(lambda: outdated(store, before=before, most_bytes=most)))
+    days, size = (limits[name].is_locked for name in ("log_days", "log_max"))
+    records = await asyncio.to_thread(
+        lambda: (
+            outdated(store, before=before, keeps_pinned=not days)
+            + outdated(store, before=before, most_bytes=most, keeps_pinned=not size)
+        )
+    )
+    return await forget(store, stores, {record.uri: record for record in records}.values())
 
 
 def limits_of(days: float, most: str) -> tuple[int | None, int | None]:

@@ -278,6 +278,7 @@ class Turns:
                 self.cancel(turn_id)
                 return
             agent = await self._lifecycle.ready()
+            self._lifecycle.demand_model()
         except AgentnbError as error:
             self.fail(turn_id, error)
             return

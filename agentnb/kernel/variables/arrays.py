@@ -8,11 +8,18 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from agentnb.kernel.variables.kinds import library_class
-from agentnb.kernel.variables.states import CannotRestore, State, same_items
+from agentnb.kernel.variables.kinds import is_same, library_class
+from agentnb.kernel.variables.states import (
+    AttributesState,
+    CannotRestore,
+    CompoundState,
+    State,
+    attributes_of,
+    same_items,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 MOST_READ = 4_000_000
 """Bytes that are read of an array of which no copy is kept; of a larger one evenly spaced elements."""
@@ -71,6 +78,20 @@ class ArrayState(State):
             raise CannotRestore
         return self._copy.copy(order="K")
 
+    def as_it_was(self, _value: Any, of: Callable[[Any], Any]) -> Any:
+        if self._copy is not None:
+            return self._copy
+        owner = None if self._owner is None else plain_array(self._owner)
+        memory = None if owner is None else of(self._owner)
+        if owner is None or memory is None or memory is self._owner or memory.strides != owner.strides:
+            raise CannotRestore
+        if owner.dtype.hasobject or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+            raise CannotRestore
+        address, shape, strides, dtype = self._layout
+        offset = address - owner.__array_interface__["data"][0]
+        numpy = sys.modules["numpy"]
+        return numpy.ndarray(shape, dtype, memory.ravel(order="K").view(numpy.uint8), offset, strides)
+
     def children(self) -> Iterable[Any]:
         if self._owner is not None:
             return (self._owner,)
@@ -92,6 +113,35 @@ class ArrayMark(State):
         if plain.dtype.hasobject:
             return same_items(self._print, _elements(plain))
         return bool(self._print == _digest(plain))
+
+
+_LAZY = "_fill_value"  # which a masked array sets when it is shown
+
+
+class SubclassAttributes(AttributesState):
+    """The attributes that a subclass gives an array: the mask of a masked array."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self._slots = []
+        self.mask = (self._attributes or {}).get("_mask")
+
+    def matches(self, value: Any) -> bool:
+        now = attributes_of(value) or {}
+        return all(is_same(now.get(name), kept) for name, kept in (self._attributes or {}).items() if name != _LAZY)
+
+
+class SubclassState(CompoundState):
+    """An array with what its class adds."""
+
+    def __init__(self, array: State, attributes: SubclassAttributes) -> None:
+        super().__init__(array, attributes)
+        self._array = array
+        self._mask = attributes.mask
+
+    def as_it_was(self, value: Any, of: Callable[[Any], Any]) -> Any:
+        plain = self._array.as_it_was(value, of)
+        return plain if self._mask is None else sys.modules["numpy"].ma.MaskedArray(plain, mask=of(self._mask))
 
 
 def plain_array(value: Any) -> Any:
@@ -118,7 +168,7 @@ def same_elements(one: Any, other: Any) -> bool:
     return all((left[at : at + _CHUNK] == right[at : at + _CHUNK]).all() for at in range(0, left.size, _CHUNK))
 
 
-def _layout(plain: Any) -> tuple[object, ...]:
+def _layout(plain: Any) -> tuple[Any, ...]:
     return plain.__array_interface__["data"][0], plain.shape, plain.strides, plain.dtype
 
 

@@ -11,7 +11,7 @@ from agentnb.kernel.variables.kinds import is_same
 from agentnb.kernel.variables.states import AttributesState, State, attributes_of, same_items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 MOST_COMPARED = 64_000_000
 """Bytes of columns that are compared where they lie elsewhere than before; larger ones count as changed."""
@@ -53,11 +53,18 @@ class PandasState(State):
         attributes = attributes_of(value)
         if attributes is None:
             return
+        caches = {"_item_cache": {}} if "_item_cache" in attributes else {}  # before pandas 3
         dict.clear(attributes)
-        dict.update(attributes, self._attributes)
-        attributes["_mgr"] = self._manager.copy(deep=False)
-        if "_item_cache" in vars(sys.modules["pandas"].core.generic.NDFrame).get("__annotations__", {}):
-            attributes["_item_cache"] = {}
+        dict.update(attributes, self._attributes, _mgr=self._manager.copy(deep=False), **caches)
+
+    def as_it_was(self, _value: Any, of: Callable[[Any], Any]) -> Any:
+        pandas = sys.modules["pandas"]
+        made = pandas.DataFrame() if self._manager.ndim > 1 else pandas.Series(dtype=object)
+        self.restore(made)
+        if not copies_on_write():
+            blocks = [each.make_block_same_class(_as_they_were(each.values, of)) for each in made._mgr.blocks]  # noqa: SLF001
+            made._mgr.blocks = tuple(blocks)  # noqa: SLF001
+        return made
 
     def children(self) -> Iterable[Any]:
         yield from self._attributes.values()
@@ -94,6 +101,12 @@ def extension_state(value: Any) -> State | list[Any]:
     """The state of a column that is no plain array: its attributes, or the array that has its elements."""
     array = getattr(value, "_ndarray", None)
     return AttributesState(value) if array is None else [array]
+
+
+def _as_they_were(values: Any, of: Callable[[Any], Any]) -> Any:
+    """The elements of a block as they were, where the frame shares them."""
+    array = getattr(values, "_ndarray", None)
+    return of(values) if array is None else values._from_backing_data(of(array))  # noqa: SLF001
 
 
 class LabelsState(State):
@@ -178,6 +191,12 @@ class PolarsState(State):
 
     def restore(self, value: Any) -> None:
         setattr(value, self._field, self._kept.clone())
+
+    def as_it_was(self, _value: Any, _of: Callable[[Any], Any]) -> Any:
+        polars = sys.modules["polars"]
+        if self._field == "_s":
+            return polars.Series._from_pyseries(self._kept.clone())  # noqa: SLF001
+        return polars.DataFrame._from_pydf(self._kept.clone())  # noqa: SLF001
 
     def held_beside(self, value: Any) -> int:
         """About how many bytes are held that *value* does not have any more."""

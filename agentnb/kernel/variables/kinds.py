@@ -24,7 +24,7 @@ FRAMES = ("pandas.DataFrame", "pandas.Series")
 
 PLAIN_PACKAGES = _words(
     "types collections dataclasses argparse sklearn scipy statsmodels xgboost lightgbm torch numpy pandas geopandas"
-    " xarray networkx sympy patsy"
+    " xarray networkx sympy patsy dask"
 )
 """Packages whose objects written in Python are no more than their attributes; so are those of the user's own."""
 _PRIMITIVE = frozenset(
@@ -52,6 +52,10 @@ _FIXED = (
     types.ClassMethodDescriptorType,
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
+)
+_FIXED_CLASSES = (
+    *("numpy.generic", "enum.Enum", "pandas.Timestamp", "pandas.Timedelta"),
+    *("dask._expr.Expr", "dask_expr._core.Expr"),  # what a frame of Dask computes: later frames have others
 )
 _LOST = frozenset({"threading", "queue", "multiprocessing", "subprocess", "socket", "ssl", "asyncio", "concurrent"})
 _HEAP_TYPE = 1 << 9
@@ -100,7 +104,7 @@ def family(kind: type[Any]) -> Family:
         return "fixed"
     module = module_of(kind)
     package = module.partition(".")[0]
-    if package in _FIXED_PACKAGES or module in _FIXED_PACKAGES or _is_number(kind):
+    if package in _FIXED_PACKAGES or module in _FIXED_PACKAGES or library_class(kind, _FIXED_CLASSES):
         return "fixed"
     if not is_written_in_python(kind):
         return "fixed" if package in _FIXED_NATIVE else "lost"
@@ -154,7 +158,3 @@ def vars_of(kind: type[Any]) -> types.MappingProxyType[str, Any]:
     """The attributes of the class *kind* itself."""
     attributes: types.MappingProxyType[str, Any] = type.__dict__["__dict__"].__get__(kind)
     return attributes
-
-
-def _is_number(kind: type[Any]) -> bool:
-    return library_class(kind, ("numpy.generic", "enum.Enum", "pandas.Timestamp", "pandas.Timedelta")) is not None

@@ -48,6 +48,10 @@ class State:
         """A new object in this state, for one that cannot be brought back itself."""
         raise CannotRestore
 
+    def as_it_was(self, _value: Any, _of: Callable[[Any], Any]) -> Any:
+        """An object that *value* was like, for reading and at no cost; *_of* gives that of others that it refers to."""
+        raise CannotRestore
+
     def children(self) -> Iterable[Any]:
         """The objects that it refers to."""
         return ()
@@ -193,6 +197,13 @@ class AttributesState(State):
                 slot.__set__(value, kept)
             elif _slot_value(slot, value) is not _absent:
                 slot.__delete__(value)
+
+    def as_it_was(self, _value: Any, of: Callable[[Any], Any]) -> Any:
+        made = object.__new__(self._class)
+        self.restore(made)
+        for name, kept in (self._attributes or {}).items():
+            object.__setattr__(made, name, of(kept))
+        return made
 
     def children(self) -> Iterable[Any]:
         slots = (kept for _, kept in self._slots if kept is not _absent)

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import logger
 from agentnb.kernel.variables.arrays import share_memory
-from agentnb.kernel.variables.changes import LIMIT, Binding, ChangeSet, NameChange, ObjectChange
+from agentnb.kernel.variables.changes import ChangeSet, NameChange
+from agentnb.kernel.variables.keeper import Keeper
 from agentnb.kernel.variables.kinds import ARRAYS, FRAMES, is_same, library_class
-from agentnb.kernel.variables.snapshot import Keeper, Snapshot
+from agentnb.kernel.variables.references import LIMIT, Binding, ObjectChange
+from agentnb.kernel.variables.snapshot import Snapshot
 from agentnb.kernel.variables.summary import estimated_size
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class VariableWatch:
 
     Attributes:
         begins: Is called before what the code can reach is kept.
+        kept: Is called once it is kept, before the code runs at all.
         limit: How many bytes of copies are kept.
         lost: The names that the code could reach and that cannot be restored, each with the reason.
     """
@@ -59,6 +62,7 @@ class VariableWatch:
         self._is_stale = False
         self._finished = False
         self.begins: Callable[[], object] = lambda: None
+        self.kept: Callable[[Snapshot], object] = lambda _snapshot: None
         self.limit = LIMIT
         self.lost: dict[str, str] = {}
 
@@ -100,6 +104,8 @@ class VariableWatch:
         first, self._before = self._before is None, _for_later(names)
         if first or (self._is_stale and not self._foreign_cells):
             self._keep(names)
+            if first:
+                self.kept(self._snapshot)
         elif self._is_stale:
             self._forget()  # a cell of the user's goes on, too: nobody could say whose a change is
         self._is_stale = False

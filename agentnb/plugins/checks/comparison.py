@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import warnings
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from agentnb.kernel.data_checks import DataChecks
@@ -13,6 +14,7 @@ from agentnb.plugins.checks.column_checks import check_columns, check_new_column
 from agentnb.plugins.checks.date_checks import check_dates, check_derived_dates, check_period
 from agentnb.plugins.checks.findings import Findings
 from agentnb.plugins.checks.joins import check_join, check_total, find_joins
+from agentnb.plugins.checks.reading import is_lazy, is_table, table_of
 from agentnb.plugins.checks.row_checks import (
     check_groups_of_rows,
     check_index,
@@ -21,7 +23,7 @@ from agentnb.plugins.checks.row_checks import (
     check_summary,
 )
 from agentnb.plugins.checks.split_checks import check_split, check_target, pairs_of
-from agentnb.plugins.checks.tables import table_of
+from agentnb.plugins.checks.unread import compare_lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -67,7 +69,7 @@ def _checked(
     first, rows = _origin(same, sources, table)
     findings = Findings(same, table)
     run = _Run(findings)
-    joins = run.get(lambda: find_joins(table, _different(sources), same)) or []
+    joins = run(lambda: find_joins(table, _different(sources), same)) or []
     for join in joins:
         if same is None:
             findings.before = join.left
@@ -101,15 +103,9 @@ class _Run:
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
 
-    def __call__(self, check: Callable[[], object]) -> None:
+    def __call__(self, check: Callable[[], Any]) -> Any:
         try:
-            check()
-        except Exception:
-            log.debug("A check of %s failed", self._findings.after.name, exc_info=True)
-
-    def get(self, look: Callable[[], Any]) -> Any:
-        try:
-            return look()
+            return check()
         except Exception:
             log.debug("A check of %s failed", self._findings.after.name, exc_info=True)
             return None
@@ -148,7 +144,8 @@ def compare(before: Any, after: Any, *more: Any, name: str = "table", **options:
 
     Args:
         before: A table (pandas, polars, Arrow, a NumPy array), or a mapping of names to tables: all that there were,
-            also those that did not change, since what was joined says what should have come of it.
+            also those that did not change, since what was joined says what should have come of it. Of a lazy one (Dask,
+            ``polars.LazyFrame``) nothing is computed: its columns and partitions are compared.
         after: The same after the step. What is the very same object as before counts as unchanged.
         more: The former form, ``compare(prompt, agents, inputs)``: now :func:`agentnb.compare_agents`.
         name: The table's name, where the tables stand alone.
@@ -167,17 +164,17 @@ def compare(before: Any, after: Any, *more: Any, name: str = "table", **options:
     olds, news = (_tables(each, name) for each in (before, after))
     tables = {each: table for each, value in news.items() if (table := table_of(value, each)) is not None}
     known = {each: table for each, value in olds.items() if (table := table_of(value, each)) is not None}
-    changed = [each for each in tables if each not in olds or olds[each] is not news[each]]
-    return DataChecks(compare_tables(known, tables, changed))
+    changed = [each for each in news if each not in olds or olds[each] is not news[each]]
+    lazy = (compare_lazy(each, olds.get(each), news[each]) for each in changed if is_lazy(news[each]))
+    return DataChecks((*compare_tables(known, tables, changed), *chain.from_iterable(lazy)))
 
 
 def _tables(value: Any, name: str) -> Mapping[str, Any]:
     from collections.abc import Mapping as AnyMapping
 
     from agentnb.errors import UsageError
-    from agentnb.plugins.checks.tables import is_table
 
-    if is_table(value):
+    if is_table(value) or is_lazy(value):
         return {name: value}
     if isinstance(value, AnyMapping):
         return {str(each): value[each] for each in value}

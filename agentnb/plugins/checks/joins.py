@@ -249,23 +249,28 @@ def _tell_total(findings: Findings, join: Join, name: str) -> None:
     left, right = join.left.name, join.right.name
     columns, others = (*join.right_on, name), (left, right)
     if join.repeated_keys:
-        keys = f"{quoted(join.right_on)} is not unique in `{right}` ({counted(join.repeated_keys, 'key')})"
-        text = f"sums of `{name}` count rows of `{left}` more than once: {keys}"
+        text = f"sums of `{name}` count rows of `{left}` more than once: {_not_unique(join)}"
         code = repeated(join.right, join.right_on)
         findings.add("fan-out", text, count=join.repeated_keys, columns=columns, others=others, code=code)
     elif join.unmatched:
-        rows = f"{quoted(join.left_on)} of {counted(join.unmatched, 'row')} is not in `{right}`"
-        text = f"{counted(join.unmatched_keys, 'group')} lost in sums of `{name}`: {rows}"
+        text = f"{counted(join.unmatched_keys, 'group')} lost in sums of `{name}`: {_without_partner(join)}"
         findings.add("groups", text, count=join.unmatched_keys, columns=columns, others=others)
+
+
+def _not_unique(join: Join) -> str:
+    return f"{quoted(join.right_on)} is not unique in `{join.right.name}` ({counted(join.repeated_keys, 'key')})"
+
+
+def _without_partner(join: Join) -> str:
+    return f"{quoted(join.left_on)} of {counted(join.unmatched, 'row')} is not in `{join.right.name}`"
 
 
 def check_join(findings: Findings, join: Join) -> None:
     """Keys that are there more than once, and keys that are missing."""
     if join.result.rows > join.left.rows and join.repeated_keys and _is_fan_out(findings, join):
-        text = f"{quoted(join.right_on)} is not unique in `{join.right.name}` ({counted(join.repeated_keys, 'key')})"
         findings.add(
             "fan-out",
-            text,
+            _not_unique(join),
             count=join.repeated_keys,
             columns=join.right_on,
             others=(join.right.name,),
@@ -281,8 +286,7 @@ def _tell_unmatched(findings: Findings, join: Join) -> None:
     result, left, right = join.result, join.left, join.right
     others, is_sampled = (left.name, right.name), join.share < 1
     if join.fits(join.inner_rows) or (result.rows < join.left_rows and not _has_unmatched(join)):
-        rows = f"{quoted(join.left_on)} of {counted(join.unmatched, 'row')} is not in `{right.name}`"
-        text = f"{counted(join.unmatched_keys, 'group')} lost: {rows}"
+        text = f"{counted(join.unmatched_keys, 'group')} lost: {_without_partner(join)}"
         code = unmatched(left, join.left_on[0], right, join.right_on[0]) if len(join.left_on) == 1 else NONE
         findings.add(
             "groups",

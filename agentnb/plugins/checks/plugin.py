@@ -15,11 +15,11 @@ class _Tables:
 
     name = "checks"
 
-    def comparison(self) -> StepComparison:
+    def comparison(self, *, is_fork: bool = False) -> StepComparison:
         """See :meth:`agentnb.ports.DataChecker.comparison`."""
         from agentnb.plugins.checks.steps import TurnTables
 
-        return TurnTables()
+        return TurnTables(is_fork=is_fork)
 
     async def check(self, session: ToolSession, since: float) -> TurnCheck:
         """See :meth:`agentnb.ports.TurnChecker.check`."""

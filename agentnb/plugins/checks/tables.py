@@ -1,4 +1,4 @@
-"""Reads tables of any library the same way: pandas, polars, Arrow, Dask by narwhals, arrays by NumPy.
+"""Tables and columns of any library as the checks read them.
 
 None of the user's code runs: values of other types than Python's own and NumPy's are neither compared nor hashed.
 """
@@ -9,9 +9,6 @@ import datetime as dt
 import decimal
 import functools
 import sys
-import warnings
-import weakref
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -35,16 +32,8 @@ MOST_LEVELS = 3
 _HEAD = 1_000
 _NUMBERS = (int, float, complex, decimal.Decimal)
 _TIMES = (dt.date, dt.datetime)
-_FRAMES = {
-    "pandas": ("DataFrame", "Series"),
-    "polars": ("DataFrame", "Series"),
-    "pyarrow": ("Table",),
-    "dask.dataframe": ("DataFrame",),
-    "modin.pandas": ("DataFrame", "Series"),
-}
 MICROSECONDS = "datetime64[us]"
 _NO_TIME = -(2**63)
-_LIBRARIES: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
 
 class Column:
@@ -289,97 +278,6 @@ def combined(keys: Iterable[Array]) -> Array | None:
     for each in keys:
         result = each if result is None else _mixed(result * 31 + each)
     return result
-
-
-def is_table(value: Any) -> bool:
-    """True if *value* is a table or an array that can be compared; nothing is imported."""
-    kind = type(value)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and issubclass(kind, numpy.ndarray):
-        return value.ndim in {1, 2} and value.dtype.kind in "iufbMmUSVO" and not (value.ndim == 1 and len(value) == 0)
-    return _library(kind) != ""
-
-
-def table_of(value: Any, name: str) -> Table | None:
-    """The table that *value* is; None where it is none, or cannot be read."""
-    if not is_table(value):
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from agentnb.plugins.checks.arrays import of_array  # which is about tables
-
-            return of_array(value, name) if _library(type(value)) == "" else _of_frame(value, name)
-    except Exception:  # noqa: BLE001 - another thread writes to it, or it is of a kind that narwhals does not read
-        return None
-
-
-def _library(kind: type) -> str:
-    known = _LIBRARIES.get(kind)
-    if known is None:
-        known = _LIBRARIES[kind] = next((library for library in _FRAMES if _is_of(kind, library)), "").partition(".")[0]
-    return known
-
-
-def _is_of(kind: type, library: str) -> bool:
-    module = sys.modules.get(library)
-    bases = [getattr(module, each, None) for each in _FRAMES[library]]
-    return any(isinstance(each, type) and issubclass(kind, each) for each in bases)
-
-
-def _of_frame(value: Any, name: str) -> Table | None:
-    import narwhals.stable.v2 as nw
-
-    library = _library(type(value))
-    native = value
-    if library == "pandas":
-        native = _plain_pandas(value)
-    read = nw.from_native(native, allow_series=True)
-    if isinstance(read, nw.LazyFrame):
-        return None
-    if isinstance(read, nw.Series):
-        read = read.alias(str(read.name or name)).to_frame()
-    width, rows = read.shape[1], read.shape[0]
-    wanted = list(islice(read.columns, 0, None, max(1, -(-width // MOST_COLUMNS))))
-    columns = {each: Column(each, read[each], rows) for each in wanted}
-    index = _index_of(value, rows) if library == "pandas" else {}
-    return Table(name, rows, columns, width, native=value, library=library, index=index)
-
-
-def _plain_pandas(value: Any) -> Any:
-    """The same with texts as names, each once."""
-    if not hasattr(value, "columns"):
-        return value
-    names: list[str] = []
-    seen: dict[str, int] = {}
-    for each in value.columns:
-        text = "_".join(map(str, each)) if isinstance(each, tuple) else str(each)
-        seen[text] = seen.get(text, 0) + 1
-        names.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
-    if names == [*value.columns]:
-        return value
-    shallow = value.copy(deep=False)
-    shallow.columns = names
-    return shallow
-
-
-def _index_of(value: Any, rows: int) -> dict[str, Column]:
-    import narwhals.stable.v2 as nw
-    import pandas as pd
-
-    index = value.index
-    if isinstance(index, pd.RangeIndex) or index.nlevels > MOST_LEVELS:
-        return {}
-    levels = [index.get_level_values(number) for number in range(index.nlevels)]
-    if index.nlevels == 1 and index.name is None and pd.api.types.is_integer_dtype(index.dtype):
-        return {}  # the numbers of rows that are left of more
-    taken = {str(each) for each in getattr(value, "columns", ())}
-    names = [str(each.name) if each.name is not None else "index" for each in levels]
-    return {
-        each: Column(each, nw.from_native(level.to_series(), series_only=True), rows)
-        for each, level in zip(names, levels, strict=True)
-        if each not in taken
-    }
 
 
 def kind_of_objects(values: list[Any]) -> Kind:

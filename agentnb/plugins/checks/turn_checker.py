@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentnb.kernel.data_checks import UNREAD
 from agentnb.plugins.checks.findings import sentence_of
 from agentnb.ports import TurnCheck
 
@@ -24,7 +25,8 @@ class TablesChecker:
             return TurnCheck(passed=True)
         conversation = session.host.find(session.session)
         turn, kernel = conversation.chat.state.active_turn, conversation.changes.kernel
-        checks = () if turn is None or kernel is None else kernel.data_checks(turn.id)
+        found = () if turn is None or kernel is None else kernel.data_checks(turn.id)
+        checks = tuple(each for each in found if each.cause != UNREAD)
         if not checks:
             return TurnCheck(passed=True)
         return TurnCheck(

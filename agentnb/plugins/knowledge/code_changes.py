@@ -16,7 +16,6 @@ from agentnb.rpc_message import RpcError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from agentnb.acp.listener import SessionListener
     from agentnb.kernel.code_runner import NotebookView
     from agentnb.plugins.knowledge.code.records import TextChange
     from agentnb.policy.request import PolicyRequest
@@ -46,7 +45,7 @@ async def change(
 ) -> tuple[list[str], list[str]]:
     """Make *changes*; returns what was changed, and what was not with the reason."""
     workspace = WorkspaceBoundary(Path(session.folder))
-    files = Files(workspace, cast("SessionListener", _Asker(session)))
+    files = Files(workspace, cast("Any", _Asker(session)))
     done, failed = [], []
     for each in changes:
         where = place_name(each, names, workspace.root)

@@ -54,7 +54,8 @@ async def change_code(session: ToolSession, arguments: dict[str, Any]) -> dict[s
 async def read_skill(session: ToolSession, arguments: dict[str, Any]) -> str:
     """List the skills that the user trusts, or read one."""
     await session.ask(PolicyRequest(kind="read", title=f"Read a skill: {arguments.get('skill', 'list')}"[:200]))
-    return await asyncio.to_thread(_library(session).answer, arguments)
+    can_run = session.kernel_tool is not None
+    return await asyncio.to_thread(_library(session).answer, arguments, can_run=can_run)
 
 
 async def use_package_tool(session: ToolSession, arguments: dict[str, Any]) -> dict[str, Any]:

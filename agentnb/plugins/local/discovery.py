@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.local.server import UNAVAILABLE, ModelServer, ServerTrouble
+from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +112,7 @@ async def find_servers(settings: LocalSettings, known: dict[str, ModelServer]) -
     listed = tuple(each for each in results if isinstance(each, FoundServer))
     troubles = [each for each in results if isinstance(each, ServerTrouble)]
     if settings.url is None:  # most ports have no server, or another one: no trouble
-        troubles = [each for each in troubles if each.status in {401, 403} or _is_loading(each)]
+        troubles = [each for each in troubles if each.status in {401, 403} or each.forbidden or _is_loading(each)]
     return FoundModels(listed, tuple(troubles))
 
 
@@ -126,7 +127,12 @@ async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTro
     if kind == OLLAMA:
         listed = await _with_digests(server, listed, patience)
     models = tuple(Model(each["id"], server, kind, each) for each in listed if "embed" not in each["id"].lower())
-    return FoundServer(server, kind, models)
+    return FoundServer(server, kind, tuple(each for each in models if _is_allowed(each.model_id)))
+
+
+def _is_allowed(model: str) -> bool:
+    """True if the site's policy allows the model."""
+    return site_policy().why_not("models", model, f"local/{model}") is None
 
 
 async def _with_digests(server: ModelServer, listed: list[dict[str, Any]], patience: float) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentnb.event_lines import lines
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -14,10 +15,6 @@ LONGEST_LINE = 32 * 1024 * 1024
 DONE = b"[DONE]"
 
 
-class LineTooLong(ValueError):
-    """A line is longer than `LONGEST_LINE`."""
-
-
 class EventStream:
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
@@ -26,7 +23,7 @@ class EventStream:
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
         """The objects, until the stream ends or says that it is complete."""
-        async for line in self._lines():
+        async for line in lines(self._pieces, LONGEST_LINE):
             name, _, value = line.partition(b":")
             if name.strip() != b"data":
                 continue
@@ -46,20 +43,3 @@ class EventStream:
             return event
         self.unreadable += 1
         return None
-
-    async def _lines(self) -> AsyncIterator[bytes]:
-        held: list[bytes] = []
-        size = 0
-        async for piece in self._pieces:
-            *ended, rest = piece.split(b"\n")
-            for line in ended:
-                held.append(line)
-                yield b"".join(held).rstrip(b"\r")
-                held, size = [], 0
-            if rest:
-                held.append(rest)
-                size += len(rest)
-            if size > LONGEST_LINE:
-                raise LineTooLong(f"A line of the server's answer is longer than {LONGEST_LINE >> 20} MiB.")
-        if held:
-            yield b"".join(held).rstrip(b"\r")

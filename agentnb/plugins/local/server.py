@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from agentnb.event_lines import LineTooLong
 from agentnb.plugins.local.completion import ModelAnswer
-from agentnb.plugins.local.event_stream import EventStream, LineTooLong
+from agentnb.plugins.local.event_stream import EventStream
 from agentnb.plugins.local.settings import is_loopback
 from agentnb.safe_json import read_json
+from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -52,6 +54,7 @@ class ServerTrouble(Exception):
         pause: float | None = None,
         transient: bool = False,
         reason: str = "",
+        forbidden: bool = False,
     ) -> None:
         super().__init__(f"{message} {todo}".strip())
         self.message = message
@@ -60,6 +63,7 @@ class ServerTrouble(Exception):
         self.pause = pause
         self.transient = transient
         self.reason = reason
+        self.forbidden = forbidden
 
 
 async def _ignore(_: AnswerPart) -> None:
@@ -157,6 +161,8 @@ class ModelServer:
     async def _request(
         self, method: str, url: str, body: dict[str, Any] | None = None
     ) -> AsyncIterator[httpx.Response]:
+        if (why := site_policy().why_not("endpoints", self.url, self.place)) is not None:
+            raise ServerTrouble(why, forbidden=True)
         for _ in range(MOST_REDIRECTS + 1):
             async with self._naming_errors():
                 response = await self._client.send(self._client.build_request(method, url, json=body), stream=True)

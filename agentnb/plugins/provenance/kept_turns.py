@@ -13,7 +13,7 @@ from agentnb.credentials import Credentials
 from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.host.changes.items import stored_content
 from agentnb.host.changes.location import changes_folder
-from agentnb.host.changes.records import read_record
+from agentnb.host.changes.records import TurnChangeRecord, read_record
 from agentnb.plugins.provenance.line_ledger import CellChange
 from agentnb.plugins.provenance.notebook_cells import cells_of
 from agentnb.plugins.provenance.turns import (
@@ -23,13 +23,14 @@ from agentnb.plugins.provenance.turns import (
     cell_id_of,
     steps_of_calls,
     steps_of_items,
+    steps_of_placed,
 )
 from agentnb.state import ToolCallCompletedState, ToolCallResponsePart
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from agentnb.host.changes.records import ConversationRecord, Item, TurnChangeRecord
+    from agentnb.host.changes.records import ConversationRecord, Item
     from agentnb.log.record import StoredSession
     from agentnb.log.store import LogStore
     from agentnb.state import ToolCallCell, Turn
@@ -78,7 +79,8 @@ class KeptTurns:
         turns = [turn for folder, record in chosen for turn in self._turns(record, folder, wanted, log)]
         first: dict[str, TurnSteps] = {}
         for _, each in sorted(turns, key=lambda each: each[0]):
-            first.setdefault(each.turn.turn, each)  # a duplicated conversation has the same turns
+            known = first.get(each.turn.turn)  # a duplicated conversation has the same turns
+            first[each.turn.turn] = each if known is None else known.with_placed(each)
         return list(first.values())
 
     def _files(self) -> Iterator[tuple[Path, ConversationRecord]]:
@@ -104,12 +106,13 @@ class KeptTurns:
         stored = self._stored(record.session, log)
         turns = {} if stored is None else {each.id: (at, each) for at, each in enumerate(stored.chat.turns, 1)}
         title = "" if stored is None else _first_words(stored.record.title)
-        for change in record.turns:
+        for change in (*record.turns, *_turns_without_changes(record)):
             number, turn = turns.get(change.turn_id, (None, None))
             steps = (
                 *_steps_of_file(record, change, folder, wanted),
                 *steps_of_calls(_cells(turn)),
                 *steps_of_items(change.items),
+                *steps_of_placed(each for each in record.placed if each.turn_id == change.turn_id),
             )
             if not steps:
                 continue
@@ -145,8 +148,15 @@ class KeptTurns:
         return stored
 
 
+def _turns_without_changes(record: ConversationRecord) -> Iterator[TurnChangeRecord]:
+    """The turns that changed nothing themselves, and from whose answers the user took code."""
+    turns = dict.fromkeys(each.turn_id for each in record.placed)
+    return (TurnChangeRecord(turn_id=each) for each in turns if record.turn(each) is None)
+
+
 def _is_about(record: ConversationRecord, wanted: Wanted) -> bool:
-    return any(_concerns(item, record, wanted) for turn in record.turns for item in turn.items)
+    changed = any(_concerns(item, record, wanted) for turn in record.turns for item in turn.items)
+    return changed or any(each.cell_id in wanted.ids or _is_path(each.notebook, wanted.path) for each in record.placed)
 
 
 def _concerns(item: Item, record: ConversationRecord, wanted: Wanted) -> bool:

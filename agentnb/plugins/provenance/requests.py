@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from agentnb.plugins.provenance.notebook_cells import MOST_CELLS, Cell
 from agentnb.plugins.provenance.result import CellProvenance
@@ -13,8 +14,14 @@ from agentnb.plugins.provenance.turns import ProvenanceTurn
 from agentnb.ports import Request
 
 if TYPE_CHECKING:
+    from agentnb.api.this_log import ThisLog
     from agentnb.host.conversation import Conversation
+    from agentnb.host.host import Host
 
+LONGEST_CODE = 1_000_000
+"""Characters of one cell's code that is noted."""
+MOST_PLACED = 1_000
+"""How much code of one conversation is noted, the latest."""
 LONGEST_WAIT = 25.0
 """Seconds that the page waits for one answer."""
 
@@ -73,18 +80,40 @@ class SettledResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     is_settled: bool
 
 
-def _cells(params: CellsParams) -> CellsResult:
+class PlacedParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Notes that the user put code of an agent's answer into a cell: the agent wrote it.
+
+    Attributes:
+        channel: The conversation.
+        turn_id: The turn whose answer it is from.
+        cell_id: The cell.
+        notebook: The notebook's path on the Jupyter server.
+        before: The text that the cell had; None where it is new.
+        after: The text that it has.
+    """
+
+    channel: str
+    turn_id: str
+    cell_id: str
+    notebook: str
+    before: Annotated[str, msgspec.Meta(max_length=LONGEST_CODE)] | None = None
+    after: Annotated[str, msgspec.Meta(max_length=LONGEST_CODE)]
+
+
+class PlacedResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """It is noted."""
+
+
+def cells_of_page(params: CellsParams, log: ThisLog | None, *, is_saved: bool) -> CellsResult:
+    """Which lines of the page's cells agents wrote, by *log*; *is_saved*: with what the cells' metadata should say."""
     from agentnb.agent.catalog import catalogue
-    from agentnb.api.this_log import kernel_log
-    from agentnb.host.environment import current_environment
     from agentnb.plugins.provenance.cell_metadata import to_metadata
     from agentnb.plugins.provenance.provenance import current_cells, provenance_of
     from agentnb.server.comm.open_notebooks import path_of_notebook
 
     path = path_of_notebook(params.path)
     cells = params.cells or current_cells(path)
-    result = provenance_of(cells, path, kernel_log())
-    is_saved = bool(current_environment().sources()["provenance_in_notebook"].value)
+    result = provenance_of(cells, path, log)
     known = catalogue()
     marked = []
     for each in result:
@@ -97,7 +126,41 @@ def _cells(params: CellsParams) -> CellsResult:
 
 async def cells(params: CellsParams) -> CellsResult:
     """Which lines agents wrote."""
-    return await asyncio.to_thread(_cells, params)
+    from agentnb.api.this_log import kernel_log
+    from agentnb.host.environment import current_environment
+
+    is_saved = bool(current_environment().sources()["provenance_in_notebook"].value)
+    return await asyncio.to_thread(lambda: cells_of_page(params, kernel_log(), is_saved=is_saved))
+
+
+async def placed(params: PlacedParams) -> PlacedResult:
+    """Note it with what the turn's changes are."""
+    from agentnb.host import current_host
+
+    await note_placed(current_host(), params)
+    return PlacedResult()
+
+
+async def note_placed(host: Host, params: PlacedParams) -> None:
+    """Remember, with the changes of the conversation, that code of one of its answers is in a cell."""
+    from agentnb.clock import now_ms
+    from agentnb.errors import UsageError
+    from agentnb.host.changes.records import PlacedCode
+    from agentnb.state import find_turn
+
+    conversation = host.find(params.channel)
+    chat, changes = conversation.chat.state, conversation.changes
+    if find_turn(chat, params.turn_id) is None:
+        raise UsageError(f"The conversation has no turn {params.turn_id!r}.", hint="It may have been cut or cleared.")
+    code = PlacedCode(
+        turn_id=params.turn_id,
+        cell_id=params.cell_id,
+        notebook=params.notebook,
+        before=params.before,
+        after=params.after,
+        time=now_ms(),
+    )
+    await changes.save(replace(changes.record, placed=(*changes.record.placed, code)[-MOST_PLACED:]))
 
 
 async def settled(_params: SettledParams) -> SettledResult:
@@ -127,5 +190,6 @@ async def _settled(conversations: tuple[Conversation, ...], changed: asyncio.Eve
 
 REQUESTS = (
     Request("provenance/cells", CellsParams, CellsResult, cells),
+    Request("provenance/placed", PlacedParams, PlacedResult, placed),
     Request("provenance/settled", SettledParams, SettledResult, settled),
 )

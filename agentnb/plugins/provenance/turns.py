@@ -11,7 +11,7 @@ from agentnb.plugins.provenance.line_ledger import CellChange, LineLedger
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from agentnb.host.changes.records import Item
+    from agentnb.host.changes.records import Item, PlacedCode
     from agentnb.state import ToolCallCell
 
 
@@ -49,10 +49,12 @@ class Step(NamedTuple):
     Attributes:
         changes: The changes.
         undone: Whether they were taken back, or are not in the notebook yet.
+        time: When, in milliseconds since 1970, where that is not in the turn itself.
     """
 
     changes: tuple[CellChange, ...]
     undone: bool = False
+    time: int | None = None
 
 
 class TurnSteps(NamedTuple):
@@ -60,6 +62,10 @@ class TurnSteps(NamedTuple):
 
     turn: ProvenanceTurn
     steps: tuple[Step, ...]
+
+    def with_placed(self, other: TurnSteps) -> TurnSteps:
+        """The same with code of its answer that the user put into cells from a copy of the conversation."""
+        return self._replace(steps=(*self.steps, *(each for each in other.steps if each.time is not None)))
 
 
 def steps_of_calls(calls: Iterable[ToolCallCell]) -> Iterator[Step]:
@@ -85,6 +91,11 @@ def steps_of_items(items: Iterable[Item]) -> Iterator[Step]:
             yield Step(changes, undone=is_undone)
 
 
+def steps_of_placed(placed: Iterable[PlacedCode]) -> Iterator[Step]:
+    """What the user put into cells from the answer of a turn: they only clicked, the agent wrote it."""
+    return (Step((CellChange(each.cell_id, each.before, each.after),), time=each.time) for each in placed)
+
+
 def cell_id_of(item: Item) -> str:
     """The id of the cell that an item is about (:func:`agentnb.kernel.cell_changes.cell_change_id`)."""
     return item.id.removeprefix("cell:").partition("@")[0]
@@ -93,7 +104,7 @@ def cell_id_of(item: Item) -> str:
 def ledger_of(turns: Sequence[TurnSteps]) -> LineLedger:
     """The ledger after *turns*, in their order."""
     ledger = LineLedger()
-    for number, each in enumerate(turns):
-        for step in each.steps:
-            ledger.write(number, step.changes, undone=step.undone)
+    steps = [(step.time or each.turn.time or 0, at, step) for at, each in enumerate(turns) for step in each.steps]
+    for _, number, step in sorted(steps, key=lambda each: each[0]):
+        ledger.write(number, step.changes, undone=step.undone)
     return ledger

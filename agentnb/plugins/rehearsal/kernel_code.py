@@ -19,12 +19,11 @@ from agentnb.host.environment import current_environment
 from agentnb.ipython.capture import capturing
 from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import RunFailure
-from agentnb.kernel.data_checks import compared
+from agentnb.kernel.data_checks import compare_watched, compared
 from agentnb.kernel.job_queue import JobQueue
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal
 from agentnb.kernel.variables.summary import ValueSummary, difference
 from agentnb.plugins.rehearsal.code import CodeNotes, Notes, begin_code
-from agentnb.plugins.rehearsal.thread_pools import hangs
 from agentnb.state import RehearsalVariable
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from agentnb.ipython.capture import Sink
     from agentnb.kernel.variables.changes import NameChange
-    from agentnb.ports import StepComparison
 
 MOST_VARIABLES = 100
 LONGEST_VALUE = 300
@@ -75,7 +73,8 @@ def _play(shell: Any, code: str, notes: Notes) -> None:
     changes: list[NameChange] = []
     namespace = ShellNamespace(shell, JobQueue())
     watch = namespace.watch(code, changes.extend)
-    comparison = _tables_before(namespace)
+    comparison = current_environment().step_comparison(is_fork=True)
+    compare_watched(watch, comparison, namespace.variables)
     with capturing(shell):
         shell.events.trigger("post_execute")  # figures that the user's cell has open are the cell's
     drawn = _figures()
@@ -98,23 +97,11 @@ def _play(shell: Any, code: str, notes: Notes) -> None:
             error=None if sink.failure is None else f"{sink.failure.name}: {sink.failure.message}".rstrip(": "),
             traceback="" if sink.failure is None else sink.failure.traceback[-20_000:],
             variables=tuple(map(_variable, changes[:MOST_VARIABLES])),
-            data_checks=compared(comparison, _comparable(namespace), [each.name for each in changes]) or (),
+            data_checks=compared(comparison, namespace.variables(), [each.name for each in changes]) or (),
             pictures=tuple([*_shown(sink), *_drawn(drawn)][:MOST_PICTURES]),
             memory=more * 1024,
         )
     )
-
-
-def _tables_before(namespace: ShellNamespace) -> StepComparison | None:
-    comparison = current_environment().step_comparison()
-    if comparison is not None:
-        comparison.begin(_comparable(namespace))
-    return comparison
-
-
-def _comparable(namespace: ShellNamespace) -> dict[str, Any]:
-    """The variables that can be read in a copy of the process."""
-    return {name: value for name, value in namespace.variables().items() if not hangs(type(value))}
 
 
 async def _run(shell: Any, code: str) -> None:

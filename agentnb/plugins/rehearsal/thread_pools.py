@@ -30,11 +30,6 @@ def libraries_that_hang() -> str:
     return " and ".join(name for module, name in _HANGING if module in sys.modules)
 
 
-def hangs(kind: type) -> bool:
-    """True if objects of *kind* belong to a library that hangs in a fork."""
-    return kind.__module__.partition(".")[0] in {module for module, _ in _HANGING}
-
-
 def _loaded(names: tuple[str, ...]) -> set[str]:
     """The files of the libraries of these names that this process has loaded."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:

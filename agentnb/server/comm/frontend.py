@@ -89,14 +89,12 @@ class Frontend:
         self._context = contextvars.copy_context()
         self._send("", {})  # to nobody: it moves the comm here
 
-    def _send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
-        self._send_on(self.model, client_id, message, buffers)
+    def _send(self, client_id: str, message: dict[str, Any]) -> None:
+        self._send_on(self.model, client_id, message)
 
-    def _send_on(
-        self, model: HostModel, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /
-    ) -> None:
+    def _send_on(self, model: HostModel, client_id: str, message: dict[str, Any], /) -> None:
         context = self._context.copy() if self._context is not None else contextvars.copy_context()
-        context.run(send_to, model, client_id, message, buffers)
+        context.run(send_to, model, client_id, message)
 
     def connect(self, make: Callable[[Send], PageService]) -> tuple[HostModel, PageService]:
         """A second host model, with another service behind it: the chat of another host."""

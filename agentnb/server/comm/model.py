@@ -47,11 +47,11 @@ def reference(model: HostModel) -> str:
     return f"IPY_MODEL_{model.model_id}"
 
 
-def send_to(model: HostModel, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
+def send_to(model: HostModel, client_id: str, message: dict[str, Any], /) -> None:
     """Send *message* to one client; every page gets it, the others pass it over."""
     content = {**message, "to": client_id}
     if message.get("method") != TEXT or not _send_bare(model.comm, {"method": "custom", "content": content}):
-        model.send(content, buffers=list(buffers) or None)
+        model.send(content)
 
 
 def _send_bare(comm: Any, data: dict[str, Any]) -> bool:

@@ -33,10 +33,13 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     digest: bytes
     tabs: frozenset[str] | None = None
     ends_at: float | None = None
+    is_single: bool = False
 
     @property
     def line(self) -> str:
         """The client in a few words, as the chat shows it."""
+        if self.rights == {"answer"}:
+            return f"{self.name}, answering questions"
         doing = "driving" if "drive" in self.rights else "watching"
         return f"{self.name}, {doing}{' and approving' if 'approve' in self.rights else ''}"
 
@@ -67,8 +70,9 @@ class ClientGrants:
         token: str | None = None,
         tabs: Iterable[str] | None = None,
         seconds: float | None = None,
+        is_single: bool = False,
     ) -> str:
-        """Let a client connect."""
+        """Let a client connect; where *is_single*, only the first one that uses the token can ever use it."""
         name = " ".join(name.replace(":", " ").split())[:LONGEST_NAME]
         allowed = frozenset(rights)
         if not name or name in self._grants:
@@ -82,10 +86,11 @@ class ClientGrants:
             raise UsageError("The token is too short.", hint="Leave it out: a random one of 256 bits is made.")
         self._grants[name] = Grant(
             name=name,
-            rights=allowed | {"watch"},
+            rights=allowed if allowed == {"answer"} else allowed | {"watch"},
             digest=digest(token),
             tabs=None if tabs is None else frozenset(tabs),
             ends_at=None if seconds is None else time.monotonic() + seconds,
+            is_single=is_single,
         )
         return token
 

@@ -43,7 +43,7 @@ class RemoteClient(DeliveryClient):
     ) -> None:
         self._own = f"{REMOTE}{grant.name}:{own_id}:"
         super().__init__(f"{self._own}{number}", visible=True, seen_at=seen_at, accepts_text=True)
-        self.answers = "approve" in grant.rights
+        self.answers = not grant.rights.isdisjoint({"approve", "answer"})
         self.own_id = own_id
         self.grant = grant
         self.is_ours = is_ours

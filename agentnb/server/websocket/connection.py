@@ -18,7 +18,7 @@ from agentnb.host.channels import ROOT
 from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
 from agentnb.server.websocket import commands as c
-from agentnb.server.websocket import resource_requests  # noqa: F401 - it registers its commands
+from agentnb.server.websocket import question_requests, resource_requests  # noqa: F401 - they register commands
 from agentnb.server.websocket.client import ACTIONS, BEHIND, RemoteClient
 from agentnb.server.websocket.client_channels import ClientChannels
 from agentnb.server.websocket.commands import COMMANDS
@@ -108,6 +108,8 @@ class AhpConnection:
         if self._asker is not None:
             for asking in tuple(self._asker.asking):  # what it still waits for is not done
                 asking.cancel()
+            for feed in self._asker.questions:
+                feed.close()
 
     def notice(self, notice: Notice) -> None:
         """Tell the client of a change in the list of sessions."""
@@ -125,7 +127,7 @@ class AhpConnection:
             params["changes"] = {name: value for name, value in now.items() if before.get(name) != value}
         self._notify(notice.method, params)
 
-    def _deliver(self, _client_id: str, message: dict[str, Any], _buffers: tuple[bytes, ...] = (), /) -> None:
+    def _deliver(self, _client_id: str, message: dict[str, Any], /) -> None:
         """Send what delivery has for the client; what only pages know is passed over."""
         if message["method"] == ACTIONS:
             for envelope in message["params"]["envelopes"]:

@@ -18,9 +18,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 
 from agentnb.clock import now_ms
-from agentnb.server.websocket.access import TOKEN, TOKEN_BEHIND_PROXY, ClientGrants
+from agentnb.server.websocket.access import TOKEN, TOKEN_BEHIND_PROXY, ClientGrants, digest
 from agentnb.server.websocket.connection import POLICY_VIOLATION, AhpConnection
 from agentnb.server.websocket.feed import Feed, Notice
+from agentnb.server.websocket.served_page import SUBPROTOCOL, token_of_page
+from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
     import ssl
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
     from agentnb.server.service import Service
     from agentnb.server.websocket.access import Grant
+    from agentnb.server.websocket.served_page import ServedPage
 
 WRONG_KIND = 1003
 """The WebSocket close code for data of a kind that is not accepted (RFC 6455)."""
@@ -97,12 +100,15 @@ class WebSocketListener:
         origins: frozenset[str] = frozenset(),
         limits: ServingLimits | None = None,
         changed: Callable[[Grant, bool], None] = lambda _grant, _came: None,
+        page: ServedPage | None = None,
     ) -> None:
         self.grants = ClientGrants()
         self.limits = limits or ServingLimits()
         self._host, self._service = host, service
         self._hosts, self._origins = {each.lower() for each in hosts}, {each.lower() for each in origins}
         self._changed = changed
+        self._page = page
+        self._first: dict[bytes, str] = {}
         self._sockets: dict[AhpConnection, _Socket] = {}
         self._endings: dict[AhpConnection, asyncio.Task[None]] = {}
         self._beginning: set[_Counted] = set()
@@ -124,6 +130,7 @@ class WebSocketListener:
                 ssl=tls,
                 process_request=self._check,
                 create_connection=type("_Counted", (_Counted,), {"listener": self}),
+                select_subprotocol=lambda _, offered: SUBPROTOCOL if SUBPROTOCOL in offered else None,
                 compression=None,
                 max_size=self.limits.message_bytes,
                 max_queue=4,
@@ -139,7 +146,10 @@ class WebSocketListener:
             raise
         port = int(next(iter(self._server.sockets)).getsockname()[1])
         bracketed = f"[{address}]" if ":" in address else address
-        self._hosts |= {f"{name}:{port}" for name in (bracketed.lower(), "localhost", "127.0.0.1", "[::1]")}
+        own = {f"{name}:{port}" for name in (bracketed.lower(), "localhost", "127.0.0.1", "[::1]")}
+        self._hosts |= own
+        if self._page is not None:
+            self._origins |= {f"{'http' if tls is None else 'https'}://{each}" for each in own}
         return port
 
     async def close(self) -> None:
@@ -177,6 +187,10 @@ class WebSocketListener:
                 self._end(socket, POLICY_VIOLATION, "The access was revoked.")
         return grant
 
+    def is_used(self, token: str) -> bool:
+        """True if a client has used that token, which is for one only."""
+        return digest(token) in self._first
+
     # --- before a connection is open ---
 
     def begins(self, connection: _Counted) -> bool:
@@ -201,11 +215,15 @@ class WebSocketListener:
             return _refusal(websocket, http.HTTPStatus.BAD_REQUEST, "A header comes twice.")
         if request.headers.get("Host", "").lower() not in self._hosts:
             return _refusal(websocket, http.HTTPStatus.FORBIDDEN, "This server is not called by that name.")
+        if self._page is not None and "Upgrade" not in request.headers:
+            return self._page.answer(request.path)
         origin = request.headers.get("Origin")
         if origin is not None and origin.lower() not in self._origins:
             return _refusal(websocket, http.HTTPStatus.FORBIDDEN, "Pages of this origin may not connect.")
-        token = _token(request)
+        token = _token(request) if self._page is None else token_of_page(request.headers)
         grant = None if token is None else self.grants.find(token)
+        if (off := site_policy().why_off("serve")) is not None:
+            return _refusal(websocket, http.HTTPStatus.FORBIDDEN, off)
         if grant is None:
             return _refusal(websocket, http.HTTPStatus.UNAUTHORIZED, "The token is missing, wrong or has expired.")
         if len(self._admitted) >= self.limits.clients:
@@ -266,6 +284,9 @@ class WebSocketListener:
                     return
                 if socket.connection not in self._sockets:
                     return
+                if (off := site_policy().why_off("serve")) is not None:
+                    self._end(socket, POLICY_VIOLATION, off.partition(":")[0])
+                    return
                 socket.connection.receive(text)
 
     async def _write(self, socket: _Socket) -> None:
@@ -284,6 +305,9 @@ class WebSocketListener:
 
     def _join(self, connection: AhpConnection, own_id: str) -> bool:
         """A client introduces itself: an older connection of its own ends; one of another client keeps the token."""
+        grant = connection.grant
+        if grant.is_single and self._first.setdefault(grant.digest, own_id) != own_id:
+            return False
         for socket in tuple(self._sockets.values()):
             other = socket.connection
             if other is connection or other.grant.name != connection.grant.name or other.client is None:

@@ -11,6 +11,7 @@ from agentnb.host.channels import REMOTE_CLIENTS
 from agentnb.server.websocket.access import digest
 from agentnb.server.websocket.runtime_file import ServedClient, remove, write
 from agentnb.server.websocket.server import WebSocketListener
+from agentnb.site_policy import site_policy
 from agentnb.state import RootConfigChanged
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _serving: dict[str, Serving] = {}
 """The one server of each host, by the host's id."""
+_listeners: dict[str, list[WebSocketListener]] = {}
+"""All that listen for clients of a host, by the host's id."""
 
 
 class Serving:
@@ -62,8 +65,7 @@ class Serving:
         _serving.pop(self._host.host_id, None)
         if self._file is not None:
             remove(self._file)
-        await self.listener.close()
-        _show(self._host, ())
+        await stop_listening(self._host, self.listener)
 
 
 def current(host: Host) -> Serving | None:
@@ -84,35 +86,53 @@ async def start(
     **options: Any,
 ) -> tuple[Serving, str]:
     """Begin to serve *host*; see :func:`agentnb.serve`."""
+    site_policy().demand("serve")
     if host.host_id in _serving:
         raise UsageError("This kernel is served already.", hint="Close that server first: `%agents serve stop`.")
-
-    def changed(grant: Grant, came: bool) -> None:
-        _record(host, grant, "connected" if came else "disconnected")
-        _show(host, _lines(listener))
-
-    listener = WebSocketListener(host, service, changed=changed, **options)
-    at = await listener.open(address, port, tls)
+    listener, at = await listen(host, service, address=address, port=port, tls=tls, **options)
     bracketed = f"[{address}]" if ":" in address else address
     serving = Serving(host, listener, f"{'ws' if tls is None else 'wss'}://{bracketed}:{at}/")
     try:
         token = serving.add_client(name, rights, token=token)
     except BaseException:
-        await listener.close()
+        await stop_listening(host, listener)
         raise
     _serving[host.host_id] = serving
     return serving, token
 
 
-def _lines(listener: WebSocketListener) -> tuple[str, ...]:
+async def listen(
+    host: Host, service: Service, *, address: str, port: int, tls: ssl.SSLContext | None, **options: Any
+) -> tuple[WebSocketListener, int]:
+    """Begin to listen for clients of *host*; the chat and the log say who is connected. Returns the port, too."""
+
+    def changed(grant: Grant, came: bool) -> None:
+        _record(host, grant, "connected" if came else "disconnected")
+        _show(host)
+
+    listener = WebSocketListener(host, service, changed=changed, **options)
+    at = await listener.open(address, port, tls)
+    _listeners.setdefault(host.host_id, []).append(listener)
+    return listener, at
+
+
+async def stop_listening(host: Host, listener: WebSocketListener) -> None:
+    """End every connection of *listener*, which then listens no more."""
+    _listeners[host.host_id].remove(listener)
+    await listener.close()
+    _show(host)
+
+
+def _lines(listener: WebSocketListener) -> list[str]:
     by_name = {grant.name: grant.line for grant in listener.grants}
-    return tuple(by_name.get(client.name, client.name) for client in listener.clients)
+    return [by_name.get(client.name, client.name) for client in listener.clients]
 
 
-def _show(host: Host, lines: tuple[str, ...]) -> None:
+def _show(host: Host) -> None:
+    lines = [line for listener in _listeners.get(host.host_id, ()) for line in _lines(listener)]
     config = host.root.state.config
-    if config is not None and list(lines) != config.values.get(REMOTE_CLIENTS, []):
-        host.root.accept(RootConfigChanged(config={REMOTE_CLIENTS: list(lines)}, time=now_ms()))
+    if config is not None and lines != config.values.get(REMOTE_CLIENTS, []):
+        host.root.accept(RootConfigChanged(config={REMOTE_CLIENTS: lines}, time=now_ms()))
 
 
 def _record(host: Host, grant: Grant, what: str) -> None:

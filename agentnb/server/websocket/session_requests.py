@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import inspect
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +13,7 @@ from agentnb.host.channels import session_config
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS
 from agentnb.server import window
 from agentnb.server.methods import REQUESTS
-from agentnb.server.request_table import Asker, Bytes
+from agentnb.server.request_table import Asker, Bytes, with_bytes
 from agentnb.server.websocket import commands as c
 from agentnb.server.websocket.failures import RequestFailed
 from agentnb.server.websocket.pages import MOST_TURNS, older_turns, page_of, turns_loaded
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
     from agentnb.server.websocket.client import RemoteClient
     from agentnb.server.websocket.client_channels import ClientChannels
     from agentnb.server.websocket.feed import Feed
+    from agentnb.server.websocket.question_requests import QuestionFeed
 
-BUFFERS = "_buffers"
-"""The member of an answer with what travels beside it, in base64."""
 MOST_SESSIONS = 32
 """Open conversations beyond which no client may open another one."""
 HOSTS_WORD = frozenset({"startedAt", "duration"})
@@ -52,6 +50,7 @@ class RemoteAsker(Asker[Any]):
         feed: The numbers of what happens.
         notify: Sends it a notification.
         asking: What the user is asked for it.
+        questions: Tells it of the open questions, where it wants to know.
     """
 
     host: Host
@@ -61,6 +60,7 @@ class RemoteAsker(Asker[Any]):
     feed: Feed
     notify: Callable[[str, Any], None]
     asking: set[asyncio.Future[None]] = field(default_factory=set)
+    questions: list[QuestionFeed] = field(default_factory=list)
 
 
 @c.command("subscribe", c.SubscribeCommand, "watch")
@@ -203,7 +203,7 @@ async def _answer_own(name: str, asker: RemoteAsker, params: dict[str, Any]) -> 
     answer = await answer if inspect.isawaitable(answer) else answer
     if not isinstance(answer, Bytes):
         return dict(answer)
-    return {**answer.result, BUFFERS: [base64.b64encode(each).decode() for each in answer.buffers]}
+    return with_bytes(answer)
 
 
 for _name, _row in REQUESTS.items():

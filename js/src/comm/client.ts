@@ -181,10 +181,11 @@ class PageClient implements Client {
   };
 
   async #range<M extends RequestName>(method: M, params: Params<M>) {
-    const { result, buffers } = await this.#exchange.ask(method, params);
-    const view = buffers[0] as DataView<ArrayBuffer> | undefined;
-    if (!isAnswer(method, result) || !view) throw new Error(`The kernel's answer to ${method} is not of the protocol.`);
-    return { ...result, bytes: new Uint8Array(view.buffer, view.byteOffset, view.byteLength) };
+    const result = await this.#exchange.ask(method, params);
+    const [coded] = (result as { _buffers?: unknown[] } | undefined)?._buffers ?? [];
+    if (!isAnswer(method, result) || typeof coded !== "string")
+      throw new Error(`The kernel's answer to ${method} is not of the protocol.`);
+    return { ...result, bytes: Uint8Array.from(atob(coded), (letter) => letter.charCodeAt(0)) };
   }
 
   dispatch(uri: string, action: Action): void {

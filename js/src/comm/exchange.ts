@@ -6,7 +6,7 @@ import type { Manager } from "./surroundings.ts";
 
 const CLOSED = "The widget was closed.";
 
-type Listener = (message: unknown, buffers?: readonly DataView[]) => void;
+type Listener = (message: unknown) => void;
 
 /** The little of anywidget's model that a client needs. */
 export interface Wire {
@@ -16,13 +16,8 @@ export interface Wire {
   readonly widget_manager?: Manager;
 }
 
-export interface Answer {
-  result: unknown;
-  buffers: readonly DataView[];
-}
-
 interface Waiting {
-  resolve(answer: Answer): void;
+  resolve(result: unknown): void;
   reject(error: Error): void;
 }
 
@@ -44,7 +39,7 @@ export class Exchange {
   #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #logged = new Set<string>();
-  #listener: Listener = (message, buffers = []) => this.#receive(message, buffers);
+  #listener: Listener = (message) => this.#receive(message);
 
   constructor(wire: Wire, hears: Hears) {
     this.#wire = wire;
@@ -62,7 +57,7 @@ export class Exchange {
     return this.#nextId;
   }
 
-  ask(method: string, params: unknown): Promise<Answer> {
+  ask(method: string, params: unknown): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(new Error(CLOSED)); // no answer would be heard
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -72,7 +67,7 @@ export class Exchange {
   }
 
   async request<T>(method: string, params: unknown): Promise<T> {
-    return (await this.ask(method, params)).result as T;
+    return (await this.ask(method, params)) as T;
   }
 
   notify(method: string, params: unknown): void {
@@ -102,13 +97,13 @@ export class Exchange {
     return { jsonrpc: "2.0", v: this.version, clientId: this.clientId } as const;
   }
 
-  #receive(raw: unknown, buffers: readonly DataView[]): void {
+  #receive(raw: unknown): void {
     const message = read(raw, this.clientId);
     if (message === undefined) return;
     if (message.kind === "notification") return this.#hears.notified(message.method, message.params);
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
-    if (message.kind === "result") waiting?.resolve({ result: message.result, buffers });
+    if (message.kind === "result") waiting?.resolve(message.result);
     else waiting?.reject(new Refused(message));
   }
 

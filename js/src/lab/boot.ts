@@ -83,14 +83,18 @@ async function bootAside(kernel: Kernel): Promise<Boot | undefined> {
 }
 
 /** Loads agentnb there; without a subshell, where cells run. */
-export function execute(kernel: Kernel, subshell?: string): Promise<Message> {
+export function execute(
+  kernel: Kernel,
+  subshell?: string,
+  expressions: Record<string, string> = EXPRESSIONS,
+): Promise<Message> {
   const content = {
     code: subshell === undefined ? "" : HUSH,
     silent: true,
     store_history: false,
     allow_stdin: false,
     stop_on_error: false,
-    user_expressions: EXPRESSIONS,
+    user_expressions: expressions,
   };
   return onSubshell(kernel, subshell, () => kernel.requestExecute(content).done);
 }

@@ -39,6 +39,8 @@ export class ChangesBar {
     const buttons = [this.#keep, this.#undo, previous, next];
     this.#node.append(this.#place, ...buttons);
     makeToolbar(this.#node, buttons, leave);
+    // JupyterLab brings a focus that comes into the notebook beside its cells back to the active one.
+    this.#node.addEventListener("focusin", (event) => event.stopPropagation());
   }
 
   get hasFocus(): boolean {

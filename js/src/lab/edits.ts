@@ -1,6 +1,6 @@
 /** What the chat does to its notebook: through the notebook's own model, so that Undo takes it back, a step each. */
 import type { CellExecutor, Notebook, NotebookPanel, SharedCell, SharedNotebook } from "@jupyterlab/notebook";
-import type { NotebookActions } from "../view/store";
+import type { NotebookActions, Origin } from "../view/store";
 
 export type Kind = "code" | "markdown" | "raw";
 
@@ -31,6 +31,8 @@ export interface Helpers {
   warn(sentence: string): void;
   /** A cell's code was replaced from the chat: it had the text `before`. */
   replaced(cell: SharedCell, before: string): void;
+  /** Code of a turn's answer was put into a cell; `before`: the text that it had, if it was there. */
+  placed?(cell: SharedCell, before: string | null, after: string, from: Origin): void;
 }
 
 export class NotebookEdits implements NotebookActions {
@@ -42,27 +44,29 @@ export class NotebookEdits implements NotebookActions {
     this.#helpers = helpers;
   }
 
-  insertBelow(source: string): void {
-    this.#insert(source);
+  insertBelow(source: string, from?: Origin): void {
+    this.#insert(source, from);
   }
 
-  replaceActive(source: string): void {
+  replaceActive(source: string, from?: Origin): void {
     const cell = this.#panel.content.activeCell?.model.sharedModel;
     if (cell?.cell_type !== "code") {
       this.#helpers.warn("The active cell isn't a code cell. The code was inserted in a new cell below it.");
-      this.#insert(source);
+      this.#insert(source, from);
     } else if (cell.getMetadata("editable") === false) {
       this.#helpers.warn("The active cell is read-only. Use “Insert below the active cell” instead.");
     } else {
       const before = cell.getSource();
       replace(cell, source);
       goTo(this.#panel.content, this.#panel.content.activeCellIndex);
-      if (before !== source) this.#helpers.replaced(cell, before);
+      if (before === source) return;
+      this.#helpers.replaced(cell, before);
+      if (from) this.#helpers.placed?.(cell, before, source, from);
     }
   }
 
-  run(source: string): void {
-    const index = this.#insert(source);
+  run(source: string, from?: Origin): void {
+    const index = this.#insert(source, from);
     if (index !== undefined && !runCell(this.#panel, this.#helpers.executor, index)) {
       this.#helpers.warn("The notebook has no kernel. The code was inserted in a new cell and not run.");
     }
@@ -82,13 +86,15 @@ export class NotebookEdits implements NotebookActions {
   }
 
   /** Adds a code cell under the active one and makes it active; says where, if anywhere. */
-  #insert(source: string): number | undefined {
+  #insert(source: string, from?: Origin): number | undefined {
     const { content } = this.#panel;
     const shared = content.model?.sharedModel;
     if (!shared) return undefined;
     const index = content.activeCell ? content.activeCellIndex + 1 : shared.cells.length;
     insertCell(shared, index, source);
     goTo(content, index);
+    const cell = shared.cells[index];
+    if (from && cell) this.#helpers.placed?.(cell, null, source, from);
     return index;
   }
 }

@@ -18,6 +18,7 @@ import {
   type Tracker,
 } from "@jupyterlab/notebook";
 import type { Comm, Kernel } from "@jupyterlab/services";
+import { ITranslator, type Translator } from "@jupyterlab/translation";
 import { addStyles } from "../element";
 import { offer } from "../notebooks";
 import type { NotebookActions as Actions, Review, SettingsAccess } from "../view/store";
@@ -48,7 +49,7 @@ interface Joined {
   readonly failures: FailedCells;
 }
 
-function activate(
+export function activate(
   app: Application,
   tracker: Tracker,
   restorer: Restorer | null,
@@ -103,6 +104,7 @@ function activate(
       executor,
       warn,
       replaced: (cell, before) => proposals.replaced(cell, before),
+      placed: (...code) => void written.then((shown) => shown.placed(...code), console.debug),
     });
     const proposals = new Proposals(async () => {
       const { shownProposals } = await part("cell-review");
@@ -286,10 +288,10 @@ function mainArea(
   };
   return {
     compare: (review) => void compare(review).catch((error: unknown) => warn(String(error))),
-    openFile: (path, workspace, line) =>
+    openFile: (path, workspace, line, there) =>
       void part("workspace-files")
         .then(({ openFile, placesOf, serverRoot }) =>
-          openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn, line),
+          openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn, line, there),
         )
         .catch((error: unknown) => warn(String(error))),
     showCell: (id) => void part("workspace-files").then(({ showCell }) => showCell(app, notebook, id, warn)),
@@ -349,13 +351,20 @@ const agentText = {
   },
 };
 
+type Others = [Restorer | null, Palette | null, Languages | null, CellExecutor?];
+
 const plugin = {
   id: "agentnb:plugin",
   description: "The chat with coding agents, in the right area.",
   autoStart: true,
-  requires: [INotebookTracker],
+  requires: [INotebookTracker, ITranslator],
   optional: [ILayoutRestorer, ICommandPalette, IEditorLanguageRegistry, INotebookCellExecutor].filter(Boolean),
-  activate,
+  /** In another language than English it is another build of this file (js/translate.mjs). */
+  async activate(app: Application, tracker: Tracker, translator: Translator, ...others: Others): Promise<void> {
+    if (/^(en|default)/.test(translator.languageCode)) return activate(app, tracker, ...others);
+    Object.assign(globalThis, { agentnbCatalogue: translator.load("agentnb") });
+    (await part("translated")).activate(app, tracker, ...others);
+  },
 };
 
 export default [plugin, agentText];

@@ -293,6 +293,15 @@ declare module "@jupyterlab/application" {
   export const ILayoutRestorer: unique symbol;
 }
 
+declare module "@jupyterlab/translation" {
+  export interface Translator {
+    /** `en`, `default`, or another language's. */
+    readonly languageCode: string;
+    load(domain: string): object;
+  }
+  export const ITranslator: unique symbol;
+}
+
 declare module "@jupyterlab/apputils" {
   import type { Widget } from "@lumino/widgets";
 

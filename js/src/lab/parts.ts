@@ -13,6 +13,7 @@ interface Parts {
   rejoin: typeof import("./rejoin");
   review: typeof import("./review");
   "settings-editor": typeof import("./settings-editor");
+  translated: typeof import("./translated");
   verification: typeof import("./verification");
   "workspace-files": typeof import("./workspace-files");
 }

@@ -1,17 +1,20 @@
 /**
- * Who wrote the cells of one notebook, as marks beside them. The kernel is asked when its chat is there, when a turn that
- * changed cells has ended, and, where there are marks, when the user has stopped typing. Loaded when a notebook is opened.
+ * Who wrote the cells of one notebook, as marks beside them. When it is opened its metadata says so, else its kernel, where
+ * one runs; from then on the kernel is asked when its chat is there, when a turn that changed cells has ended, and, where
+ * there are marks, when the user has stopped typing. Loaded when a notebook is opened.
  */
-import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { NotebookPanel, SharedCell } from "@jupyterlab/notebook";
 import { addStyles } from "../element";
 import { isObject } from "../state/object";
 import { reason } from "../view/plain";
-import type { SettingsAccess } from "../view/store";
+import type { Origin, SettingsAccess } from "../view/store";
 import { EDITED } from "./agent-edits";
+import { execute } from "./boot";
 import { addNotebookCommand, type Surroundings } from "./notebook-part";
 import styles from "./provenance.css";
 import { type Answer, type Marked, NONE, readAnswer, type WritingTurn } from "./provenance-answer";
 import { type Around, ProvenanceMark } from "./provenance-mark";
+import { type SavedCell, savedAnswer } from "./provenance-saved";
 
 const COMMAND = [
   "agentnb:who-wrote-this",
@@ -25,6 +28,9 @@ const PAUSE = 1_000;
 const SOON = 100;
 /** More than that is not sent: Jupyter takes no message of more than 10 MB. */
 const LONGEST_TEXT = 4_000_000;
+
+const BEFORE_CHAT =
+  "__import__('agentnb.one_at_a_time', fromlist=['imported']).imported('agentnb.plugins.provenance.before_chat')";
 
 type Ask = (method: string, params: object) => Promise<unknown>;
 
@@ -40,6 +46,8 @@ export class NotebookProvenance {
   #isStale = false;
   /** The cells of the last question. */
   #sent = "";
+  /** A kernel has answered: its log knows more than the metadata. */
+  #isKernels = false;
 
   constructor(panel: NotebookPanel, surroundings: Surroundings) {
     this.#panel = panel;
@@ -51,6 +59,7 @@ export class NotebookProvenance {
       const { model } = panel.content;
       model?.contentChanged.connect(() => this.#marks.size > 0 && this.#later(PAUSE));
       model?.cells.changed.connect(() => this.#draw());
+      this.#later(0);
     });
     panel.content.activeCellChanged?.connect(() => this.#reach());
     panel.disposed.connect(() => {
@@ -67,6 +76,14 @@ export class NotebookProvenance {
       if (this.#ask === ask) this.#ask = undefined;
     });
     this.#later(SOON, true);
+  }
+
+  /** The user has put code of a turn's answer into a cell, which had the text `before`: the agent wrote it. */
+  placed({ id }: SharedCell, before: string | null, after: string, { channel, turnId }: Origin): void {
+    const notebook = this.#panel.context.path;
+    this.#ask?.("provenance/placed", { channel, turnId, cellId: id, notebook, before, after })
+      .then(() => this.#later(SOON, true))
+      .catch((error) => console.debug("agentnb:", error));
   }
 
   /** Brings the keyboard's focus to the mark of the active cell. */
@@ -108,7 +125,7 @@ export class NotebookProvenance {
   async #refresh(isAfterTurn: boolean): Promise<void> {
     const { content, context } = this.#panel;
     const shared = content.model?.sharedModel.cells;
-    if (!this.#ask || !shared || this.#panel.isDisposed) return;
+    if (!shared || this.#panel.isDisposed) return;
     const attempt = ++this.#attempt;
     const cells = shared.map((cell) => {
       const saved = cell.getMetadata(KEY);
@@ -118,11 +135,29 @@ export class NotebookProvenance {
     const sent = JSON.stringify(cells);
     if (sent.length > LONGEST_TEXT || (sent === this.#sent && !isAfterTurn)) return; // cells that run change, too
     this.#sent = sent;
-    const answer = readAnswer(await this.#ask("provenance/cells", { path: context.path, cells }));
-    if (attempt !== this.#attempt || this.#panel.isDisposed) return;
+    const question = { path: context.path, cells };
+    const ask = this.#ask;
+    const answer = ask ? readAnswer(await ask("provenance/cells", question)) : await this.#withoutChat(question);
+    if (!answer || attempt !== this.#attempt || this.#panel.isDisposed) return;
+    this.#isKernels ||= ask !== undefined;
     this.#answer = answer;
     this.#draw();
     if (answer.isSaved) this.#save();
+  }
+
+  /** What the notebook says, else the kernel that it has; nothing new where that runs a cell, or knows no agentnb. */
+  async #withoutChat(question: { path: string; cells: SavedCell[] }): Promise<Answer | undefined> {
+    const saved = this.#isKernels ? NONE : await savedAnswer(question.cells);
+    const { sessionContext } = this.#panel;
+    if (saved.cells.length || this.#of.sidebar.isVisible) return saved.cells.length ? saved : undefined;
+    await sessionContext.ready;
+    const kernel = sessionContext.session?.kernel;
+    if (!kernel || (await kernel.info).language_info.name !== "python") return undefined;
+    const text = JSON.stringify(JSON.stringify(question)); // which Python reads, too
+    const { content } = await execute(kernel, undefined, { answer: `${BEFORE_CHAT}.answer(${text})` });
+    const { answer } = isObject(content.user_expressions) ? content.user_expressions : {};
+    if (!isObject(answer) || !isObject(answer.data)) return undefined;
+    return readAnswer(answer.data["application/json"]);
   }
 
   #draw(): void {
@@ -180,7 +215,7 @@ export class NotebookProvenance {
   async #open({ session, turn }: WritingTurn): Promise<void> {
     const { sidebar, reveal, warn } = this.#of;
     try {
-      if (!this.#ask) throw new Error("The kernel's chat is not open.");
+      if (!this.#ask) throw new Error("Open the chat of this notebook: the turn is shown there.");
       await this.#ask("resumeSession", { channel: session });
       reveal();
       sidebar.load(this.#panel).open("The turn", `${session}#${turn}`, "agentnb-open");

@@ -1,25 +1,48 @@
 /** Opens files of an agent's workspace in JupyterLab, which knows them by their path below the server's own folder. */
 import type { Application } from "@jupyterlab/application";
 import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { FileState } from "../view/store";
 
-/** Opens it in the editor that JupyterLab has for it, with a line selected; says why where it cannot. */
+const MISSING = "Jupyter can't open this file: it is outside the server's folder, on another machine, or missing.";
+const ELSEWHERE =
+  "Jupyter can't open this file: it is on the kernel's machine, and Jupyter's server has another one of this name. " +
+  "Download it from the list of changes, or read it in a cell.";
+/** By how many milliseconds two clocks may differ in what they say about one file: some file systems keep whole seconds. */
+const SECOND = 1_000;
+
+/**
+ * Opens it in the editor that JupyterLab has for it, with a line selected; says why where it cannot.
+ *
+ * @param there How the kernel's machine has it. A file of that name on another machine is another file.
+ */
 export async function openFile(
   app: Application,
   paths: readonly string[],
   warn: (sentence: string) => void,
   line?: number,
+  there?: () => Promise<FileState>,
 ): Promise<void> {
+  let isElsewhere = false;
+  const known = await there?.().catch(() => undefined); // such as of a package's file, outside the workspace
   for (const path of paths) {
-    const isThere = await app.serviceManager.contents.get(path, { content: false }).then(
-      () => true,
-      () => false,
-    );
-    if (!isThere) continue;
+    const found = await app.serviceManager.contents.get(path, { content: false }).catch(() => undefined);
+    if (!found) continue;
+    if (known && isAnother(found, known)) {
+      isElsewhere = true;
+      continue;
+    }
     const opened = (await app.commands.execute("docmanager:open", { path })) as Opened | undefined;
     if (line !== undefined) await select(opened, line);
     return;
   }
-  warn("Jupyter can't open this file: it is outside the server's folder, or missing.");
+  warn(isElsewhere ? ELSEWHERE : MISSING);
+}
+
+/** Whether the file that the server has (`Contents.IModel`) is not the one of the kernel's machine. */
+function isAnother(found: unknown, known: FileState): boolean {
+  const { size, last_modified } = found as { size?: unknown; last_modified?: unknown };
+  const modified = typeof last_modified === "string" ? Date.parse(last_modified) : Number.NaN;
+  return (typeof size === "number" && size !== known.size) || Math.abs(modified - known.modified) > SECOND;
 }
 
 /** What JupyterLab opens a text file in: a document with an editor, which other kinds of file have not. */

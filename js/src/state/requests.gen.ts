@@ -232,7 +232,7 @@ export interface ExportSessionResult {
   readonly text: string;
 }
 
-/** A range of large content, as the answer's one binary buffer. */
+/** A range of large content, as the answer's bytes. */
 export interface FetchContentParams {
   readonly channel: string;
   readonly uri: string;
@@ -240,14 +240,14 @@ export interface FetchContentParams {
   readonly length?: number;
 }
 
-/** The bytes are the message's one binary buffer. */
+/** The bytes are in `_buffers`, as base64. */
 export interface FetchContentResult {
   readonly uri: string;
   readonly offset: number;
   readonly size: number;
 }
 
-/** A part of the front end that is not loaded at once, as the answer's one binary buffer. */
+/** A part of the front end that is not loaded at once, as the answer's bytes. */
 export interface FetchModuleParams {
   readonly name: string;
 }
@@ -524,7 +524,7 @@ export interface PreviewSessionResult {
   readonly turns: readonly TurnPreview[];
 }
 
-/** A range of what one side of a change holds, as the answer's one binary buffer. */
+/** A range of what one side of a change holds, as the answer's bytes. */
 export interface ReadChangeParams {
   readonly channel: string;
   readonly id: string;
@@ -533,14 +533,14 @@ export interface ReadChangeParams {
   readonly length?: number;
 }
 
-/** The bytes are the message's one binary buffer. */
+/** The bytes are in `_buffers`, as base64. */
 export interface ReadChangeResult {
   readonly size: number;
   readonly cut: boolean;
   readonly binary: boolean;
 }
 
-/** `readFile`: a range of a file of a session's workspace, or its first or last lines, as one binary buffer. */
+/** `readFile`: a range of a file of a session's workspace, or its first or last lines, as bytes. */
 export interface ReadFileParams {
   readonly channel: string;
   readonly path: string;
@@ -550,7 +550,7 @@ export interface ReadFileParams {
   readonly tail?: number;
 }
 
-/** The bytes are the message's one binary buffer; none where the range begins behind the file's end. */
+/** The bytes are in `_buffers`, as base64; none where the range begins behind the file's end. */
 export interface ReadFileResult {
   readonly path: string;
   readonly offset: number;

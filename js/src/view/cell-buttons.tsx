@@ -1,6 +1,6 @@
 /** What can be done with code where a notebook is at hand: to its cells, through its own model, undoable. */
 import { useContext } from "preact/hooks";
-import { ViewContext } from "./context";
+import { usePlace, ViewContext } from "./context";
 import { IconButton } from "./icons";
 
 /** Languages that a Python kernel's cell can hold, and what must stand before them there. */
@@ -23,10 +23,12 @@ const CELLS = new Map(
 
 export function CellButtons({ text, language = "" }: { text: string; language?: string | undefined }) {
   const view = useContext(ViewContext);
+  const { session, turnId } = usePlace();
   const notebook = view.store?.notebook;
   const magic = CELLS.get(language);
   if (!notebook || magic === undefined) return null;
   const code = magic + text;
+  const from = turnId ? { channel: session, turnId } : undefined;
   const does = (what: () => void, said: string) => () => {
     what();
     view.announce(said);
@@ -37,19 +39,19 @@ export function CellButtons({ text, language = "" }: { text: string; language?: 
         <IconButton
           name="Run in a new cell below"
           icon="now"
-          onClick={does(() => notebook.run(code), "Running in a new cell.")}
+          onClick={does(() => notebook.run(code, from), "Running in a new cell.")}
         />
       )}
       <IconButton
         name="Insert below the active cell"
         icon="insert"
-        onClick={does(() => notebook.insertBelow(code), "Inserted in a new cell.")}
+        onClick={does(() => notebook.insertBelow(code, from), "Inserted in a new cell.")}
       />
       {!isInCell(view.root, view.visible.value) && (
         <IconButton
           name="Replace the active cell"
           icon="replace"
-          onClick={does(() => notebook.replaceActive(code), "Replaced the active cell.")}
+          onClick={does(() => notebook.replaceActive(code, from), "Replaced the active cell.")}
         />
       )}
     </>

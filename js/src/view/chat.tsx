@@ -112,6 +112,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const isElsewhere = isRemote(root);
   const hasRemote = isElsewhere || (Array.isArray(remote) && remote.length > 0);
   const [asksToPair, askToPair] = useState(false);
+  const [hasPhone, showPhone] = useState(false);
   const pair = (pairing: boolean) => {
     askToPair(false);
     store.dispatch(ROOT, { type: "root/configChanged", config: { pairing } });
@@ -174,6 +175,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             onRefused={() => setTrouble({ what: "notifications", why: REFUSED })}
             onClose={close}
             onPair={pairing === false ? () => askToPair(true) : undefined}
+            onPhone={() => showPhone(true)}
           />
         )}
       </div>
@@ -185,6 +187,13 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           what="who is connected"
           context={{ root: store.root, pair }}
           className="banner plain-banner"
+        />
+      )}
+      {hasPhone && (
+        <OnDemand
+          name="phone"
+          what="the phone's code"
+          context={{ root: store.root, request: store.request.bind(store), close: () => showPhone(false) }}
         />
       )}
       <Refusals here={(channel) => active === undefined || sessionChannel(channel) !== active} />

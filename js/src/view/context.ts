@@ -49,6 +49,8 @@ export function useMemory<T>(key: string, initial: T): [T, (value: T) => void] {
 export interface Place {
   readonly session: string;
   readonly chat: string;
+  /** The turn, within its answer. */
+  readonly turnId?: string;
 }
 
 export const PlaceContext = createContext<Place>({ session: "", chat: "" });
@@ -61,4 +63,15 @@ export function usePlace(): Place {
 export function useWorkspace(): string | undefined {
   const { store } = useView();
   return store.session(usePlace().session).peek()?.workingDirectories?.[0];
+}
+
+/** Opens a file of the workspace beside the notebook; undefined where the front end can't. */
+export function useOpenFile(): ((path: string, line?: number) => void) | undefined {
+  const { store } = useView();
+  const { session: channel } = usePlace();
+  const workspace = useWorkspace();
+  const open = store.notebook?.openFile;
+  return (
+    open && ((path, line) => open(path, workspace, line, () => store.request("readFile", { channel, path, length: 1 })))
+  );
 }

@@ -1,7 +1,7 @@
 /** A conversation before its first message: examples made of the user's notebook; without an agent, how to get one. */
 import { useState } from "preact/hooks";
 import type { Answer } from "../state/answers";
-import type { AgentInfo } from "../state/types.gen";
+import type { AgentInfo, RootState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { Button } from "./controls";
 import { Earlier } from "./earlier-conversations";
@@ -32,9 +32,13 @@ export function EmptyChat({ agent, agents, onAgent }: Props) {
       {!agent && <Ways agents={agents} onAgent={onAgent} />}
       {agent && prompts.length > 0 && <OfferedPrompts prompts={prompts} label="Examples" class="examples" />}
       {!isRemote(store.root.value) && <Earlier />}
+      {siteMessage(store.root.value) && <p class="dim small">{siteMessage(store.root.value)}</p>}
     </div>
   );
 }
+
+/** What the administrator wants users to know (`message` in the site's policy file). */
+const siteMessage = (root?: RootState) => line(String(Object(root?.config?.values.site).message ?? ""), 1_000);
 
 /** Three ways to an agent, each by a click. */
 function Ways({ agents, onAgent }: Omit<Props, "agent">) {

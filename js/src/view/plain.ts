@@ -6,6 +6,8 @@
  * has the same list, and a test compares them.
  */
 
+import { kernelText } from "./kernel-text";
+
 const HIDDEN =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|\u034f/gu;
 
@@ -106,5 +108,5 @@ export function duration(ms: number): string {
 
 /** What an error says. */
 export function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return kernelText(error instanceof Error ? error.message : String(error));
 }

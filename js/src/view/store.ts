@@ -79,14 +79,20 @@ export interface ViewLink {
   close(): void;
 }
 
+/** The turn of a conversation that code is from. */
+export interface Origin {
+  readonly channel: string;
+  readonly turnId: string;
+}
+
 /** What a view can ask of the notebook that it belongs to, where the front end can edit notebooks. */
 export interface NotebookActions {
-  /** Adds a code cell under the active one. */
-  insertBelow(source: string): void;
+  /** Adds a code cell under the active one; `from`: the turn whose answer the code is. */
+  insertBelow(source: string, from?: Origin): void;
   /** Puts `source` in the place of the active cell's own. */
-  replaceActive(source: string): void;
+  replaceActive(source: string, from?: Origin): void;
   /** Adds a code cell under the active one and runs it. */
-  run(source: string): void;
+  run(source: string, from?: Origin): void;
   /** Runs the code cells with these ids, in this order; one that is gone is left out. */
   runCells?(ids: readonly string[]): void;
   /** Whether the code cell with this id has run as it reads now, or is running. */
@@ -114,7 +120,14 @@ export interface NotebookActions {
   /** Scrolls to the cell with this id and marks it, until another is shown. */
   showCell?(id: string): void;
   /** Opens a file of a workspace (a `file:` address) in an editor, at a line. A path that begins with `/` is a whole one. */
-  openFile?(path: string, workspace: string | undefined, line?: number): void;
+  openFile?(path: string, workspace: string | undefined, line?: number, there?: () => Promise<FileState>): void;
+}
+
+/** How a file is on the kernel's machine: so a file of that name on the server's can be told from it. */
+export interface FileState {
+  readonly size: number;
+  /** In milliseconds since 1970. */
+  readonly modified: number;
 }
 
 /** The user's comments on lines of cells. */

@@ -20,9 +20,10 @@ interface Props {
   onClose: (resource: string) => void;
   /** Lets an agent in a terminal use this kernel; absent where it can already. */
   onPair: (() => void) | undefined;
+  onPhone: () => void;
 }
 
-export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefused, onClose, onPair }: Props) {
+export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefused, onClose, onPair, onPhone }: Props) {
   const { store, announce, root } = useView();
   const state = session === undefined ? undefined : store.session(session).value;
   const hasChanges = state?.changesets?.some(({ changeKind }) => changeKind === "session");
@@ -50,6 +51,7 @@ export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefuse
     ...item("Settings", undefined, () => showPanel(root, "settings"), isOurs),
     ...(isOurs ? notificationItems(store, announce, onRefused) : []),
     ...(onPair ? item("Pair a terminal agent", "With this kernel", onPair) : []),
+    ...item("Phone", "Answer from it", onPhone, isOurs),
     ...(session === undefined ? [] : item("Close", "Del", () => onClose(session))),
   ];
   return (

@@ -25,6 +25,7 @@ const WORDS: Record<string, (times: number) => string> = table({
   deleteCell: many("deleted", "cell"),
   moveCell: many("moved", "cell"),
   changeCell: many("changed", "cell"),
+  compaction: () => "compacted the conversation",
   other: many("used", "tool"),
 });
 

@@ -1,14 +1,14 @@
 /** One turn: what was asked, and the answer with how it ended. */
 
 import { useComputed } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { waitingRequests } from "../state/chat-inputs";
 import { turnError } from "../state/chat-turns";
 import { table } from "../state/object";
 import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
 import { ErrorCard } from "./cards";
 import { coded } from "./coded";
-import { usePlace, useView } from "./context";
+import { PlaceContext, usePlace, useView } from "./context";
 import { Button, TextButton } from "./controls";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
@@ -53,7 +53,8 @@ const SHOWN = 100;
 
 export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
   const { store, memory, root } = useView();
-  const { chat } = usePlace();
+  const { chat, session } = usePlace();
+  const place = useMemo(() => ({ chat, session, turnId: turn.id }), [chat, session, turn.id]);
   const [, redraw] = useState(0);
   const parts = turn.responseParts;
   const live = isActive(turn) ? parts.length - 1 : -1;
@@ -92,11 +93,13 @@ export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
     ];
   };
   return (
-    <div class="answer">
-      {answerLines(parts, shown, store.chat(chat).peek()?.terminals, live).flatMap((line, number) =>
-        typeof line === "number" ? [draw(line)] : drawRun(line, number),
-      )}
-    </div>
+    <PlaceContext.Provider value={place}>
+      <div class="answer">
+        {answerLines(parts, shown, store.chat(chat).peek()?.terminals, live).flatMap((line, number) =>
+          typeof line === "number" ? [draw(line)] : drawRun(line, number),
+        )}
+      </div>
+    </PlaceContext.Provider>
   );
 });
 

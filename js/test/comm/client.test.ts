@@ -12,7 +12,7 @@ interface Said {
   params: Record<string, unknown>;
 }
 
-type Listener = (message: unknown, buffers?: readonly DataView[]) => void;
+type Listener = (message: unknown) => void;
 
 /** The kernel's end of the wire: keeps what the page said, and says what the test wants. */
 class Kernel implements Wire {
@@ -34,7 +34,10 @@ class Kernel implements Wire {
 
   tell(message: Record<string, unknown>, to = this.said[0]?.clientId, buffers: DataView[] = []): void {
     const named = message?.method === undefined ? message : { ...message, method: `x-agentnb/${message.method}` };
-    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 3, to, ...named }, buffers);
+    const bytes = buffers.map((one) => new Uint8Array(one.buffer as ArrayBuffer, one.byteOffset, one.byteLength));
+    const coded = bytes.map((one) => btoa(String.fromCharCode(...one)));
+    const whole = coded.length ? { ...named, result: { ...(named.result as object), _buffers: coded } } : named;
+    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 3, to, ...whole });
   }
 
   last(method: string): Said {

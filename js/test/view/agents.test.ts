@@ -214,10 +214,16 @@ describe("the list", () => {
     page.button("Model: Model 5").click();
     const search = () => page.find<HTMLInputElement>("[aria-label='Search: Model']");
     await page.until(() => expect(search().placeholder).toEqual("Search 200…"));
+    expect(page.root.activeElement).toBe(search());
     search().value = "model 19";
     search().dispatchEvent(new InputEvent("input", { bubbles: true }));
     await page.until(() => expect(page.all(".long-choice .pop-item")).toHaveLength(12)); // and 119
+    press(search(), "ArrowUp");
+    expect(page.root.activeElement).toBe(page.all(".long-choice .pop-item")[11]);
+    press(page.root.activeElement as Element, "1");
+    expect(page.root.activeElement).toBe(search());
     page.all(".long-choice .pop-item")[11]?.click();
+    expect(page.root.activeElement).toBe(page.button("Model: Model 5"));
     expect(store.dispatched.map(({ action }) => action)).toEqual([
       { type: "x-agentnb/configOptionChosen", configId: "model", value: "m199" },
     ]);
@@ -237,6 +243,6 @@ describe("the list", () => {
     const ready = Object.assign(readyStore(), { module: fetchModule });
     const other = open(ready, { kind: "chat" });
     await showList(other);
-    expect(other.text()).toContain("Eliza has no options.");
+    await other.until(() => expect(other.text()).toContain("Eliza has no options."));
   });
 });

@@ -364,7 +364,7 @@ describe("the review", () => {
       replaceActive: () => {},
       run: () => {},
       compare: (review) => void reviews.push(review),
-      openFile: (...file) => void opened.push(file),
+      openFile: (path, workspace) => void opened.push([path, workspace]),
     };
     const page = await reviewed(store);
     await page.until(() => expect(reviews).toHaveLength(1));

@@ -10,6 +10,7 @@ const MODULES = new Map<string, () => Promise<{ default: unknown }>>([
   ["history", () => import("../../src/history.ts")],
   ["math", () => import("../../src/math.ts")],
   ["pairing", () => import("../../src/pairing.ts")],
+  ["phone", () => import("../../src/phone.ts")],
   ["rewind", () => import("../../src/rewind.ts")],
   ["walkthrough", () => import("../../src/walkthrough.ts")],
   ["preview", () => import("../../src/preview.ts")],

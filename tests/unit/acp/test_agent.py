@@ -182,13 +182,13 @@ def test_who_shows_terminals_is_shown_the_agents_own_too(terminal: bool) -> None
 @pytest.mark.parametrize(
     ("offered", "session"),
     [
-        ({}, {"configOptions": {"boolean": {}}, "promptSuggestions": {}}),
-        ({"boolean_options": False}, {"promptSuggestions": {}}),
-        ({"boolean_options": False, "prompt_suggestions": False}, None),
+        ({}, {"notices": {}, "compaction": {}, "configOptions": {"boolean": {}}, "promptSuggestions": {}}),
+        ({"boolean_options": False}, {"notices": {}, "compaction": {}, "promptSuggestions": {}}),
+        ({"boolean_options": False, "prompt_suggestions": False}, {"notices": {}, "compaction": {}}),
     ],
 )
 def test_what_is_understood_of_sessions_is_offered(offered: dict[str, bool], session: object) -> None:
-    """Switches, and suggested prompts."""
+    """Notices and compactions always; switches, and suggested prompts."""
     assert client_capabilities(Capabilities(**offered)).get("session") == session
 
 

@@ -261,6 +261,64 @@ def test_a_part_id_is_never_used_twice() -> None:
     assert ids == ["p2", "p3"]
 
 
+def compaction(kind: str = "compaction_update", **more: Any) -> dict[str, Any]:
+    """An update of compaction `k1`."""
+    return {"sessionUpdate": kind, "compactionId": "k1", **more}
+
+
+def summary(*texts: str) -> list[dict[str, Any]]:
+    """Blocks of text."""
+    return [{"type": "text", "text": each} for each in texts]
+
+
+def one_call(*updates: dict[str, Any]) -> Any:
+    """The one call in the turn in which the agent has sent *updates*."""
+    (part,) = parts(*updates)
+    return part.tool_call
+
+
+def test_compaction_is_one_line_that_grows_and_ends() -> None:
+    """What it keeps is streamed, or comes whole at the end, which counts."""
+    began = compaction(status="in_progress")
+    chunks = [compaction("compaction_summary_chunk", content=block) for block in summary("Kept: ", "all.")]
+    running = one_call(began, *chunks)
+    assert isinstance(running, ToolCallRunningState)
+    assert (running.display_name, running.tool_name) == ("Compacting the conversation", "compaction")
+    assert running.details.content == (ToolTextContent(text="Kept: all."),)
+    done = one_call(began, *chunks, compaction(status="completed"))
+    assert isinstance(done, ToolCallCompletedState)
+    assert (done.display_name, done.details.content) == ("Compacted the conversation", running.details.content)
+    replaced = one_call(began, *chunks, compaction(status="completed", summary=summary("Less.")))
+    assert replaced.details.content == (ToolTextContent(text="Less."),)
+    assert one_call(compaction(status="completed", summary=None)).details.content == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [({"status": "failed", "error": "no room"}, "no room"), ({"status": "cancelled"}, "It was cancelled.")],
+)
+def test_compaction_that_fails_says_why(fields: dict[str, Any], message: str) -> None:
+    """Cancelled counts as not done."""
+    call = one_call(compaction(status="in_progress"), compaction(**fields))
+    assert (call.success, call.error.message) == (False, message)
+
+
+def test_compaction_goes_on_after_its_turn() -> None:
+    """It stays where it began."""
+    chat = after(compaction(status="in_progress"))
+    chat = reduce_chat(chat, ChatTurnComplete(turn_id="t1", duration=1, time=1))
+    chat = applied(chat, compaction(status="completed"), None)
+    assert len(chat.turns) == 1
+
+
+def test_notice_is_plain_text_and_said_once_in_a_row() -> None:
+    """What severities are unknown is shown as it is; a repeated one is one."""
+    notice = {"sessionUpdate": "notice", "severity": "error", "title": "**Quota**", "description": "Half of it."}
+    odd = {"sessionUpdate": "notice", "severity": "_mine", "title": "Well"}
+    said = [part.content for part in parts(notice, notice, odd)]
+    assert said == ["Error: **Quota**\nHalf of it.", "Well"]
+
+
 @pytest.mark.parametrize("update", CASES["what is not understood is kept raw"])
 def test_what_is_not_understood_is_kept_raw(update: dict[str, Any]) -> None:
     """Unknown kinds, and known ones that cannot be read."""

@@ -11,7 +11,8 @@ import pytest
 
 import agentnb
 from agentnb import Session
-from agentnb.configuration.sources import Layer, Sources, read_settings
+from agentnb.configuration.site_settings import Layer
+from agentnb.configuration.sources import Sources, read_settings
 
 AGENTS = Path(__file__).parents[2] / "agents"
 PATIENCE = 120.0

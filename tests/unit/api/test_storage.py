@@ -12,13 +12,13 @@ import pytest
 
 from agentnb.api.storage import Storage, storage_of
 from agentnb.api.this_log import ThisLog, shell_log
+from agentnb.configuration.setting import size_of as size
 from agentnb.errors import LogUnavailable, UsageError
 from agentnb.host import Host
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.records import ConversationRecord, record_file, write_record
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.storage import keep_limits
-from agentnb.host.history.storage import size_of as size
 from agentnb.ids import new_id
 from agentnb.log.store import LogStore
 from tests.unit.server.test_history_requests import MakeHost, kernel, talk

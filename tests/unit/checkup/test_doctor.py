@@ -22,7 +22,7 @@ from agentnb.errors import UnknownAgent
 from tests.conftest import ROOT
 from tests.unit.cli.command import run
 
-FILES = ["log", "policy", "cassette", "confinement"]
+FILES = ["log", "policy", "site policy", "cassette", "confinement"]
 
 
 def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -> None:

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentnb import cli
-from agentnb.configuration.sources import Layer, read_settings
+from agentnb.configuration.site_settings import Layer
+from agentnb.configuration.sources import read_settings
 from agentnb.configuration.table import FIRST, SETTINGS, is_wider
 from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError, SettingsError, UsageError

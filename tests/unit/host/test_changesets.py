@@ -56,7 +56,7 @@ def does(session: Session, *steps: list[Any]) -> Turn:
 
 def ask(host: Host, method: str, **params: Any) -> Any:
     """Returns what a page is answered."""
-    service = Service(host, lambda _client, _message, _buffers=(): None)
+    service = Service(host, lambda _client, _message: None)
 
     async def answer() -> Any:
         return await service.ask("page", wire_name(method), params)

@@ -27,6 +27,7 @@ from agentnb.ipython.arguments import Arguments, parse
         ("-o turn Why?", {"output": "turn"}),
         ("--timeout 2.5 Why?", {"timeout": 2.5}),
         ("--permissions deny Why?", {"permissions": "deny"}),
+        ('--budget "2 turns, $5" Why?', {"budget": "2 turns, $5"}),
         ("-k Why?", {"kernel": True}),
         ("--kernel -a claude Why?", {"kernel": True, "agent": "claude"}),
         ("-a claude -- Why?", {"agent": "claude"}),

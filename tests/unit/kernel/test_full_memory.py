@@ -12,8 +12,9 @@ from tests.conftest import ROOT
 CODE = """
 import resource
 from agentnb.errors import ChangesError
-from agentnb.kernel.variables.changes import LIMIT, NameChange
-from agentnb.kernel.variables.snapshot import RESERVE
+from agentnb.kernel.variables.changes import NameChange
+from agentnb.kernel.variables.keeper import RESERVE
+from agentnb.kernel.variables.references import LIMIT
 from agentnb.memory import address_space
 from tests.unit.kernel.shell_tools import Tools
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.kernel.variables.changes import LIMIT, NameChange, variable_id
+from agentnb.kernel.variables.changes import NameChange, variable_id
+from agentnb.kernel.variables.references import LIMIT
 from tests.unit.kernel.mutations import MUTATIONS
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.kernel.values import value_of

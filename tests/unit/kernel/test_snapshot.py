@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from agentnb.kernel.variables.changes import LIMIT
+from agentnb.kernel.variables.keeper import Keeper
 from agentnb.kernel.variables.reach import Reach, lost_words
-from agentnb.kernel.variables.snapshot import Keeper, Snapshot
+from agentnb.kernel.variables.references import LIMIT
+from agentnb.kernel.variables.snapshot import Snapshot
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.kernel.test_variable_changes import redo, turn, undo
 from tests.unit.kernel.values import value_of

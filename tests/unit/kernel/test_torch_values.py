@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentnb.kernel.variables.changes import LIMIT
-from agentnb.kernel.variables.snapshot import Keeper, Snapshot
+from agentnb.kernel.variables.keeper import Keeper
+from agentnb.kernel.variables.references import LIMIT
+from agentnb.kernel.variables.snapshot import Snapshot
 from agentnb.kernel.variables.summary import estimated_size, summarize_value
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here (pip install torch)")

@@ -27,7 +27,7 @@ from agentnb.server.service import Service
 from agentnb.host import Host
 sent = []
 host = Host()
-service = Service(host, lambda client, message, buffers=(): sent.append(message))
+service = Service(host, lambda client, message: sent.append(message))
 print([service.method("x-agentnb/weather/look").name])
 for number, place in enumerate(("Cairo", "Rome")):
     result = service.ask("page", "x-agentnb/weather/look", {"place": place})

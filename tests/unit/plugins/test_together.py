@@ -31,6 +31,28 @@ def test_preview_of_code_says_what_it_would_do_to_tables_and_does_nothing(tools:
     assert len(tools.shell.user_ns["orders"]) == 100
 
 
+POLARS = """import polars as pl
+orders = pl.DataFrame({'id': range(100), 'price': [each + 0.5 for each in range(100)], 'kind': ['a', 'b'] * 50})
+boxes = pl.DataFrame({'id': range(9), 'large': pl.Series([1] * 9, dtype=pl.Int128)})
+later = orders.lazy()"""
+CHANGED = """orders.replace_column(1, orders['price'] * 100)
+boxes.insert_column(0, boxes['id'].alias('again'))
+later = later.filter(pl.col('id') > 3)"""
+
+
+@pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+def test_preview_reads_frames_of_polars_and_says_which_it_cannot_read(tools: Tools, work: Path) -> None:
+    """In a fork polars has no threads; its columns are read by way of Arrow, which has no such large numbers."""
+    tools.shell.run_cell(POLARS)
+    result = begin_code(tools.shell, CHANGED, str(work), seconds=20)()
+    assert result.error is None
+    assert {*agentnb.DataChecks(result.data_checks).lines} == {
+        "`orders`: values of `price` are 100× larger",
+        "`boxes`: not compared: polars cannot be read in a preview",
+        "`later`: not compared: polars cannot be read in a preview",
+    }
+
+
 def test_verified_turn_of_a_real_agent_whose_model_breaks_a_notebook_is_done_once_that_is_mended(
     models: Models, tmp_path: Path
 ) -> None:

@@ -73,7 +73,7 @@ class Kernel:
         self.loop = AnsweringLoop()
         self.host = Host(self.loop, log=log, place="analysis.ipynb")
         self.heard: list[Any] = []
-        self.service = Service(self.host, lambda _client, message, _buffers=(): self.heard.append(message))
+        self.service = Service(self.host, lambda _client, message: self.heard.append(message))
         conversation = self.host.open(find("eliza"), cwd=Path.cwd(), tab_id=TAB)
         if changed:
             cell = Item(id="cell:c1", kind="cell", name="In [3]", status="changed", before="1 + 1", after="1 + 2")

@@ -19,6 +19,7 @@ from agentnb.server.messages import ERRORS
 from agentnb.server.methods import COMMON_ERRORS, METHODS, NOTIFICATIONS
 from agentnb.state import codec, decode, to_json
 from agentnb.state.versions import WINDOW
+from tests.unit.server.bytes_apart import bytes_apart
 from tests.unit.server.message_cases import CLIENT, Kernel, lacks, of
 from tests.unit.server.world import TAB
 from tests.unit.state.strategies import structs
@@ -64,7 +65,7 @@ def test_what_a_page_says_is_answered_as_the_case_says(
 def test_what_the_kernel_answers_has_the_form_that_the_method_says(name: str, kernel_of: MakeKernel) -> None:
     """Read by the method's struct and written again, it is the same: nothing in it that is not documented."""
     case = TO_KERNEL[name]
-    for message in kernel_of(case).hear(case["message"]):
+    for message in map(bytes_apart, kernel_of(case).hear(case["message"])):
         envelope = decode(FromKernel, {"to": CLIENT, **message})
         assert envelope.v in WINDOW
         if envelope.error is not None:

@@ -19,6 +19,7 @@ from agentnb.server.service import Service
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin
 from agentnb.state.versions import WINDOW
 from tests.unit.api.conftest import PATIENCE
+from tests.unit.server.bytes_apart import bytes_apart
 
 USER = {"kind": "user"}
 
@@ -33,9 +34,9 @@ class Page:
         self.service = Service(host, self._tell)
         self._id = 0
 
-    def _tell(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
+    def _tell(self, client_id: str, message: dict[str, Any]) -> None:
         if client_id == self.client_id:
-            self.told.put({**message, "buffers": buffers} if buffers else message)
+            self.told.put(bytes_apart(message))
 
     def say(self, method: str, params: object, **more: object) -> None:
         message = {

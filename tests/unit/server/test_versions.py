@@ -25,7 +25,7 @@ class Talk:
     def __init__(self, host: Host, window: Window) -> None:
         self.host = host
         self.heard: Queue[dict[str, Any]] = Queue()
-        self.service = Service(host, lambda _client, message, _buffers=(): self.heard.put(message), versions=window)
+        self.service = Service(host, lambda _client, message: self.heard.put(message), versions=window)
 
     def say(self, method: str, params: object, *, v: int, **more: object) -> None:
         message = {"jsonrpc": "2.0", "v": v, "clientId": "page", "method": wire_name(method), "params": params, **more}

@@ -66,7 +66,7 @@ class World:
         if envelope.rejection_reason is None:
             self.history[self.host.host_id, channel.uri].append(channel.state)
 
-    def _send(self, host: Host, client_id: str, message: dict[str, Any], _buffers: tuple[bytes, ...] = ()) -> None:
+    def _send(self, host: Host, client_id: str, message: dict[str, Any]) -> None:
         if host is not self.host:
             return  # it is gone
         if message.get("method") in {ACTIONS, TEXT}:

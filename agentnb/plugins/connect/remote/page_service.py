@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -10,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import AgentnbError, NotOffered
 from agentnb.server import agent_requests, client_requests, session_requests
 from agentnb.server.messages import OURS
-from agentnb.server.request_table import Asker, Bytes
+from agentnb.server.request_table import Asker
 from agentnb.server.service import PageService
-from agentnb.server.websocket.session_requests import BUFFERS
 from agentnb.state import to_json
 
 if TYPE_CHECKING:
@@ -99,6 +97,4 @@ async def _forward(mirror: MirroredHost, method: str, params: dict[str, Any]) ->
     if not mirror.form.is_ours:
         message = "The other host does not offer this: it is not a notebook's kernel with this version of agentnb."
         raise NotOffered(message, hint=f"Use a client of that host ({method}).")
-    answer = await mirror.client.request(method, {**params, "channel": mirror.theirs(str(params["channel"]))})
-    buffers = tuple(base64.b64decode(each) for each in answer.pop(BUFFERS, ()))
-    return Bytes(answer, buffers) if buffers else answer
+    return await mirror.client.request(method, {**params, "channel": mirror.theirs(str(params["channel"]))})

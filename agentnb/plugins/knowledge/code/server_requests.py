@@ -91,10 +91,10 @@ def _symbols(asking: Asking, answer: Any, path: Path, above: str = "", depth: in
         place = asking.location(each.get("location") or {"uri": path.as_uri(), "range": each.get("selectionRange")})
         holder = each.get("containerName") or above
         full_name = f"{holder}.{name}" if isinstance(holder, str) and holder else name
-        kind = each.get("kind")
-        known = isinstance(kind, int) and 0 < kind < len(SYMBOL_KINDS)
+        number = each.get("kind")
+        kind = SYMBOL_KINDS[number] if isinstance(number, int) and 0 < number < len(SYMBOL_KINDS) else ""
         if place is not None:
-            yield replace(place, name=name, kind=SYMBOL_KINDS[kind] if known else "", full_name=full_name)
+            yield replace(place, name=name, kind=kind, full_name=full_name)
         yield from _symbols(asking, each.get("children"), path, full_name, depth + 1)
 
 

@@ -15,7 +15,7 @@ from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.skills.skill_files import read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ENTRY_POINTS = "agentnb.tools"
 MOST_TOOLS = 100
@@ -23,6 +23,7 @@ MOST_TOOLS = 100
 MOST_FILES = 5_000
 LONGEST_DESCRIPTION = 1_024
 _COMPILED = (".so", ".pyd", ".dll", ".dylib")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 
 
@@ -94,9 +95,6 @@ def read_tool(site: Path, entry: ToolEntry) -> DeclaredTool:
     )
 
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
 def module_file(site: Path, module: str) -> Path | None:
     """The file of a module, in the folder *site* and nowhere else."""
     base = site.joinpath(*module.split("."))
@@ -115,7 +113,9 @@ def digest_of_tool(site: Path, entry: ToolEntry) -> str:
 
 def _states(top: Path) -> Iterator[tuple[str, int, int]]:
     left = MOST_FILES
-    for folder, folders, files in os.walk(top) if top.is_dir() else [(str(top.parent), [], [top.name])]:
+    places: Iterable[tuple[str, list[str], list[str]]]
+    places = os.walk(top) if top.is_dir() else [(str(top.parent), [], [top.name])]
+    for folder, folders, files in places:
         folders[:] = sorted(each for each in folders if each != "__pycache__")
         for name in sorted(files):
             if name.endswith((".py", *_COMPILED)):

@@ -103,15 +103,19 @@ class SkillLibrary:
             raise UsageError(f"{named} is no script that can be run.", hint=f"It ends with {' or '.join(_PROGRAMS)}.")
         return SkillScript(name=named, path=folder / name, program=program, text=text)
 
-    def answer(self, arguments: Mapping[str, Any]) -> str:
-        """The answer to an agent's call of the tool that lists and reads skills."""
+    def answer(self, arguments: Mapping[str, Any], *, can_run: bool = True) -> str:
+        """The answer to an agent's call of the tool that lists and reads skills; with tools where it *can_run* any."""
         if "skill" in arguments:
             text = self.read(arguments["skill"], arguments.get("file", SKILL_FILE))
             others = (
                 [] if "file" in arguments else [name for name in self.files(arguments["skill"]) if name != SKILL_FILE]
             )
             scripts = any(each.startswith("scripts/") for each in others)
-            how = f" Scripts are run by use_package_tool, as {arguments['skill']}/scripts/…" if scripts else ""
+            how = (
+                f" Scripts are run by use_package_tool, as {arguments['skill']}/scripts/…"
+                if scripts and can_run
+                else ""
+            )
             return text + (f"\n\nOther files of this skill: {', '.join(others)}.{how}" if others else "")
         if "file" in arguments:
             raise UsageError("A file belongs to a skill.", hint="Name the skill, too.")
@@ -122,7 +126,9 @@ class SkillLibrary:
             if not each.is_tool
         ]
         tools = [
-            f"{each.package}/{each.tool.signature}: {each.description}" for each in offered if each.tool is not None
+            f"{each.package}/{each.tool.signature}: {each.description}"
+            for each in offered
+            if each.tool is not None and can_run
         ]
         if tools:
             lines += ["", "Tools, to be called with use_package_tool:", *tools[:MOST_LISTED]]

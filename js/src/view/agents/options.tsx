@@ -1,5 +1,5 @@
 /** Model, mode, effort: what the agent itself says it can be set to (ACP config options and modes). */
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../../state/object";
 import type { Action, SessionState } from "../../state/types.gen";
 import { Button, TextField } from "../controls";
@@ -130,6 +130,16 @@ interface LongListProps {
 function LongList({ name, value, groups, disabled, onChoose }: LongListProps) {
   const [isOpen, open] = useState(false);
   const [words, type] = useState("");
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (isOpen) box.current?.querySelector("input")?.focus();
+  }, [isOpen]);
+  const choose = (value: string) => {
+    onChoose(value);
+    open(false);
+    type("");
+    box.current?.querySelector("button")?.focus();
+  };
   const all = groups.flatMap(({ name: group, choices }) => choices.map((choice) => ({ ...choice, group })));
   const current = all.find((choice) => choice.value === value)?.name ?? line(value, 60);
   const wanted = words.toLowerCase().split(/\s+/);
@@ -138,7 +148,7 @@ function LongList({ name, value, groups, disabled, onChoose }: LongListProps) {
     return wanted.every((word) => text.includes(word));
   });
   return (
-    <div class="long-choice">
+    <div class="long-choice" ref={box}>
       <div class="selector">
         <span class="selector-name">{name}</span>
         <Button
@@ -168,10 +178,7 @@ function LongList({ name, value, groups, disabled, onChoose }: LongListProps) {
                 data-item
                 aria-pressed={choice.value === value}
                 title={choice.description}
-                onClick={() => {
-                  onChoose(choice.value);
-                  open(false);
-                }}
+                onClick={() => choose(choice.value)}
               >
                 <span class="cut">{choice.name}</span>
                 {choice.group && <span class="dim small cut">{choice.group}</span>}

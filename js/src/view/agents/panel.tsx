@@ -142,9 +142,11 @@ function AgentList({ context }: { context: AgentsContext }) {
   );
 }
 
-/** The arrow keys go through the list; a letter goes into the search field. */
-function moveIn(event: TargetedKeyboardEvent<HTMLElement>, box: HTMLElement): void {
-  const focused = (box.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
+/** The arrow keys go through the list, that of the models where the focus is in it; a letter goes into its search field. */
+function moveIn(event: TargetedKeyboardEvent<HTMLElement>, all: HTMLElement): void {
+  const focused = (all.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
+  const models = focused?.closest<HTMLElement>(".long-choice");
+  const box = models?.querySelector("[data-item]") ? models : all;
   const items = [...box.querySelectorAll<HTMLElement>("[data-item]:not(:disabled)")];
   const at = items.indexOf(focused as HTMLElement);
   const isField = focused?.matches("input, select") === true;

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { own, table } from "../../state/object";
 import type { Operations } from "../change-operations";
 import { type Change, changesOf, DURING, KINDS } from "../change-set";
-import { useMemory, usePlace, useView } from "../context";
+import { useMemory, useOpenFile, useView } from "../context";
 import { ActionButton, TextButton } from "../controls";
 import { FoldHead } from "../fold";
 import { Icon, IconButton, type IconName, Spacer, Spinner } from "../icons";
@@ -162,22 +162,19 @@ function useStandings(changes: readonly Change[], operations: Operations, byHunk
 /** Shows the changes side by side, beginning with one; undefined where the front end has no room for that. */
 function useComparing(channel: string, title: string, changes: readonly Change[], follow: Follow) {
   const { store } = useView();
-  const { session } = usePlace();
   const notebook = store.notebook;
+  const openFile = useOpenFile();
   const latest = useRef(changes);
   latest.current = changes;
   if (!notebook?.compare) return undefined;
   return (first: string) => {
-    const workspace = store.session(session).peek()?.workingDirectories?.[0];
     const all = changes.filter(isComparable).map(
       (change): Comparison => ({
         id: change.id,
         name: change.name,
         // As it is then: parts of it may have been decided.
         load: () => textsOf(store, channel, latest.current.find(({ id }) => id === change.id) ?? change),
-        ...(change.kind === "file" && change.after !== ""
-          ? { open: () => notebook.openFile?.(change.path, workspace) }
-          : {}),
+        ...(change.kind === "file" && change.after !== "" ? { open: () => openFile?.(change.path) } : {}),
       }),
     );
     notebook.compare?.({ key: channel, title, changes: all, first, follow });
@@ -295,21 +292,13 @@ function actionsOf({ state, undoable, undoneParts }: Change): readonly (keyof ty
 type ActionsProps = Pick<ItemProps, "change" | "operations"> & { disabled: boolean };
 
 function Actions({ change, operations, disabled }: ActionsProps) {
-  const { store } = useView();
-  const { session } = usePlace();
   const { id, name, path, state, kind } = change;
-  const openFile = store.notebook?.openFile;
+  const openFile = useOpenFile();
   const isPart = (operationId: string) => operationId === "redo" && state === "open";
   const isThere = kind === "file" && (state === "undone" ? change.before : change.after) !== "";
   return (
     <div class="row change-actions">
-      {isThere && openFile && (
-        <IconButton
-          name={`Open ${name}`}
-          icon="link"
-          onClick={() => openFile(path, store.session(session).peek()?.workingDirectories?.[0])}
-        />
-      )}
+      {isThere && openFile && <IconButton name={`Open ${name}`} icon="link" onClick={() => openFile(path)} />}
       {isThere && <Download path={path} />}
       {actionsOf(change)
         .filter((operationId) => operationId !== "keep")

@@ -1,6 +1,6 @@
 /** What a research found in a package's source: each finding with its place, which opens to the line. */
 import type { ToolCallCitation, ToolCallResearch } from "../../state/types.gen";
-import { useView, useWorkspace } from "../context";
+import { useOpenFile, useView, useWorkspace } from "../context";
 import { Button } from "../controls";
 import { Fold } from "../fold";
 import { Markdown } from "../markdown/markdown";
@@ -29,10 +29,9 @@ export function Citations({ id, research }: { id: string; research: ToolCallRese
 }
 
 function Cited({ id, citation }: { id: string; citation: ToolCallCitation }) {
-  const { store } = useView();
   const { place, path } = citation;
   const folder = useWorkspace();
-  const openFile = store.notebook?.openFile;
+  const openFile = useOpenFile();
   return (
     <Fold id={id} className="citation" head={<code>{line(place, 200)}</code>}>
       <pre>
@@ -42,7 +41,7 @@ function Cited({ id, citation }: { id: string; citation: ToolCallCitation }) {
       </pre>
       <span class="dim small">{plain(path)}</span>
       {path && openFile && (
-        <Button onClick={() => openFile(folder ? inFolder(path, folder) : path, folder, citation.line)}>Open</Button>
+        <Button onClick={() => openFile(folder ? inFolder(path, folder) : path, citation.line)}>Open</Button>
       )}
     </Fold>
   );

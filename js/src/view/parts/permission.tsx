@@ -15,6 +15,7 @@ import { placesOf, proposalId } from "../cell-proposals";
 import { coded } from "../coded";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
+import { kernelText } from "../kernel-text";
 import { Menu, type MenuItem } from "../menu";
 import {
   answerId,
@@ -28,6 +29,7 @@ import {
 } from "../permission-answer";
 import { line, splitPath } from "../plain";
 import { useArmed } from "../use-work";
+import { worstOf } from "../worst";
 import { LineCount } from "./diff";
 import { compare } from "./line-diff";
 import { usePreview } from "./preview";
@@ -193,11 +195,6 @@ function Sentence({ id, call, obstacle }: { id: string; call: Props["call"]; obs
   );
 }
 
-/** The first sentence: reasons are sorted, the worst one first. */
-export function worstOf(reason: string): string {
-  return line(reason, 600).match(/^.+?[.!?](?=\s+[A-Z“]|$)/)?.[0] ?? line(reason, 600);
-}
-
 /** The command or change on one line, and on demand all of it, with what else the agent said about it. */
 function What({ turnId, call }: Props) {
   const [isOpen, open] = useMemory(`fold ${turnId} ${call.toolCallId} ask`, false);
@@ -341,7 +338,8 @@ function once(call: Pick<ToolCallPendingConfirmationState, "options">): Confirma
 }
 
 function nameOf(option: ConfirmationOption): string {
-  return line(option.label, 120) || line(option.id, 120);
+  const label = line(option.label, 120) || line(option.id, 120);
+  return option.id.startsWith("agentnb:") ? kernelText(label) : label; // an agent's own words stay as they are
 }
 
 /** Only from inside this view, or from nowhere, and never out of a text or an open menu. */

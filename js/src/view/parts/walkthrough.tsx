@@ -2,7 +2,7 @@
 import { isObject } from "../../state/object";
 import type { ToolCallState } from "../../state/types.gen";
 import type { Step, WalkthroughContext } from "../../walkthrough";
-import { useView, useWorkspace } from "../context";
+import { useOpenFile, useView } from "../context";
 import { OnDemand } from "../on-demand";
 
 const MOST_STEPS = 50;
@@ -25,11 +25,11 @@ function stepOf(step: Record<string, unknown>): Step {
 
 export function Walkthrough({ of }: { of: Pick<WalkthroughContext, "title" | "steps"> }) {
   const { store } = useView();
-  const workspace = useWorkspace();
+  const openFile = useOpenFile();
   const { notebook } = store;
   const show = ({ cell, file, line }: Step) => {
     if (cell !== undefined) notebook?.showCell?.(cell);
-    else if (file !== undefined) notebook?.openFile?.(file, workspace, line);
+    else if (file !== undefined) openFile?.(file, line);
   };
   const context: WalkthroughContext = { ...of, show: notebook?.showCell ? show : undefined };
   return <OnDemand name="walkthrough" what="the walkthrough" context={context} />;

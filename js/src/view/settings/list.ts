@@ -7,6 +7,7 @@ export type { AgentLaunch, OfferedModel, SettingInfo as Setting } from "../../st
 export type Listed = Answer<"listSettings">;
 
 const SOURCES = new Map([
+  ["site", "your administrator"],
   ["%config", "%config in this kernel"],
   ["startup", "ipython_config.py"],
   ["environment", "the environment variable"],

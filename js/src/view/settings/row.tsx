@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { AgentInfo } from "../../state/types.gen";
 import { Button, Choice, TextButton } from "../controls";
+import { kernelText } from "../kernel-text";
 import { line, plain } from "../plain";
 import { AgentOrder, nameOf, ShownAgents, ShownModels } from "./agent-lists";
 import { Fold, Switch, several } from "./fields";
@@ -40,8 +41,9 @@ interface RowProps {
 
 export function Row({ setting, isHere, request, onChange, onBack, children, ...rest }: RowProps) {
   const { name, source, file } = setting;
-  const title = line(setting.title, 60);
-  const isFixed = isHere ? !setting.isTrait : file === "";
+  const title = kernelText(line(setting.title, 60));
+  const isLocked = source === "site";
+  const isFixed = isLocked || (isHere ? !setting.isTrait : file === "");
   const canReset = isHere ? source === "%config" || source === "startup" : hasOwn(setting);
   const id = `setting-${name}`;
   const list = listOf({ setting, isFixed, onChange, onBack, ...rest });
@@ -65,12 +67,17 @@ export function Row({ setting, isHere, request, onChange, onBack, children, ...r
           </span>
         </div>
       )}
+      {isLocked && (
+        <p class="dim small setting-lock" title={setting.where}>
+          Set by your administrator
+        </p>
+      )}
       {setting.kind === "folder" && !isFixed && (
         <FolderChooser label={title} from={typed(setting.value)} request={request} onChoose={onChange} />
       )}
       <div id={id} class="setting-tip">
-        <p>{withCode(setting.about)}</p>
-        {isFixed && <p>{isHere ? "Can't be set for this kernel alone." : "No file can hold it."}</p>}
+        <p>{withCode(kernelText(setting.about))}</p>
+        {isFixed && !isLocked && <p>{isHere ? "Can't be set for this kernel alone." : "No file can hold it."}</p>}
         <p class="dim small">
           {sourceOf(setting)} · <code>{name}</code>
         </p>
@@ -125,7 +132,7 @@ function listOf({
     return { summary: several(names.length, "hidden model", "All"), node: <ShownModels {...props} models={models} /> };
   if (kind !== "servers") return undefined;
   const add = names.length === 0 && (
-    <Control {...{ setting, agents, isFixed, onChange, onBack }} label={line(setting.title, 60)} />
+    <Control {...{ setting, agents, isFixed, onChange, onBack }} label={kernelText(line(setting.title, 60))} />
   );
   const servers = <McpServers names={names} isFixed={isFixed} onChange={onServer} />;
   const node = (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import tempfile
 import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -13,9 +15,19 @@ import polars as pl
 import pytest
 
 import agentnb
+from agentnb.kernel.variables.keeper import Keeper
+from agentnb.kernel.variables.references import LIMIT
 from agentnb.plugins.checks.steps import TurnTables
+from tests.unit.api.conftest import PATIENCE
 
 ROWS = 300
+
+
+def kept(variables: dict[str, Any]) -> Callable[[Any], Any]:
+    """How the variables are now, as undo keeps them."""
+    return Keeper(variables, LIMIT).keep(variables).as_it_was
+
+
 RANDOM = np.random.default_rng(1)
 TABLES: dict[str, Callable[[], Any]] = {
     "empty": pd.DataFrame,
@@ -82,7 +94,7 @@ class Hostile:
 
 def array_of(columns: dict[Any, Any]) -> Any:
     """An array of the objects; NumPy would ask them for theirs."""
-    made = np.empty(50, dtype=object)
+    made = np.empty(len(columns["a"]), dtype=object)
     for number, each in enumerate(columns["a"]):
         made[number] = each
     return made
@@ -95,7 +107,8 @@ def test_values_of_the_users_own_classes_run_none_of_their_code(make: Any, caplo
     columns: dict[Any, Any] = {"a": values} if make is not pd.Series else dict(enumerate(values))
     before = make(columns)
     tables = TurnTables()
-    tables.begin({"x": before, "y": Hostile()})
+    variables = {"x": before, "y": Hostile()}
+    tables.begin(variables, kept(variables))
     after = before[:40] if make is not pd.DataFrame else before.assign(b=1)
     assert tables.end({"x": after, "y": Hostile()}, ["x", "y"]) == ()
     assert caplog.records == []
@@ -119,8 +132,129 @@ def test_table_to_which_another_thread_writes_is_compared_without_an_error() -> 
         for _ in range(20):
             tables = TurnTables()
             with contextlib.suppress(KeyError, RuntimeError):  # the copy; the kernel goes on without checks then
-                tables.begin({"table": table})
+                tables.begin({"table": table}, kept({"table": table}))
             assert isinstance(tables.end({"table": table}, ["table"]), tuple)
     finally:
         over.set()
         thread.join()
+
+
+class Lying:
+    """Says that it equals everything, and that it is a frame of its own making."""
+
+    __class__ = pd.DataFrame  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Lying:
+        raise AssertionError("the user's own code ran")
+
+    __deepcopy__ = __reduce__ = __copy__  # type: ignore[assignment]
+
+
+class Hanging:
+    """Never answers."""
+
+    def _wait(self, *_: object) -> Any:
+        threading.Event().wait(PATIENCE)
+        raise AssertionError("the user's own code ran")
+
+    __eq__ = __ne__ = __bool__ = __len__ = __iter__ = __float__ = __repr__ = __str__ = _wait
+    __hash__ = _wait
+    __copy__ = __deepcopy__ = __reduce__ = __array__ = _wait
+
+
+def test_objects_that_lie_or_hang_are_neither_asked_nor_taken_for_tables() -> None:
+    made = array_of({"a": [Hanging(), Lying(), 1]})
+    variables = {"lying": Lying(), "hanging": Hanging(), "column": pd.DataFrame({"a": made}), "array": made}
+    tables = TurnTables()
+    tables.begin(variables, kept(variables))
+    after = {**variables, "column": variables["column"].assign(b=2), "array": made[:2], "lying": Lying()}
+    assert tables.end(after, ["lying", "column", "array"]) == ()
+
+
+def test_ten_thousand_names_and_as_many_tables_are_compared_by_the_last_ones() -> None:
+    variables: dict[str, Any] = {f"name_{number}": [number] for number in range(10_000)}
+    variables |= {f"table_{number}": pd.DataFrame({"a": [number]}) for number in range(300)}
+    variables["prices"] = pd.DataFrame({"price": RANDOM.random(500) * 9 + 1})
+    tables = TurnTables()
+    tables.begin(variables, kept({"prices": variables["prices"]}))
+    variables["prices"]["price"] *= 100
+    assert [each.text for each in tables.end(variables, ["prices"])] == ["values of `price` are 100× larger"]
+    assert len(tables.end(variables, [])) == 1
+
+
+def numbered(rows: int = 500) -> Any:
+    """Numbers of rows, and values."""
+    return np.column_stack([np.arange(rows), RANDOM.random(rows) + 1.0])
+
+
+def larger(table: Any) -> None:
+    table[:, 1] *= 100
+
+
+def memory_map() -> Any:
+    file = tempfile.NamedTemporaryFile(delete=False)  # noqa: SIM115 - the map needs it
+    made = np.memmap(file.name, dtype="f8", mode="w+", shape=(500, 2))
+    made[:] = numbered()
+    os.unlink(file.name)  # noqa: PTH108
+    return made
+
+
+IN_PLACE: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "frame": (lambda: pd.DataFrame({"v": RANDOM.random(500) + 1}), lambda t: t.__setitem__("v", t["v"] * 100)),
+    "series": (lambda: pd.Series(RANDOM.random(500) + 1), lambda t: t.__setitem__(slice(None), t * 100)),
+    "polars": (
+        lambda: pl.DataFrame({"k": range(500), "v": RANDOM.random(500) + 1}),
+        lambda t: t.replace_column(1, t["v"] * 100),
+    ),
+    "array": (lambda: numbered().copy(), larger),
+    "view": (lambda: numbered(1_000)[300:800], larger),
+    "view of a view": (lambda: numbered(4_000)[8:3_008][::-2][100:600], larger),
+    "view of columns": (lambda: np.asfortranarray(numbered().repeat(3, axis=1))[:, ::3], larger),
+    "masked": (lambda: np.ma.masked_less(numbered(), 1.1), larger),
+    "structured": (
+        lambda: np.array([*zip(range(500), RANDOM.random(500) + 1.0, strict=True)], dtype=[("a", "i8"), ("b", "f8")]),
+        lambda t: t["b"].__imul__(100),
+    ),
+    "in a file": (memory_map, larger),
+}
+
+
+@pytest.mark.parametrize("kind", IN_PLACE)
+def test_table_that_is_changed_in_place_is_compared_with_what_undo_keeps_of_it(kind: str) -> None:
+    make, change = IN_PLACE[kind]
+    table = make()
+    tables = TurnTables()
+    tables.begin({"t": table}, kept({"t": table}))
+    change(table)
+    texts = " ".join(each.text for each in tables.end({"t": table}, ["t"]))
+    assert "100× larger" in texts, texts
+
+
+def test_table_of_which_nothing_could_be_kept_says_that_it_was_not_compared() -> None:
+    table, array = pd.DataFrame({"v": [1.0] * 9}), RANDOM.random(500)
+    tables = TurnTables()
+    tables.begin({"t": table, "a": array}, lambda value: None if value is table else value)
+    table["v"] *= 100
+    array *= 100
+    checks = agentnb.DataChecks(tables.end({"t": table, "a": array}, ["t", "a"]))
+    assert checks.lines == (
+        "`t`: not compared: there was no room to keep it as it was",
+        "`a`: not compared: there was no room to keep it as it was",
+    )
+    assert checks.ok
+
+
+def test_array_for_whose_copy_there_is_no_room_says_so_with_its_turn() -> None:
+    array = RANDOM.random(500_000)
+    snapshot = Keeper({"a": array}, 1_000_000).keep(["a"])
+    assert snapshot.lost == {"a": "it is too large"}
+    tables = TurnTables()
+    tables.begin({"a": array}, snapshot.as_it_was)
+    array *= 100
+    (check,) = tables.end({"a": array}, ["a"])
+    assert (check.cause, check.table) == ("unread", "a")

@@ -189,7 +189,7 @@ def test_a_tool_runs_in_the_kernel_as_code_that_the_policy_is_shown(tools: Tools
     assert use(tools, "box/shout", arguments={"text": "no"})[0]
 
 
-CALLS = {
+CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "wrong type": ({"tool": "shout", "arguments": {"text": 1}}, "'text' of shout is a string, not 1."),
     "missing": ({"tool": "shout"}, "shout wants 'text'. It is shout(text: str, times: int=1)."),
     "unknown": ({"tool": "shout", "arguments": {"text": "a", "x": 1}}, "shout has no argument 'x'."),

@@ -9,13 +9,21 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from agentnb.host.changes.items import kernel_item
+from agentnb.host.changes.records import PlacedCode
 from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_plans import plan_cells
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.code_runner import Edited, NotebookCell, NotebookView
 from agentnb.kernel.job_queue import JobQueue
 from agentnb.plugins.provenance.line_ledger import is_blank
-from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnSteps, ledger_of, steps_of_calls, steps_of_items
+from agentnb.plugins.provenance.turns import (
+    ProvenanceTurn,
+    TurnSteps,
+    ledger_of,
+    steps_of_calls,
+    steps_of_items,
+    steps_of_placed,
+)
 
 NAMES = ["df", "prices", "orders", "customers", "model", "result", "total", "train", "test", "fig", "scores", "labels"]
 CALLS = ["groupby", "merge", "dropna", "fillna", "mean", "sum", "fit", "predict", "plot", "head", "astype", "join"]
@@ -57,6 +65,7 @@ class History:
         self.cells: list[ModelCell] = []
         self.turns: list[TurnSteps] = []
         self._ids = 0
+        self._clock = 0
         self._before: list[list[ModelCell]] = []
         self._saved: list[ModelCell] = []
         self._kernel = KernelChanges("history", lambda: None, JobQueue())
@@ -69,6 +78,7 @@ class History:
             [self.type_lines] * 6 + [self.agent_turn] * 6 + [self.split, self.merge, self.move, self.copy, self.delete]
         )
         acts += [self.move_lines, self.undo, self.save, self.other_window, self.undo_turn]
+        acts += [self.take_from_chat] * 2
         if self.random.random() < 0.15:
             acts += [self.reload_without_ids] * 2
         for _ in range(steps):
@@ -167,7 +177,8 @@ class History:
     def agent_turn(self) -> None:
         """A few tool calls; the user may type between them."""
         number = len(self.turns)
-        turn = ProvenanceTurn(session="scripted:/1", turn=str(number), agent="scripted")
+        self._clock += 1
+        turn = ProvenanceTurn(session="scripted:/1", turn=str(number), agent="scripted", time=self._clock)
         self._kernel.begin(turn.turn)
         calls = []
         for _ in range(self.random.randint(1, 4)):
@@ -178,6 +189,32 @@ class History:
                 self.type_lines()
         items = [kernel_item(each, is_kept=False) for each in self._kernel.end(turn.turn)]
         self.turns.append(TurnSteps(turn, (*steps_of_calls(calls), *steps_of_items(items))))
+
+    def take_from_chat(self) -> None:
+        """*Insert below* or *Replace the active cell*, on a code block of some answer: the user only clicks."""
+        if not self.turns or self.random.random() < 0.3:
+            self._answer_with_code()
+        number = self.random.randrange(max(0, len(self.turns) - 3), len(self.turns))
+        if self.random.random() < 0.6:
+            cell, before = self._cell(self._lines(number)), None
+            self.cells.insert(self._place(), cell)
+        else:
+            cell = self.random.choice(self.cells)
+            before = cell.text
+            cell.lines = self._edited(cell.lines, number)
+        self._clock += 1
+        code = PlacedCode(
+            turn_id=str(number), cell_id=cell.id, notebook="nb.ipynb", before=before, after=cell.text, time=self._clock
+        )
+        turn = self.turns[number]
+        self.turns[number] = TurnSteps(turn.turn, (*turn.steps, *steps_of_placed([code])))
+
+    def _answer_with_code(self) -> None:
+        """A turn that changes nothing itself."""
+        self._clock += 1
+        name = str(len(self.turns))
+        turn = ProvenanceTurn(session="scripted:/1", turn=name, agent="scripted", time=self._clock)
+        self.turns.append(TurnSteps(turn, ()))
 
     def undo_turn(self) -> None:
         """Undo the last turn where nothing of it was changed since."""
@@ -200,9 +237,10 @@ class History:
                 present.lines = before
             elif before is not None:
                 self.cells.insert(self._place(), ModelCell(record.cell_id, before))
-        turn, _ = self.turns[-1]
+        turn, steps = self.turns[-1]
         items = [replace(kernel_item(each, is_kept=False), state="undone") for each in cells]
-        self.turns[-1] = TurnSteps(turn, tuple(steps_of_items(items)))
+        placed = [each for each in steps if each.time is not None]
+        self.turns[-1] = TurnSteps(turn, (*steps_of_items(items), *placed))
 
     def _earlier(self, cell_id: str, text: str | None) -> list[Line] | None:
         """The lines that the cell had when it had *text*."""

@@ -10,6 +10,7 @@ import pytest
 
 import agentnb
 from agentnb.api.this_log import ThisLog
+from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.history.restore import recorder_of
 from agentnb.host.history.storage import forget
@@ -17,6 +18,7 @@ from agentnb.log.store import LogStore
 from agentnb.plugins.provenance.kept_turns import KeptTurns, Wanted
 from agentnb.plugins.provenance.notebook_cells import Cell
 from agentnb.plugins.provenance.provenance import provenance_of
+from agentnb.plugins.provenance.requests import PlacedParams, note_placed
 from agentnb.plugins.provenance.result import LineRange, Provenance
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_permissions import Talk, work
@@ -110,6 +112,45 @@ def test_an_inserted_cell_over_which_the_user_types_in_the_same_turn_stays_the_a
     page.type(cell.id, "total = sum(range(100))\nprint(total)")
     (cell,) = looked_at(host, page)
     assert (cell.lines, cell.is_edited) == ((LineRange(1, 1, 0), LineRange(2, 2, None)), True)
+
+
+def place(host: Host, talk: Talk, turn_id: str, cell: str, *texts: str | None) -> None:
+    """What the page tells after *Insert below* or *Replace the active cell*."""
+    uri = talk.conversation.session.uri
+    before, after = texts
+    params = PlacedParams(
+        channel=uri, turn_id=turn_id, cell_id=cell, notebook="fit.ipynb", before=before, after=after or ""
+    )
+    host.loop.submit(note_placed(host, params)).result(PATIENCE)
+
+
+def test_code_that_the_user_takes_from_an_answer_is_the_agents_in_that_turn(
+    host: Host, work: Path, page: NotebookPage
+) -> None:
+    """The first turn changed nothing itself; what the user typed before the click stays theirs, and later edits are."""
+    talk = talk_to(host, work)
+    first = talk.prompt({"start": ["cells", {}]}, {"end": 1}).wait(PATIENCE)
+    second = talk.prompt({"start": ["insert_cell", {"source": "import os"}]}, {"end": 1}).wait(PATIENCE)
+    taken = "total = sum(range(100))\nprint(total)"
+    page.cells.append({"id": "new", "kind": "code", "source": taken, "tags": []})
+    page.tell()
+    place(host, talk, first.id, "new", None, taken)
+    replaced = "import math\nx = 2\ny = math.sqrt(x)"
+    page.type("a", replaced)
+    place(host, talk, second.id, "a", "import math\nx = 1", replaced)
+    found = {each.id: each for each in looked_at(host, page)}
+    turns = looked_at(host, page).turns
+    assert found["a"].lines == (LineRange(1, 1, None), LineRange(2, 3, found["a"].turns[0]))
+    assert turns[found["a"].turns[0]].number == 2
+    assert (found["new"].agent_line_count, turns[found["new"].turns[0]].number) == (2, 1)
+    assert not found["new"].is_edited
+    page.type("new", f"{taken}\nprint('mine')")
+    found = {each.id: each for each in looked_at(host, page)}
+    assert (found["new"].lines[-1], found["new"].is_edited) == (LineRange(3, 3, None), True)
+    again = KeptTurns().about(Wanted({"new"}, None), log_of(host).store)
+    assert [each.turn.number for each in again] == [1, 2]
+    with pytest.raises(UsageError, match="has no turn 'gone'"):
+        place(host, talk, "gone", "new", None, "x")
 
 
 def test_a_shell_reads_the_same_from_the_files_and_a_deleted_conversation_takes_its_marks_with_it(

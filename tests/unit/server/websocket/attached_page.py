@@ -12,6 +12,7 @@ from agentnb.server.request_table import wire_name
 from agentnb.server.service import PageService, Send
 from agentnb.state import Envelope, decode
 from agentnb.state.versions import WINDOW
+from tests.unit.server.bytes_apart import bytes_apart
 from tests.unit.server.page import PageChannel
 
 PATIENCE = 30.0
@@ -100,9 +101,9 @@ class AttachedPage(MirroringPage):
         self._service = current_host().loop.call(lambda: make(self._hear))
         super().__init__(client_id)
 
-    def _hear(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
+    def _hear(self, client_id: str, message: dict[str, Any], /) -> None:
         if client_id == self._page:
-            self._heard.put({**message, "buffers": buffers})
+            self._heard.put({"buffers": (), **bytes_apart(message)})
 
     def send(self, message: dict[str, Any]) -> None:
         """See :meth:`MirroringPage.send`."""

@@ -1,0 +1,195 @@
+"""Version 2 of the protocol, a draft: an agent's messages as version 1 has them, and ours as version 2 has them.
+
+So one table reads both (:mod:`agentnb.acp.mapper`). Not supported: batches, and `tool_call/cancel`, `terminal/cancel`.
+Draft: https://agentclientprotocol.com/protocol/v2/overview
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agentnb.acp.fields import mapping, objects, text
+from agentnb.errors import AgentRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.errors import AgentnbError
+
+    Done: TypeAlias = Callable[[Any, AgentnbError | None], None]
+
+VERSION = 2
+PROMPT = "session/prompt"
+_METHODS = {"session/load": "session/resume", "authenticate": "auth/login", "logout": "auth/logout"}
+_MESSAGES = {"user_message", "agent_message", "agent_thought"}
+_SESSION_EXTRAS = ("delete", "fork", "additionalDirectories")
+
+
+class SecondVersion:
+    """One agent that speaks version 2."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._prompts: dict[str, list[Done]] = {}
+        self._busy: set[str] = set()
+        self._texts: dict[tuple[str, str], str] = {}
+
+    # --- what we send ---
+
+    def asked(self, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """A request of ours."""
+        if method == "session/load":
+            params = {**params, "replayFrom": {"type": "start"}}
+        if method == "authenticate":
+            params = {"methodId": params.get("methodId")}
+        if method == "session/set_config_option":
+            params = {"type": "id", **params}
+        if "mcpServers" in params:
+            servers = [{"type": "stdio", **each} for each in objects(params["mcpServers"])]
+            params = {**params, "mcpServers": [each for each in servers if each["type"] != "sse"]}
+        return _METHODS.get(method, method), params
+
+    def accepted(self, params: dict[str, Any], done: Done) -> Done:
+        """Returns what takes the answer to a prompt, which only says that it was taken; *done* gets how it ends."""
+        session = str(params.get("sessionId"))
+        self._prompts.setdefault(session, []).append(done)
+
+        def taken(_: Any, error: AgentnbError | None) -> None:
+            waiting = self._prompts.get(session, [])
+            if error is not None and done in waiting:
+                waiting.remove(done)
+                done(None, error)
+
+        return taken
+
+    def answered(self, result: Any) -> Any:
+        """The answer to a request of ours."""
+        answer = mapping(result)
+        if "configOptions" in answer:
+            return {**answer, "configOptions": _options(answer["configOptions"])}
+        return result
+
+    def lost(self, error: AgentnbError) -> None:
+        """The agent is gone: its prompts end with *error*."""
+        prompts, self._prompts = self._prompts, {}
+        for done in (each for waiting in prompts.values() for each in waiting):
+            done(None, error)
+
+    # --- what it sends ---
+
+    def notifications(self, received: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Its notifications; the states of its sessions end our prompts behind those that came before."""
+        return [each for method, params in received for each in self._notification(method, mapping(params) or params)]
+
+    def _notification(self, method: str, params: Any) -> list[tuple[str, Any]]:
+        update = mapping(mapping(params).get("update"))
+        if method != "session/update" or not update:
+            return [(method, params)]
+        session = str(params.get("sessionId"))
+        return [(method, {**params, "update": each}) for each in self._updates(session, update)]
+
+    def ended(self, received: list[tuple[str, Any]]) -> list[tuple[Done, Any, AgentnbError | None]]:
+        """The prompts that *received* ends, and how each ended."""
+        ends: list[tuple[Done, Any, AgentnbError | None]] = []
+        for method, params in received:
+            update = mapping(mapping(params).get("update"))
+            if method != "session/update" or update.get("sessionUpdate") != "state_update":
+                continue
+            session = str(params.get("sessionId"))
+            if update.get("state") != "idle":
+                self._busy.add(session)
+            elif session in self._busy or "stopReason" in update:
+                self._busy.discard(session)
+                ends += [(done, *self._end(update)) for done in self._prompts.pop(session, [])]
+        return ends
+
+    def _end(self, update: dict[str, Any]) -> tuple[Any, AgentnbError | None]:
+        reason = text(update.get("stopReason")) or "end_turn"
+        if reason != "error":
+            return {"stopReason": reason}, None
+        message = text(mapping(update.get("error")).get("message")) or "It gave no reason"
+        return None, AgentRefused(f"{self._title} returned an error: {message.rstrip('.')}.")
+
+    def _updates(self, session: str, update: dict[str, Any]) -> list[dict[str, Any]]:
+        kind = str(update.get("sessionUpdate"))
+        if kind == "state_update":
+            return []
+        if kind in _MESSAGES:
+            return self._whole(session, kind, update)
+        if kind.removesuffix("_chunk") in _MESSAGES:
+            words = mapping(update.get("content")).get("text")
+            self._add(session, str(update.get("messageId")), words if isinstance(words, str) else "")
+        if kind == "config_option_update":
+            return [{**update, "configOptions": _options(update.get("configOptions"))}]
+        return [{**update, "content": _contents(update["content"])}] if "content" in update else [update]
+
+    def _whole(self, session: str, kind: str, update: dict[str, Any]) -> list[dict[str, Any]]:
+        """A message that comes whole: what of it has not come in chunks; one that was rewritten is kept as it is."""
+        message, blocks = str(update.get("messageId")), objects(update.get("content"))
+        known = self._texts.get((session, message), "")
+        words = "".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
+        if not words.startswith(known):
+            return [update]
+        chunk = {"sessionUpdate": f"{kind}_chunk", "messageId": message}
+        if not known:
+            self._add(session, message, words)
+            return [{**chunk, "content": block} for block in blocks]
+        self._add(session, message, words[len(known) :])
+        return [{**chunk, "content": {"type": "text", "text": words[len(known) :]}}] if words != known else []
+
+    def _add(self, session: str, message: str, words: str) -> None:
+        key = session, message
+        self._texts[key] = self._texts.get(key, "") + words
+
+
+def requested(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a request of the agent."""
+    if method != "session/request_permission":
+        return params
+    subject = mapping(params.get("subject"))
+    call = mapping(subject.get("toolCall"))
+    if subject.get("type") == "command":
+        command = {"command": subject.get("command"), "cwd": subject.get("cwd")}
+        call = {"toolCallId": subject.get("toolCallId"), "kind": "execute", "rawInput": command}
+    detail = text(params.get("description"))
+    described = {"content": [{"type": "content", "content": {"type": "text", "text": detail}}]} if detail else {}
+    title = text(params.get("title"))
+    return {**params, "toolCall": {**described, **_of_call(call), **({"title": title} if title else {})}}
+
+
+def initialized(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer to ``initialize`` as version 1 has it."""
+    offered = mapping(mapping(answer.get("capabilities")).get("session"))
+    has_sessions = mapping(answer.get("capabilities")).get("session") is not None
+    baseline = {"list": {}, "resume": {}, "close": {}} if has_sessions else {}
+    methods = [{"id": each.get("methodId"), **each} for each in objects(answer.get("authMethods"))]
+    capabilities = {
+        "loadSession": has_sessions,
+        "promptCapabilities": {
+            name: True for name, value in mapping(offered.get("prompt")).items() if value is not None
+        },
+        "mcpCapabilities": {name: True for name, value in mapping(offered.get("mcp")).items() if value is not None},
+        "sessionCapabilities": baseline
+        | {name: offered[name] for name in _SESSION_EXTRAS if offered.get(name) is not None},
+        "auth": {"logout": {}} if methods else {},
+        "_meta": answer.get("_meta"),
+    }
+    return {"agentInfo": answer.get("info"), "agentCapabilities": capabilities, "authMethods": methods}
+
+
+def _of_call(call: dict[str, Any]) -> dict[str, Any]:
+    return {**call, "content": _contents(call["content"])} if "content" in call else call
+
+
+def _options(options: Any) -> list[dict[str, Any]]:
+    return [{"id": each.get("configId"), **each} for each in objects(options)]
+
+
+def _contents(content: Any) -> Any:
+    """The content of a tool call, or a part of it; differences are shown as text."""
+    if isinstance(content, list):
+        return [_contents(each) for each in content]
+    patch = mapping(mapping(content).get("patch"))
+    if mapping(content).get("type") != "diff" or not isinstance(patch.get("text"), str):
+        return content
+    return {"type": "content", "content": {"type": "text", "text": f"```diff\n{patch['text']}\n```"}}

@@ -1,0 +1,101 @@
+"""The settings that the site's policy sets: nothing else counts for them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
+
+from agentnb import site_policy
+from agentnb.agent.confinement_choice import EVERY
+from agentnb.configuration.setting import Setting, size_of
+from agentnb.configuration.table import setting
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentnb.site_policy import SiteFile
+
+Source: TypeAlias = Literal["site", "%config", "startup", "environment", "project", "user", "default"]
+ELSEWHERE = {
+    "confine": 'Write [agents."*"] with confine = true, "no network" or a list of hosts.',
+    "permissions": 'Write freedom_at_most = "ask", "edit" or "auto" at the top of the file.',
+    "freedom": 'Write freedom_at_most = "ask", "edit" or "auto" at the top of the file.',
+    "headless": 'Write freedom_at_most = "auto" at the top of the file: then headless = "allow" does not count.',
+    "cell_review": 'Write cell_review = "first" at the top of the file.',
+    "plugins_off": 'Write [site.plugins] with deny = ["…"].',
+}
+"""Settings that the file has another word for, which also holds for what is said in code."""
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """The value of a setting in one source."""
+
+    source: Source
+    value: Any
+    where: str = ""
+    line: int = 0
+
+
+def site_settings(environ: Mapping[str, str] = os.environ) -> tuple[dict[str, Layer], str | None]:
+    """Returns what the site's files set, the tighter of two values, and what is wrong with them."""
+    return settings_of(site_policy.site_policy(environ).files)
+
+
+def settings_of(files: Iterable[SiteFile]) -> tuple[dict[str, Layer], str | None]:
+    """The same of *files*."""
+    found: dict[str, Layer] = {}
+    for file in files:
+        try:
+            layers = {name: _layer(file, name) for name in file.settings}
+        except UsageError as error:
+            return found, f"{error} Until then no agent starts."
+        for name, layer in layers.items():
+            if name not in found or is_tighter(setting(name), layer.value, found[name].value):
+                found[name] = layer
+    return found, None
+
+
+def _layer(file: SiteFile, name: str) -> Layer:
+    entry = file.settings[name]
+    place = f"{file.place(entry.line)} in {site_policy.TABLE}.settings"
+    try:
+        if name in ELSEWHERE:
+            raise UsageError(f"{name} is not set here.", hint=ELSEWHERE[name])
+        return Layer("site", setting(name).check(entry.value), str(file.path), entry.line)
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.message}", hint=error.hint) from None
+
+
+def site_bounds() -> dict[str, Layer]:
+    """The widest values that the site's policy leaves settings, because of what it says beside its settings."""
+    bounds: dict[str, Layer] = {}
+    if not site_policy.site_policy().files:  # most machines have none, and need not wait for its reader
+        return bounds
+    from agentnb.policy.store import PolicyFiles
+
+    for path, policy in PolicyFiles().of_site:
+        widest: dict[str, Any] = {}
+        if policy.freedom_at_most is not None:
+            widest |= {"freedom": policy.freedom_at_most, "permissions": "ask", "headless": "deny"}
+        if policy.cell_review == "first":
+            widest["cell_review"] = "first"
+        if confine := policy.confine.get(EVERY):
+            widest["confine"] = "no network" if confine == "no network" else "on"
+        for name, value in widest.items():
+            if name not in bounds or is_tighter(setting(name), value, bounds[name].value):
+                bounds[name] = Layer("site", value, str(path))
+    return bounds
+
+
+def is_tighter(which: Setting, value: Any, other: Any) -> bool:
+    """True if *value* lets agents do less than *other*, or keeps less."""
+    if value in which.order:
+        return other not in which.order or which.order.index(value) < which.order.index(other)
+    if which.name == "log_days":
+        return bool(0 < value < (other or float("inf")))
+    if which.name == "log_max":
+        return (size_of(value) or float("inf")) < (size_of(other) or float("inf"))
+    return False

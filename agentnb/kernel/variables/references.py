@@ -1,0 +1,270 @@
+"""Objects that changes refer to: held, or only followed, with what they were like when they were last read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.kernel.variables.arrays import share_memory
+from agentnb.kernel.variables.keeper import Keeper
+from agentnb.kernel.variables.kinds import ARRAYS, class_name, is_primitive, is_same, library_class, weak_reference
+from agentnb.kernel.variables.states import CannotRestore
+from agentnb.kernel.variables.summary import ValueSummary, estimated_size, summarize_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Sequence
+
+    from agentnb.kernel.variables.states import State
+
+LIMIT = 512_000_000
+"""Bytes of copies where no setting says."""
+
+
+class Reference:
+    """An object, held or only followed by a weak reference."""
+
+    def __init__(self, value: Any) -> None:
+        self.size = 0
+        self.mark: Mark | None = None
+        self._refer(value)
+
+    def _refer(self, value: Any) -> None:
+        self._held: tuple[Any, ...] = (value,)
+        self._weak = weak_reference(value, lambda _: self._forget())
+
+    def _forget(self) -> None:
+        self.mark = None
+
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        """The object, where it is still there; else nothing."""
+        if self._held or self._weak is None:
+            return self._held
+        value = self._weak()
+        return () if value is None else (value,)
+
+    @property
+    def value(self) -> Any:
+        """The object, which is still there."""
+        (value,) = self.objects
+        return value
+
+    @property
+    def is_available(self) -> bool:
+        """True if the object is still there, held or because something else refers to it."""
+        return bool(self.objects)
+
+    @property
+    def is_held(self) -> bool:
+        """True if the object stays because of this."""
+        return bool(self._held)
+
+    @property
+    def is_followed(self) -> bool:
+        """True if a weak reference shows whether the object is still there."""
+        return self._weak is not None
+
+    @property
+    def is_as_read(self) -> bool:
+        """True if nobody has changed the object in place since it was read; also where it is gone."""
+        return self.mark is None or self.mark.matches()
+
+    def replace(self, old: Any, new: Any) -> None:
+        """Refer to *new* in the place of *old*."""
+        if any(each is old for each in self.objects):
+            was_held = self.is_held
+            self._refer(new)
+            if not was_held and self.is_followed:
+                self._held = ()
+
+    @property
+    def is_gone(self) -> bool:
+        """True if nobody has the object any more."""
+        return self._weak is not None and not self.objects
+
+    def hold(self) -> None:
+        """Hold the object from now on, where it is still there."""
+        self._held = self.objects
+
+    def let_go(self) -> tuple[Any, ...]:
+        """Hold the object no longer; returns what was held, to be freed on the main thread."""
+        held, self._held = self._held, ()
+        return held
+
+
+class Mark:
+    """What an object and all in it are like, but for the objects whose ids are in *skip*; no memory is copied."""
+
+    def __init__(self, value: Any, skip: Container[int]) -> None:
+        marked = Keeper({"": value}, LIMIT, mode="mark", skip=skip).keep([""])
+        self._entries = [(each.at, _followed(each.follow()), each.state) for each in marked.objects.values()]
+
+    def matches(self) -> bool:
+        """True if all is like that now, as far as it is still there."""
+        for _, follow, state in self._entries:
+            value = follow()
+            try:
+                if value is not None and not state.matches(value):
+                    return False
+            except Exception:  # noqa: BLE001 - a broken object, or changed by another thread meanwhile
+                return False
+        return True
+
+    def add(self, other: Mark, changed: Sequence[Any] = ()) -> None:
+        """Count what *other* knows, too, but for the objects *changed* since, and arrays that have memory of those."""
+        about = other._about(changed)
+        self._entries += [each for number, each in enumerate(other._entries) if number not in about]
+
+    def is_about(self, values: Sequence[Any]) -> bool:
+        """True if one of *values*, or an array that has memory of one, is among the objects."""
+        return bool(self._about(values))
+
+    def _about(self, values: Sequence[Any]) -> set[int]:
+        """The numbers of the entries about *values*, or about arrays that have memory of those."""
+        ids, arrays = {id(each) for each in values}, [each for each in values if _is_array(each)]
+        about = set()
+        for number, (at, follow, _) in enumerate(self._entries):
+            value = follow() if arrays else None
+            if at in ids or (_is_array(value) and any(share_memory(value, each) for each in arrays)):
+                about.add(number)
+        return about
+
+
+def _is_array(value: Any) -> bool:
+    return library_class(type(value), ARRAYS) is not None
+
+
+def _followed(value: Any) -> Callable[[], Any]:
+    return weak_reference(value) or (lambda: value)
+
+
+class _AllBut:
+    """The ids of all objects but one."""
+
+    def __init__(self, value: Any) -> None:
+        self._id = id(value)
+
+    def __contains__(self, at: object) -> bool:
+        return at != self._id
+
+
+class Binding(Reference):
+    """The object that a name was bound to."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        super().__init__(value)
+        self.summary: ValueSummary = summarize_value(value, name)
+
+    def measure(self) -> None:
+        """Estimate the object's size."""
+        for value in self.objects:
+            self.size = estimated_size(value)
+
+    def read(self, skip: Container[int] = frozenset()) -> None:
+        """Remember what the object is like."""
+        for value in self.objects:
+            self.mark = None if is_primitive(value) else Mark(value, skip)
+
+    def read_with(self, earlier: Binding | None, changed: Sequence[ObjectChange]) -> None:
+        """Remember also what *earlier* does, but what the objects *changed* since are like now."""
+        if self.mark is None:
+            return
+        if earlier is not None and earlier.mark is not None:
+            self.mark.add(earlier.mark, [value for each in changed for value in each.objects])
+        for mark in filter(None, (each.mark for each in changed)):
+            self.mark.add(mark)
+
+    def is_of(self, value: Any) -> bool:
+        """True if *value* is this very object, or a number or text that equals it."""
+        return any(is_same(each, value) for each in self.objects)
+
+
+class ObjectChange(Reference):
+    """An object that was changed in place.
+
+    Attributes:
+        number: That of the look at all objects that showed it, in their order.
+        undone: Whether it is as it was before.
+        is_stale: Somebody else has changed it since: what changes it next changes what they left.
+        still: Names that lead to the object whose place another had to take.
+    """
+
+    def __init__(self, value: Any, before: State, number: int) -> None:
+        super().__init__(value)
+        self._target: State | None = before if before.is_kept else None
+        self.number = number
+        self._other: Any = None
+        self.undone = False
+        self.is_stale = False
+        self.still: tuple[str, ...] = ()
+        self.read()
+        if self.is_followed:
+            self.let_go_of_object()
+
+    def let_go_of_object(self) -> None:
+        """Follow the object only: something else has it."""
+        super().let_go()
+
+    def read(self) -> None:
+        """Remember what the object itself is like, not what is in it."""
+        for value in self.objects:
+            self.mark = Mark(value, _AllBut(value))
+
+    @property
+    def can_turn(self) -> bool:
+        """True if what it was like is still kept, or nobody has the object any more."""
+        return self._target is not None or self._other is not None or self.is_gone
+
+    @property
+    def is_back(self) -> bool:
+        """True if the object is what undo, or redo, makes of it."""
+        return self.is_gone or any(self._target is not None and self._target.matches(each) for each in self.objects)
+
+    def measure(self) -> None:
+        """Count what is held for it alone."""
+        self.size = 0
+        if self._target is not None:
+            beside = self._target.held_beside(self.value) if self.objects else 0
+            self.size = self._target.size + beside
+
+    def let_go(self) -> tuple[Any, ...]:
+        held = (*super().let_go(), self._target, self._other)
+        self._target = self._other = None
+        return held
+
+    def merged(self, later: ObjectChange) -> ObjectChange:
+        """This and a later change as one; the later one alone where somebody else changed the object in between."""
+        if self.undone or self.is_stale or self._target is None:
+            return later
+        self.mark = later.mark
+        return self
+
+    def turn(self, limit: int, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
+        """Make the object what it was before, or again what it became; it is to be read then.
+
+        Where that cannot be done in place, *bind* binds the names that have it to another object, and says which lead
+        to it still.
+        """
+        for value in self.objects:
+            if self._other is not None:
+                self._swap(value, self._other, bind)
+            else:
+                self._restore(value, limit, bind)
+        self.undone = not self.undone
+        self.is_stale = False
+
+    def _restore(self, value: Any, limit: int, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
+        target = self._target
+        if target is None:
+            raise CannotRestore(class_name(type(value)))
+        now = Keeper({"": value}, limit, skip=_AllBut(value)).keep([""]).objects.get(id(value))
+        try:
+            target.restore(value)
+        except CannotRestore:
+            self._swap(value, target.rebuilt(), bind)
+            return
+        self._target = now.state if now is not None and now.state.is_kept else None
+
+    def _swap(self, value: Any, other: Any, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
+        self.still = bind(value, other)
+        self._other = value
+        self.replace(value, other)

@@ -1,0 +1,121 @@
+"""Reads tables of any library the same way: pandas, polars, Arrow by narwhals, arrays by NumPy.
+
+Lazy ones are not computed. Nothing is imported that the user has not, but narwhals and, in a forked process, pyarrow.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+import weakref
+from itertools import islice
+from typing import Any
+
+from agentnb.kernel.variables.kinds import library_class
+from agentnb.plugins.checks.arrays import of_array
+from agentnb.plugins.checks.tables import MOST_COLUMNS, MOST_LEVELS, Column, Table
+
+_FRAMES = (
+    *("pandas.DataFrame", "pandas.Series", "polars.DataFrame", "polars.Series", "pyarrow.Table"),
+    *("modin.pandas.DataFrame", "modin.pandas.Series"),
+)
+_LAZY = ("polars.LazyFrame", "dask.dataframe.DataFrame")
+_LIBRARIES: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+
+
+def is_table(value: Any) -> bool:
+    """True if *value* is a table or an array that can be compared; nothing is imported."""
+    kind = type(value)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(kind, numpy.ndarray):
+        return value.ndim in {1, 2} and value.dtype.kind in "iufbMmUSVO" and not (value.ndim == 1 and len(value) == 0)
+    return library_of(value) != ""
+
+
+def is_lazy(value: Any) -> bool:
+    """True if *value* is a table whose rows are computed only when they are asked for."""
+    return library_class(type(value), _LAZY) is not None
+
+
+def table_of(value: Any, name: str, *, is_fork: bool = False) -> Table | None:
+    """The table that *value* is; None where it is none, or cannot be read."""
+    if not is_table(value):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            library = library_of(value)
+            return of_array(value, name) if library == "" else _of_frame(value, name, library, is_fork=is_fork)
+    except Exception:  # noqa: BLE001 - another thread writes to it, or it is of a kind that narwhals does not read
+        return None
+
+
+def library_of(value: Any) -> str:
+    """The library of a frame: ``pandas``, ``polars`` …; empty where it is none."""
+    kind = type(value)
+    known = _LIBRARIES.get(kind)
+    if known is None:
+        known = _LIBRARIES[kind] = (library_class(kind, _FRAMES) or "").partition(".")[0]
+    return known
+
+
+def _of_frame(value: Any, name: str, library: str, *, is_fork: bool) -> Table | None:
+    import narwhals.stable.v2 as nw
+
+    native = value
+    if library == "pandas":
+        native = _plain_pandas(value)
+    elif library == "polars" and is_fork:
+        native = _arrow_table(value, name)
+    read = nw.from_native(native, allow_series=True)
+    if isinstance(read, nw.Series):
+        read = read.alias(str(read.name or name)).to_frame()
+    width, rows = read.shape[1], read.shape[0]
+    wanted = list(islice(read.columns, 0, None, max(1, -(-width // MOST_COLUMNS))))
+    columns = {each: Column(each, read[each], rows) for each in wanted}
+    index = _index_of(value, rows) if library == "pandas" else {}
+    return Table(name, rows, columns, width, native=value, library=library, index=index)
+
+
+def _arrow_table(value: Any, name: str) -> Any:
+    """A frame or series of polars as Arrow has it: polars' own calculations wait for threads that a fork has not."""
+    import pyarrow as pa
+
+    columns = value.get_columns() if hasattr(value, "get_columns") else [value]
+    return pa.table({each.name or name: each.to_arrow() for each in columns})
+
+
+def _plain_pandas(value: Any) -> Any:
+    """The same with texts as names, each once."""
+    if not hasattr(value, "columns"):
+        return value
+    names: list[str] = []
+    seen: dict[str, int] = {}
+    for each in value.columns:
+        text = "_".join(map(str, each)) if isinstance(each, tuple) else str(each)
+        seen[text] = seen.get(text, 0) + 1
+        names.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
+    if names == [*value.columns]:
+        return value
+    shallow = value.copy(deep=False)
+    shallow.columns = names
+    return shallow
+
+
+def _index_of(value: Any, rows: int) -> dict[str, Column]:
+    import narwhals.stable.v2 as nw
+    import pandas as pd
+
+    index = value.index
+    if isinstance(index, pd.RangeIndex) or index.nlevels > MOST_LEVELS:
+        return {}
+    levels = [index.get_level_values(number) for number in range(index.nlevels)]
+    if index.nlevels == 1 and index.name is None and pd.api.types.is_integer_dtype(index.dtype):
+        return {}  # the numbers of rows that are left of more
+    taken = {str(each) for each in getattr(value, "columns", ())}
+    names = [str(each.name) if each.name is not None else "index" for each in levels]
+    return {
+        each: Column(each, nw.from_native(level.to_series(), series_only=True), rows)
+        for each, level in zip(names, levels, strict=True)
+        if each not in taken
+    }

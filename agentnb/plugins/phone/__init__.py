@@ -1,0 +1,1 @@
+"""Approve from the phone: a page that answers questions, and the codes that open it."""

@@ -1,0 +1,110 @@
+"""The page's requests: who is paired, a code for one more phone, and the end of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.errors import NotOffered
+from agentnb.plugins.phone.addresses import LOOPBACK, network_addresses, wanted_way
+from agentnb.ports import Request
+
+if TYPE_CHECKING:
+    from agentnb.plugins.phone.pairing import PhonePairing
+
+
+class LookParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Returns whether phones may connect, and where they could."""
+
+
+class LookResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How it stands.
+
+    Attributes:
+        is_on: Whether phones may connect.
+        phones: The names of those that are connected.
+        addresses: The addresses of the kernel's machine, those that other machines reach first.
+    """
+
+    is_on: bool
+    phones: tuple[str, ...]
+    addresses: tuple[str, ...]
+
+
+class PairParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Lets one more phone connect. Phones that came another way are unpaired.
+
+    Attributes:
+        address: The address of the kernel's machine that the phone reaches.
+        origin: Instead: the origin of the Jupyter server that passes the phone's requests on.
+    """
+
+    address: str = ""
+    origin: str = ""
+
+
+class PairResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A code.
+
+    Attributes:
+        name: What the chat and the log call the phone.
+        token: Its token, for the fragment of the page's address.
+        port: The port that the kernel listens at.
+    """
+
+    name: str
+    token: str
+    port: int
+
+
+class UnpairParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Ends every phone's connection; no code works any more."""
+
+
+class UnpairResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """It is done."""
+
+
+def _current() -> PhonePairing | None:
+    try:
+        from agentnb.plugins.phone.pairing import current_pairing
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("websockets"):
+            raise
+        message = "A phone needs the package websockets."
+        raise NotOffered(message, hint="Install it: pip install 'jupyter-agentnb[serve]'.") from error
+    return current_pairing()
+
+
+async def look(_params: LookParams) -> LookResult:
+    """How it stands."""
+    pairing = _current()
+    phones = () if pairing is None else pairing.phones
+    return LookResult(is_on=pairing is not None, phones=phones, addresses=(*network_addresses(), LOOPBACK))
+
+
+async def pair(params: PairParams) -> PairResult:
+    """A code for one more phone."""
+    _current()
+    from agentnb.plugins.phone.pairing import pair as begin
+
+    pairing = await begin(wanted_way(params.address, params.origin))
+    name, token = pairing.new_code()
+    return PairResult(name=name, token=token, port=pairing.port)
+
+
+async def unpair(_params: UnpairParams) -> UnpairResult:
+    """No phone may connect any more."""
+    _current()
+    from agentnb.plugins.phone.pairing import unpair as end
+
+    await end()
+    return UnpairResult()
+
+
+REQUESTS = (
+    Request("phone/look", LookParams, LookResult, look),
+    Request("phone/pair", PairParams, PairResult, pair),
+    Request("phone/unpair", UnpairParams, UnpairResult, unpair),
+)

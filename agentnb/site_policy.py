@@ -1,0 +1,317 @@
+"""The table ``[site]`` of the site's policy files: what an administrator has decided for everyone here.
+
+Every file counts, and each can only tighten. A file that cannot be used allows nothing of what it could decide.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shlex
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from agentnb.errors import PolicyError
+from agentnb.folders import config_folder
+from agentnb.toml_file import key_line, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "policy.toml"
+TABLE = "site"
+Kind: TypeAlias = Literal["agents", "models", "endpoints", "mcp_servers", "components", "plugins"]
+KINDS: dict[Kind, str] = {
+    "agents": "agent",
+    "models": "model",
+    "endpoints": "model server",
+    "mcp_servers": "MCP server",
+    "components": "component",
+    "plugins": "plug-in",
+}
+"""What lists can be about, and what one of them is called."""
+Switch: TypeAlias = Literal["serve", "pair", "history"]
+SWITCHES: dict[Switch, str] = {
+    "serve": "Serving this kernel is switched off",
+    "pair": "Pairing this kernel is switched off",
+    "history": "The history is switched off",
+}
+"""What can be switched off, and what is said then."""
+KEYS = ("message", "audit", *SWITCHES, *KINDS, "settings")
+LARGEST = 1_000_000
+"""Bytes of a file; more are not read."""
+LONGEST_MESSAGE = 1_000
+SET_BY = "set by your administrator"
+
+
+class Entry(NamedTuple):
+    """One value of a file, and its line."""
+
+    value: Any
+    line: int
+
+
+class SiteList(msgspec.Struct, frozen=True, kw_only=True):
+    """The things of one kind that a file allows, all where None, and those that it denies."""
+
+    allow: tuple[Entry, ...] | None = None
+    deny: tuple[Entry, ...] = ()
+    line: int = 0
+
+
+class SiteFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file; with a ``problem`` it cannot be used."""
+
+    path: Path
+    lists: dict[Kind, SiteList] = {}
+    off: dict[Switch, int] = {}
+    settings: dict[str, Entry] = {}
+    message: str = ""
+    audit: str = ""
+    problem: str | None = None
+
+    def place(self, line: int = 0) -> str:
+        """The file and the line, for people."""
+        return f"{self.path}, line {line}" if line else str(self.path)
+
+    def refusal(self, kind: Kind, names: tuple[str, ...], allowed_as: tuple[str, ...]) -> str | None:
+        """Returns where the file denies one of *names*, or allows none of *allowed_as*; None where it does not."""
+        if self.problem is not None:
+            return self.place()
+        listed = self.lists.get(kind, SiteList())
+        denying = next((each for each in listed.deny if _is_one(each.value, names)), None)
+        if denying is not None:
+            return self.place(denying.line)
+        if listed.allow is None or any(_is_one(each.value, allowed_as) for each in listed.allow):
+            return None
+        return self.place(listed.line)
+
+
+class SitePolicy(msgspec.Struct, frozen=True):
+    """What all files say together."""
+
+    files: tuple[SiteFile, ...] = ()
+
+    @property
+    def problem(self) -> str | None:
+        """Returns why a file cannot be used; None where all can."""
+        return next((each.problem for each in self.files if each.problem), None)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """The messages for the users."""
+        return tuple(dict.fromkeys(each.message for each in self.files if each.message))
+
+    @property
+    def audit(self) -> tuple[str, ...]:
+        """The folders that decisions are written to, or ``syslog``."""
+        return tuple(dict.fromkeys(each.audit for each in self.files if each.audit))
+
+    def why_not(self, kind: Kind, name: str, *others: str, allowed_as: tuple[str, ...] | None = None) -> str | None:
+        """Returns why something cannot be used, in a sentence; None where it can.
+
+        Args:
+            kind: What it is.
+            name: What it is called, for people and for lists.
+            others: More names that lists can have.
+            allowed_as: The names that an ``allow`` can have; all of them where None.
+        """
+        names = (name, *others)
+        for file in self.files:
+            if (place := file.refusal(kind, names, names if allowed_as is None else allowed_as)) is not None:
+                return _sentence(f"The {KINDS[kind]} {name!r:.200} is not allowed here", place, file.problem)
+        return None
+
+    def why_off(self, switch: Switch) -> str | None:
+        """Returns why *switch* is off, in a sentence; None where it is not."""
+        for file in self.files:
+            if file.problem is not None or switch in file.off:
+                return _sentence(SWITCHES[switch], file.place(file.off.get(switch, 0)), file.problem)
+        return None
+
+    def why_not_agent(self, name: str, command: tuple[str, ...], *, is_known: bool) -> str | None:
+        """As :meth:`why_not` for an agent; the name of one that *is_known* counts, of others their command line."""
+        line = shlex.join(command)
+        return self.why_not("agents", name, line, allowed_as=(name, line) if is_known else (line,))
+
+    def demand(self, switch: Switch) -> None:
+        """Raise where *switch* is off."""
+        if (why := self.why_off(switch)) is not None:
+            raise PolicyError(why)
+
+
+def _sentence(what: str, place: str, problem: str | None) -> str:
+    return f"{what}: {problem}" if problem else f"{what}: {SET_BY} ({place})."
+
+
+def _is_one(pattern: str, names: tuple[str, ...]) -> bool:
+    """True if one of *names* is as *pattern*, in which ``*`` stands for anything."""
+    wanted = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+    return any(wanted.fullmatch(each) for each in names)
+
+
+def site_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """The policy files of the site, in the order of Jupyter's configuration folders, without the user's own.
+
+    ``JUPYTER_CONFIG_PATH`` can add folders, so it can tighten; it removes none.
+    """
+    added = [each for each in environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep) if each]
+    fixed = [Path(sys.prefix, "etc", "jupyter"), Path("/usr/local/etc/jupyter"), Path("/etc/jupyter")]
+    if sys.platform == "win32":
+        fixed = [fixed[0], Path(os.environ.get("PROGRAMDATA", r"C:\ProgramData"), "jupyter")]
+    own = config_folder(environ)
+    folders = [each for each in (Path(folder, "agentnb") for folder in added) if each != own]
+    folders += [folder / "agentnb" for folder in fixed]  # whatever a user calls their own
+    return tuple(dict.fromkeys(each / NAME for each in folders))
+
+
+_read: dict[Path, tuple[tuple[int, ...], SiteFile | None]] = {}
+
+
+def site_policy(environ: Mapping[str, str] = os.environ) -> SitePolicy:
+    """Returns what the site's files say now; they are read again when they change."""
+    return SitePolicy(tuple(file for path in site_files(environ) if (file := _file(path)) is not None))
+
+
+def _file(path: Path) -> SiteFile | None:
+    state = file_state(path)
+    known = _read.get(path)
+    if known is None or known[0] != state:
+        known = _read[path] = (state, read_file(path))
+    return known[1]
+
+
+def file_state(path: Path) -> tuple[int, ...]:
+    """Differs where the file *path* has changed, or why it cannot be seen."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        return (error.errno or 0,)
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode
+
+
+def read_file(path: Path) -> SiteFile | None:
+    """What the file *path* says in ``[site]``; None where there is no file."""
+    try:
+        text = read_text(path)
+        return None if text is None else parse(text, path)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return SiteFile(
+            path=path, problem=f"The policy file {path} cannot be read: {reason}. Nothing is allowed until it can."
+        )
+    except PolicyError as error:
+        return SiteFile(path=path, problem=f"{error} Nothing is allowed until then.")
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a site's file, of at most :data:`LARGEST` bytes; None where there is no file."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise PolicyError(f"{path} is not a file.", hint="Put a file there, or remove it.")
+    if found.st_size > LARGEST:
+        message = f"{path} has {found.st_size:,} bytes; a policy file can have {LARGEST:,}."
+        raise PolicyError(message, hint="Make it shorter.")
+    return path.read_bytes().decode("utf-8")
+
+
+def parse(text: str, path: Path) -> SiteFile:
+    """What the *text* of the file *path* says in ``[site]``."""
+    try:
+        data = parsed(text)
+    except ValueError as error:
+        raise PolicyError(f"{path} is not TOML: {error}.", hint="Correct that line.") from error
+    return _Reader(text, path).file(data.get(TABLE, {}))
+
+
+class _Reader:
+    def __init__(self, text: str, path: Path) -> None:
+        self._lines = text.splitlines()
+        self._path = path
+
+    def file(self, data: Any) -> SiteFile:
+        self._known(self._table(data, TABLE, ""), KEYS, TABLE)
+        return SiteFile(
+            path=self._path,
+            lists={kind: self._list(kind, data[kind]) for kind in KINDS if kind in data},
+            off={name: self._line(name, TABLE) for name in SWITCHES if name in data and not self._switch(name, data)},
+            settings=self._settings(data.get("settings", {})),
+            message=self._message(data),
+            audit=self._audit(data),
+        )
+
+    def _list(self, kind: Kind, data: Any) -> SiteList:
+        table = f"{TABLE}.{kind}"
+        self._known(self._table(data, kind, TABLE), ("allow", "deny"), table)
+        return SiteList(
+            allow=self._entries("allow", data, table) if "allow" in data else None,
+            deny=self._entries("deny", data, table),
+            line=self._line("allow", table),
+        )
+
+    def _entries(self, key: str, data: dict[str, Any], table: str) -> tuple[Entry, ...]:
+        found = data.get(key, [])
+        if not isinstance(found, list) or not all(isinstance(each, str) and each.strip() for each in found):
+            self._fail(key, table, f"{key!r} is no list of texts", f'Write {key} = ["…"]; `*` stands for anything.')
+        return tuple(Entry(each, self._line_with(each, key, table)) for each in found)
+
+    def _settings(self, data: Any) -> dict[str, Entry]:
+        table = f"{TABLE}.settings"
+        return {
+            name: Entry(value, self._line(name, table)) for name, value in self._table(data, "settings", TABLE).items()
+        }
+
+    def _switch(self, name: str, data: dict[str, Any]) -> bool:
+        if not isinstance(data[name], bool):
+            self._fail(name, TABLE, f"{name!r} is {data[name]!r:.100}", "Use true or false.")
+        return bool(data[name])
+
+    def _message(self, data: dict[str, Any]) -> str:
+        message = data.get("message", "")
+        if not isinstance(message, str) or len(message) > LONGEST_MESSAGE:
+            self._fail(
+                "message", TABLE, "'message' is no short text", f"It has {LONGEST_MESSAGE:,} characters at most."
+            )
+        return " ".join("".join(each if each.isprintable() else " " for each in message).split())
+
+    def _audit(self, data: dict[str, Any]) -> str:
+        audit = data.get("audit", "")
+        if not isinstance(audit, str) or not (audit in {"", "syslog"} or Path(audit).is_absolute()) or "\0" in audit:
+            hint = 'Write "syslog", or the absolute path of a folder in which users can make files.'
+            self._fail("audit", TABLE, f"'audit' is {audit!r:.100}", hint)
+        return str(audit)
+
+    def _known(self, data: dict[str, Any], keys: tuple[str, ...], table: str) -> None:
+        for key in data:
+            if key not in keys:
+                close = difflib.get_close_matches(key, keys, n=1)
+                guess = f"Did you mean {close[0]!r}? " if close else ""
+                self._fail(key, table, f"{key!r} is not known", f"{guess}It can be {', '.join(keys)}.")
+
+    def _table(self, value: Any, name: str, table: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            header = f"{table}.{name}" if table else name
+            self._fail(name, table, f"{name!r} is no table", f"Write [{header}].")
+        return value  # type: ignore[no-any-return]
+
+    def _line(self, key: str, table: str) -> int:
+        return key_line(self._lines, key, table) or 0
+
+    def _line_with(self, value: str, key: str, table: str) -> int:
+        """The line of *value* in the list *key*; the list's own where it is written in another way."""
+        begin = self._line(key, table)
+        found = (at for at in range(max(0, begin - 1), len(self._lines)) if value in self._lines[at])
+        return next(found, begin - 1) + 1
+
+    def _fail(self, key: str, table: str, what: str, hint: str) -> None:
+        line = self._line(key, table)
+        where = f"{self._path}, line {line}" if line else str(self._path)
+        raise PolicyError(f"{where} in {table}: {what}." if table else f"{where}: {what}.", hint=hint)

@@ -1,0 +1,42 @@
+/**
+ * What the kernel says, in the page's language. It has no mark of which message it was, so it is found among them: as a
+ * message whole, or sentence by sentence, with whatever stands where a message has a value.
+ */
+type Pattern = readonly [form: RegExp, id: string, places: readonly number[]];
+
+const SENTENCES = /(?<=[.!?]) (?=[\p{Lu}`'"])/u;
+const PLACE = /\{(\d)\}/;
+
+/** The function that translates, for these messages. */
+export function kernelSentences(
+  messages: readonly string[],
+  gettext: (id: string) => string,
+): (said: string) => string {
+  const patterns = messages.flatMap(patternOf);
+  const find = (said: string): string | undefined => {
+    const exact = gettext(said);
+    if (exact !== said) return exact;
+    for (const [form, id, places] of patterns) {
+      const values = form.exec(said)?.slice(1);
+      if (!values) continue;
+      const of = new Map(places.map((place, at) => [place, values[at] ?? ""]));
+      return gettext(id).replace(/\{(\d)\}/g, (mark, at) => of.get(Number(at)) ?? mark);
+    }
+    return undefined;
+  };
+  return (said) => {
+    // A value would take the next sentence with it, so the whole comes last.
+    const sentences = said.split(SENTENCES).map((sentence) => find(sentence) ?? sentence);
+    const joined = sentences.join(" ");
+    return gettext(said) !== said || joined === said ? (find(said) ?? said) : joined;
+  };
+}
+
+/** None of a message without a value, or of one that is hardly more than its values. */
+function patternOf(id: string): Pattern[] {
+  const pieces = id.split(PLACE);
+  const texts = pieces.filter((_, at) => at % 2 === 0);
+  if (pieces.length === 1 || (texts.join("").match(/\p{L}{3,}/gu) ?? []).length < 2) return [];
+  const form = texts.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("([^]*?)");
+  return [[new RegExp(`^${form}$`), id, pieces.filter((_, at) => at % 2 === 1).map(Number)]];
+}

@@ -1,0 +1,134 @@
+/**
+ * The page that a phone opens with a code: what waits for an answer, and the answers. It is one file without anything
+ * else (agentnb/server/websocket/served_page.py); all that agents wrote is shown as text.
+ */
+import { button, element } from "../element";
+import { isObject } from "../state/object";
+import { line, reason } from "../view/plain";
+import { forgetAccess, takeAccess } from "./access";
+import { card, type Question, whose } from "./card";
+import { Connection, type State } from "./connection";
+
+interface Turn {
+  readonly channel: string;
+  readonly turnId: string;
+  readonly agent: string;
+  readonly conversation: string;
+}
+
+interface Questions {
+  readonly place: string;
+  readonly questions: readonly Question[];
+  readonly turns: readonly Turn[];
+  readonly forms: number;
+}
+
+/** For how long nothing can be pressed after cards have come, gone, or moved. */
+const INERT_FOR = 500;
+const EMPTY: Questions = { place: "", questions: [], turns: [], forms: 0 };
+const SENTENCES: Record<State, string> = {
+  connecting: "Connecting…",
+  live: "Connected.",
+  cut: "Not connected. Trying again… If the kernel was restarted, scan a new code.",
+  ended: "Not paired.",
+};
+
+const status = element("p", { class: "status", role: "status" });
+const unsafe = element("p", "unsafe", "Not encrypted: others in this network can read along.");
+const list = element("div", "list");
+const rest = element("div", "list");
+const cards = new Map<string, { json: string; element: HTMLElement }>();
+let last = EMPTY;
+let armedAt = 0;
+let connection: Connection | undefined;
+
+function show(state: State, why: string): void {
+  document.body.dataset.state = state;
+  status.textContent = [why, SENTENCES[state], state === "ended" ? "Scan a new code to go on." : ""]
+    .filter(Boolean)
+    .join(" ");
+  if (state !== "ended") return;
+  forgetAccess();
+  draw(EMPTY);
+}
+
+/** Draws what waits: cards that are as they were stay as they are. */
+function draw(now: Questions): void {
+  last = now;
+  const before = [...cards.keys()].join();
+  const wanted = now.questions.map(
+    (question) => [`${question.channel} ${question.call.toolCallId}`, question] as const,
+  );
+  for (const id of [...cards.keys()]) if (!wanted.some(([one]) => one === id)) cards.delete(id);
+  for (const [id, question] of wanted) {
+    const json = JSON.stringify(question);
+    if (cards.get(id)?.json !== json) cards.set(id, { json, element: cardOf(question) });
+  }
+  list.replaceChildren(...wanted.map(([id]) => cards.get(id)?.element as HTMLElement));
+  const asking = new Set(now.questions.map(({ turnId }) => turnId));
+  rest.replaceChildren(
+    ...(now.forms > 0
+      ? [element("p", "note", "Another question waits: it can be answered in the notebook only.")]
+      : []),
+    ...(document.body.dataset.state !== "ended" && wanted.length === 0
+      ? [element("p", "empty", "Nothing waits for you.")]
+      : []),
+    ...now.turns.filter(({ turnId }) => !asking.has(turnId)).map(running),
+  );
+  if ([...cards.keys()].join() !== before) settle();
+  document.title = wanted.length > 0 ? `(${wanted.length}) agentnb` : "agentnb";
+}
+
+/** A press that was meant for what stood here before does nothing. */
+function settle(): void {
+  armedAt = performance.now() + INERT_FOR;
+  document.body.dataset.armed = "false";
+  setTimeout(() => {
+    if (performance.now() >= armedAt) document.body.dataset.armed = "true";
+  }, INERT_FOR + 20);
+}
+
+function cardOf(question: Question): HTMLElement {
+  const { channel, turnId, call } = question;
+  const { toolCallId } = call;
+  const made = card(question, last.place, {
+    answer: (approved) => ask("x-agentnb/answerQuestion", { channel, turnId, toolCallId, approved }),
+    preview: () => ask("x-agentnb/previewQuestion", { channel, toolCallId }),
+    stop: () => ask("x-agentnb/stopTurn", { channel, turnId }),
+  });
+  const ask = (method: string, params: Record<string, unknown>) => {
+    if (performance.now() < armedAt) return;
+    const trouble = made.querySelector<HTMLElement>(".trouble");
+    connection?.ask(method, params).catch((error: unknown) => {
+      if (trouble) trouble.textContent = line(reason(error), 300);
+    });
+  };
+  return made;
+}
+
+function running({ channel, turnId, agent, conversation }: Turn): HTMLElement {
+  const stop = () =>
+    performance.now() < armedAt ||
+    void connection?.ask("x-agentnb/stopTurn", { channel, turnId }).catch(() => undefined);
+  return element(
+    "div",
+    "running",
+    element("p", "", `${whose({ agent, conversation }, last.place)} is working.`),
+    button("Stop", stop, { class: "button", label: `Stop ${line(agent, 60)}` }),
+  );
+}
+
+function isQuestions(value: unknown): value is Questions {
+  return isObject(value) && Array.isArray(value.questions) && Array.isArray(value.turns);
+}
+
+const isLocal = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(location.hostname);
+unsafe.hidden = location.protocol === "https:" || isLocal;
+document.body.append(element("main", "", element("h1", "", "Questions of your agents"), unsafe, status, list, rest));
+const access = takeAccess();
+if (access) {
+  show("connecting", "");
+  connection = new Connection(access, show, (told) => isQuestions(told) && draw(told));
+} else {
+  show("ended", "The address has no code in it.");
+}

@@ -1,0 +1,61 @@
+"""The configuration of the hub under test: two users, the dummy authenticator, each user in processes of their own.
+
+Run by the hub. With the superuser's rights each user has a user id of their own; else all have ours, and homes apart.
+"""
+
+import json
+import os
+from typing import Any
+
+from jupyterhub.spawner import SimpleLocalProcessSpawner  # type: ignore[import-not-found,unused-ignore]
+
+TOLD = json.loads(os.environ["AGENTNB_HUB"])
+
+
+class OwnUser(SimpleLocalProcessSpawner):  # type: ignore[misc]
+    """Starts a user's server as that user."""
+
+    def make_preexec_fn(self, name: str) -> Any:
+        home, uid = TOLD["homes"][name], TOLD["uids"].get(name)
+
+        def become() -> None:
+            if uid is not None:
+                os.setgroups([])
+                os.setgid(uid)
+                os.setuid(uid)
+            os.chdir(home)
+
+        return become
+
+    def user_env(self, env: dict[str, str]) -> dict[str, str]:
+        home = TOLD["homes"][self.user.name]
+        return {**env, "USER": self.user.name, "HOME": home, "SHELL": "/bin/sh"}
+
+    async def move_certs(self, paths: Any) -> Any:
+        return paths
+
+
+c = get_config()  # type: ignore[name-defined] # noqa: F821 - the hub has it
+c.JupyterHub.bind_url = f"http://127.0.0.1:{TOLD['port']}/team/"
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{TOLD['hub_port']}"
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{TOLD['proxy_port']}"
+c.ConfigurableHTTPProxy.command = [TOLD["proxy"]]
+c.ConfigurableHTTPProxy.pid_file = f"{TOLD['folder']}/proxy.pid"
+c.ConfigurableHTTPProxy.auth_token = TOLD["token"]
+c.JupyterHub.cleanup_servers = False
+c.JupyterHub.cleanup_proxy = False
+c.JupyterHub.db_url = f"sqlite:///{TOLD['folder']}/hub.sqlite"
+c.JupyterHub.cookie_secret_file = f"{TOLD['folder']}/cookie_secret"
+c.JupyterHub.authenticator_class = "dummy"
+c.DummyAuthenticator.password = TOLD["token"]
+c.Authenticator.allowed_users = set(TOLD["homes"])
+c.JupyterHub.spawner_class = OwnUser
+c.Spawner.cmd = TOLD["singleuser"]
+c.Spawner.args = TOLD["arguments"]
+c.Spawner.environment = TOLD["environment"]
+c.Spawner.default_url = "/lab"
+c.Spawner.start_timeout = c.Spawner.http_timeout = 300
+c.JupyterHub.services = [{"name": "tests", "api_token": TOLD["token"]}]
+c.JupyterHub.load_roles = [
+    {"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:servers", "tokens", "read:users"]}
+]

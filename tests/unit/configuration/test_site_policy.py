@@ -1,0 +1,299 @@
+"""The site's policy file: what it can say, what is wrong with it, and that no user's file or variable widens it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentnb import cli
+from agentnb.agent.catalog import find, known
+from agentnb.agent.confinement import way_here
+from agentnb.checkup.site import examine, problems
+from agentnb.configuration.sources import read_settings
+from agentnb.configuration.write import change_setting
+from agentnb.errors import PolicyError
+from agentnb.log.location import log_location
+from agentnb.policy.store import PolicyFiles
+from agentnb.site_policy import LARGEST, read_file, site_files, site_policy
+from tests.other_users import reaching
+from tests.unit.cli.command import run
+from tests.unit.conftest import Site
+
+
+def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment's and the system's prefixes always; a variable adds folders, and takes none away."""
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", os.pathsep.join(["/opt/conf", str(tmp_path)]))
+    monkeypatch.delenv("AGENTNB_CONFIG_DIR", raising=False)
+    fixed = [Path(sys.prefix, "etc/jupyter"), Path("/usr/local/etc/jupyter"), Path("/etc/jupyter")]
+    assert site_files() == tuple(each / "agentnb/policy.toml" for each in (Path("/opt/conf"), *fixed))
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", "/etc/jupyter/agentnb")
+    assert Path("/etc/jupyter/agentnb/policy.toml") in site_files()
+
+
+def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    path = site(WHOLE)
+    is_able = way_here()[0] is not None
+    wrong = f"{path}: agents must be confined, and cannot be here, so they do not start"
+    assert [each.partition(": no")[0] for each in problems(path)] == ([] if is_able else [wrong])
+    assert cli.main(["site-policy"]) == (0 if is_able else 1)
+    said = capsys.readouterr().out
+    for each in (
+        "Message: Ask platform@example.org.",
+        "Only these agents are allowed: eliza, /opt/agents/* (line 8).",
+        "Serving this kernel is switched off (line 5).",
+        "log_days is 30 (line 14).",
+        "Conversations have at most the freedom Edit.",
+        "Every agent is confined, with these hosts only: api.example.org.",
+        "Rule: deny git push *.",
+    ):
+        assert f"{path}: {each}" in said
+    assert examine().state == ("ready" if is_able else "broken")
+
+
+WHOLE = """freedom_at_most = "edit"
+
+[site]
+message = "Ask platform@example.org."
+serve = false
+
+[site.agents]
+allow = ["eliza", "/opt/agents/*"]
+
+[site.models]
+deny = ["eliza/large"]
+
+[site.settings]
+log_days = 30
+
+[agents."*"]
+confine = ["api.example.org"]
+
+[[rule]]
+action = "deny"
+command = "git push *"
+"""
+
+BROKEN = [
+    ("[site\n", ["is not TOML", "line 1"]),
+    ("[site]\nserv = false\n", ["line 2 in site: 'serv' is not known. Did you mean 'serve'?"]),
+    ("\n[site.agent]\nallow = []\n", ["line 2 in site: 'agent' is not known. Did you mean 'agents'?"]),
+    ("[site]\nserve = 'no'\n", ["line 2 in site: 'serve' is 'no'. Use true or false."]),
+    ("[site.agents]\nallow = 'claude'\n", ["line 2 in site.agents: 'allow' is no list of texts."]),
+    ("[site.agents]\nallowed = ['claude']\n", ["line 2 in site.agents: 'allowed' is not known. Did you mean 'allow'?"]),
+    ("site = 3\n", ["line 1: 'site' is no table."]),
+    ("[site]\naudit = 'here'\n", ["line 2 in site: 'audit' is 'here'."]),
+    ("[site]\nmessage = 1\n", ["line 2 in site: 'message' is no short text."]),
+    ("[site.settings]\nlog_days = 'long'\n", ["line 2 in site.settings: log_days cannot be 'long'."]),
+    ("[site.settings]\nlog_day = 3\n", ["line 2 in site.settings: There is no setting 'log_day'. Did you mean"]),
+    ("[site.settings]\nconfine = 'on'\n", ['line 2 in site.settings: confine is not set here. Write [agents."*"]']),
+    ("freedom_at_most = 'all'\n", ["line 1: 'freedom_at_most' is 'all'."]),
+    ("fredom_at_most = 'ask'\n", ["line 1: 'fredom_at_most' is not known. Did you mean 'freedom_at_most'?"]),
+    ('[agents."*"]\nconfine = []\n', ["line 2 in agents.*:"]),
+    ('[agents."*"]\nbypass = true\n', ["line 2 in agents.*: 'bypass' holds for one agent."]),
+    ("#" * (LARGEST + 1), [f"a policy file can have {LARGEST:,}"]),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BROKEN, ids=range(len(BROKEN)))
+def test_a_file_that_cannot_be_used_says_where_and_what_to_do(
+    site: Site, text: str, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = site(text)
+    assert cli.main(["site-policy", "check", str(path)]) == 1
+    wrong = capsys.readouterr().err
+    for each in (str(path), *said):
+        assert each in wrong
+    assert examine().state == "broken"
+    assert "no agent starts" in wrong or "Nothing is allowed" in wrong
+
+
+def test_a_broken_file_allows_nothing(site: Site) -> None:
+    """No agent, no plug-in, no serving, no history: whatever the other files say."""
+    site("[site.agents]\nallow = ['*']\n", "second")
+    site("[site]\nserve = 3\n")
+    held = site_policy()
+    assert held.why_not("agents", "eliza") is not None
+    assert held.why_not("plugins", "export") is not None
+    assert log_location({**os.environ}) is None
+    with pytest.raises(PolicyError, match=r"Serving this kernel is switched off: .*line 2 in site: 'serve' is 3\."):
+        held.demand("serve")
+    with pytest.raises(PolicyError, match=r"The agent 'eliza' is not allowed here: .*line 2"):
+        find("eliza")
+
+
+def test_a_file_that_is_none_or_cannot_be_seen_allows_nothing(site: Site, tmp_path: Path) -> None:
+    """A folder, and a pipe, which is not waited for; a link to nothing is no file."""
+    path = site("")
+    path.unlink()
+    path.mkdir()
+    assert "is not a file" in str(read_file(path))
+    path.rmdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(path)
+        assert "is not a file" in str(read_file(path))
+        path.unlink()
+    path.symlink_to(tmp_path / "nothing")
+    assert site_policy().files == ()
+
+
+AS_A_USER = """
+import os, sys
+os.setgroups([])
+os.setgid(54321)
+os.setuid(54321)
+from agentnb import site_policy
+from agentnb.checkup.site import changeable
+from pathlib import Path
+print(site_policy.site_policy().why_not("agents", "eliza"))
+print(changeable([Path(sys.argv[1])]))
+"""
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users can go through; pytest's own is closed to them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become a user whom the system does not know"
+)
+def test_an_ordinary_user_who_cannot_read_the_file_is_allowed_nothing_and_who_can_change_it_is_told(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the folder cannot be searched, so that nobody knows if there is a file."""
+    if (prefix := reaching(open_folder / "python")) is None:
+        pytest.skip("another user may not run this Python")
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(open_folder))
+    path = open_folder / "agentnb/policy.toml"
+    path.parent.mkdir()
+    path.write_text("[site]\nserve = false\n")
+
+    def as_user() -> list[str]:
+        words = [*prefix, sys.executable, "-c", AS_A_USER, str(path)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd="/")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    assert as_user() == ["None", "[]"]
+    path.chmod(0)
+    assert "cannot be read: Permission denied" in as_user()[0]
+    path.chmod(0o644)
+    path.parent.chmod(0)
+    assert "cannot be read: Permission denied" in as_user()[0]
+    path.parent.chmod(0o777)
+    assert f"You can change {path} yourself" in as_user()[1]
+
+
+def test_two_files_that_disagree_leave_the_tighter_and_both_are_named(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = site(
+        'freedom_at_most = "edit"\nagents.eliza.confine = true\n'
+        '[site.agents]\nallow = ["eliza", "local"]\n[site.settings]\nlog_days = 90\n'
+    )
+    two = site(
+        'freedom_at_most = "ask"\nagents.eliza.confine = ["x.org"]\n'
+        '[site.agents]\ndeny = ["local"]\n[site.settings]\nlog_days = 30\n',
+        "second",
+    )
+    assert PolicyFiles().site.freedom_at_most == "ask"
+    assert [spec.name for spec in known()] == ["eliza"]
+    assert read_settings()["log_days"].value == 30
+    cli.main(["site-policy", "check", str(one)])
+    said = capsys.readouterr().err
+    assert f"freedom_at_most is 'edit' in {one} and 'ask' in {two}: 'ask' holds." in said
+    assert f"confine of eliza is True in {one} and ('x.org',) in {two}: ('x.org',) holds." in said
+    assert f"log_days is 90 in {one}, line 6 and 30 in {two}, line 6: 30 holds." in said
+    assert f"{one}, line 4 allows the agent 'local', and {two}, line 4 denies it: it is denied." in said
+
+
+def test_a_file_that_contradicts_itself_is_told_with_lines(site: Site) -> None:
+    path = site(
+        '[site.agents]\nallow = ["claude", "eliza"]\ndeny = [\n  "cl*",\n  "codx",\n]\n[[rule]]\naction = "allow"\n'
+    )
+    said = "\n".join(problems(path))
+    assert f"{path}, line 2: the agent 'claude' is allowed, and line 4 denies it ('cl*'): it is denied." in said
+    assert f"{path}, line 5: agentnb knows no agent 'codx'. Did you mean 'codex'?" in said
+    assert "loosens the policy" in said
+
+
+def test_names_are_of_the_catalogue_and_what_others_describe_is_allowed_by_its_command(site: Site) -> None:
+    """A user's own description that is called as an allowed agent is not that agent."""
+    site('[site.agents]\nallow = ["eliza", "/opt/good *"]\n')
+    own = Path(os.environ["AGENTNB_CONFIG_DIR"], "agents")
+    own.mkdir(parents=True)
+    (own / "eliza.toml").write_text('name = "eliza"\ntitle = "Not she"\ncommand = ["/tmp/evil"]\n')
+    (own / "good.toml").write_text('name = "good"\ntitle = "Good"\ncommand = ["/opt/good", "acp"]\n')
+    assert [spec.name for spec in known()] == ["good"]
+    with pytest.raises(PolicyError, match=r"The agent 'eliza' is not allowed here: set by your administrator"):
+        find("eliza")
+
+
+def test_a_locked_setting_holds_against_file_variable_and_code_and_cannot_be_changed(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = site("[site.settings]\nlocal_url = 'http://models:1'\nlog_days = 7\n")
+    (Path(os.environ["AGENTNB_CONFIG_DIR"])).mkdir()
+    Path(os.environ["AGENTNB_CONFIG_DIR"], "local.toml").write_text("url = 'http://mine'\n")
+    monkeypatch.setenv("AGENTNB_LOCAL_URL", "http://other")
+    monkeypatch.setenv("AGENTNB_LOG_DAYS", "0")
+    now = read_settings()
+    assert (now["local_url"].value, now["local_url"].source, now["local_url"].where) == (
+        "http://models:1",
+        "site",
+        str(path),
+    )
+    assert now["log_days"].value == 7
+    wanted = rf"local_url is 'http://models:1': set by your administrator \({path}, line 2\)"
+    with pytest.raises(PolicyError, match=wanted):
+        change_setting("local_url", "http://mine")
+    change_setting("local_url", None)  # one's own word can go
+
+
+def test_a_ceiling_bounds_the_settings_below_it(site: Site) -> None:
+    """A tighter choice stays the user's; a wider one is refused."""
+    site('freedom_at_most = "edit"\n[agents."*"]\nconfine = true\n')
+    change_setting("freedom", "ask")
+    assert read_settings()["freedom"].source == "user"
+    for name, value in (("freedom", "auto"), ("confine", "off"), ("permissions", "allow"), ("headless", "allow")):
+        with pytest.raises(PolicyError, match=f"{name} is at most .*: set by your administrator"):
+            change_setting(name, value)
+    assert list(read_settings()["freedom"].choices) == ["ask", "edit"]
+    assert read_settings()["confine"].value == "on"
+
+
+def test_a_plug_in_that_the_site_denies_is_not_loaded_whatever_a_variable_says(site: Site) -> None:
+    site('[site.plugins]\ndeny = ["export"]\n')
+    done = run("plugins", AGENTNB_PLUGINS="export,checks")
+    assert "export: The plug-in 'export' is not allowed here: set by your administrator" in done.stdout
+    assert "checks: " in done.stdout
+    assert "exporters" not in done.stdout
+
+
+def test_a_user_cannot_write_the_sites_table_into_files_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text("[site.agents]\nallow = ['*']\n")
+    problem = PolicyFiles(tmp_path / "policy.toml").user.problem
+    assert "[site] is for the administrator" in str(problem)
+
+
+def test_the_file_is_read_again_when_it_changes(site: Site) -> None:
+    path = site("")
+    assert site_policy().why_not("agents", "eliza") is None
+    site('[site.agents]\ndeny = ["eliza"]\n')
+    assert site_policy().why_not("agents", "eliza") == (
+        f"The agent 'eliza' is not allowed here: set by your administrator ({path}, line 2)."
+    )
+    assert stat.S_ISREG(path.stat().st_mode)

@@ -1,0 +1,199 @@
+"""The attacks on a served kernel, run against what phones connect to; and those on its page."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from agentnb import Session
+from agentnb.server.websocket.commands import COMMANDS
+from tests.unit.plugins.phone.conftest import HERE, Phones, run
+from tests.unit.server.websocket.client import Client, Failed, chat_of, session_of
+from tests.unit.server.websocket.conftest import Connect
+from tests.unit.server.websocket.test_access import (
+    refusal,
+    test_a_client_has_few_connections_and_takes_no_place_of_others,
+    test_a_wrong_token_is_refused_before_the_connection_is_open,
+    test_pages_of_other_origins_and_other_host_names_are_refused,
+)
+from tests.unit.server.websocket.test_bad_input import (
+    test_a_bad_frame_ends_its_connection_and_no_other,
+    test_a_client_that_offers_compression_gets_none,
+    test_a_client_that_sends_too_much_is_disconnected,
+    test_a_message_in_fragments_is_one_message,
+    test_a_message_that_makes_no_sense_is_answered_with_an_error,
+    test_connections_that_never_say_anything_do_not_keep_others_out,
+)
+
+__all__ = [
+    "test_a_bad_frame_ends_its_connection_and_no_other",
+    "test_a_client_has_few_connections_and_takes_no_place_of_others",
+    "test_a_client_that_offers_compression_gets_none",
+    "test_a_client_that_sends_too_much_is_disconnected",
+    "test_a_message_in_fragments_is_one_message",
+    "test_a_message_that_makes_no_sense_is_answered_with_an_error",
+    "test_a_wrong_token_is_refused_before_the_connection_is_open",
+    "test_connections_that_never_say_anything_do_not_keep_others_out",
+    "test_pages_of_other_origins_and_other_host_names_are_refused",
+]
+NONE = {"Authorization": ""}
+ITS_OWN = {"x-agentnb/listQuestions", "x-agentnb/answerQuestion", "x-agentnb/stopTurn", "x-agentnb/previewQuestion"}
+
+
+def get(server: Phones, target: str = "/", **headers: str) -> tuple[int, dict[str, str], str]:
+    """The answer to a browser that loads a page."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.first.port, timeout=60)
+    connection.request("GET", target, headers=headers)
+    answer = connection.getresponse()
+    found = answer.status, dict(answer.getheaders()), answer.read().decode()
+    connection.close()
+    return found
+
+
+def test_phone_may_do_nothing_but_answer(server: Phones, session: Session, connect: Connect) -> None:
+    """Every other command is refused, whatever its parameters; so is every action."""
+    client = connect(server.add_client(), "phone")
+    params = {"channel": session_of(session), "uri": "file:///etc/passwd", "source": "file:///a", "operationId": "undo"}
+    params |= {"destination": "file:///b", "data": "x", "encoding": "utf-8", "turnId": "t", "toolCallId": "c"}
+    codes = {}
+    for name, command in COMMANDS.items():
+        if command.right is None or name in ITS_OWN or command.is_notification:
+            continue
+        with pytest.raises(Failed) as failed:
+            client.ask(name, params)
+        codes[name] = failed.value.code
+    assert set(codes.values()) == {-32009}
+    client.dispatch(session_of(session), {"type": "session/configChanged", "config": {"permissions": "allow"}})
+    client.dispatch(chat_of(session), {"type": "chat/turnStarted", "turnId": "t", "message": {"text": "/say hi"}})
+    assert client.ask("ping", {}) == {}
+    assert (session.permissions, session.turns) == ("ask", ())
+
+
+def test_code_works_for_one_phone_only_also_when_that_has_gone(server: Phones) -> None:
+    """A picture of the code is of no use: who used it first is the only one that ever can."""
+    first = Client(server.address, server.token)
+    first.initialize("mine")
+    first.close()
+    second = Client(server.address, server.token)
+    with pytest.raises(Failed, match="Another client is connected with this token"):
+        second.initialize("another")
+    second.close()
+    again = Client(server.address, server.token)
+    assert again.initialize("mine")["snapshots"] == []
+    again.close()
+
+
+def test_code_that_nobody_used_expires() -> None:
+    """And one that is used does not."""
+    from agentnb.plugins.phone.addresses import Way
+    from agentnb.plugins.phone.pairing import pair
+
+    pairing = run(pair(Way("127.0.0.1", ""), code_seconds=0.0))
+    phones = Phones()
+    assert phones.first.port == pairing.port
+    status = refusal(phones, phones.token)  # type: ignore[arg-type]
+    phones.unpair()
+    assert status == 401
+
+
+def test_unpairing_ends_every_connection_at_once_and_nothing_listens_then(server: Phones) -> None:
+    """The phones are told why; their codes are of no use with a later pairing."""
+    client, token = server.phone(), server.token
+    server.unpair()
+    with pytest.raises(ConnectionClosed) as closed:
+        client.ask("ping", {})
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 4001
+    with pytest.raises(OSError, match="refused"):
+        Client(server.address, token)
+    assert server.look().is_on is False
+    later = Phones()
+    assert refusal(later, token) == 401  # type: ignore[arg-type]
+
+
+def test_token_is_taken_from_a_header_only(server: Phones, tmp_path: Path) -> None:
+    """An address is written into logs; the token is in no file and in no page either."""
+    for query in (f"?token={server.token}", f"?agentnb_token={server.token}"):
+        with pytest.raises(Exception, match="401"):
+            Client(server.address + query, "", headers=NONE)
+    phone = Client(server.address, "", headers=NONE, subprotocols=["agentnb", f"agentnb.token.{server.token}"])
+    assert phone.initialize("me")["protocolVersion"] == "1.0.0"
+    assert phone.socket.subprotocol == "agentnb"
+    phone.close()
+    twice = ["agentnb", *(f"agentnb.token.{server.token}" for _ in range(2))]
+    with pytest.raises(Exception, match="401"):
+        Client(server.address, "", headers=NONE, subprotocols=twice)
+    assert list((tmp_path / "runtime").glob("*")) == []
+    assert server.token not in get(server)[2]
+
+
+def test_page_runs_only_its_own_script_and_nobody_frames_it(server: Phones) -> None:
+    """Its policy has the digests of what it is made of; it asks nobody but the kernel."""
+    status, headers, text = get(server)
+    policy = headers["Content-Security-Policy"]
+    assert (status, headers["Referrer-Policy"], headers["Cache-Control"]) == (200, "no-referrer", "no-store")
+    wanted = ("default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "connect-src 'self'")
+    assert all(each in policy for each in wanted)
+    assert "unsafe" not in policy
+    assert re.search(r"""(src|href)=["']?[a-z/]""", text.partition("<script>")[0]) is None
+    assert len(text.encode()) <= 40 * 1024
+
+
+@pytest.mark.parametrize(
+    ("target", "headers", "status"),
+    [
+        ("/x", {}, 404),
+        ("/../etc/passwd", {}, 404),
+        ("/favicon.ico", {}, 404),
+        ("/", {"Host": "evil.example"}, 403),
+        ("/", {"Host": "127.0.0.1:1"}, 403),
+    ],
+)
+def test_page_is_the_only_one_and_under_its_own_name_only(
+    server: Phones, target: str, headers: dict[str, str], status: int
+) -> None:
+    """A name that was bound to this machine later (DNS rebinding) gets nothing."""
+    assert get(server, target, **headers)[0] == status
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"address": "192.0.2.7"},
+        {"address": "0.0.0.0"},  # noqa: S104 - what must be refused
+        {"address": ""},
+        {"origin": "file:///"},
+        {"origin": "https://a/b"},
+        {"origin": "https://a@b"},
+        {"address": "127.0.0.1", "origin": "https://a"},
+    ],
+)
+def test_way_that_is_none_is_refused(params: dict[str, str]) -> None:
+    """Before anything listens."""
+    from agentnb import UsageError
+    from agentnb.plugins.phone.requests import LookParams, PairParams, look, pair
+
+    with pytest.raises(UsageError):
+        run(pair(PairParams(**params)))
+    assert run(look(LookParams())).is_on is False
+
+
+def test_jupyter_server_in_between_is_let_in_under_its_name(server: Phones) -> None:
+    """And its page's origin; phones that came another way are unpaired."""
+    from agentnb.plugins.phone.requests import PairParams
+
+    phone = server.phone()
+    through = Phones(PairParams(origin="https://hub.example"))
+    with pytest.raises(ConnectionClosed):
+        phone.ask("ping", {})
+    assert get(through, "/", Host="hub.example")[0] == 200
+    headers = {"Origin": "https://hub.example"}
+    client = Client(through.address, through.token, headers=headers)
+    assert client.initialize("me")["snapshots"] == []
+    client.close()
+    assert refusal(through, through.token, headers={"Origin": "https://evil.example"}) == 403  # type: ignore[arg-type]
+    assert HERE.address == "127.0.0.1"

@@ -1,0 +1,145 @@
+"""What a phone sees of the questions, and what its answers do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentnb import Session
+from agentnb.api.policy import policy
+from agentnb.api.questions import PermissionQuestion
+from agentnb.host import current_host
+from tests.unit.plugins.phone.conftest import Phones
+from tests.unit.server.websocket.client import Client, Failed, chat_of
+
+LIST, ANSWER, STOP, PREVIEW = (
+    f"x-agentnb/{name}" for name in ("listQuestions", "answerQuestion", "stopTurn", "previewQuestion")
+)
+
+
+def next_questions(phone: Client) -> dict[str, Any]:
+    """What it is told next."""
+    told: dict[str, Any] = phone.hear(lambda message: message.get("method") == "x-agentnb/questionsChanged")["params"]
+    return told
+
+
+def asked(phone: Client) -> dict[str, Any]:
+    """The first question that waits, once one does."""
+    told = phone.ask(LIST, {})
+    while not told["questions"]:
+        told = next_questions(phone)
+    found: dict[str, Any] = told["questions"][0]
+    return found
+
+
+def answered(phone: Client) -> None:
+    """See that nothing waits any more."""
+    while next_questions(phone)["questions"]:
+        pass
+
+
+def answer(phone: Client, question: dict[str, Any], *, approved: bool, **more: Any) -> Any:
+    """Answer it."""
+    call = question["call"]["toolCallId"]
+    params = {"channel": question["channel"], "turnId": question["turnId"], "toolCallId": call, "approved": approved}
+    return phone.ask(ANSWER, params | more)
+
+
+def test_question_says_who_asks_what_and_how_bad_it_is_and_is_allowed_once(server: Phones, session: Session) -> None:
+    """The chat and the log say that the phone did it; nothing more is allowed than this once, whatever is sent."""
+    phone = server.phone()
+    turn = session.prompt("/ask execute")
+    question = asked(phone)
+    assert (question["agent"], question["channel"], question["isWhole"]) == ("Tour", chat_of(session), True)
+    assert question["call"]["risk"]["reason"]
+    assert server.look().phones == (current_name(server),)
+    assert answer(phone, question, approved=True, selectedOptionId="agentnb:always", editedToolInput="rm -rf /") == {}
+    answered(phone)
+    turn.wait()
+    record = next(each for each in policy(session).records if each.by.startswith("client phone"))
+    assert (record.outcome, session.permissions) == ("allow", "ask")
+    second = session.prompt("/ask execute")
+    assert asked(phone)["call"]["status"] == "pending-confirmation"
+    second.cancel()
+    phone.close()
+
+
+def current_name(server: Phones) -> str:
+    """The name of the one phone that is connected."""
+    (name,) = server.look().phones
+    assert name.startswith("phone")
+    return name
+
+
+def test_question_answered_elsewhere_vanishes_and_a_late_answer_says_so(server: Phones, session: Session) -> None:
+    """In the notebook, or on another phone."""
+    one, two = server.phone("one"), server.phone("two")
+    turn = session.prompt("/ask execute")
+    question, same = asked(one), asked(two)
+    assert answer(one, question, approved=False) == {}
+    answered(two)
+    with pytest.raises(Failed, match="answered before"):
+        answer(two, same, approved=True)
+    turn.wait()
+    later = session.prompt("/ask execute")
+    asked(two)
+    (waiting,) = session.questions
+    assert isinstance(waiting, PermissionQuestion)
+    waiting.allow()
+    answered(two)
+    later.wait()
+    for each in (one, two):
+        each.close()
+
+
+def test_stop_ends_the_turn_and_holds_what_waits_behind_it(server: Phones, session: Session) -> None:
+    """A turn that asks nothing can be stopped, too."""
+    phone = server.phone()
+    turn = session.prompt("/slow 100000 20")
+    told = phone.ask(LIST, {})
+    while not told["turns"]:
+        told = next_questions(phone)
+    (running,) = told["turns"]
+    assert phone.ask(STOP, {"channel": running["channel"], "turnId": running["turnId"]}) == {}
+    turn.wait(60, check=False)
+    assert turn.done
+    with pytest.raises(Failed):
+        phone.ask(STOP, {"channel": running["channel"], "turnId": running["turnId"]})
+    phone.close()
+
+
+def test_request_too_large_to_be_read_is_rejected_or_left_but_not_allowed(server: Phones, session: Session) -> None:
+    """What cannot be shown whole cannot be allowed from there."""
+    phone = server.phone()
+    turn = session.prompt("/write notes.txt " + "x" * 300_000)
+    question = asked(phone)
+    assert question["isWhole"] is False
+    with pytest.raises(Failed, match="too large to be shown"):
+        answer(phone, question, approved=True)
+    assert answer(phone, question, approved=False) == {}
+    turn.wait(60, check=False)
+    phone.close()
+
+
+def test_preview_of_nothing_that_waits_is_refused(server: Phones, session: Session) -> None:
+    """So is an answer to it, and a channel that is none."""
+    phone = server.phone()
+    for channel in (chat_of(session), "ahp-chat:/none", "ahp-root://"):
+        with pytest.raises(Failed):
+            phone.ask(PREVIEW, {"channel": channel, "toolCallId": "c"})
+    phone.close()
+
+
+def test_phone_that_is_connected_is_somebody_who_can_answer(server: Phones) -> None:
+    """Without a page of the notebook, too; and nobody is there once it has gone."""
+    from agentnb.server.comm.frontend import current_frontend
+
+    front = current_frontend()
+    assert current_host() is not None
+    assert front.attached() is False
+    phone = server.phone()
+    assert front.attached() is True
+    server.unpair()
+    assert front.attached() is False
+    phone.close()

@@ -1,0 +1,20 @@
+"""Agents on other machines, so far as one machine can have them: servers on the loopback, and a relay before them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.unit.plugins.remote.serving import serving
+from tests.unit.server.websocket.conftest import relay
+from tests.unit.server.websocket.test_transport import certificate
+
+__all__ = ["certificate", "relay"]
+
+
+@pytest.fixture(scope="module")
+def notes() -> Iterator[int]:
+    """The port of the agent on the official SDK."""
+    with serving("sdk_server") as port:
+        yield port

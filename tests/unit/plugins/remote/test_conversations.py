@@ -1,0 +1,128 @@
+"""Conversations with an agent of the official SDK that is served by the SDK's own server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb import PermissionRequest, Session
+from agentnb.state import SystemNotificationResponsePart
+from agentnb.testing import Events
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.plugins.remote.serving import serving
+from tests.unit.server.websocket.relay import Relay
+
+Start = Callable[..., Session]
+LARGE = 50_000_000
+
+
+def notices(session: Session, turn: int = 0) -> str:
+    """Everything that the system said in a turn."""
+    snapshot = session.turns[turn].snapshot
+    parts = snapshot.response_parts if snapshot is not None else ()
+    return " ".join(str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart))
+
+
+@pytest.mark.parametrize("scheme", ["ws", "http"])
+def test_agent_at_an_address_answers_like_any_other_and_says_where_it_is(start: Start, notes: int, scheme: str) -> None:
+    """Two sessions on it, each with its own words; that it cannot be confined is said once."""
+    address = f"{scheme}://127.0.0.1:{notes}/acp"
+    session, other = start(command=[address]), start(command=[address])
+    assert session.prompt("note tulips").wait(PATIENCE).text == "noted tulips"
+    assert other.prompt("note roses").wait(PATIENCE).text == "noted roses"
+    assert session.prompt("recall").wait(PATIENCE).text.endswith("knows tulips")
+    assert f"is at {address}. It runs on another machine, where it cannot be confined" in notices(session)
+    assert "another machine" not in notices(session, -1)
+    assert "another machine" in str(session.health())
+
+
+@pytest.mark.parametrize("scheme", ["ws", "http"])
+def test_message_of_50_megabytes_arrives_whole(start: Start, notes: int, scheme: str) -> None:
+    """In both directions nothing is cut off."""
+    session = start(command=[f"{scheme}://127.0.0.1:{notes}/acp"])
+    assert len(session.prompt(f"large {LARGE}").wait(PATIENCE).text) == LARGE
+    assert session.prompt("recall").wait(PATIENCE).text.endswith("knows ")
+
+
+def test_what_it_asks_this_machine_for_goes_through_the_policy(start: Start, notes: int, tmp_path: Path) -> None:
+    """A file of the workspace is read; a command asks, and one outside the workspace is refused."""
+    (tmp_path / "here.txt").write_text("of this machine")
+    asked: list[PermissionRequest] = []
+
+    def answer(request: PermissionRequest) -> str:
+        asked.append(request)
+        return "deny"
+
+    session = start(command=[f"ws://127.0.0.1:{notes}/acp"], permissions=answer)
+    assert session.prompt(f"file {tmp_path / 'here.txt'}").wait(PATIENCE).text == "of this machine"
+    assert session.prompt("run rm -rf /").wait(PATIENCE, check=False).error is not None
+    assert [request.command for request in asked] == ["rm -rf /"]
+
+
+@pytest.mark.parametrize("scheme", ["ws", "http"])
+def test_stopped_turn_ends_although_the_agent_never_does(start: Start, notes: int, scheme: str) -> None:
+    """Cancel goes over the wire; what does not answer it is left."""
+    session = start(command=[f"{scheme}://127.0.0.1:{notes}/acp"])
+    turn = session.prompt("wait")
+    assert next(iter(turn)) == "Waiting."
+    turn.cancel()
+    assert turn.wait(PATIENCE, check=False).state == "cancelled"
+    assert session.prompt("note tulips").wait(PATIENCE).text == "noted tulips"
+
+
+def test_connection_that_is_cut_in_mid_turn_is_made_again_with_the_same_session(
+    start: Start, notes: int, relay: Relay, agentnb_events: Events
+) -> None:
+    """The turn says so; what was said before it is there, once, and the agent remembers it."""
+    relay.lead_to(f"ws://127.0.0.1:{notes}")
+    session = start(command=[f"ws://{relay.place}/acp"])
+    session.prompt("note tulips").wait(PATIENCE)
+    turn = session.prompt("wait")
+    assert next(iter(turn)) == "Waiting."
+    relay.cut()
+    ended = turn.wait(PATIENCE, check=False)
+    assert "was cut" in str(ended.error)
+    relay.mend()
+    agentnb_events.wait_for("session.ready", how="loaded", timeout=PATIENCE)
+    assert session.prompt("recall").wait(PATIENCE).text.endswith("knows tulips")
+    assert [each.text for each in session.turns][:2] == ["noted tulips", "Waiting."]
+    assert len(session.turns) == 3
+
+
+def test_tools_of_the_kernel_are_not_promised_to_an_agent_that_cannot_reach_them(start: Start, notes: int) -> None:
+    """Programs of this machine are none of its; what is left out is named."""
+    server = {"name": "files", "command": "mcp-files"}
+    session = start(command=[f"ws://127.0.0.1:{notes}/acp"], mcp_servers=[server])
+    told = json.loads(session.prompt("meet").wait(PATIENCE).text)
+    assert told["servers"] == []
+    assert "cannot reach these MCP servers: files" in notices(session)
+
+
+def test_description_names_address_token_and_folder_there(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token comes from a variable, and is shown nowhere."""
+    token = "t0ken-of-notes-8472"
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "conf"))
+    monkeypatch.setenv("NOTES_PASS", token)
+    (tmp_path / "conf/agents").mkdir(parents=True)
+    with serving("sdk_server", SDK_SERVER_TOKEN=token) as port:
+        text = f'name = "notes"\ntitle = "Notes"\nurl = "ws://127.0.0.1:{port}/acp"\n'
+        described = tmp_path / "conf/agents/notes.toml"
+        described.write_text(f'{text}token_variable = "NOTES_PASS"\nfolder = "/srv/notes"\n', encoding="utf-8")
+        assert [row.command for row in agentnb.agents() if row.name == "notes"] == [f"ws://127.0.0.1:{port}/acp"]
+        session = start(agent="notes")
+        assert json.loads(session.prompt("meet").wait(PATIENCE).text)["cwd"] == "/srv/notes"
+        assert token not in repr([turn.snapshot for turn in session.turns]) + repr(session.state)
+        described.write_text(text, encoding="utf-8")
+        with pytest.raises(agentnb.AgentnbError, match=r"Notes: 127.0.0.1:\d+ wants a token \(HTTP 403\)"):
+            start(agent="notes").prompt("meet").wait(PATIENCE)
+        monkeypatch.setenv("NOTES_PASS", "wrong-one-1234")
+        described.write_text(f'{text}token_variable = "NOTES_PASS"\n', encoding="utf-8")
+        with pytest.raises(agentnb.AgentnbError, match=r"refused the token \(HTTP 403\).*NOTES_PASS") as refused:
+            start(agent="notes").prompt("meet").wait(PATIENCE)
+        assert "wrong-one" not in str(refused.value)

@@ -1,0 +1,199 @@
+"""What can go wrong with an agent elsewhere: each is said in words, with what to do, and shows no token."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from agentnb.acp.agent import Agent
+from agentnb.acp.opening import OpenRequest
+from agentnb.agent.catalog import AgentSpec, custom, read
+from agentnb.agent.own_agents import own_agents, write_agent
+from agentnb.errors import AgentDied, AgentStartFailed, UsageError
+from tests.unit.acp.recording_listener import RecordingListener, Talk
+from tests.unit.plugins.remote.serving import serving
+
+TOKEN = "t0ken-of-ada-5521"
+
+
+def at(url: str, **fields: object) -> AgentSpec:
+    """An agent at *url*."""
+    return replace(custom([url], name="far"), title="Far", **fields)
+
+
+async def failure(spec: AgentSpec, cwd: Path) -> str:
+    """Why *spec* does not start."""
+    with pytest.raises(AgentStartFailed) as failed:
+        await Agent.launch(spec, cwd=cwd)
+    return str(failed.value)
+
+
+@pytest.mark.parametrize("scheme", ["ws", "http"])
+async def test_nobody_listens(tmp_path: Path, scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    said = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
+    assert said.startswith(f"Far: 127.0.0.1:{port} cannot be reached: ")
+    assert "Is it running" in said
+
+
+@pytest.mark.parametrize("scheme", ["ws", "http"])
+async def test_redirect_is_not_followed(tmp_path: Path, scheme: str) -> None:
+    """The token goes to no other address."""
+    with serving("odd_server", "redirects") as port:
+        said = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
+    assert "redirects to /elsewhere. The token is sent to no other address than yours." in said
+    assert "s3cret" not in said
+
+
+async def test_web_server_without_websockets(tmp_path: Path) -> None:
+    with serving("odd_server", "http") as port:
+        said = await failure(at(f"ws://127.0.0.1:{port}/"), tmp_path)
+    assert "answered with HTTP 200" in said
+
+
+@pytest.mark.parametrize(("way", "scheme"), [("silent", "http"), ("mute", "ws")])
+async def test_server_that_never_answers(tmp_path: Path, way: str, scheme: str) -> None:
+    """The start has its limit."""
+    with serving("odd_server", way) as port:
+        url = f"{scheme}://127.0.0.1:{port}/acp"
+        said = await failure(at(url, initialize_timeout=5.0), tmp_path)
+    assert said.startswith("Far did not answer within 5 s of its start.")
+    assert f"Does an ACP agent answer at {url}?" in said
+
+
+async def test_server_that_ends_the_connection_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its reason is cut to what can be read, and never repeats the token."""
+    monkeypatch.setenv("FAR_PASS", TOKEN)
+    with serving("odd_server", "goes", ODD_TOKEN=TOKEN) as port:
+        text = f'name = "far"\ntitle = "Far"\nurl = "ws://127.0.0.1:{port}/"\ntoken_variable = "FAR_PASS"'
+        said = await failure(read(text), tmp_path)
+    assert "closed the connection (4001 maintenance ***)" in said
+    assert TOKEN not in said
+
+
+async def test_frame_of_more_than_64_mib_ends_the_connection(tmp_path: Path) -> None:
+    with serving("odd_server", "huge") as port:
+        said = await failure(at(f"ws://127.0.0.1:{port}/"), tmp_path)
+    assert "sent a message of more than 64 MiB" in said
+
+
+async def test_rubbish_around_messages_is_passed_over(tmp_path: Path) -> None:
+    """Frames that are no messages, binary ones, and messages over several lines."""
+    with serving("odd_server", "rubbish") as port:
+        agent = await Agent.launch(at(f"ws://127.0.0.1:{port}/"), cwd=tmp_path)
+        try:
+            listener = RecordingListener()
+            opened = await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener)
+            await Talk(agent, opened.session_id, listener).prompt("hi")
+            assert listener.text == "still here"
+        finally:
+            await agent.stop(patience=0.5)
+
+
+async def test_end_in_mid_turn_says_who_ended_it(tmp_path: Path) -> None:
+    """The turn ends with it; whatever comes next connects again."""
+    with serving("sdk_server") as port:
+        agent = await Agent.launch(at(f"ws://127.0.0.1:{port}/acp"), cwd=tmp_path)
+        listener = RecordingListener()
+        opened = await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener)
+        answer = Talk(agent, opened.session_id, listener).begin("wait")
+        await listener.spoken.wait()
+    with pytest.raises(AgentDied, match=r"Far: 127.0.0.1:\d+ closed the connection|Far: The connection to .* was cut"):
+        await answer
+    await agent.wait_closed()
+
+
+async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
+    tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    """The system's certificates, or those that SSL_CERT_FILE names."""
+    cert, key = map(str, certificate)
+    with serving("sdk_server", "--certificate", cert, "--key", key) as port:
+        for scheme in ("wss", "https"):
+            url = f"{scheme}://localhost:{port}/acp"
+            assert "certificate of localhost" in await failure(at(url), tmp_path)
+            agent = await Agent.launch(at(url), cwd=tmp_path, env={"SSL_CERT_FILE": cert})
+            assert agent.name == "Notes"
+            await agent.stop(patience=0.5)
+    with serving("odd_server", "mute") as port:
+        assert "cannot be reached: it ended the connection" in await failure(at(f"wss://localhost:{port}/"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('url = "ws://far.example.org/acp"', "without TLS everybody between here and far.example.org reads along"),
+        ('url = "wss://ada:pw12345678@far.example.org/"', "holds a credential"),
+        ('url = "wss://far.example.org/?token=abcdef1234567890"', "holds a credential"),
+        ('url = "ftp://far.example.org/"', "is not an address of an agent"),
+        ('url = "wss://"', "is not an address of an agent"),
+        ('url = "wss://far.example.org:port/"', "cannot be read"),
+        ('url = "wss://far.example.org/"\ncommand = ["x"]', "a command or a url, not both"),
+    ],
+)
+def test_description_with_an_address_that_makes_no_sense_says_why(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(f'name = "far"\ntitle = "Far"\n{text}')
+
+
+def test_plain_connection_to_another_machine_is_made_where_the_description_allows_it() -> None:
+    """And on this machine anyway."""
+    allowed = read('name = "far"\ntitle = "Far"\nurl = "ws://far.example.org/acp"\nunencrypted = true')
+    assert "--unencrypted" in allowed.command
+    assert read('name = "far"\ntitle = "Far"\nurl = "http://[::1]:80/acp"').line == "http://[::1]:80/acp"
+
+
+def test_address_is_written_in_the_place_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the settings of the chat write it, and back."""
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
+    write_agent("far", "wss://far.example.org/acp", {"FAR_TOKEN": "t-1"}, state="")
+    (own,) = own_agents()
+    assert (own.line, own.problem) == ("wss://far.example.org/acp", "")
+    write_agent("far", "my-agent --acp", {}, state=own.state)
+    (own,) = own_agents()
+    assert (own.line, own.problem) == ("my-agent --acp", "")
+    with pytest.raises(UsageError, match="Behind the address"):
+        write_agent("far", "wss://far.example.org/acp --fast", {}, state=own.state)
+
+
+def test_command_alone_says_what_is_wrong(tmp_path: Path) -> None:
+    """Any client can start it."""
+    command = [sys.executable, "-m", "agentnb", "remote"]
+    for words, message in (
+        (["ws://far.example.org/"], "without TLS"),
+        (["--token-variable", "NO_SUCH_VARIABLE", "ws://localhost:1/"], "NO_SUCH_VARIABLE, which holds the token"),
+    ):
+        done = subprocess.run(
+            [*command, *words], cwd=tmp_path, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+        assert (done.returncode, message in done.stderr) == (1, True), done.stderr
+
+
+async def test_plugin_that_is_switched_off_connects_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, notes: int
+) -> None:
+    """As a site can want it."""
+    monkeypatch.setenv("AGENTNB_PLUGINS", "eliza")
+    said = await failure(at(f"ws://127.0.0.1:{notes}/acp"), tmp_path)
+    assert "remote" in said
+
+
+def test_program_ends_when_its_client_closes_stdin() -> None:
+    """And leaves nothing behind."""
+    assert asyncio.run(_ended()) == 0
+
+
+async def _ended() -> int:
+    with serving("odd_server", "mute") as port:
+        words = [sys.executable, "-m", "agentnb", "remote", f"ws://127.0.0.1:{port}/"]
+        process = await asyncio.create_subprocess_exec(*words, stdin=subprocess.PIPE)
+        assert process.stdin is not None
+        process.stdin.close()
+        return await process.wait()

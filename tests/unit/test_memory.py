@@ -1,0 +1,123 @@
+"""How much memory the control groups of a container leave: real files as Linux writes them, and a real group."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentnb.memory import CGROUPS, free_in_container
+from tests.conftest import ROOT
+
+MB = 1_000_000
+V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+V2 = ("memory.max", "memory.current", "inactive_file")
+UNLIMITED = {V1: "9223372036854771712", V2: "max"}
+
+
+def group(folder: Path, names: tuple[str, str, str], limit: int | None, used: int, file_pages: int = 0) -> None:
+    """The files of one control group."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / names[0]).write_text(f"{UNLIMITED[names] if limit is None else limit}\n")
+    (folder / names[1]).write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 5\n{names[2]} {file_pages}\ninactive_anon 7\n")
+
+
+@pytest.fixture(params=[V2, V1], ids=["version 2", "version 1"])
+def names(request: pytest.FixtureRequest) -> tuple[str, str, str]:
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def tree(tmp_path: Path, names: tuple[str, str, str]) -> Path:
+    """Where groups that have memory are."""
+    return tmp_path if names is V2 else tmp_path / "memory"
+
+
+def free(tmp_path: Path, path: str) -> int | None:
+    """What groups in *tmp_path* leave to a process that is in the group *path*, in both versions."""
+    own = tmp_path / "own"
+    own.write_text(f"12:pids:/\n4:cpu,memory:{path}\n3:name=systemd:/a:b\nnonsense\n0::{path}\n")
+    return free_in_container(tmp_path, own)
+
+
+def test_limit_of_the_own_group_less_what_is_used_is_free_and_pages_of_files_count_as_free(
+    tmp_path: Path, tree: Path, names: tuple[str, str, str]
+) -> None:
+    group(tree, names, None, 900 * MB)
+    group(tree / "pod/app", names, 500 * MB, 300 * MB, 120 * MB)
+    assert free(tmp_path, "/pod/app") == 320 * MB
+
+
+def test_limit_of_a_group_above_counts_where_it_leaves_less(
+    tmp_path: Path, tree: Path, names: tuple[str, str, str]
+) -> None:
+    group(tree / "pod", names, 500 * MB, 450 * MB)
+    group(tree / "pod/app", names, 400 * MB, 100 * MB)
+    assert free(tmp_path, "/pod/app") == 50 * MB
+
+
+def test_container_that_sees_its_own_group_as_the_root_has_that_ones_limit(
+    tmp_path: Path, tree: Path, names: tuple[str, str, str]
+) -> None:
+    """Docker without a name space for groups: the path is the host's, and only the root is there."""
+    group(tree, names, 256 * MB, 100 * MB)
+    assert free(tmp_path, "/docker/0f3a91c2") == 156 * MB
+
+
+def test_more_in_use_than_the_limit_leaves_nothing(tmp_path: Path, tree: Path, names: tuple[str, str, str]) -> None:
+    group(tree, names, 100 * MB, 130 * MB)
+    assert free(tmp_path, "/") == 0
+
+
+def test_no_limit_and_files_that_cannot_be_read_say_nothing(
+    tmp_path: Path, tree: Path, names: tuple[str, str, str]
+) -> None:
+    assert free_in_container(tmp_path, tmp_path / "missing") is None
+    group(tree / "app", names, None, 100 * MB)
+    assert free(tmp_path, "/app") is None
+    (tree / "app" / names[0]).write_text("much\n")
+    assert free(tmp_path, "/app") is None
+    assert free(tmp_path, "/../../outside") is None
+
+
+READ = "from agentnb.memory import available_memory, free_in_container; print(free_in_container(), available_memory())"
+
+
+@contextlib.contextmanager
+def real_group(limit: int) -> Iterator[Path]:
+    """A group with a limit below this process's own, where the machine lets us make one."""
+    lines = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    first = next((path for _, controllers, path in lines if "memory" in controllers.split(",")), None)
+    last = next((path for _, controllers, path in lines if controllers == ""), "/")
+    names, root, own = (V2, CGROUPS, last) if first is None else (V1, CGROUPS / "memory", first)
+    folder = root / own.strip("/") / f"agentnb-test-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"this machine lets us make no control group: {error.strerror}")
+    try:
+        try:
+            (folder / names[0]).write_text(str(limit))
+        except OSError as error:
+            pytest.skip(f"this machine lets us make no control group: {error.strerror}")
+        yield folder
+    finally:
+        folder.rmdir()
+
+
+@pytest.mark.skipif(not CGROUPS.is_dir(), reason="Linux only: control groups")
+def test_process_in_a_real_group_has_no_more_than_its_limit() -> None:
+    limit = 200 * MB
+    with real_group(limit) as folder:
+        enter = f"open({str(folder / 'cgroup.procs')!r}, 'w').write('0')"
+        code = f"{enter}\n{READ}"
+        ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.stderr == ""
+    free_here, available = map(int, ran.stdout.split())
+    assert available <= free_here < limit
