@@ -103,6 +103,9 @@ if TYPE_CHECKING:
     from agentnb.ipython.sidebar import sidebar as sidebar
     from agentnb.kernel.data_checks import DataChecks as DataChecks
     from agentnb.kernel.rehearsal_result import Rehearsal as Rehearsal
+    from agentnb.plugins.branches.branch import Branch as Branch
+    from agentnb.plugins.branches.branches import Branches as Branches
+    from agentnb.plugins.branches.branches import branches as branches
     from agentnb.plugins.checks.comparison import compare as compare
     from agentnb.plugins.connect.connecting import Remote as Remote
     from agentnb.plugins.connect.connecting import connect as connect
@@ -147,6 +150,8 @@ _NAMES = {
     "ipython.sidebar": ("sidebar",),
     "kernel.data_checks": ("DataChecks",),
     "kernel.rehearsal_result": ("Rehearsal",),
+    "plugins.branches.branch": ("Branch",),
+    "plugins.branches.branches": ("Branches", "branches"),
     "plugins.checks.comparison": ("compare",),
     "plugins.connect.connecting": ("Remote", "connect"),
     "plugins.knowledge.code_api": ("code",),

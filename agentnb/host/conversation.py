@@ -146,8 +146,10 @@ class Conversation:
         title: str | None = None,
         tools: ToolServer | None = None,
         is_hidden: bool = False,
+        environment: Environment | None = None,
     ) -> None:
         self.host = host
+        self.environment = environment = environment or host.environment
         self.configuration = configuration
         self.spec: AgentSpec = configuration.spec
         self.cwd: Path = configuration.cwd
@@ -159,10 +161,10 @@ class Conversation:
         ceiling = host.policy.ceiling(self.cwd)
         wanted, mode = mode, capped(mode, ceiling)
         has_kernel = bool(configuration.kernel)
-        access: KernelAccess | None = "off" if has_kernel or host.environment.shell is not None else None
+        access: KernelAccess | None = "off" if has_kernel or environment.shell is not None else None
         if has_kernel and not configuration.is_kernel_closed:
             access = "run"
-        environment, loop = host.environment, host.loop
+        loop = host.loop
         follows, stores_secrets = environment.default_changes()
         is_off = are_off(configuration.env) and not environment.sources()["changes"].is_locked
         follows = follows and not is_hidden and not is_off
@@ -174,7 +176,7 @@ class Conversation:
                 mode,
                 has_kernel_tools=has_kernel,
                 access=access,
-                review=host.policy.review(self.cwd, host.environment.cell_review(), mode),
+                review=host.policy.review(self.cwd, environment.cell_review(), mode),
                 ceiling=ceiling,
             ),
             title=title,
@@ -394,7 +396,7 @@ class Conversation:
     @property
     def review(self) -> CellReview:
         """When a change of a cell is reviewed, as the settings and the policy files are now."""
-        return self.host.policy.review(self.cwd, self.host.environment.cell_review(), self.mode)
+        return self.host.policy.review(self.cwd, self.environment.cell_review(), self.mode)
 
     def show_review(self) -> None:
         """Have the views show when changes of cells are reviewed, where they do not show it as it is."""
@@ -499,7 +501,7 @@ class Conversation:
         return ToolRunner(
             self.tab_id,
             runner,
-            self.host.environment.job_queue,
+            self.environment.job_queue,
             events,
             self._tool_session,
             changes=self._kernel_changes,
@@ -524,7 +526,7 @@ class Conversation:
         """A kernel tool has ended; the first that looked at the kernel is said once, where a chat shows it."""
         self.permissions.finished(call, failure, names)
         turn = self.chat.state.active_turn
-        is_seen = self.host.environment.attached()
+        is_seen = self.environment.attached()
         if is_seen and not self._has_looked and turn is not None and call[0] in LOOKS:
             self._has_looked = True
             self.channels.say(turn.id, FIRST_LOOK.format(self.spec.title))

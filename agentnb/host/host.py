@@ -118,16 +118,26 @@ class Host:
         """As :meth:`open_session`; *options* are fields of :class:`SessionOptions`."""
         return self.open_session(SessionOptions(spec=spec, cwd=cwd, **options), tab_id=tab_id)
 
-    def open_session(self, options: SessionOptions, *, tab_id: str | None = None) -> Conversation:
-        """Open a session; its agent starts when it is needed."""
-        configured = options.configuration(self.environment)
-        return self.open_as(configured, mode=options.mode, title=options.title, tab_id=tab_id)
+    def open_session(
+        self, options: SessionOptions, *, tab_id: str | None = None, environment: Environment | None = None
+    ) -> Conversation:
+        """Open a session; its agent starts when it is needed. *environment* is another one than the host's."""
+        configured = options.configuration(environment or self.environment)
+        return self.open_as(configured, mode=options.mode, title=options.title, tab_id=tab_id, environment=environment)
 
     def open_as(
-        self, configured: Configuration, *, mode: Mode = "ask", title: str | None = None, tab_id: str | None = None
+        self,
+        configured: Configuration,
+        *,
+        mode: Mode = "ask",
+        title: str | None = None,
+        tab_id: str | None = None,
+        environment: Environment | None = None,
     ) -> Conversation:
         """As :meth:`open_session`, for an agent whose configuration is made already."""
-        conversation = Conversation(self, configured, tab_id=tab_id or new_id(), mode=mode, title=title)
+        conversation = Conversation(
+            self, configured, tab_id=tab_id or new_id(), mode=mode, title=title, environment=environment
+        )
         self.adopt(conversation)
         return conversation
 

@@ -237,7 +237,7 @@ def _permit(conversation: Conversation, action: SessionConfigChanged, origin: Ac
 def set_freedom(conversation: Conversation, freedom: Freedom, origin: ActionOrigin | None, by: str) -> None:
     """Let the agent work as freely as *freedom* says, from its next request on."""
     _demand_freedom(conversation, freedom)
-    environment = conversation.host.environment
+    environment = conversation.environment
     if freedom == "ask" and conversation.host.policy.review(conversation.cwd, environment.cell_review()) == "after":
         environment.choose_cell_review("first")
     if conversation.kernel is not None and conversation.channels.kernel_access != "run":

@@ -8,13 +8,13 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from agentnb.atomic_write import write_atomically
+from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.errors import FilesConflict, UsageError
 from agentnb.policy.sensitive import holds_secrets
 
@@ -50,8 +50,9 @@ class IsolatedWorkspace:
 
     def __init__(self, folder: Path) -> None:
         self._origin = folder
-        self._temporary = tempfile.TemporaryDirectory(prefix="agentnb-workspace-", ignore_cleanup_errors=True)
-        self.folder = Path(self._temporary.name).resolve() / folder.name
+        self._temporary = TemporaryFolder()
+        self._temporary.make()
+        self.folder = self._temporary.path.resolve() / (folder.name or "folder")
         self._originals: dict[str, tuple[int, int]] = {}
         self._before: dict[str, _Stamp] = {}
         try:
@@ -75,7 +76,7 @@ class IsolatedWorkspace:
 
     def remove(self) -> None:
         """Delete the copy."""
-        self._temporary.cleanup()
+        self._temporary.remove()
 
     def _copy(self) -> None:
         _check_size(self._origin)
@@ -120,7 +121,7 @@ def put_into(folder: Path, changes: Iterable[WorkspaceChange]) -> tuple[str, ...
             raise UsageError(f"{each.path!r} leads out of {root} by a link.", hint="Nothing was written.")
         if each.status != "deleted" and each.content is None:
             raise UsageError(f"The content of {each.path!r} was too large to keep.", hint="Nothing was written.")
-    conflicts = [each.path for each in changes if _now(root / each.path) != each.was]
+    conflicts = [each.path for each in changes if size_and_time(root / each.path) != each.was]
     if conflicts:
         raise FilesConflict(
             f"Changed since the copy was made: {', '.join(conflicts[:8])}. Nothing was written.",
@@ -201,7 +202,8 @@ def _stamp(status: os.stat_result) -> _Stamp:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _now(path: Path) -> tuple[int, int] | None:
+def size_and_time(path: Path) -> tuple[int, int] | None:
+    """The size of the file *path* and when it was changed, in nanoseconds; None where there is none."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):

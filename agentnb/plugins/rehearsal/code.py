@@ -139,10 +139,13 @@ def begin_code(
     *,
     seconds: float = SECONDS,
     ways: Sequence[str] | None = None,
+    descriptors: Collection[int] = (),
+    shared: Sequence[tuple[str, str]] = (),
 ) -> Callable[[], Rehearsal]:
     """Begin to rehearse: fork this process.
 
-    To be called on the thread whose code it is.
+    To be called on the thread whose code it is. *descriptors* stay open in the fork; *shared* are the folders that are
+    changed for real (:func:`agentnb.plugins.sandbox.namespaces.enter`).
     """
     if not limits.is_linux():
         return lambda: unavailable("Code can be rehearsed on Linux only.")
@@ -158,7 +161,7 @@ def begin_code(
                 warnings.simplefilter("ignore", DeprecationWarning)  # this fork uses nothing of the other threads
                 pid = os.fork()
             if pid == 0:
-                _fork(scene, notes, state, (printing, reporting), play)
+                _fork({**scene, "shared": shared}, notes, state, (printing, reporting), play, descriptors=descriptors)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         return pid
@@ -172,7 +175,13 @@ def begin_code(
 
 
 def _fork(
-    options: dict[str, Any], notes: Notes, state: Any, pipes: tuple[int, int], play: Callable[[Notes], int]
+    options: dict[str, Any],
+    notes: Notes,
+    state: Any,
+    pipes: tuple[int, int],
+    play: Callable[[Notes], int],
+    *,
+    descriptors: Collection[int],
 ) -> NoReturn:
     """The fork of the kernel, from its first step to its end."""
     try:
@@ -187,7 +196,7 @@ def _fork(
             """In the process that is closed in, while it still has everything that it inherited."""
             for standard in (1, 2):
                 os.dup2(printing, standard)
-            replace_descriptors({1, 2, *keep}, sink)
+            replace_descriptors({1, 2, *keep, *descriptors}, sink)
             unshare_memory(notes.address)
             calculate_in_one_thread()
             gc.freeze()  # what the kernel has let go, such as an open database, is not closed here

@@ -28,8 +28,9 @@ def rehearse_command(
     ways: Sequence[str] | None = None,
     descriptors: Sequence[int] = (),
     hosts: tuple[str, ...] = (),
+    shared: Sequence[tuple[str, str]] = (),
 ) -> Rehearsal:
-    """Returns what a command of the shell would do."""
+    """Returns what a command of the shell would do; but in *shared* folders it is done."""
     if not limits.is_linux():
         return unavailable("Commands can be rehearsed on Linux only.")
     # What Python compiles by the way is not what the command is about; a command that writes it itself is shown.
@@ -37,7 +38,7 @@ def rehearse_command(
 
     def start(scene: dict[str, Any], printing: int, reporting: int) -> int:
         address = "" if proxy is None else proxy.address
-        asked = json.dumps({**scene, "report": reporting, "command": command, "proxy": address})
+        asked = json.dumps({**scene, "report": reporting, "command": command, "proxy": address, "shared": [*shared]})
         started = subprocess.Popen(
             [sys.executable, "-I", "-S", command_program.__file__, asked],
             stdin=subprocess.DEVNULL,

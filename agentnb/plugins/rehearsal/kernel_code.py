@@ -50,13 +50,13 @@ def begin_in_shell(
     """Begin to rehearse *code* as a cell of *shell*; on the main thread."""
 
     def play(notes: Notes) -> int:
-        _play(shell if shell is not None else _new_shell(), code, notes)
+        _play(shell if shell is not None else new_shell(), code, notes)
         return 0
 
     return begin_code(play, str(Path.cwd()) if cwd is None else cwd, seconds=seconds, ways=ways)
 
 
-def _new_shell() -> Any:
+def new_shell() -> Any:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -68,7 +68,7 @@ def _new_shell() -> Any:
 
 def _play(shell: Any, code: str, notes: Notes) -> None:
     gc.freeze()  # what the kernel has is not freed here: its finalizers are the kernel's
-    _cut_off(shell)
+    cut_off(shell)
     needed = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     changes: list[NameChange] = []
     namespace = ShellNamespace(shell, JobQueue())
@@ -113,7 +113,7 @@ async def _run(shell: Any, code: str) -> None:
     await shell.run_cell_async(code, store_history=False, transformed_cell=transformed, preprocessing_exc_tuple=failed)
 
 
-def _cut_off(shell: Any) -> None:
+def cut_off(shell: Any) -> None:
     """Let nothing reach a page: what the kernel sends, streams that are held elsewhere, and its running loop."""
     asyncio._set_running_loop(None)  # noqa: SLF001 - documented for loops; the kernel's does not run here
     asyncio.set_event_loop(asyncio.new_event_loop())

@@ -62,7 +62,9 @@ class Scene:
         temporary: str,
         ways: Sequence[str] = (WITH_NAMESPACES, WITH_LANDLOCK),
         proxy: str = "",
+        shared: Sequence[tuple[str, str]] = (),
     ) -> None:
+        self.shared = shared
         self.cwd = cwd
         self.seconds = seconds
         self.touched = touched
@@ -115,7 +117,7 @@ def _supervise(
     opened = versions(room.overlays) if room is not None else {}
     with suppress(OSError):  # it has ended already
         mine.send(b"x")
-    writable = [scene.temporary] if room is None else [*(each.path for each in room.overlays), "/dev/shm"]  # noqa: S108
+    writable = _writable(scene, room)
     hidden = () if room is None else scene.hidden
     lacks = room is None and landlock.abi() < landlock.SINCE["signals"]
     attempts = Attempts(writable, hidden, apart=room is not None, signals=lacks)
@@ -152,7 +154,11 @@ def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
         link = private_network.met(scene.proxy)
         try:
             room = namespaces.enter(
-                scene.touched, scene.hidden, megabytes=limits.DISK_MEGABYTES, files=limits.MOST_FILES
+                scene.touched,
+                scene.hidden,
+                megabytes=limits.DISK_MEGABYTES,
+                files=limits.MOST_FILES,
+                shared=scene.shared,
             )
         except (OSError, StopIteration) as error:
             why = getattr(error, "strerror", None) or "there is no room for it"
@@ -251,7 +257,7 @@ def _be_inside(
         if room is not None:
             namespaces.close_in(room)
             temporary = namespaces.TEMPORARY
-        os.chdir(scene.cwd)
+        os.chdir(scene.cwd if room is not None or not scene.shared else scene.shared[0][0])
         for name in ("TMPDIR", "TEMP", "TMP"):
             os.environ[name] = temporary
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -299,18 +305,25 @@ def _shut(scene: Scene, room: namespaces.Room | None) -> int:
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     if room is not None:
         if landlock.abi():  # the mounts are enough; this forbids to change them
-            writable = [*(each.path for each in room.overlays), "/dev/shm", *devices]  # noqa: S108 - memory of its own
-            landlock.restrict(read=["/"], write=writable)
+            landlock.restrict(read=["/"], write=[*_writable(scene, room), *devices])
         if not seccomp.is_available():
             return 0
         # There is no network but the loopback.
         return seccomp.refuse(sockets_but=seccomp.INTERNET, forks=True, asked=_ASKED)
     visible = [*landlock.everything_but([*scene.hidden, "/dev"]), "/dev/random", "/dev/urandom"]
-    version = landlock.restrict(read=visible, write=[scene.temporary, *devices], ports=())
+    version = landlock.restrict(read=visible, write=[*_writable(scene, room), *devices], ports=())
     drop_capabilities()
     lacks_signals = version < landlock.SINCE["signals"]
     asked = (*_ASKED, "bind")
     return seccomp.refuse(sockets_but=(), signals=lacks_signals, forks=True, asked=asked, changes_only_itself=True)
+
+
+def _writable(scene: Scene, room: namespaces.Room | None) -> list[str]:
+    """The folders in which files may be changed."""
+    if room is None:
+        return [scene.temporary, *(source for source, _ in scene.shared)]
+    paths = [*(each.path for each in room.overlays), *(path for both in scene.shared for path in both)]
+    return [*paths, "/dev/shm"]  # noqa: S108 - memory of its own
 
 
 def _wait(inside: int, deadline: float, counter: _CallAnswerer) -> tuple[int, bool]:

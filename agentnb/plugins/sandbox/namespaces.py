@@ -63,10 +63,18 @@ def works_in_fork(enter: Callable[[], object]) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
-def enter(targets: Iterable[str], hidden: Iterable[str], *, megabytes: int, files: int) -> Room:
+def enter(
+    targets: Iterable[str],
+    hidden: Iterable[str],
+    *,
+    megabytes: int,
+    files: int,
+    shared: Iterable[tuple[str, str]] = (),
+) -> Room:
     """Go into namespaces of one's own; children get process ids of their own.
 
-    Only a process with one thread can (a forked one has one).
+    Only a process with one thread can (a forked one has one). Of *shared*, pairs of folders, the first one is found at
+    the second one's path, too, and is changed for real at both.
     """
     outermost = _outermost(targets)
     unshare_as_user(ALL)
@@ -74,6 +82,7 @@ def enter(targets: Iterable[str], hidden: Iterable[str], *, megabytes: int, file
     call(_MOUNT_SETATTR, -100, b"/", 0x8000, struct.pack("QQQQ", READ_ONLY | NO_SUID, 0, 0, 0), 32)
     below = [os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for path in outermost]
     inner = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in _mounted_in(outermost)]
+    opened_shared = [(os.open(source, os.O_PATH | os.O_CLOEXEC), (source, target)) for source, target in shared]
     scratch = next(place for place in _PLACES if os.path.isdir(place) and not _holds_any(place, outermost))
     mount("agentnb", scratch, "tmpfs", NO_SUID | NO_DEVICES, f"size={megabytes}m,nr_inodes={files},mode=700")
     _devices(scratch)
@@ -87,7 +96,15 @@ def enter(targets: Iterable[str], hidden: Iterable[str], *, megabytes: int, file
         if os.path.isdir(place) and not os.path.islink(place) and not _holds_any(place, [scratch, *outermost]):
             mount("agentnb", place, "tmpfs", NO_SUID | NO_DEVICES, "size=1m,mode=755")
     _hide(hidden, scratch)
+    for opened, paths in opened_shared:
+        for path in dict.fromkeys(paths):
+            _share(opened, path)
     return Room(overlays, scratch)
+
+
+def _share(opened: int, path: str) -> None:
+    mount(f"/proc/self/fd/{opened}", path, None, BIND)
+    call(_MOUNT_SETATTR, -100, path.encode(), 0, struct.pack("QQQQ", NO_SUID | NO_DEVICES, READ_ONLY, 0, 0), 32)
 
 
 def _overlay(path: str, opened: int, scratch: str, number: int) -> Overlay:

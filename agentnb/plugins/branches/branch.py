@@ -1,0 +1,173 @@
+"""One branch: a conversation in a copy of the kernel and of the workspace, and what came of it."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from agentnb.api.history import forget
+from agentnb.errors import AgentnbError
+from agentnb.plugins.branches.notebook_copy import steps_to
+from agentnb.state import ToolBlockContent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.api.session import Session, Turn
+    from agentnb.kernel.code_runner import CellStep
+    from agentnb.plugins.branches.kernel_copy import KernelCopy
+    from agentnb.plugins.branches.notebook_copy import NotebookCopy
+    from agentnb.plugins.branches.runner import BranchThread
+    from agentnb.plugins.map.workspaces import IsolatedWorkspace, WorkspaceChange
+    from agentnb.plugins.verify.result import Verification
+
+BranchState = Literal["running", "done", "failed", "kept", "discarded"]
+MEASURE_SECONDS = 300.0
+"""How long a measure may take."""
+
+
+class BranchParts(NamedTuple):
+    """What a branch is made of."""
+
+    kernel: KernelCopy
+    notebook: NotebookCopy | None
+    workspace: IsolatedWorkspace
+    thread: BranchThread
+    session: Session
+
+
+class Branch:
+    """One try. Made by :func:`agentnb.branches`; every read is about now.
+
+    Attributes:
+        number: Its number, from 1.
+        agent: The agent's name.
+        way: How the kernel was copied: ``"fork"``, or ``"replay"`` where the notebook's cells were run in a fresh one.
+        turn: The agent's turn in it.
+        measure: The measure's value at its end; None before, and where there is none.
+        error: Why it failed, or why it could not be measured; empty where it did not.
+        verification: The outcome of running its notebook from the top; None where that was not asked for.
+        files: The files that it changed in the workspace.
+        cells: The changes of the notebook's cells.
+        variables: The variables that it changed, each with ``"added"``, ``"changed"`` or ``"deleted"``.
+        data_checks: What may be wrong with tables that it changed, a line each.
+        seconds: How long it took.
+    """
+
+    def __init__(self, number: int, parts: BranchParts, turn: Turn) -> None:
+        self.number = number
+        self.parts = parts
+        self.turn = turn
+        self.agent = parts.session.agent
+        self.way = parts.kernel.way
+        self.measure: float | None = None
+        self.error = ""
+        self.verification: Verification | None = None
+        self.files: tuple[WorkspaceChange, ...] = ()
+        self.cells: tuple[CellStep, ...] = ()
+        self.variables: dict[str, str] = {}
+        self.data_checks: tuple[str, ...] = ()
+        self.seconds = 0.0
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._state: BranchState = "running"
+
+    @property
+    def state(self) -> BranchState:
+        """``"running"``, ``"done"``, ``"failed"``, ``"kept"`` or ``"discarded"``."""
+        return self._state
+
+    @property
+    def session(self) -> Session:
+        """The conversation, which can go on until the branch is kept or discarded."""
+        return self.parts.session
+
+    @property
+    def text(self) -> str:
+        """What the agent said."""
+        return self.turn.text
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The pictures that its tools showed, PNG in base64."""
+        content = (item for call in self.turn.tool_calls for item in call.content)
+        blocks = (each.block for each in content if isinstance(each, ToolBlockContent))
+        return tuple(str(each["data"]) for each in blocks if each.get("mimeType") == "image/png" and each.get("data"))
+
+    @property
+    def tokens(self) -> int | None:
+        """The tokens that it used, where the agent says so."""
+        usage = self.turn.usage
+        return None if usage is None else (usage.input_tokens or 0) + (usage.output_tokens or 0)
+
+    def finish(self, measure: str | None, verify: Callable[[Branch], Verification] | None) -> None:
+        """Its turn has ended: look at what it did."""
+        try:
+            self.turn.raise_for_error()
+            self.look(measure)
+            if verify is not None:
+                self.verification = verify(self)
+        except AgentnbError as error:
+            self.error = error.message
+        self.seconds = time.monotonic() - self._began
+        with self._lock:
+            if self._state == "running":
+                self._state = "failed" if self._has_failed else "done"
+
+    @property
+    def _has_failed(self) -> bool:
+        return not self.parts.kernel.is_alive or self.turn.state != "complete"
+
+    def look(self, measure: str | None = None) -> None:
+        """See what it has changed by now, and measure it."""
+        kernel, notebook, workspace = self.parts.kernel, self.parts.notebook, self.parts.workspace
+        self.files = workspace.changes()
+        if notebook is not None:
+            self.cells = tuple(steps_to(notebook.before, notebook.view))
+        answer = kernel.ask("changed")
+        self.variables, self.data_checks = answer.changed, answer.checks
+        if measure is None:
+            return
+        try:
+            value = kernel.ask("measure", measure, seconds=MEASURE_SECONDS).value
+        except AgentnbError as error:
+            self.error = f"The measure failed. {error.message}"
+            return
+        if value is not None and math.isnan(value):
+            self.error = "The measure is NaN."
+        else:
+            self.measure = value
+
+    def close(self, state: BranchState) -> None:
+        """End its processes, and delete its copies."""
+        with self._lock:
+            if self._state in ("kept", "discarded"):
+                return
+            self._state = state
+        self.turn.cancel()
+        self.session.close()
+        if state == "discarded":
+            with suppress(AgentnbError):  # the log is off, or had no time to hear of it
+                forget(self.session.tab_id)
+        self.parts.kernel.close()
+        self.parts.thread.close()
+        self.parts.workspace.remove()
+
+    def __repr__(self) -> str:
+        return f"Branch {self.number} ({self.agent}): {self.summary}"
+
+    @property
+    def summary(self) -> str:
+        """How it stands, in a line."""
+        counts = (("file", len(self.files)), ("cell", len(self.cells)), ("variable", len(self.variables)))
+        parts: list[Any] = [self._state]
+        parts += [f"measure {self.measure:.6g}"] if self.measure is not None else []
+        parts += [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts if count]
+        parts += [] if self.verification is None else ["verified" if self.verification.ok else "not verified"]
+        parts += [f"{self.tokens:,} tokens"] if self.tokens else []
+        parts += [f"{self.seconds:.1f} s"] if self.seconds else []
+        parts += [self.error] if self.error else []
+        return " · ".join(parts)

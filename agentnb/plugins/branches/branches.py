@@ -1,0 +1,385 @@
+"""``agentnb.branches``: several tries at one task side by side, each in a copy of the kernel; one of them is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from agentnb.api.arguments import check_text
+from agentnb.api.configured import configured, default_agent
+from agentnb.api.session import session_of
+from agentnb.api.unattended import follow_work, parts_of_work
+from agentnb.api.waiting import with_main_thread
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.host import current_host
+from agentnb.ids import new_id
+from agentnb.plugins.branches.branch import Branch, BranchParts
+from agentnb.plugins.branches.keep import Keeper, Parts
+from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS, cannot_fork, fork_kernel, replay_kernel
+from agentnb.plugins.branches.notebook_copy import NotebookCopy
+from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread, branch_environment
+from agentnb.plugins.branches.tables import html_of, lines_of
+from agentnb.plugins.map.workspaces import IsolatedWorkspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Mapping
+    from pathlib import Path
+
+    from agentnb.api.questions import PermissionRequest
+    from agentnb.api.session import Turn
+    from agentnb.host import Host
+    from agentnb.kernel.code_runner import CodeRunner, NotebookView
+    from agentnb.plugins.branches.kernel_copy import KernelCopy
+    from agentnb.plugins.verify.result import Verification
+
+MOST = 16
+LONGEST_TITLE = 60
+START_SECONDS = 120.0
+"""How long the kernel may be busy before its copies are made."""
+
+
+class Branches(Sequence[Branch]):
+    """Several tries at one task. Made by :func:`agentnb.branches`; a table when displayed.
+
+    Example:
+        >>> tries = agentnb.branches("Improve the model", n=3, measure="auc")  # doctest: +SKIP
+        >>> tries.wait().best.keep()  # doctest: +SKIP
+    """
+
+    def __init__(self, host: Host, folder: Path, prompt: str, *, higher_is_better: bool) -> None:
+        self.prompt = prompt
+        self.note = ""
+        self._host = host
+        self._folder = folder
+        self._sign = 1 if higher_is_better else -1
+        self._branches: list[Branch] = []
+        self._at_fork: dict[str, Any] = {}
+        self._threads: list[threading.Thread] = []
+        self._listeners: list[Callable[[], None]] = []
+
+    @overload
+    def __getitem__(self, index: int) -> Branch: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Branch]: ...
+
+    def __getitem__(self, index: int | slice) -> Branch | Sequence[Branch]:
+        return self._branches[index]
+
+    def __len__(self) -> int:
+        return len(self._branches)
+
+    @property
+    def done(self) -> bool:
+        """True once every try has ended."""
+        return not any(thread.is_alive() for thread in self._threads)
+
+    @property
+    def best(self) -> Branch | None:
+        """The try with the best measure among those that ended well; None where none was measured."""
+        measured = [each for each in self if each.measure is not None and each.state == "done"]
+        return max(measured, key=lambda each: self._sign * (each.measure or 0.0), default=None)
+
+    def wait(self, timeout: float | None = None) -> Branches:
+        """Block until every try has ended; returns these.
+
+        Raises:
+            TimeoutError: If it takes longer than *timeout* seconds; they go on.
+        """
+        seconds = LONGEST_SECONDS if timeout is None else timeout
+        late = TimeoutError(f"Not all tries have ended after {seconds:g} s; they go on.")
+        return with_main_thread(self._host, new_id(), asyncio.to_thread(self._joined), seconds, late)
+
+    def __await__(self) -> Generator[Any, None, Branches]:
+        return asyncio.to_thread(self._joined).__await__()
+
+    def cancel(self) -> None:
+        """Stop the tries that run; what they have done so far can be kept."""
+        for each in self:
+            each.turn.cancel()
+
+    def keep(self, number: int, only: Collection[str] | None = None) -> Turn:
+        """Bring what a try changed into the notebook, as one turn that can be undone; the other tries are discarded.
+
+        Args:
+            number: The try's number, from 1.
+            only: The parts that are wanted: paths of its files, ids of its cells, names of its variables; all if None.
+                With parts the tries stay, so that more can be kept.
+
+        Returns:
+            The turn: ``turn.undo()`` takes everything back.
+
+        Raises:
+            UsageError: If there is no such try, it still runs, or it was discarded; if it can't be brought, nothing is.
+            FilesConflict: If you changed one of the files since the tries began. Nothing of yours is overwritten.
+            KernelChangesConflict: Likewise for cells and variables.
+
+        Example:
+            >>> tries.keep(2).undo()  # doctest: +SKIP
+        """
+        branch = self._try(number)
+        if branch.state == "running":
+            raise UsageError(f"Try {number} still runs.", hint="Wait for it, or cancel() it first.")
+        branch.look()
+        title = f"Keep try {number}: {self.prompt}"[:LONGEST_TITLE].splitlines()[0]
+        parts = Parts(branch, only)
+        turn = Keeper(self._host, branch, parts, self._folder, self._at_fork).keep(title)
+        if only is None:
+            branch.close("kept")
+            self.discard()
+        else:
+            self._remember(parts)
+        self._tell()
+        return turn
+
+    def discard(self, *numbers: int) -> None:
+        """Let tries go: their processes end, and nothing of them stays. All that were not kept, if none is named."""
+        for branch in [self._try(number) for number in numbers] or self._branches:
+            branch.close("discarded")
+        self._at_fork = {} if all(each.state in ("kept", "discarded") for each in self) else self._at_fork
+        self._tell()
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call *listener* after each change of a try's state, on any thread."""
+        self._listeners.append(listener)
+
+    def __repr__(self) -> str:
+        return "\n".join(lines_of(self))
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+    # --- how they begin ---
+
+    def begin(self, copies: Sequence[_Prepared], measure: str | None, *, verify: bool) -> None:
+        """Prompt the agent of each copy."""
+        for number, prepared in enumerate(copies, 1):
+            branch = prepared.begin(number, self.prompt)
+            self._branches.append(branch)
+            check = _verification if verify else None
+            thread = threading.Thread(
+                target=self._follow, args=(branch, measure, check), name=f"agentnb branch {number}", daemon=True
+            )
+            self._threads.append(thread)
+        for thread in self._threads:
+            thread.start()
+
+    def remember(self, variables: Mapping[str, Any]) -> None:
+        """Note the kernel's variables as the copies have them."""
+        self._at_fork = dict(variables)
+
+    def _remember(self, parts: Parts) -> None:
+        """Note what was kept already: a second part is no conflict with it."""
+        runner = self._host.environment.code_runner()
+        if runner is not None:
+            now = runner.namespace.variables()
+            for name in parts.variables:
+                self._at_fork.pop(name, None)
+                if name in now:
+                    self._at_fork[name] = now[name]
+
+    def _follow(self, branch: Branch, measure: str | None, check: Callable[[Branch], Verification] | None) -> None:
+        with contextlib.suppress(AgentnbError):
+            branch.turn.wait()
+        branch.finish(measure, check)
+        self._tell()
+
+    def _tell(self) -> None:
+        for each in self._listeners:
+            each()
+
+    def _joined(self) -> Branches:
+        for thread in self._threads:
+            thread.join()
+        return self
+
+    def _try(self, number: int) -> Branch:
+        found = next((each for each in self if each.number == number), None)
+        if found is None:
+            raise UsageError(f"There is no try {number!r}.", hint=f"There are {len(self)}, counted from 1.")
+        if found.state in ("kept", "discarded"):
+            raise UsageError(f"Try {number} was {found.state}.", hint="Begin again with agentnb.branches().")
+        return found
+
+
+def branches(
+    prompt: str,
+    n: int = 3,
+    *,
+    agents: Sequence[str | Mapping[str, Any]] | None = None,
+    measure: str | None = None,
+    higher_is_better: bool = True,
+    verify: bool = False,
+    confine: bool = True,
+    **options: Any,
+) -> Branches:
+    """Let agents try one task several times side by side, each in a copy of this kernel; returns once they have begun.
+
+    A copy has the variables (a fork: they take no memory until they change), the notebook's cells and a copy of the
+    workspace's files. It has no network, and nothing that is done in it reaches the kernel, the notebook or the files
+    until the try is kept. Where the kernel cannot be forked, the notebook's cells are run in a fresh one instead.
+
+    Args:
+        prompt: The task.
+        n: How many tries, up to 16; with *agents* as many as these, or a multiple of them.
+        agents: Names of agents, or mappings of arguments of :func:`agentnb.start`; one for each try in turn. The
+            default agent if None.
+        measure: An expression that gives a number, evaluated in each copy at the end, such as ``"auc"``.
+        higher_is_better: Whether a higher measure is better.
+        verify: Whether each try's notebook is run from the top at its end (:func:`agentnb.verify`).
+        confine: Whether the agents are confined to their copy of the workspace.
+        **options: Other arguments of :func:`agentnb.start` for all agents.
+
+    Returns:
+        The tries.
+
+    Raises:
+        UsageError: If an argument makes no sense, no kernel is here, the workspace is too large to be copied, or the
+            kernel can be copied in no way.
+
+    Example:
+        >>> agentnb.branches("Improve the model", measure="auc").wait()  # doctest: +SKIP
+    """
+    check_text("The prompt", prompt, example='agentnb.branches("Improve the model")')
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST:
+        raise UsageError(f"n={n!r} is not a number from 1 to {MOST}.")
+    if measure is not None:
+        _check_expression(measure)
+    host = current_host()
+    runner = host.environment.code_runner()
+    if runner is None:
+        raise UsageError("There is no IPython kernel here to be copied.", hint="Call it in a notebook.")
+    folder = host.environment.default_workspace()
+    chosen = _choices(agents, n)
+    made = Branches(host, folder, prompt, higher_is_better=higher_is_better)
+    prepared: list[_Prepared] = []
+    try:
+        notebook = _notebook(runner)
+        workspaces = [IsolatedWorkspace(folder) for _ in chosen]
+        kernels = _copied(host, runner, folder, workspaces, made)
+        for own, kernel, workspace in zip(chosen, kernels, workspaces, strict=True):
+            prepared.append(_Prepared(host, kernel, workspace, notebook, {"confine": confine, **options, **own}))
+        with parts_of_work():
+            made.begin(prepared, measure, verify=verify)
+    except BaseException:
+        for each in prepared:
+            each.close()
+        raise
+    follow_work(made)
+    return made
+
+
+class _Prepared:
+    """A copy whose agent has not been prompted."""
+
+    def __init__(
+        self,
+        host: Host,
+        kernel: KernelCopy,
+        workspace: IsolatedWorkspace,
+        notebook: NotebookView | None,
+        options: dict[str, Any],
+    ) -> None:
+        self._host = host
+        self._kernel = kernel
+        self._workspace = workspace
+        self._notebook = None if notebook is None else NotebookCopy(notebook)
+        self._thread = BranchThread()
+        self._options = options
+
+    def begin(self, number: int, prompt: str) -> Branch:
+        """Open the conversation, and prompt its agent."""
+        host, options = self._host, {"command": None, "env": None, "mcp_servers": None, **self._options}
+        named = options.pop("agent", None)
+        agent = named if named or options["command"] else default_agent()
+        title = f"Try {number}: {prompt}"[:LONGEST_TITLE].splitlines()[0]
+        session_options = configured(
+            agent,
+            options.pop("command"),
+            options.pop("env"),
+            self._workspace.folder,
+            kernel_tools=True,
+            mode="auto",
+            title=title,
+            **options,
+        )
+        shell = host.environment.shell
+        if shell is None:
+            raise UsageError("There is no IPython kernel here to be copied.")
+        queue = self._thread.job_queue
+        runner = BranchRunner(self._kernel, self._notebook, queue, title)
+        environment = branch_environment(host.environment, BranchShell(runner, shell.mentions), self._thread)
+
+        def opened() -> Any:
+            return host.open_session(session_options, environment=environment)
+
+        conversation = host.loop.call(opened)
+        is_confined = session_options.network is not None
+        session = session_of(conversation, lambda asked: _answer(asked, is_confined=is_confined), START_SECONDS)
+        parts = BranchParts(self._kernel, self._notebook, self._workspace, self._thread, session)
+        return Branch(number, parts, session.prompt(prompt))
+
+    def close(self) -> None:
+        """It is not wanted."""
+        self._kernel.close()
+        self._thread.close()
+        self._workspace.remove()
+
+
+def _answer(asked: PermissionRequest, *, is_confined: bool) -> str:
+    """Whatever stays in a branch is allowed; an agent that is not confined is not trusted to stay there."""
+    return "allow" if is_confined or asked.kind == "kernel" else "ask"
+
+
+def _copied(
+    host: Host, runner: CodeRunner, folder: Path, workspaces: Sequence[IsolatedWorkspace], made: Branches
+) -> list[KernelCopy]:
+    if why := cannot_fork():
+        cells = [each.source for each in runner.executed_cells()]
+        made.note = f"{why}: the notebook's cells were run in a fresh kernel."
+        return [replay_kernel(cells, folder, each.folder) for each in workspaces]
+    shell = getattr(host.environment.shell, "ip", None)
+
+    def fork() -> list[KernelCopy]:
+        made.remember(runner.namespace.variables())
+        return [fork_kernel(shell, folder, each.folder) for each in workspaces]
+
+    if threading.current_thread() is threading.main_thread():
+        return fork()
+    work = host.environment.job_queue.run(runner.look(fork), "", patience=START_SECONDS)
+    return host.loop.submit(work).result()
+
+
+def _notebook(runner: CodeRunner) -> NotebookView | None:
+    try:
+        return runner.notebook(outputs=True)
+    except AgentnbError:
+        return None
+
+
+def _verification(branch: Branch) -> Verification:
+    from agentnb.plugins.verify.verifying import check_notebook
+
+    notebook = branch.parts.notebook
+    if notebook is None:
+        raise UsageError("It could not be verified: no notebook is known.")
+    return check_notebook(notebook.as_json(), branch.parts.workspace.folder)
+
+
+def _choices(agents: Sequence[str | Mapping[str, Any]] | None, n: int) -> list[dict[str, Any]]:
+    if agents is None:
+        return [{} for _ in range(n)]
+    if isinstance(agents, str) or not agents:
+        raise UsageError(f"agents={agents!r} is not a list of agents.", hint='agents=["claude", "codex"]')
+    named = [{"agent": each} if isinstance(each, str) else dict(each) for each in agents]
+    return [named[number % len(named)] for number in range(max(n, len(named)))]
+
+
+def _check_expression(measure: str) -> None:
+    try:
+        compile(measure, "<measure>", "eval")
+    except (SyntaxError, TypeError, ValueError) as error:
+        raise UsageError(f"measure={measure!r} is no expression: {error}.", hint='For example measure="auc".') from None

@@ -1,0 +1,149 @@
+"""The copy's side: it serves the kernel's requests on its main thread, one after another."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import AgentnbError
+from agentnb.host.environment import current_environment
+from agentnb.ipython.shell_code_runner import ShellCodeRunner
+from agentnb.kernel.data_checks import DataChecks
+from agentnb.kernel.job_queue import JobQueue
+from agentnb.plugins.branches import variables
+from agentnb.plugins.branches.link import Answer, Link, Request
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Sequence
+
+    from agentnb.kernel.code_runner import Ran
+    from agentnb.kernel.job_queue import MainThreadWork
+    from agentnb.kernel.variables.changes import NameChange
+
+PROGRESS_SECONDS = 0.5
+_NEW = {"added", "changed"}
+
+
+class CopyServer:
+    """One copy."""
+
+    def __init__(self, shell: Any, link: Link) -> None:
+        self._shell = shell
+        self._link = link
+        self._runner = ShellCodeRunner(shell, JobQueue())
+        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._running: MainThreadWork[Any] | None = None
+        self._changed: dict[str, str] = {}
+        self._checks: DataChecks = DataChecks()
+        self._comparison = current_environment().step_comparison()
+        if self._comparison is not None:
+            self._comparison.begin(self._runner.namespace.variables())
+        self._answers: dict[str, Callable[[Request], Answer]] = {
+            "run": self._run,
+            "variables": lambda asked: Answer(number=asked.number, variables=(*self._runner.variables(),)),
+            "inspect": lambda asked: Answer(number=asked.number, text=self._runner.inspect(asked.text)),
+            "executed": lambda asked: Answer(number=asked.number, cells=(*self._runner.executed_cells(),)),
+            "measure": self._measure,
+            "save": self._save,
+            "changed": lambda asked: Answer(number=asked.number, changed=self._changed, checks=self._checks.lines),
+        }
+
+    def serve(self) -> None:
+        """Serve until the kernel closes the socket."""
+        threading.Thread(target=self._read, name="agentnb branch", daemon=True).start()
+        threading.Thread(target=self._tell_progress, name="agentnb branch progress", daemon=True).start()
+        while (asked := self._requests.get()) is not None:
+            with suppress(KeyboardInterrupt):  # one that came too late
+                self._answer(asked)
+
+    def _read(self) -> None:
+        with suppress(EOFError):
+            while True:
+                asked: Request = self._link.receive(Request)
+                if asked.kind != "stop":
+                    self._requests.put(asked)
+                elif (running := self._running) is not None:
+                    running.stop("timeout" if asked.text == "timeout" else "stopped")
+        self._requests.put(None)
+
+    def _tell_progress(self) -> None:
+        before = ""
+        pause = threading.Event()
+        while not pause.wait(PROGRESS_SECONDS):
+            running = self._running
+            text = getattr(running, "printed", "")
+            if text != before:
+                with suppress(OSError):
+                    self._link.send(Answer(number=0, text=text))
+            before = text
+
+    def _answer(self, asked: Request) -> None:
+        try:
+            answer = self._answers[asked.kind](asked)
+        except AgentnbError as error:
+            answer = Answer(number=asked.number, error=str(error))
+        except Exception as error:  # noqa: BLE001 - a user's object may raise anything when looked at
+            answer = Answer(number=asked.number, error=f"{type(error).__name__}: {error}"[:2000])
+        with suppress(OSError):
+            self._link.send(answer)
+
+    def _run(self, asked: Request) -> Answer:
+        watch = self._runner.namespace.watch(asked.text, self._take) if asked.watch else None
+        ran: Ran = self._done(self._runner.work(asked.text, watch))
+        return Answer(number=asked.number, ran=ran, changed=self._changed)
+
+    def _done(self, work: MainThreadWork[Any]) -> Any:
+        """The outcome of *work*, which can be stopped meanwhile."""
+        outcomes: list[Any] = []
+        self._running = work
+        try:
+            work.begin(outcomes.append, loop_is_free=True)
+        finally:
+            self._running = None
+        return outcomes[0]
+
+    def _take(self, changes: Sequence[NameChange]) -> None:
+        for change in changes:
+            status = change.status
+            before = self._changed.get(change.name)
+            if status == "deleted" and before == "added":
+                del self._changed[change.name]
+            elif before == "added" and status in _NEW:
+                continue
+            else:
+                self._changed[change.name] = "changed" if before == "deleted" else status
+        if self._comparison is not None:
+            found = self._comparison.end(self._runner.namespace.variables(), [each.name for each in changes])
+            self._checks = DataChecks(found)
+
+    def _measure(self, asked: Request) -> Answer:
+        """A number that an expression gives; what its evaluation changes is not the branch's doing."""
+
+        def evaluate() -> Any:
+            try:
+                return eval(asked.text, self._shell.user_ns)  # noqa: S307 - the user's own expression
+            except Exception as error:  # noqa: BLE001 - it is told
+                return error
+
+        value = self._done(self._runner.look(evaluate))
+        if isinstance(value, Exception):
+            raise value
+        number = value.item() if hasattr(value, "item") else value
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            raise TypeError(f"the measure is {type(value).__name__}, not a number")
+        return Answer(number=asked.number, value=float(number))
+
+    def _save(self, asked: Request) -> Answer:
+        own = self._runner.namespace.variables()
+        lost = variables.save(Path(asked.text), self._shell.user_ns, own, self._changed)
+        kept = {name: status for name, status in self._changed.items() if name not in lost}
+        return Answer(number=asked.number, changed=kept, text="\n".join(f"{name}: {why}" for name, why in lost.items()))
+
+
+def serve(shell: Any, end: socket.socket) -> None:
+    """Serve requests that come from *end* with what *shell* has, on this thread."""
+    CopyServer(shell, Link(end)).serve()

@@ -1,0 +1,237 @@
+"""Brings what a branch changed into the notebook, as one turn that can be undone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.session import Turn, session_of
+from agentnb.api.waiting import with_main_thread
+from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, SessionError, UsageError
+from agentnb.host.conversation import Conversation
+from agentnb.host.outside_programs import client_spec, show_running
+from agentnb.host.session_options import SessionOptions
+from agentnb.ids import new_id
+from agentnb.plugins.map.workspaces import size_and_time
+from agentnb.state import Message, MessageKind, MessageOrigin
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from agentnb.host import Host
+    from agentnb.kernel.code_runner import CellStep, CodeRunner, NotebookView
+    from agentnb.plugins.branches.branch import Branch
+
+KEEP_SECONDS = 900.0
+BUSY_SECONDS = 600.0
+"""How long it waits for a kernel that is busy."""
+_TITLE = "Branches"
+_BRING = "__import__('agentnb.plugins.branches.variables', fromlist=['bring']).bring({!r}, {!r}, globals())"
+
+
+class Parts:
+    """The parts of a branch that are wanted.
+
+    Raises:
+        UsageError: If the branch has no such part.
+    """
+
+    def __init__(self, branch: Branch, only: Collection[str] | None) -> None:
+        wanted = None if only is None else set(only)
+        self.files = [each for each in branch.files if wanted is None or each.path in wanted]
+        self.cells = [each for each in branch.cells if wanted is None or each.cell_id in wanted]
+        self.variables = {name: status for name, status in branch.variables.items() if wanted is None or name in wanted}
+        known = {*(each.path for each in self.files), *(each.cell_id for each in self.cells), *self.variables}
+        if wanted is not None and (unknown := sorted(wanted - known)):
+            raise UsageError(
+                f"Branch {branch.number} changed no {unknown[0]!r}.",
+                hint="only= takes paths of branch.files, ids of branch.cells and names of branch.variables.",
+            )
+
+
+class Keeper:
+    """Brings the wanted parts of one branch."""
+
+    def __init__(self, host: Host, branch: Branch, parts: Parts, folder: Path, at_fork: Mapping[str, Any]) -> None:
+        self._host = host
+        self._branch = branch
+        self._parts = parts
+        self._folder = folder
+        self._at_fork = at_fork
+
+    def keep(self, title: str) -> Turn:
+        """Bring them; returns the turn, whose ``undo`` takes them back.
+
+        Raises:
+            FilesConflict: If a file has changed since the branch began.
+            KernelChangesConflict: If a cell or a variable has.
+        """
+        runner = self._host.environment.code_runner()
+        if runner is None:
+            raise UsageError("There is no IPython kernel here.")
+        self._check_files()
+        self._check_variables(runner)
+        self._check_cells(runner)
+        with tempfile.TemporaryDirectory(prefix="agentnb-keep-") as box:
+            saved = Path(box, "variables")
+            lost = self._save(saved)
+            late = UsageError(f"Branch {self._branch.number} was not kept within {KEEP_SECONDS:g} s.")
+            work = self._bring(title, saved, lost)
+            turn, failed = with_main_thread(self._host, new_id(), work, KEEP_SECONDS, late)
+        if failed:
+            turn.undo()
+            raise UsageError(f"Branch {self._branch.number} was not kept. {failed}", hint="Nothing was changed.")
+        return turn
+
+    # --- conflicts ---
+
+    def _check_files(self) -> None:
+        conflicts = [each.path for each in self._parts.files if size_and_time(self._folder / each.path) != each.was]
+        if conflicts:
+            raise FilesConflict(
+                f"Changed since the branch began: {', '.join(conflicts[:8])}. Nothing was kept.",
+                hint="Keep the other parts with only=.",
+            )
+
+    def _check_variables(self, runner: CodeRunner) -> None:
+        names = runner.namespace.variables()
+        gone = object()
+        conflicts = [
+            name for name in self._parts.variables if names.get(name, gone) is not self._at_fork.get(name, gone)
+        ]
+        if conflicts:
+            raise KernelChangesConflict(
+                f"Assigned since the branch began: {', '.join(conflicts[:8])}. Nothing was kept.",
+                hint="Keep the other parts with only=.",
+            )
+
+    def _check_cells(self, runner: CodeRunner) -> None:
+        if not self._parts.cells:
+            return
+        now = {each.id: each for each in self._notebook(runner).cells}
+        conflicts = [
+            each.cell_id
+            for each in self._parts.cells
+            if each.action != "insert" and (each.cell_id not in now or now[each.cell_id].source != self._was(each))
+        ]
+        if conflicts:
+            raise KernelChangesConflict(
+                f"{len(conflicts)} cells have changed since the branch began. Nothing was kept.",
+                hint="Keep the other parts with only=.",
+            )
+
+    def _was(self, step: CellStep) -> str:
+        notebook = self._branch.parts.notebook
+        cells = () if notebook is None else notebook.before.cells
+        return next((each.source for each in cells if each.id == step.cell_id), "")
+
+    def _notebook(self, runner: CodeRunner) -> NotebookView:
+        notebook = self._branch.parts.notebook
+        return runner.notebook(outputs=False, named=None if notebook is None else notebook.before.name)
+
+    # --- the turn ---
+
+    def _save(self, saved: Path) -> str:
+        """Have the copy write its variables; returns those that it could not write, in words."""
+        if not self._parts.variables:
+            return ""
+        box = self._branch.parts.workspace.folder.parent / "variables"
+        answer = self._branch.parts.kernel.ask("save", str(box))
+        shutil.move(box, saved)
+        self._parts.variables = {
+            name: status for name, status in self._parts.variables.items() if name in answer.changed
+        }
+        return answer.text
+
+    def _opened(self, title: str) -> Conversation:
+        spec = client_spec("", "branches", title=_TITLE, about="Branches that were kept.", command=("agentnb",))
+        options = SessionOptions(spec=spec, cwd=self._folder, kernel_tools=True)
+        configured = options.configuration(self._host.environment)
+        conversation = Conversation(self._host, configured, tab_id=new_id(), mode="allow", title=title)
+        self._host.adopt(conversation)
+        conversation.restored(None, SessionError("A branch was kept here.", hint="Go on in another conversation."))
+        show_running(conversation)
+        return conversation
+
+    async def _bring(self, title: str, saved: Path, lost: str) -> tuple[Turn, str]:
+        """Carry out everything in a turn; returns it, and what failed, empty where nothing did."""
+        conversation, turn_id = self._opened(title), new_id()
+        session = session_of(conversation, lambda _asked: "allow", KEEP_SECONDS)
+        origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
+        await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin))
+        failed = await self._done(conversation, saved)
+        conversation.channels.say(turn_id, failed or self._words(lost))
+        conversation.turns.complete(turn_id)
+        return Turn(session, conversation, turn_id), failed
+
+    async def _done(self, conversation: Conversation, saved: Path) -> str:
+        if conversation.kernel is None:
+            return "The kernel is closed to it."
+        call = conversation.kernel.tool_runner().call
+        try:
+            await asyncio.to_thread(self._write_files)
+            new_ids: dict[str, str] = {}
+            for step in self._parts.cells:
+                for name, arguments in _calls(step, new_ids):
+                    result = await call(name, arguments)
+                    if result.get("isError"):
+                        return _text(result)
+                    if name == "insert_cell":
+                        new_ids[step.cell_id] = _text(result).rpartition("(id ")[2].partition(")")[0]
+            if self._parts.variables:
+                code = _BRING.format(str(saved), self._parts.variables)
+                result = await call("run_code", {"code": code, "wait": BUSY_SECONDS})
+                return _text(result) if result.get("isError") else ""
+        except (AgentnbError, OSError) as error:
+            return str(error)
+        return ""
+
+    def _write_files(self) -> None:
+        for each in self._parts.files:
+            source, target = self._branch.parts.workspace.folder / each.path, self._folder / each.path
+            if each.status == "deleted":
+                target.unlink(missing_ok=True)
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if stat.S_ISLNK(source.lstat().st_mode):
+                target.unlink(missing_ok=True)
+                target.symlink_to(os.readlink(source))  # noqa: PTH115 - as it stands
+            else:
+                shutil.copy2(source, target)
+
+    def _words(self, lost: str) -> str:
+        files, cells, names = self._parts.files, self._parts.cells, self._parts.variables
+        counts = [(len(files), "file"), (len(cells), "cell"), (len(names), "variable")]
+        done = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts if count) or "nothing"
+        more = f"\n\nCould not be kept: {lost}" if lost else ""
+        return f"Kept {done} of try {self._branch.number} ({self._branch.agent}).{more}"
+
+
+def _calls(step: CellStep, new_ids: Mapping[str, str]) -> Sequence[tuple[str, dict[str, Any]]]:
+    """The kernel tools that do *step*; *new_ids* are the ids in the page of cells that were inserted."""
+    cell = new_ids.get(step.cell_id, step.cell_id)
+    below = None if step.below is None else new_ids.get(step.below, step.below)
+    if step.action == "delete":
+        return [("delete_cell", {"cell": cell})]
+    if step.action == "move":
+        return [("move_cell", {"cell": cell, "below": below})] if below else []
+    if step.action == "insert":
+        place = {} if below is None else {"below": below}
+        return [("insert_cell", {"source": step.source, "cell_type": step.kind, **place})]
+    calls: list[tuple[str, dict[str, Any]]] = []
+    if step.source != step.expected:
+        calls.append(("replace_cell", {"cell": cell, "source": step.source}))
+    if step.new_kind is not None:
+        calls.append(("set_cell_type", {"cell": cell, "cell_type": step.new_kind}))
+    if step.tags is not None:
+        calls.append(("set_cell_tags", {"cell": cell, "tags": [*step.tags]}))
+    return calls
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    return "\n".join(each.get("text", "") for each in result.get("content", ()))

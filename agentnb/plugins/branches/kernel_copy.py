@@ -1,0 +1,232 @@
+"""A copy of the kernel, closed in: a fork of it, or a fresh process that runs the notebook's cells.
+
+Both see the branch's copy of the workspace in the place of the workspace, and nothing that they write elsewhere stays.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shlex
+import socket
+import sys
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.errors import KernelBusy, UsageError
+from agentnb.plugins.branches.link import Answer, Link, Request
+from agentnb.plugins.rehearsal.code import begin_code
+from agentnb.plugins.rehearsal.command import rehearse_command
+from agentnb.plugins.rehearsal.kernel_code import cut_off, new_shell
+from agentnb.plugins.rehearsal.thread_pools import libraries_that_hang
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.plugins.rehearsal.code import Notes
+
+LONGEST_SECONDS = 7 * 24 * 3600.0
+"""How long a copy may live."""
+REPLAY_SECONDS = 600.0
+"""How long the notebook's cells may take in a fresh process."""
+END_SECONDS = 15.0
+
+
+class KernelCopy:
+    """A copy that serves requests.
+
+    Attributes:
+        way: ``"fork"`` or ``"replay"``.
+        printed: The end of what the running code has printed.
+    """
+
+    def __init__(self, end: socket.socket, wait: Callable[[], Rehearsal], way: str) -> None:
+        self.way = way
+        self.printed = ""
+        self.changed: dict[str, str] = {}
+        self._link = Link(end)
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._waiting: dict[int, Future[Answer]] = {}
+        self._ended: Future[Rehearsal] = Future()
+        threading.Thread(target=self._wait, args=(wait,), name="agentnb branch end", daemon=True).start()
+        threading.Thread(target=self._read, name="agentnb branch answers", daemon=True).start()
+
+    @property
+    def is_alive(self) -> bool:
+        """True until it has ended, by itself or because it was closed."""
+        return not self._ended.done()
+
+    def ask(self, kind: str, text: str = "", *, watch: bool = True, seconds: float | None = None) -> Answer:
+        """The answer to a request; waits for it, but not on the thread of a host.
+
+        Raises:
+            UsageError: If the copy could not do it.
+            KernelBusy: If it took longer than *seconds*; what runs was interrupted.
+            CopyEnded: If the copy has ended.
+        """
+        number = next(self._numbers)
+        answer: Future[Answer] = Future()
+        with self._lock:
+            self._waiting[number] = answer
+        try:
+            self._send(Request(number=number, kind=kind, text=text, watch=watch))
+            answered = self._in_time(answer, seconds)
+        finally:
+            with self._lock:
+                self._waiting.pop(number, None)
+        if answered.error:
+            raise UsageError(answered.error)
+        if kind in {"run", "changed"}:
+            self.changed = answered.changed
+        return answered
+
+    def stop(self, *, is_late: bool = False) -> None:
+        """Interrupt what runs."""
+        if self.is_alive:
+            self._send(Request(number=0, kind="stop", text="timeout" if is_late else ""))
+
+    def close(self) -> Rehearsal | None:
+        """End it, and everything that it started; returns what it did elsewhere, None where it does not end."""
+        self._link.close()
+        try:
+            return self._ended.result(END_SECONDS)
+        except TimeoutError:
+            return None
+
+    @property
+    def why(self) -> str:
+        """Why it has ended, a sentence; empty while it lives."""
+        if self.is_alive:
+            return ""
+        rehearsal = self._ended.result()
+        return rehearsal.reason if not rehearsal.available else rehearsal.error or "It ended."
+
+    def _send(self, request: Request) -> None:
+        try:
+            self._link.send(request)
+        except OSError as error:
+            raise self._gone() from error
+
+    def _gone(self) -> CopyEnded:
+        try:
+            self._ended.result(END_SECONDS)
+        except TimeoutError:
+            return CopyEnded("The copy of the kernel does not answer.")
+        return CopyEnded(f"The copy of the kernel has ended. {self.why}".strip())
+
+    def _in_time(self, answer: Future[Answer], seconds: float | None) -> Answer:
+        try:
+            return answer.result(seconds)
+        except TimeoutError:
+            self.stop(is_late=True)
+            raise KernelBusy(f"It took longer than {seconds:g} s, and was interrupted.") from None
+
+    def _read(self) -> None:
+        try:
+            while True:
+                answer: Answer = self._link.receive(Answer)
+                if not answer.number:
+                    self.printed = answer.text
+                    continue
+                with self._lock:
+                    waiting = self._waiting.get(answer.number)
+                if waiting is not None:
+                    waiting.set_result(answer)
+        except EOFError:
+            error = self._gone()
+            with self._lock:
+                waiting_still = [*self._waiting.values()]
+            for each in waiting_still:
+                if not each.done():
+                    each.set_exception(error)
+
+    def _wait(self, wait: Callable[[], Rehearsal]) -> None:
+        try:
+            self._ended.set_result(wait())
+        except BaseException as error:  # noqa: BLE001 - whoever waits for the end hears of it
+            self._ended.set_exception(error)
+
+
+class CopyEnded(UsageError):
+    """A copy of the kernel that has ended cannot be asked anything."""
+
+
+def cannot_fork() -> str:
+    """Why a fork of this kernel would not do; empty where one does. What only trying shows is not found."""
+    if stuck := libraries_that_hang():
+        return f"{stuck} cannot calculate in a copy of a process"
+    return ""
+
+
+def fork_kernel(shell: Any, folder: Path, workspace: Path) -> KernelCopy:
+    """Fork this process; *workspace*, a copy of *folder*, is seen in its place. To be called on the main thread."""
+    ours, theirs = socket.socketpair()
+
+    def play(_notes: Notes) -> int:
+        from agentnb.plugins.branches.copy_serving import serve
+
+        own = shell if shell is not None else new_shell()
+        cut_off(own)
+        serve(own, theirs)
+        return 0
+
+    wait = begin_code(
+        play,
+        folder,
+        seconds=LONGEST_SECONDS,
+        descriptors=(theirs.fileno(),),
+        shared=_shared(workspace, folder),
+    )
+    theirs.close()
+    return KernelCopy(ours, wait, "fork")
+
+
+def _shared(workspace: Path, folder: Path) -> tuple[tuple[str, str], ...]:
+    """The copy of the workspace in its place; and beside it there is room for what is saved."""
+    return (str(workspace), str(folder)), (str(workspace.parent), str(workspace.parent))
+
+
+def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path) -> KernelCopy:
+    """Start a fresh process, and run *cells* in it, one after another.
+
+    Raises:
+        UsageError: If a cell fails, or the time is up.
+    """
+    ours, theirs = socket.socketpair()
+    program = shlex.join([sys.executable, "-m", "agentnb.plugins.branches.replay_program", str(theirs.fileno())])
+
+    def wait() -> Rehearsal:
+        try:
+            ended = rehearse_command(
+                f"exec {program}",
+                folder,
+                env=dict(os.environ),
+                seconds=LONGEST_SECONDS,
+                descriptors=(theirs.fileno(),),
+                shared=_shared(workspace, folder),
+            )
+        finally:
+            theirs.close()
+        if ended.exit_code:
+            return replace(ended, error=f"It ended with exit code {ended.exit_code}.")
+        return ended
+
+    copy = KernelCopy(ours, wait, "replay")
+    try:
+        for number, cell in enumerate(cells, 1):
+            ran = copy.ask("run", cell, watch=False, seconds=REPLAY_SECONDS).ran
+            if ran is not None and ran.failure is not None:
+                message = f"Cell [{number}] failed in a fresh kernel: {ran.failure.name}: {ran.failure.message}"
+                raise UsageError(
+                    message[:500], hint="Let the notebook run from the top; `%agents verify` says why not."
+                )
+    except BaseException:
+        copy.close()
+        raise
+    return copy

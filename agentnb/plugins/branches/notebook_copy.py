@@ -1,0 +1,167 @@
+"""The notebook as a branch would leave it: a copy of its cells, which the kernel tools change in the page's place."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.errors import UsageError
+from agentnb.ids import new_id
+from agentnb.kernel.code_runner import CellStep, Edited, NotebookCell, NotebookView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentnb.kernel.code_runner import Edit
+
+
+class NotebookCopy:
+    """A notebook that no page shows; usable from any thread."""
+
+    def __init__(self, view: NotebookView) -> None:
+        self.before = view
+        self._cells = [*view.cells]
+        self._lock = threading.Lock()
+
+    @property
+    def view(self) -> NotebookView:
+        """The notebook as it is now; its cells can be changed though no page shows it."""
+        with self._lock:
+            return replace(self.before, cells=(*self._cells,), live=True, start=0, read_only=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """The notebook without its outputs (nbformat 4.5)."""
+        cells = [_as_json(each) for each in self.view.cells]
+        return {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+
+    def edit(self, edit: Edit) -> Edited:
+        """Insert a cell, or replace its text, where it is as *edit* expects it."""
+        with self._lock:
+            if edit.action == "insert":
+                at = len(self._cells) if edit.cell_id is None else self._index(edit.cell_id) + 1
+                cell = NotebookCell(id=new_id(), kind=edit.kind, source=edit.source)
+                self._cells.insert(at, cell)
+                return Edited(text=f"Inserted a cell (id {cell.id}).", cell_id=cell.id, index=at)
+            at = self._index(edit.cell_id)
+            cell = self._cells[at]
+            if edit.expected is not None and edit.expected != cell.source:
+                return Edited(text="", cell_id=cell.id, is_other=True, current=cell.source)
+            self._cells[at] = replace(cell, source=edit.source, count=None)
+            return Edited(
+                text=f"Replaced the text of the cell (id {cell.id}).", cell_id=cell.id, index=at, before=cell.source
+            )
+
+    def change(self, steps: Sequence[CellStep], *, exact: bool) -> Mapping[str, str | None]:
+        """Do all *steps*, or none; returns the cells that are not as they expect, each with its text."""
+        with self._lock:
+            before = [*self._cells]
+            conflicts = {each.cell_id: now for each in steps if (now := self._conflict(each, exact=exact)) is not None}
+            if conflicts:
+                return {name: text or None for name, text in conflicts.items()}
+            try:
+                for each in steps:
+                    self._do(each)
+            except UsageError:
+                self._cells = before
+                raise
+            return {}
+
+    def ran(self, cell_id: str, count: int, output: str) -> None:
+        """A cell has run."""
+        with self._lock:
+            at = self._index(cell_id)
+            self._cells[at] = replace(self._cells[at], count=count, output=output)
+
+    def source(self, cell_id: str) -> str:
+        """The text of a cell."""
+        with self._lock:
+            return self._cells[self._index(cell_id)].source
+
+    def _index(self, cell_id: str | None) -> int:
+        for number, each in enumerate(self._cells):
+            if each.id == cell_id:
+                return number
+        raise UsageError(f"There is no cell {cell_id!r}.", hint="`cells` shows those that there are.")
+
+    def _conflict(self, step: CellStep, *, exact: bool) -> str | None:
+        if step.action == "insert" or step.expected is None:
+            return None
+        found = next((each for each in self._cells if each.id == step.cell_id), None)
+        if found is None:
+            return ""
+        return None if found.source == step.expected or not (exact or step.expected) else found.source
+
+    def _do(self, step: CellStep) -> None:
+        if step.action == "insert":
+            cell = NotebookCell(id=step.cell_id, kind=step.kind, source=step.source, tags=step.tags or ())
+            self._cells.insert(self._place(step), cell)
+            return
+        at = self._index(step.cell_id)
+        cell = self._cells[at]
+        if step.action == "delete":
+            del self._cells[at]
+        elif step.action == "move":
+            del self._cells[at]
+            self._cells.insert(self._place(step), cell)
+        elif step.action == "clear":
+            self._cells[at] = replace(cell, count=None, output="")
+        else:
+            tags = cell.tags if step.tags is None else step.tags
+            self._cells[at] = replace(cell, source=step.source, kind=step.new_kind or cell.kind, tags=tags)
+
+    def _place(self, step: CellStep) -> int:
+        return min(step.index, len(self._cells)) if step.below is None else self._index(step.below) + 1
+
+
+def _insertion(cell: NotebookCell, above: str | None, at: int) -> CellStep:
+    return CellStep(
+        action="insert",
+        cell_id=cell.id,
+        kind=cell.kind,
+        source=cell.source,
+        tags=cell.tags or None,
+        below=above,
+        index=at,
+    )
+
+
+def _as_json(cell: NotebookCell) -> dict[str, Any]:
+    fields: dict[str, Any] = {"outputs": [], "execution_count": None} if cell.kind == "code" else {}
+    metadata = {"tags": [*cell.tags]} if cell.tags else {}
+    return {"id": cell.id, "cell_type": cell.kind, "source": cell.source, "metadata": metadata, **fields}
+
+
+def steps_to(before: NotebookView, after: NotebookView) -> list[CellStep]:
+    """The steps that make the cells *before* those *after*: deletions, then texts, then the order from the top."""
+    old, new = ({each.id: each for each in view.cells} for view in (before, after))
+    steps = [
+        CellStep(action="delete", cell_id=each.id, expected=each.source) for each in before.cells if each.id not in new
+    ]
+    for cell_id in old.keys() & new.keys():
+        was, now = old[cell_id], new[cell_id]
+        if (was.source, was.kind, was.tags) != (now.source, now.kind, now.tags):
+            steps.append(
+                CellStep(
+                    action="replace",
+                    cell_id=cell_id,
+                    kind=was.kind,
+                    new_kind=now.kind if now.kind != was.kind else None,
+                    source=now.source,
+                    expected=was.source,
+                    tags=now.tags if now.tags != was.tags else None,
+                )
+            )
+    order = [each.id for each in before.cells if each.id in new]
+    above: str | None = None
+    for at, cell in enumerate(after.cells):
+        if cell.id not in old:
+            order.insert(at, cell.id)
+            steps.append(_insertion(cell, above, at))
+        elif order[at] != cell.id:
+            order.remove(cell.id)
+            order.insert(at, cell.id)
+            steps.append(CellStep(action="move", cell_id=cell.id, expected=cell.source, below=above, index=at))
+        above = cell.id
+    return steps

@@ -1,0 +1,24 @@
+"""The program of a copy that does not come from a fork: a fresh IPython shell that serves requests."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import types
+
+
+def main(descriptor: int) -> None:
+    """Serve on the socket *descriptor*."""
+    from agentnb.plugins.branches.copy_serving import serve
+    from agentnb.plugins.rehearsal.kernel_code import cut_off, new_shell
+
+    sys.modules["__main__"] = types.ModuleType("__main__")  # the notebook's, without what this program defines
+    shell = new_shell()
+    cut_off(shell)
+    serve(shell, socket.socket(fileno=descriptor))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
+    os._exit(0)  # at once: there is nothing to take down

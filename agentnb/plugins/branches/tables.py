@@ -1,0 +1,72 @@
+"""Branches side by side: as text, and as HTML in which nothing of an agent's is markup."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from agentnb.api.columns import html, lines, on_one_line
+
+if TYPE_CHECKING:
+    from agentnb.plugins.branches.branch import Branch
+    from agentnb.plugins.branches.branches import Branches
+
+_HEAD = ("try", "agent", "state", "measure", "changes", "data checks", "tokens", "time", "says")
+LONGEST_TEXT = 400
+LONGEST_CELL = 60
+LARGEST_PICTURE = 400_000
+
+
+def lines_of(tries: Branches) -> list[str]:
+    """A line for each try."""
+    rows = [tuple(_shortened(each) for each in _row(tries, branch)) for branch in tries]
+    return [_title(tries), *lines([_HEAD, *rows])]
+
+
+def html_of(tries: Branches) -> str:
+    """A table, and what each try says and shows."""
+    table = html(_HEAD, [_row(tries, branch) for branch in tries])
+    return f"<p>{escape(_title(tries))}</p>{table}{''.join(map(_details, tries))}"
+
+
+def _title(tries: Branches) -> str:
+    note = f" {tries.note}" if tries.note else ""
+    return f"{len(tries)} tries: {on_one_line(tries.prompt)[:LONGEST_CELL]}.{note}"
+
+
+def _row(tries: Branches, branch: Branch) -> tuple[str, ...]:
+    best = " (best)" if tries.best is branch else ""
+    measure = "" if branch.measure is None else f"{branch.measure:.6g}{best}"
+    counts = (("file", len(branch.files)), ("cell", len(branch.cells)), ("variable", len(branch.variables)))
+    changes = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts if count)
+    verified = "" if branch.verification is None else ", verified" if branch.verification.ok else ", not verified"
+    return (
+        str(branch.number),
+        branch.agent,
+        f"{branch.state}{verified}",
+        measure or branch.error,
+        changes,
+        "; ".join(branch.data_checks),
+        f"{branch.tokens:,}" if branch.tokens else "",
+        f"{branch.seconds:.1f} s" if branch.seconds else "",
+        on_one_line(branch.text)[-LONGEST_TEXT:],
+    )
+
+
+def _details(branch: Branch) -> str:
+    diffs = "".join(
+        f"<p>{escape(each.path)} ({each.status})</p><pre>{escape(each.diff)}</pre>" for each in branch.files
+    )
+    cells = "".join(f"<p>{each.action} cell</p><pre>{escape(each.source)}</pre>" for each in branch.cells)
+    names = escape(", ".join(f"{name} ({status})" for name, status in branch.variables.items()))
+    pictures = "".join(
+        f'<img style="max-width: 20em" alt="Picture of try {branch.number}" src="data:image/png;base64,{escape(each)}">'
+        for each in branch.pictures[-2:]
+        if len(each) <= LARGEST_PICTURE
+    )
+    body = f"{pictures}{diffs}{cells}" + (f"<p>{names}</p>" if names else "")
+    return f"<details><summary>Try {branch.number}: {escape(branch.summary)}</summary>{body}</details>" if body else ""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"

@@ -1,0 +1,253 @@
+"""Branches of a real kernel: tries run side by side in copies, one is kept, and nothing stays of the others."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import sys
+from ast import literal_eval
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from tests.rehearsal_here import HERE, needs_namespaces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.kernel.running_kernel import RunningKernel
+
+pytestmark = [
+    pytest.mark.skipif(not HERE.available, reason=HERE.reason),
+    pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True),  # it is the same on any
+]
+
+AGENTS = Path(__file__).parents[1] / "agents"
+SETUP = f"""
+import agentnb, json, os, tempfile, numpy as np, pandas as pd
+tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="agentnb-test-")
+AGENT = {{"command": [{sys.executable!r}, {str(AGENTS / "calls_kernel.py")!r}], "directories": [{str(AGENTS)!r}]}}
+def runs(*codes, say="done"):
+    calls = [step for code in codes for step in ({{"start": ["run_code", {{"code": code}}]}}, {{"end": 1}})]
+    return json.dumps([*calls, {{"say": say}}])
+def tries(*codes, n=1, **options):
+    return agentnb.branches(runs(*codes), n, agents=[AGENT], **options).wait()
+def files():
+    found = {{}}
+    for folder, _, names in os.walk("."):
+        for name in names:
+            path = os.path.join(folder, name)
+            link = os.path.islink(path)
+            found[path] = os.readlink(path) if link else (open(path, "rb").read(), os.stat(path).st_mode & 0o777)
+    return dict(sorted(found.items()))
+def shape(value, seen):
+    if id(value) in seen: return ["again", seen[id(value)]]
+    seen[id(value)] = len(seen)
+    if isinstance(value, list): return ["list", *[shape(each, seen) for each in value]]
+    if isinstance(value, dict): return ["dict", *[[key, shape(each, seen)] for key, each in value.items()]]
+    if isinstance(value, pd.DataFrame): return ["frame", value.to_json(), str(dict(value.dtypes))]
+    if isinstance(value, np.ndarray): return ["array", value.tolist(), str(value.dtype)]
+    if callable(value): return ["callable", called(value)]
+    if type(value).__module__ == "__main__": return [type(value).__name__, shape(vars(value), seen)]
+    return [type(value).__name__, repr(value)]
+def called(value):
+    try: return shape(value(2), {{}})
+    except Exception as error: return repr(error)
+NAMES = list("abcdefgh")
+def facts():
+    seen = {{}}
+    return json.dumps([[name, shape(globals()[name], seen)] for name in NAMES if name in globals()]), repr(files())
+class Thing:
+    def __init__(self, v): self.v = v
+xs = [1]
+"""
+STEPS = (
+    "{0}.append({n})", "{1} = {0}", "{1} = [{0}, {n}]", "{2} = pd.DataFrame({{'x': range({n})}})", "{2}['y'] = {n}",
+    "{2}.loc[0, 'x'] = {n}", "{3} = np.arange({n})", "{3}[:2] = {n}", "{1} = {{'k': {0}, 'n': {n}}}", "del {0}",
+    "def {4}(k, g={n}): return k * g + len({0})", "{5} = Thing({0})", "{5}.v = {n}", "{4} = lambda k: (k, {n})",
+    "open('made-{n}.bin', 'wb').write(bytes(range(256)) * {n})", "open('kept.txt', 'a').write('{n}\\n')",
+    "os.makedirs('sub/{n}', exist_ok=True); open('sub/{n}/x', 'w').write('x')", "os.remove('gone.txt')",
+    "open('run.sh', 'w').write('#'); os.chmod('run.sh', 0o755)", "os.symlink('kept.txt', 'link-{n}')",
+    "class {6}:\n    v = {n}\n    def __init__(self, w): self.w = w", "{1} = {6}({n}).v",
+    "{2} = {2}.copy(); {2}['z'] = 1", "{0} = {n}", "{1} = {n} / 2",
+)  # fmt: skip
+
+
+@pytest.fixture
+def loaded(kernel: RunningKernel) -> Iterator[RunningKernel]:
+    """The kernel with what the tests use."""
+    for name in ("kept.txt", "gone.txt"):
+        (kernel.folder / name).write_text(f"{name}\n")
+    value(kernel, f"exec({SETUP!r}, globals())")
+    yield kernel
+    kernel.run(
+        "for each in [each for each in globals().values() if isinstance(each, agentnb.Branches)]: each.discard()"
+    )
+
+
+def value(kernel: RunningKernel, code: str) -> Any:
+    """The value of the last line of *code* in the kernel."""
+    result = kernel.run(code)
+    assert result.status == "ok", result.traceback or result.error
+    with contextlib.suppress(SyntaxError, ValueError):  # an object
+        return literal_eval(result.values[-1]) if result.values else None
+    return None
+
+
+def program(seed: int) -> str:
+    """Code that changes variables and files; a step that fails changes nothing."""
+    chance = random.Random(seed)
+    lines = []
+    for _ in range(chance.randint(4, 14)):
+        names = chance.sample("abcdefgh", 7)
+        step = chance.choice(STEPS).format(*names, n=chance.randint(3, 9))
+        lines.append("try:\n" + "".join(f"    {line}\n" for line in step.split("\n")) + "except Exception: pass")
+    return "\n".join(lines)
+
+
+def test_keeping_a_try_is_having_done_it_and_undo_takes_it_back(loaded: RunningKernel) -> None:
+    """Generated: values, what is the same object, and files byte for byte, with their modes and links."""
+    value(loaded, "a = [1]; b = a; c = pd.DataFrame({'x': [1, 2]}); d = np.arange(3); e = Thing(a)")
+    for seed in range(2026, 2032):
+        code = program(seed)
+        value(loaded, f"code = {code!r}\nbefore = facts()\nmade = tries(code)")
+        assert value(loaded, "facts() == before")
+        value(loaded, "turn = made.keep(1)\nkept = facts()\nturn.undo()\nundone = facts()")
+        value(loaded, "exec(code, globals())\ndirect = facts()")
+        assert value(loaded, "kept == direct") or explained(loaded, seed, "kept", "direct")
+        assert value(loaded, "undone == before") or explained(loaded, seed, "undone", "before")
+
+
+def explained(kernel: RunningKernel, seed: int, one: str, other: str) -> bool:
+    """Fail, and show both."""
+    pytest.fail(f"seed {seed}:\n{program(seed)}\n{one}: {value(kernel, one)}\n{other}: {value(kernel, other)}")
+
+
+def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays(loaded: RunningKernel) -> None:
+    before = value(loaded, "sorted(os.listdir(tempfile.tempdir))")
+    pids = {each.pid for each in psutil.Process(loaded.pid).children(recursive=True)}
+    value(
+        loaded,
+        'scores = [agentnb.branches(runs(f\'score = {n}; xs.append({n}); open("s", "w").write("{n}")\'), 1,'
+        " agents=[AGENT], measure='score') for n in (2, 5, 3)]\nmade = scores[1].wait()\n[each.wait() for each in scores]",
+    )
+    assert value(loaded, "[each.best.measure for each in scores]") == [2.0, 5.0, 3.0]
+    assert value(loaded, "(xs, os.path.exists('s'))") == ([1], False)
+    assert "score" in value(loaded, "repr(made[0].variables)")
+    value(loaded, "scores[0].discard(); scores[2].discard(); turn = made.keep(1)")
+    assert value(loaded, "(xs, score, open('s').read(), turn.text)") == (
+        [1, 5],
+        5,
+        "5",
+        "Kept 1 file, 2 variables of try 1 (python).",
+    )
+    assert value(loaded, "sorted(os.listdir(tempfile.tempdir))") == before
+    left = [each for each in psutil.Process(loaded.pid).children(recursive=True) if each.pid not in pids]
+    assert psutil.wait_procs(left, timeout=20)[1] == []
+    assert value(loaded, "[each.title[:9] for each in agentnb.sessions()]") == ["Keep try ", "Try 1: [{"]
+
+
+def test_what_the_user_changed_meanwhile_is_a_conflict_and_other_parts_can_be_kept(loaded: RunningKernel) -> None:
+    """Nothing of the user's is overwritten."""
+    value(loaded, 'made = tries(\'xs.append(9); new = 7; open("kept.txt", "w").write("try"); open("n", "w").close()\')')
+    value(loaded, "open('kept.txt', 'w').write('mine')")
+    conflict = loaded.run("made.keep(1)")
+    assert "FilesConflict" in conflict.error
+    assert "kept.txt" in conflict.error
+    value(loaded, "xs = [8]")
+    conflict = loaded.run("made.keep(1, only=['xs', 'new'])")
+    assert "KernelChangesConflict" in conflict.error
+    assert value(loaded, "(xs, 'new' in globals(), open('kept.txt').read(), os.path.exists('n'))") == (
+        [8],
+        False,
+        "mine",
+        False,
+    )
+    value(loaded, "made.keep(1, only=['new']); made.keep(1, only=['n'])")
+    assert value(loaded, "(xs, new, open('kept.txt').read(), os.path.exists('n'))") == ([8], 7, "mine", True)
+    assert "changed no 'nothing'" in loaded.run("made.keep(1, only=['nothing'])").error
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("import os; os._exit(3)", "ended"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended"),
+        ("big = [bytes(2**30) for _ in range(64)]", "false"),
+        ("with open('big', 'wb') as file:\n    for _ in range(600): file.write(bytes(2**20))", "false"),
+        ("raise SystemExit", "false"),
+    ],
+    ids=["exit", "killed", "memory", "disk", "SystemExit"],
+)
+def test_a_try_that_breaks_leaves_the_notebook_as_it_was(loaded: RunningKernel, code: str, says: str) -> None:
+    made = value(loaded, f"before = facts()\nmade = tries({code!r}, n=2)\nrepr(made)")
+    assert value(loaded, "facts() == before")
+    assert says in made
+    value(loaded, "made.discard()")
+    assert value(loaded, "xs") == [1]
+
+
+def test_a_try_that_hangs_is_cancelled_and_others_go_on(loaded: RunningKernel) -> None:
+    value(
+        loaded,
+        "hangs = agentnb.branches(runs('while True: pass'), 1, agents=[AGENT])\nmade = tries('xs.append(2)')\n"
+        "hangs.cancel(); hangs.wait()",
+    )
+    assert value(loaded, "(hangs[0].state, made[0].state)") == ("failed", "done")
+    value(loaded, "hangs.discard(); made.keep(1)")
+    assert value(loaded, "xs") == [1, 2]
+
+
+def test_a_measure_that_is_no_number_is_said_and_does_not_count(loaded: RunningKernel) -> None:
+    for measure, says in (("1 / 0", "ZeroDivisionError"), ("'high'", "not a number"), ("float('nan')", "NaN")):
+        value(loaded, f"made = tries('y = 1', measure={measure!r})")
+        assert says in value(loaded, "made[0].error")
+        assert value(loaded, "(made.best, made[0].state)") == (None, "done")
+        value(loaded, "made.discard()")
+    assert "no expression" in loaded.run("agentnb.branches('x', measure='a =')").error
+
+
+def test_what_can_be_copied_by_no_pickle_is_named(loaded: RunningKernel) -> None:
+    value(loaded, "made = tries('import threading; lock = threading.Lock(); good = 3'); turn = made.keep(1)")
+    assert value(loaded, "(good, 'lock' in globals())") == (3, False)
+    assert "lock: TypeError" in value(loaded, "turn.text")
+
+
+def test_a_kernel_that_cannot_fork_is_replayed_and_that_is_said(loaded: RunningKernel) -> None:
+    """Polars' threads are not in a fork."""
+    value(loaded, "import polars as pl\nframe = pl.DataFrame({'a': [1, 2]})")
+    value(loaded, "made = tries('total = frame[\"a\"].sum(); xs.append(3)')")
+    assert "Polars cannot calculate in a copy" in value(loaded, "repr(made)")
+    value(loaded, "made.keep(1)")
+    assert value(loaded, "(total, xs, made[0].way)") == (3, [1, 3], "replay")
+
+
+def test_tries_are_begun_by_magic(loaded: RunningKernel) -> None:
+    prompt = json.dumps([{"say": "tried"}])
+    (loaded.folder / "agentnb-agent.toml").write_text("")
+    result = loaded.run(f"%agent -o made try 2 --measure len(xs) {prompt}")
+    assert "ok" in result.status, result.error
+    assert value(loaded, "(len(made), [each.measure for each in made])") == (2, [1.0, 1.0])
+    value(loaded, "made.discard()")
+
+
+@needs_namespaces
+def test_a_killed_kernel_takes_its_tries_with_it(loaded: RunningKernel) -> None:
+    value(loaded, "made = agentnb.branches(runs('while True: pass'), 2, agents=[AGENT])")
+    below = loaded.descendants()
+    loaded.manager.provisioner.process.kill()  # type: ignore[union-attr]
+    assert psutil.wait_procs(below, timeout=30)[1] == []
+
+
+def test_arguments_that_make_no_sense_are_named(loaded: RunningKernel) -> None:
+    for call, says in (
+        ("agentnb.branches('')", "prompt"),
+        ("agentnb.branches('x', 0)", "from 1 to 16"),
+        ("agentnb.branches('x', agents='claude')", "not a list"),
+        ("agentnb.branches('x', agents=['no-such-agent'])", "no-such-agent"),
+        ("tries('1').keep(5)", "no try 5"),
+    ):
+        assert says in loaded.run(call).error
