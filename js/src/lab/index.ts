@@ -25,7 +25,7 @@ import type { NotebookActions as Actions, Review, SettingsAccess } from "../view
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
-import { addAddCommand, addCommands, addErrorCommands, addReviewCommands, COMMANDS, ERRORS } from "./commands";
+import { addAddCommand, addCommands, addErrorCommands, COMMANDS, ERRORS } from "./commands";
 import { NotebookEdits, type Placed, runCell } from "./edits";
 import { type Failed, FailedCells } from "./failed-cells";
 import icon from "./icon";
@@ -110,7 +110,7 @@ export function activate(
     const proposals = new Proposals(async () => {
       const { shownProposals } = await part("cell-review");
       const run = (index: number): void => void runCell(panel, executor, index);
-      return panel.isDisposed ? undefined : shownProposals(panel, { tracker, languages }, run);
+      return panel.isDisposed ? undefined : shownProposals(panel, { app, palette, tracker, languages }, run);
     });
     const around = { app, palette, tracker, sidebar, reveal: revealQuietly, warn };
     const verified = part("verification").then((made) => new made.NotebookVerification(panel, around));
@@ -214,10 +214,6 @@ export function activate(
   };
   takeCells(sidebar.node, (cells) => void add({ cells }));
   addAddCommand(app, palette, (place) => void add(place));
-  addReviewCommands(app, palette, () => {
-    const panel = tracker.currentWidget;
-    return panel ? joined.get(panel)?.proposals.now : undefined;
-  });
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
     sidebar.follow();
