@@ -95,12 +95,9 @@ async def answer(kind, path, headers, body, writer):  # noqa: C901 - one line fo
         send(writer, 401, {"error": {"message": f"Incorrect API key provided: {key}"}})
     elif path == "/v1/models":
         send(writer, 200, models(kind))
-    elif path == "/v1/chat/completions":
-        seen.append({"kind": kind, "key": key, **body})
-        await chat(kind, body, writer)
-    elif (kind, path) in {("ollama", "/v1/completions"), ("llama_cpp", "/infill")}:
-        seen.append({"kind": kind, "messages": [], **body})
-        await fill(kind, body, writer)
+    elif (speak := SPEAKING.get(path)) is not None:
+        seen.append({"kind": kind, "key": key, "messages": [], **body})
+        await speak(kind, body, writer)
     else:
         own(kind, path, body, writer)
 
@@ -157,6 +154,9 @@ def own(kind, path, body, writer):  # noqa: C901 - likewise
 
 async def fill(kind, body, writer):
     """Fill-in-the-middle, as Ollama and llama.cpp have it."""
+    if kind not in {"ollama", "llama_cpp"}:
+        send(writer, 404, {"detail": "Not Found"})
+        return
     if body.get("model", "fills") != "fills":
         send(writer, 400, {"error": {"message": f"{body['model']} does not support insert"}})
         return
@@ -365,6 +365,8 @@ def reads(out, messages):
     return "tool_calls"
 
 
+SPEAKING = {"/v1/chat/completions": chat, "/v1/completions": fill, "/infill": fill}
+"""What answers at which path."""
 PIECES = {
     "fills": fills,
     "scripted": scripted,

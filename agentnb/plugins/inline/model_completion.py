@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from agentnb.plugins.local.server import ModelServer
 
 MOST_TOKENS = 160
-FOUND_FOR = 30.0
-"""Seconds for which the servers that were found count, so that not every completion looks for them."""
+MISSING_FOR = 30.0
+"""Seconds until a model that was not found is looked for again."""
 SYSTEM = (
     "You complete Python code in a notebook cell. Answer with the code that comes at <CURSOR>, and nothing else: no "
     "explanation, no code fence, nothing of what stands before or behind it. Answer with nothing if nothing fits."
@@ -48,12 +48,15 @@ async def complete_with_model(params: CompleteParams) -> tuple[str, float]:
         with watch.running():
             text = await _fill(model, context)
     except (BadSettings, ServerTrouble, AnswerTooLong) as trouble:
+        if isinstance(trouble, ServerTrouble) and trouble.status is None:
+            _found.model, _found.until = None, 0.0  # it may be elsewhere by now
         raise UsageError(str(trouble)) from None
     return text, watch.took
 
 
 async def _model(settings: LocalSettings) -> Model:
-    if settings != _found.settings or time.monotonic() > _found.until:
+    is_stale = _found.model is None and time.monotonic() > _found.until
+    if settings != _found.settings or is_stale:
         if settings != _found.settings:
             await close_servers()
         found = await find_servers(settings, _found.servers)
@@ -62,7 +65,7 @@ async def _model(settings: LocalSettings) -> Model:
         _found.model = fitting[0] if fitting else None
         missing = (f"The model {settings.model} is not there.", "Choose another in the settings.")
         _found.problem = " ".join(found.problem() or missing)
-        _found.settings, _found.until = settings, time.monotonic() + FOUND_FOR
+        _found.settings, _found.until = settings, time.monotonic() + MISSING_FOR
     if _found.model is None:
         raise UsageError(_found.problem)
     return _found.model

@@ -6,7 +6,7 @@ import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import { isObject } from "../state/object";
 import { line, reason } from "../view/plain";
 import { CellForm, type FormAction } from "./cell-form";
-import { insertCell, replace } from "./edits";
+import { insertCell, type Placed, replace } from "./edits";
 import type { Ask } from "./kernel-requests";
 
 /** The key of a cell's metadata for the prompt that it was written from. */
@@ -20,6 +20,7 @@ export interface EditPlace {
   connect(): Promise<Ask>;
   /** A cell's text was put in, which was `before`: it can be undone in the cell. */
   replaced(cell: Cell["model"]["sharedModel"], before: string, sentence: string): void;
+  readonly placed: Placed;
   /** Shows a turn in the chat. */
   showTurn(channel: string, turnId: string): void;
   warn(sentence: string): void;
@@ -186,32 +187,37 @@ export class CellEdit {
     if (state === "cancelled") this.#fail("The turn was stopped.");
     else if (state === "error") this.#fail(`${agent} failed: ${line(error, 300)}`);
     else if (!isDecided && code === null) this.#fail(`${agent} answered without changing this cell.`, show);
-    else if (isDecided || this.#put(agent, code ?? "")) this.#keepPrompt(saved);
+    else if (isDecided || this.#put(turn, code ?? "")) this.#keepPrompt(saved);
   }
 
   /** Puts the code of the answer into the cell; says why where it does not. */
-  #put(agent: string, code: string): boolean {
+  #put(turn: Turn, code: string): boolean {
+    const { agent } = turn;
     const cell = this.#cell.model.sharedModel;
     const now = cell.getSource();
     if (cell.getMetadata("editable") === false) this.#fail("This cell is read-only.");
     else if (now !== this.#before)
       this.#fail(`You changed this cell while ${agent} worked, so nothing was replaced.`, {
         word: "Insert below",
-        run: () => this.#insertBelow(code),
+        run: () => this.#insertBelow(turn, code),
       });
     else if (now === code) this.#fail(`${agent} would change nothing in this cell.`);
     else {
       replace(cell, code);
       this.#place.replaced(cell, now, `Written by ${agent}, as you asked.`);
+      this.#place.placed(cell, now, code, turn);
       return true;
     }
     return false;
   }
 
-  #insertBelow(code: string): void {
+  #insertBelow(turn: Turn, code: string): void {
     const { content } = this.#place.panel;
     const shared = content.model?.sharedModel;
-    if (shared) insertCell(shared, content.widgets.indexOf(this.#cell) + 1, code);
+    const index = content.widgets.indexOf(this.#cell) + 1;
+    if (shared) insertCell(shared, index, code);
+    const cell = shared?.cells[index];
+    if (cell) this.#place.placed(cell, null, code, turn);
     this.#close();
   }
 

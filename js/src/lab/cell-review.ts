@@ -4,6 +4,8 @@
  */
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
+import type { Application } from "@jupyterlab/application";
+import type { Palette } from "@jupyterlab/apputils";
 import { jupyterTheme, type Languages } from "@jupyterlab/codemirror";
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import { addStyles } from "../element";
@@ -12,10 +14,13 @@ import { passShortcuts } from "./cell-bar";
 import styles from "./cell-review.css";
 import { languageOf } from "./languages";
 import { isOpenAt } from "./notebook-state";
+import { addReviewCommands } from "./review-commands";
 import type { AbsentCell } from "./shown-changes";
 import { ShownProposals } from "./shown-proposals";
 
 export interface Page {
+  app: Application;
+  palette: Palette | null;
   tracker: Tracker;
   languages: Languages | null;
 }
@@ -32,6 +37,8 @@ export function shownProposals(panel: NotebookPanel, page: Page, run: (index: nu
   if (isFirst) {
     addStyles(styles);
     passShortcuts();
+    const { app, palette, tracker } = page;
+    addReviewCommands(app, palette, () => (tracker.currentWidget ? shown.get(tracker.currentWidget) : undefined));
     isFirst = false;
   }
   return made;

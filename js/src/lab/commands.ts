@@ -5,7 +5,6 @@ import type { Cell, NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import type { Place } from "./add-to-chat";
 import type { ErrorAction, FailedCells } from "./failed-cells";
 import icon, { explainIcon, fixIcon } from "./icon";
-import type { ShownProposals } from "./shown-proposals";
 import type { Sidebar } from "./sidebar";
 
 export const ERRORS = { fix: "agentnb:fix-error", explain: "agentnb:explain-error" } as const;
@@ -126,40 +125,4 @@ export function addAddCommand(app: Application, palette: Palette | null, add: (p
     },
   });
   palette?.addItem({ command: ADD, category: "Agents" });
-}
-
-/** For the palette, and the shortcuts in a notebook whose cells show changes. */
-export function addReviewCommands(
-  app: Application,
-  palette: Palette | null,
-  current: () => ShownProposals | undefined,
-): void {
-  const add = (
-    name: string,
-    label: string,
-    act: (shown: ShownProposals) => void,
-    without: "isIdle" | "isEmpty" = "isIdle",
-  ): void => {
-    const command = `agentnb:${name}`;
-    app.commands.addCommand(command, {
-      label,
-      isEnabled: () => current()?.[without] === false,
-      execute: () => {
-        const shown = current();
-        if (shown) act(shown);
-      },
-    });
-    palette?.addItem({ command, category: "Agents" });
-  };
-  add("accept-cell-change", "Accept or Keep the Agent's Change of the Cell", (shown) => shown.answer("accept"));
-  add("run-cell-change", "Accept the Agent's Change of the Cell and Run It", (shown) => shown.answer("run"), "isEmpty");
-  add("reject-cell-change", "Reject or Undo the Agent's Change of the Cell", (shown) => shown.answer("reject"));
-  add("accept-cell-changes", "Accept or Keep All of the Agent's Changes of Cells", (shown) =>
-    shown.answerAll("accept"),
-  );
-  add("reject-cell-changes", "Reject or Undo All of the Agent's Changes of Cells", (shown) =>
-    shown.answerAll("reject"),
-  );
-  add("next-cell-change", "Next Change by the Agent", (shown) => shown.step(1));
-  add("previous-cell-change", "Previous Change by the Agent", (shown) => shown.step(-1));
 }

@@ -31,9 +31,11 @@ export interface Helpers {
   warn(sentence: string): void;
   /** A cell's code was replaced from the chat: it had the text `before`. */
   replaced(cell: SharedCell, before: string): void;
-  /** Code of a turn's answer was put into a cell; `before`: the text that it had, if it was there. */
-  placed?(cell: SharedCell, before: string | null, after: string, from: Origin): void;
+  placed?: Placed;
 }
+
+/** Code of a turn's answer was put into a cell; `before`: the text that it had, if it was there. */
+export type Placed = (cell: SharedCell, before: string | null, after: string, from: Origin) => void;
 
 export class NotebookEdits implements NotebookActions {
   readonly #panel: NotebookPanel;

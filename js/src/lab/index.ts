@@ -25,8 +25,8 @@ import type { NotebookActions as Actions, Review, SettingsAccess } from "../view
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
-import { addAddCommand, addCommands, addErrorCommands, addReviewCommands, COMMANDS, ERRORS } from "./commands";
-import { NotebookEdits, runCell } from "./edits";
+import { addAddCommand, addCommands, addErrorCommands, COMMANDS, ERRORS } from "./commands";
+import { NotebookEdits, type Placed, runCell } from "./edits";
 import { type Failed, FailedCells } from "./failed-cells";
 import icon from "./icon";
 import styles from "./lab.css";
@@ -100,22 +100,23 @@ export function activate(
   const join = (panel: NotebookPanel): Joined => {
     const known = joined.get(panel);
     if (known !== undefined) return known;
+    const placed: Placed = (...code) => void written.then((shown) => shown.placed(...code), console.debug);
     const edits = new NotebookEdits(panel, {
       executor,
       warn,
       replaced: (cell, before) => proposals.replaced(cell, before),
-      placed: (...code) => void written.then((shown) => shown.placed(...code), console.debug),
+      placed,
     });
     const proposals = new Proposals(async () => {
       const { shownProposals } = await part("cell-review");
       const run = (index: number): void => void runCell(panel, executor, index);
-      return panel.isDisposed ? undefined : shownProposals(panel, { tracker, languages }, run);
+      return panel.isDisposed ? undefined : shownProposals(panel, { app, palette, tracker, languages }, run);
     });
     const around = { app, palette, tracker, sidebar, reveal: revealQuietly, warn };
     const verified = part("verification").then((made) => new made.NotebookVerification(panel, around));
     const written = part("provenance").then((made) => new made.NotebookProvenance(panel, around));
     const replaced = proposals.replaced.bind(proposals);
-    const typed = part("inline").then((made) => new made.NotebookInline(panel, { ...around, edits, replaced }));
+    const typed = part("inline").then((made) => new made.NotebookInline(panel, { ...around, edits, replaced, placed }));
     const attend = (count: number): void => {
       sidebar.attend(panel, count);
       void attention().then(({ markNotebook }) => markNotebook(sidebar, panel));
@@ -213,10 +214,6 @@ export function activate(
   };
   takeCells(sidebar.node, (cells) => void add({ cells }));
   addAddCommand(app, palette, (place) => void add(place));
-  addReviewCommands(app, palette, () => {
-    const panel = tracker.currentWidget;
-    return panel ? joined.get(panel)?.proposals.now : undefined;
-  });
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
     sidebar.follow();

@@ -9,6 +9,7 @@ import { CellEdit, type EditPlace } from "./cell-edit";
 import { showComments } from "./comment-chip";
 import { CommentMarks } from "./comment-marks";
 import { addEdits } from "./edit-commands";
+import type { Placed } from "./edits";
 import styles from "./inline.css";
 import { CellCompletion, followSetting } from "./inline-completion";
 import { KernelRequests } from "./kernel-requests";
@@ -31,6 +32,7 @@ interface Around extends Surroundings {
   readonly edits: NotebookActions;
   /** A cell's text was put in by us: it can be undone in the cell. */
   replaced(cell: SharedCell, before: string, sentence: string): void;
+  readonly placed: Placed;
 }
 
 export class NotebookInline {
@@ -44,7 +46,7 @@ export class NotebookInline {
   #isFollowing = false;
 
   constructor(panel: NotebookPanel, surroundings: Around) {
-    const { sidebar, reveal, replaced, warn } = surroundings;
+    const { sidebar, reveal, replaced, placed, warn } = surroundings;
     this.#panel = panel;
     this.requests = new KernelRequests(panel, surroundings);
     this.#marks = new CommentMarks(panel);
@@ -52,6 +54,7 @@ export class NotebookInline {
       panel,
       connect: () => this.requests.connect(),
       replaced,
+      placed,
       showTurn: (channel, turnId) => {
         reveal();
         sidebar.load(panel).open("The turn", `${channel}#${turnId}`, "agentnb-open");

@@ -8,7 +8,6 @@ import type { ShownProposals } from "./shown-proposals";
 export class Proposals {
   readonly #load: () => Promise<ShownProposals | undefined>;
   #shown: Promise<ShownProposals | undefined> | undefined;
-  #now: ShownProposals | undefined;
   #latest: readonly CellProposal[] = [];
   #applied: readonly CellChange[] = [];
   /** What the user replaced with code from the chat, by cells. */
@@ -71,18 +70,10 @@ export class Proposals {
     if (edit.action === "replace" || this.#shown) this.#do((shown) => shown.edited(edit, index, before));
   }
 
-  /** What shows them; undefined before there was anything to show. */
-  get now(): ShownProposals | undefined {
-    return this.#now;
-  }
-
   #do(act: (shown: ShownProposals) => void): void {
     this.#shown ??= this.#load();
     this.#shown.then(
-      (shown) => {
-        this.#now = shown;
-        if (shown) act(shown);
-      },
+      (shown) => shown && act(shown),
       (error: unknown) => console.warn("agentnb:", error),
     );
   }
