@@ -53,7 +53,7 @@ class PandasState(State):
         attributes = attributes_of(value)
         if attributes is None:
             return
-        caches = {"_item_cache": {}} if "_item_cache" in attributes else {}  # before pandas 3
+        caches: dict[str, Any] = {"_item_cache": {}} if "_item_cache" in attributes else {}  # before pandas 3
         dict.clear(attributes)
         dict.update(attributes, self._attributes, _mgr=self._manager.copy(deep=False), **caches)
 

@@ -142,7 +142,7 @@ def test_table_to_which_another_thread_writes_is_compared_without_an_error() -> 
 class Lying:
     """Says that it equals everything, and that it is a frame of its own making."""
 
-    __class__ = pd.DataFrame  # type: ignore[assignment]
+    __class__ = pd.DataFrame
 
     def __eq__(self, other: object) -> bool:
         return True
