@@ -238,3 +238,6 @@ def _write_settings(home: Path) -> None:
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values), encoding="utf-8")
+    # The users' Python finds agentnb in another environment, which a confined agent may not read.
+    (home / ".jupyter/agentnb").mkdir()
+    (home / ".jupyter/agentnb/settings.toml").write_text('confine = "off"\n', encoding="utf-8")
