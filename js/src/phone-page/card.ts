@@ -76,7 +76,8 @@ function risk({ risk }: ToolCallPendingConfirmationState): HTMLElement {
 }
 
 function titleOf(call: ToolCallPendingConfirmationState): string {
-  return line(call.displayName) || line(textOf(call.invocationMessage)) || line(call.toolName) || "Tool";
+  const title = line(call.displayName) || line(textOf(call.invocationMessage)) || line(call.toolName) || "Tool";
+  return title.replaceAll("`", "");
 }
 
 /** What the agent says besides. */

@@ -10,10 +10,10 @@ const signals = () => ({ batch, computed, effect, Signal, signal, untracked });
 export function show(el: HTMLElement, store: Store, what: What): () => void {
   if (!("agentnbCatalogue" in globalThis)) return mount(el, store, what);
   let unmount: (() => void) | undefined;
-  const mounted = store.module?.("translated").then(
-    ({ default: make }) => (make as (require: typeof signals) => { mount: typeof mount })(signals).mount,
-    () => mount,
-  );
+  const mounted = store
+    .module?.("translated")
+    .then(({ default: make }) => (make as (require: typeof signals) => { mount: typeof mount })(signals).mount)
+    .catch(() => mount);
   mounted?.then((begin) => {
     unmount ??= begin(el, store, what);
   });
