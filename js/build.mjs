@@ -22,7 +22,7 @@ const LIMITS = {
   "history.js": { minified: 64 * 1024, gzipped: 22 * 1024 },
   "attention.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
   "cell-changes.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
-  "questions.js": { minified: 8 * 1024, gzipped: 3.8 * 1024 },
+  "questions.js": { minified: 9 * 1024, gzipped: 3.8 * 1024 },
   "review.js": { minified: 12 * 1024, gzipped: 5.3 * 1024 },
   "data-checks.js": { minified: 5 * 1024, gzipped: 2.5 * 1024 },
   "uses.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
