@@ -33,12 +33,12 @@ server = agentnb.serve()
 agentnb.pair()
 from agentnb.folders import data_folder
 from agentnb.kernel.paired_kernels import registrations_folder
-from agentnb.server.websocket.runtime_file import folder as runtime
+from agentnb.server.websocket.runtime_file import runtime_folder
 from ipykernel.connect import get_connection_file
 import tempfile
 sockets = [each for each in Path(tempfile.gettempdir()).glob("agentnb-*") if each.stat().st_uid == os.getuid()]
 assert sockets
-places = [data_folder(), registrations_folder(), Path(get_connection_file()), *sockets]
+places = [data_folder(), registrations_folder(), runtime_folder(), Path(get_connection_file()), *sockets]
 private = [str(each) for place in places for each in [place, *place.rglob("*")]]
 """
 PROBE = """
