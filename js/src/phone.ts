@@ -65,7 +65,8 @@ class Panel {
       this.#isOn = answer.isOn === true;
       this.#phones = texts(answer.phones);
       this.#addresses = texts(answer.addresses);
-      if (!this.#isOn) this.#code = undefined;
+      // A code is of no use once its phone was here.
+      if (!this.#isOn || this.#phones.includes(this.#code?.name ?? "")) this.#code = undefined;
     } catch (error) {
       this.#trouble = line(reason(error), 300);
     }
@@ -77,7 +78,7 @@ class Panel {
     if (now === this.#shown) return;
     const isFirst = this.#shown === "";
     this.#shown = now;
-    const waits = this.#code !== undefined && !this.#phones.includes(this.#code.name);
+    const waits = this.#code !== undefined;
     const buttons = element("div", "row wraps");
     if (this.#isOn) buttons.append(button("Unpair", () => void this.#unpair(), "button small"));
     const close = button("Close", this.#context.close, "button small");

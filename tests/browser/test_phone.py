@@ -16,6 +16,7 @@ from tests.browser.side import Side
 from tests.unit.server.websocket.relay import Relay
 
 BEGIN = "import agentnb\nsession = agentnb.start('eliza', title='<b>Fit</b>')"
+ANSWERED_BY = "__import__('agentnb.api.policy', fromlist=['x']).policy(session).records[-1].by"
 COPIED = """async (button) => {
   const copied = new Promise((resolve) => {
     Object.defineProperty(navigator, "clipboard", {
@@ -156,7 +157,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
     one.picture("phone-question")
     one.tap("Allow once")
     expect(one.cards).to_have_count(0, timeout=PATIENCE_MS)
-    side.expect_text("Allowed by phone")
+    lab.expect_in_kernel(ANSWERED_BY, "client phone")
 
     two = open_phone(pair(side, "On this machine only"))
     two.expect_live()
