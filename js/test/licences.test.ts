@@ -12,7 +12,7 @@ describe("the licences of what is bundled", () => {
   let names: string[];
 
   beforeAll(async () => {
-    const entryPoints = ["widget.ts", "highlighting.ts", "math.ts", "lab/compare.ts"].map((name) =>
+    const entryPoints = ["widget.ts", "highlighting.ts", "math.ts", "lab/compare.ts", "phone.ts"].map((name) =>
       here(`../src/${name}`),
     );
     const external = [
