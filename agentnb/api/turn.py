@@ -136,7 +136,8 @@ class FollowedTurn(TurnView):
 
     def _warn(self) -> None:
         """Warn of a budget that is nearly used up, once."""
-        for each in self._conversation.host.loop.call(self._conversation.turns.budget.take_warnings, self._id):
+        loop = self._conversation.host.loop
+        for each in () if loop.forked else loop.call(self._conversation.turns.budget.take_warnings, self._id):
             warnings.warn(each, stacklevel=3)
 
     def _wait(self, timeout: float | None) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agentnb.policy.rules import Source
 
 
-_BUDGET = re.compile(r"^\s*[\"']?budget", re.MULTILINE)
+_BUDGET = re.compile(r"^[ \t]*[\"']?budget", re.MULTILINE)
 _ORIGINS: dict[str, str] = {
     "user": "your policy file",
     "project": "the project's policy file",

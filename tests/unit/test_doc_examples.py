@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
@@ -98,7 +98,23 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
 
 def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
     """The agent's description, the settings of local models, Codex's and the policy, as they stand on the pages."""
-    agent, replaced, asks, local, codex, policy, settings, tool = (each for each in BLOCKS if each.language == "toml")
+    of_page: dict[str, list[Any]] = {}
+    for each in BLOCKS:
+        if each.language == "toml":
+            of_page.setdefault(each.page, []).append(each)
+    agent, replaced, asks = of_page["agents.md"]
+    (local,), (codex,), (policy,) = of_page["local-model.md"], of_page["pair.md"], of_page["permissions.md"]
+    (settings,), (tool,) = of_page["settings.md"], of_page["skills.md"]
+    for there in of_page["remote-agents.md"]:
+        assert tomllib.loads(there.text)
+    (tmp_path / "policy.toml").write_text(of_page["administer.md"][0].text, encoding="utf-8")
+    site = subprocess.run(
+        [sys.executable, "-m", "agentnb", "site-policy", "check", str(tmp_path / "policy.toml")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert site.returncode == 0, site.stdout + site.stderr
     assert read(agent.text).name == "mine"
     assert read(f'name = "mine"\ntitle = "Mine"\ncommand = ["mine"]\n{asks.text}').asks is not None
     assert tomllib.loads(replaced.text)["name"] == "claude"

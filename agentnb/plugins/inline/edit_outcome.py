@@ -19,7 +19,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from agentnb.state import Turn
 
-_BLOCK = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^(?P=fence)[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"`{3,}|~{3,}")
 _EDITS = frozenset({"replace", "split", "merge", "delete", "type"})
 
 
@@ -38,8 +38,24 @@ def is_decided(turn: Turn, cell_id: str) -> bool:
 def code_of(turn: Turn) -> str | None:
     """The code block of the answer; None where there is none, or more than one."""
     said = "\n\n".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
-    blocks = [found["code"] for found in _BLOCK.finditer(said)]
-    return blocks[0].removesuffix("\n") if len(blocks) == 1 else None
+    blocks = _blocks(said)
+    return blocks[0] if len(blocks) == 1 else None
+
+
+def _blocks(text: str) -> list[str]:
+    """The code of each block that is closed."""
+    blocks: list[str] = []
+    fence, lines = "", [""]
+    for line in text.split("\n"):
+        opening = _FENCE.match(line)
+        if fence and line.rstrip(" \t") == fence:
+            blocks.append("\n".join(lines))
+            fence = ""
+        elif fence:
+            lines.append(line)
+        elif opening is not None:
+            fence, lines = opening.group(), []
+    return blocks
 
 
 def error_of(turn: Turn) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import http
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 SUBPROTOCOL = Subprotocol("agentnb")
 TOKEN_PREFIX = "agentnb.token."  # noqa: S105 - what stands before one
-_INLINE = re.compile(rb"<(script|style)>(.*?)</\1>", re.DOTALL)
 _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -60,9 +58,10 @@ class ServedPage:
     def _policy(self) -> str:
         """Only its own scripts and styles, by their digests; it talks to where it came from, and nobody frames it."""
         digests: dict[str, list[str]] = {"script": [], "style": []}
-        for name, content in _INLINE.findall(self._text):
-            digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
-            digests[name.decode()].append(f"'sha256-{digest}'")
+        for name, found in digests.items():
+            for piece in self._text.split(f"<{name}>".encode())[1:]:
+                content = piece.partition(f"</{name}>".encode())[0]
+                found.append(f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'")
         own = [f"{name}-src {' '.join(each)}" for name, each in digests.items()]
         none = ("default-src", "base-uri", "form-action", "frame-ancestors")
         return "; ".join([*(f"{each} 'none'" for each in none), *own, "connect-src 'self'"])

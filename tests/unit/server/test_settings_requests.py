@@ -70,7 +70,7 @@ def test_what_the_page_is_told_of_settings_holds_no_secret(page: Page, folder: P
     (folder / "settings.toml").write_text(f"{servers}warm = 3\n", encoding="utf-8")
     (folder / "local.toml").write_text('url = "http://me:secret-3@127.0.0.1/v1"\n', encoding="utf-8")
     told = page.ask("listSettings", {})["result"]
-    assert "secret" not in json.dumps(told).replace("local_key_variable", "").replace("hold secrets", "")
+    assert "secret-" not in json.dumps(told)
     found = {each["name"]: each for group in told["groups"] for each in group["settings"]}
     assert (found["mcp_servers"]["value"], found["mcp_servers"]["source"]) == (["db"], "user")
     assert "warm cannot be 3." in "\n".join(told["problems"])
