@@ -10,9 +10,6 @@ import agentnb
 from agentnb.host import current_host
 from agentnb.plugins.inline.completion import CompleteParams, CompleteResult, complete
 from agentnb.plugins.inline.model_completion import close_servers
-from tests.unit.plugins.local.conftest import models
-
-__all__ = ["models"]
 
 Complete = Callable[..., CompleteResult]
 SECONDS = 60

@@ -18,8 +18,10 @@ from agentnb.plugins.inline.completion import (
     fitting,
 )
 from agentnb.plugins.inline.model_completion import without_fence
-from tests.unit.plugins.inline.conftest import SECONDS, Complete
-from tests.unit.plugins.local.conftest import Models
+from tests.unit.plugins.inline.conftest import SECONDS, Complete, ask, by
+from tests.unit.plugins.local.conftest import Models, models
+
+__all__ = ["ask", "by", "models"]
 
 pytestmark = pytest.mark.slow
 By = Callable[..., None]
