@@ -83,6 +83,8 @@ def loaded(kernel: RunningKernel) -> Iterator[RunningKernel]:
         (kernel.folder / name).write_text(f"{name}\n")
     value(kernel, f"exec({SETUP!r}, globals())")
     yield kernel
+    if not kernel.manager.is_alive():
+        return
     kernel.run(
         "for each in [each for each in globals().values() if isinstance(each, agentnb.Branches)]: each.discard()"
     )

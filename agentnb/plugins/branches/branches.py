@@ -341,6 +341,7 @@ def _copied(
     if why := cannot_fork():
         cells = [each.source for each in runner.executed_cells()]
         made.note = f"{why}: the notebook's cells were run in a fresh kernel."
+        made.remember(runner.namespace.variables())
         return [replay_kernel(cells, folder, each.folder) for each in workspaces]
     shell = getattr(host.environment.shell, "ip", None)
 

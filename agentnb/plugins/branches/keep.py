@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.api.session import Turn, session_of
 from agentnb.api.waiting import with_main_thread
+from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, SessionError, UsageError
 from agentnb.host.conversation import Conversation
 from agentnb.host.outside_programs import client_spec, show_running
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.plugins.map.workspaces import size_and_time
-from agentnb.state import Message, MessageKind, MessageOrigin
+from agentnb.state import ChatResponsePart, MarkdownResponsePart, Message, MessageKind, MessageOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -165,7 +166,8 @@ class Keeper:
         origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
         await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin))
         failed = await self._done(conversation, saved)
-        conversation.channels.say(turn_id, failed or self._words(lost))
+        said = MarkdownResponsePart(id=new_id(), content=failed or self._words(lost))
+        conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=said, time=now_ms()))
         conversation.turns.complete(turn_id)
         return Turn(session, conversation, turn_id), failed
 
