@@ -68,6 +68,11 @@ class Side:
         self.box.fill(text)
         self.box.press("Enter")
 
+    def say_and_wait(self, text: str) -> None:
+        """The same, until it has left the box: before the conversation is there, Enter waits for it."""
+        self.say(text)
+        expect(self.box).to_have_value("", timeout=PATIENCE_MS)
+
     def allow(self) -> None:
         """Answer the question with yes where it is asked, in the chat or in a cell, once it can be answered."""
         card = self.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)

@@ -215,6 +215,10 @@ def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, t
     expect(form(lab)).to_contain_text("No agent is installed that could edit the cell.", timeout=PATIENCE_MS)
 
 
+LOADS = "import httpx\nfrom agentnb.plugins.inline import completion, model_completion"
+"""JupyterLab waits five seconds for a completion: on a busy machine the first would take longer to load."""
+
+
 def _run(lab: Lab, at: int, source: str) -> None:
     lab.cell(at).write(source)
     lab.cell(at).run()
@@ -226,7 +230,7 @@ def completing(lab: Lab, models: Models, kernelspecs: Path) -> Iterator[Lab]:
     """A notebook in which the scripted model server completes."""
     settings = {"local_url": models.url("ollama"), "local_model": "fills", "completion": "local"}
     begin = [f"agentnb.settings().set({name!r}, {value!r})" for name, value in settings.items()]
-    cells = ["\n".join(["import agentnb, pathlib, time", *begin, "frame = 1.5"]), "# above\nlimit = 3", ""]
+    cells = ["\n".join(["import agentnb, pathlib, time", LOADS, *begin, "frame = 1.5"]), "# above\nlimit = 3", ""]
     lab.open("completing.ipynb", notebook(*cells, kernel="ipykernel7"))
     side = Side(lab.page)
     side.open()

@@ -164,7 +164,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
     side.say("/ask execute")
     for phone in (one, two):
         expect(phone.cards).to_have_count(1, timeout=PATIENCE_MS)
-    side.allow()
+    side.button("Allow once").click(timeout=PATIENCE_MS)
     for phone in (one, two):
         expect(phone.cards).to_have_count(0, timeout=PATIENCE_MS)
     side.say("/ask execute")

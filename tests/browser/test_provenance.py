@@ -54,8 +54,8 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     expect(marks(lab)).to_have_count(0)
     replaced = "import math\nx = 1\nfor n in range(10):\n    x = x + math.sqrt(n)\n\nprint(x)"
     steps = turn(["cells", {}], ["replace_cell", {"cell": document.cells[1].id, "source": replaced}])
-    side.say(json.dumps([{"update": OPTIONS}, *json.loads(steps)]))
-    side.say(turn(["insert_cell", {"source": "total = x * 2", "below": document.cells[2].id}]))
+    side.say_and_wait(json.dumps([{"update": OPTIONS}, *json.loads(steps)]))
+    side.say_and_wait(turn(["insert_cell", {"source": "total = x * 2", "below": document.cells[2].id}]))
     side.say(turn(["insert_cell", {"source": "# Result\n\nThe mean is finite.", "cell_type": "markdown"}]))
     expect(marks(lab)).to_have_count(3, timeout=PATIENCE_MS)
     first = marks(lab).first
@@ -113,7 +113,7 @@ def test_code_that_is_taken_from_an_answer_is_the_agents_and_marks_are_there_bef
     side.open()
     side.expect_chat()
     for code in (TAKEN, REPLACING):
-        side.say(json.dumps([{"say": f"Like this:\n\n```python\n{code}\n```\n"}]))
+        side.say_and_wait(json.dumps([{"say": f"Like this:\n\n```python\n{code}\n```\n"}]))
     expect(side.chat.locator(".turn .code")).to_have_count(2, timeout=PATIENCE_MS)
     lab.cell(1).focus()
     side.button("Insert below the active cell").first.click(timeout=PATIENCE_MS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from contextlib import suppress
@@ -132,14 +131,9 @@ class Branch:
         if measure is None:
             return
         try:
-            value = kernel.ask("measure", measure, seconds=MEASURE_SECONDS).value
+            self.measure = kernel.ask("measure", measure, seconds=MEASURE_SECONDS).value
         except AgentnbError as error:
             self.error = f"The measure failed. {error.message}"
-            return
-        if value is not None and math.isnan(value):
-            self.error = "The measure is NaN."
-        else:
-            self.measure = value
 
     def close(self, state: BranchState) -> None:
         """End its processes, and delete its copies."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 from contextlib import suppress
@@ -136,6 +137,8 @@ class CopyServer:
         number = value.item() if hasattr(value, "item") else value
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise TypeError(f"the measure is {type(value).__name__}, not a number")
+        if not math.isfinite(number):
+            raise ValueError("the measure is NaN" if math.isnan(number) else "the measure is infinite")
         return Answer(number=asked.number, value=float(number))
 
     def _save(self, asked: Request) -> Answer:

@@ -52,6 +52,7 @@ export class ProvenanceMark {
   update(marked: Marked): void {
     this.#marked = marked;
     this.draw();
+    if (card.isAt(this.node)) this.#show();
   }
 
   /** The lines are where they are now. */
@@ -188,6 +189,10 @@ class Card {
     const above = place.top - height - GAP;
     this.#node.style.left = `${left}px`;
     this.#node.style.top = `${above > 0 ? above : Math.min(place.bottom + GAP, window.innerHeight - height - GAP)}px`;
+  }
+
+  isAt(at: HTMLElement): boolean {
+    return this.#at === at;
   }
 
   hide(at: HTMLElement): void {
