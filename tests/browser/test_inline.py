@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -215,75 +214,10 @@ def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, t
     expect(form(lab)).to_contain_text("No agent is installed that could edit the cell.", timeout=PATIENCE_MS)
 
 
-LOADS = "import httpx\nfrom agentnb.plugins.inline import completion, model_completion"
-"""JupyterLab waits five seconds for a completion: on a busy machine the first would take longer to load."""
-
-
 def _run(lab: Lab, at: int, source: str) -> None:
     lab.cell(at).write(source)
     lab.cell(at).run()
     lab.cell(at).expect_done()
-
-
-@pytest.fixture
-def completing(lab: Lab, models: Models, kernelspecs: Path) -> Iterator[Lab]:
-    """A notebook in which the scripted model server completes."""
-    settings = {"local_url": models.url("ollama"), "local_model": "fills", "completion": "local"}
-    begin = [f"agentnb.settings().set({name!r}, {value!r})" for name, value in settings.items()]
-    cells = ["\n".join(["import agentnb, pathlib, time", LOADS, *begin, "frame = 1.5"]), "# above\nlimit = 3", ""]
-    lab.open("completing.ipynb", notebook(*cells, kernel="ipykernel7"))
-    side = Side(lab.page)
-    side.open()
-    side.expect_chat()
-    lab.run_cells(1)
-    on = (
-        "window.jupyterapp.serviceManager.settings.fetch('agentnb:plugin').then(({ raw }) => raw.includes('\"local\"'))"
-    )
-    lab.page.wait_for_function(f"() => {on}", timeout=PATIENCE_MS)
-    yield lab
-    _run(lab, 0, "\n".join(f"agentnb.settings().reset({name!r})" for name in settings))
-
-
-def test_completion_is_shown_as_ghost_text_and_dropped_when_it_comes_too_late(
-    completing: Lab, models: Models, tmp_path: Path
-) -> None:
-    """Accepted with Tab; not asked for while a cell runs; the deletion of the cell ends the request."""
-    lab = completing
-    ghost = lab.page.locator(".jp-GhostText")
-    lab.cell(2).write("# fills: otal = frame\n")
-    lab.page.keyboard.type("t")
-    expect(ghost).to_contain_text("otal = frame", timeout=PATIENCE_MS)
-    lab.picture("inline-completion")
-    lab.page.keyboard.press("Tab")
-    lab.page.wait_for_function(
-        "() => window.jupyterapp.shell.currentWidget.content.widgets[2].model.sharedModel.getSource()"
-        " === '# fills: otal = frame\\ntotal = frame'",
-        timeout=PATIENCE_MS,
-    )
-    told = json.dumps(models.seen(""))
-    assert "# frame: float" in told
-    assert "limit = 3" in told
-
-    done = tmp_path / "done"
-    lab.cell(1).write(f"while not pathlib.Path({str(done)!r}).exists(): time.sleep(.01)")
-    lab.cell(1).run()
-    lab.cell(1).expect_running()
-    lab.cell(2).write("# fills: while busy\n")
-    lab.page.keyboard.type("abc")
-    done.touch()
-    lab.cell(1).expect_done()
-    lab.page.keyboard.type("d")
-    expect(ghost).to_contain_text("while busy", timeout=PATIENCE_MS)
-    asked = [each["prompt"].rpartition("\n")[2] for each in models.seen("") if "while busy" in each.get("prompt", "")]
-    assert asked[-1] == "abcd"
-    assert "abc" not in asked
-
-    lab.cell(2).write("# fills: ...\n")
-    lab.page.keyboard.type("x")
-    lab.page.keyboard.press("Escape")
-    lab.command("notebook:delete-cell")
-    models.until_left()
-    expect(ghost).to_have_count(0)
 
 
 def comment(lab: Lab, at: int, text: str, *keys: str) -> None:

@@ -59,8 +59,10 @@ class Phone:
 
     def tap(self, name: str) -> None:
         """Tap a button once it takes taps."""
+        button = self.page.get_by_role("button", name=name, exact=True)
+        expect(button).to_be_visible(timeout=PATIENCE_MS)
         expect(self.page.locator("body[data-armed=true]")).to_have_count(1, timeout=PATIENCE_MS)
-        self.page.get_by_role("button", name=name, exact=True).tap()
+        button.tap()
 
     def picture(self, name: str) -> None:
         """Pictures of the screen, light and dark; nothing is wider than it, and axe finds nothing."""

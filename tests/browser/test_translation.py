@@ -95,7 +95,7 @@ def untranslated(lab: Lab) -> list[str]:
 
 
 def test_every_message_on_the_main_screens_is_translated_and_none_is_cut(
-    lab_on: Callable[[Server], Lab], foreign: Server
+    foreign: Server, lab_on: Callable[[Server], Lab]
 ) -> None:
     """The box, the menu, a question and the history, 420 pixels wide, with texts 40 % longer."""
     lab = lab_on(foreign)
