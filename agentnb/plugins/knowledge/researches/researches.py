@@ -175,6 +175,7 @@ class ResearchRun:
         self._question = question
         self.findings: tuple[ResearchFinding, ...] = ()
         self._ended = asyncio.Event()
+        self._has_returned = False
         tools = ResearchTools(self.call)
         self.conversation = Conversation(
             host,
@@ -200,7 +201,7 @@ class ResearchRun:
                 await asyncio.wait_for(self._ended.wait(), seconds)
             except asyncio.TimeoutError:
                 raise AgentError(f"The research took more than {seconds:g} s.", hint=self._hint()) from None
-            if self.findings:
+            if self._has_returned:
                 await self._until_over(turn_id)
             return self._answer(turn_id, tokens)
         finally:
@@ -225,6 +226,7 @@ class ResearchRun:
         self._found(self._about())
         if values.get("more") is True:
             return text_result("The user sees them. Go on, and return the others.")
+        self._has_returned = True
         self._ended.set()
         return text_result("Returned. The research is over: say nothing more.")
 
@@ -274,9 +276,10 @@ class ResearchRun:
 
     def _answer(self, turn_id: str, tokens: int) -> Research:
         conversation = self.conversation
-        if self.findings:
+        is_over = self._is_over(turn_id)
+        if self._has_returned or (is_over and self.findings):
             return self._about()
-        if not self._is_over(turn_id):
+        if not is_over:
             raise AgentError(f"The research took more than {tokens:,} tokens.", hint=self._hint())
         turn = find_turn(conversation.chat.state, turn_id)
         error = getattr(turn, "error", None)
