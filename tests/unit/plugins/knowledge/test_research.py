@@ -209,7 +209,7 @@ def test_findings_are_told_as_they_come_and_kept_where_the_research_reaches_a_li
     _, lines = led.next()
     tell(lines, "return More.")
     found = later.result(PATIENCE)
-    assert (found.reused, found.note) == (1, "Started from 1 finding of earlier researches of this version.")
+    assert (found.reused, found.note) == (1, "Started from 1 finding of an earlier research of this version.")
     snapshot = Session(researcher(host, found)).turns[0].snapshot
     assert snapshot is not None
     prompt = snapshot.message.text
