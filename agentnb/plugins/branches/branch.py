@@ -13,7 +13,7 @@ from agentnb.plugins.branches.notebook_copy import steps_to
 from agentnb.state import ToolBlockContent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sized
 
     from agentnb.api.session import Session, Turn
     from agentnb.kernel.code_runner import CellStep
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 BranchState = Literal["running", "done", "failed", "kept", "discarded"]
 MEASURE_SECONDS = 300.0
 """How long a measure may take."""
+
+
+def counted(files: Sized, cells: Sized, variables: Sized) -> list[str]:
+    """How many changes there are of each kind, in words; kinds without any are left out."""
+    counts = (("file", len(files)), ("cell", len(cells)), ("variable", len(variables)))
+    return [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts if count]
 
 
 class BranchParts(NamedTuple):
@@ -156,10 +162,9 @@ class Branch:
     @property
     def summary(self) -> str:
         """How it stands, in a line."""
-        counts = (("file", len(self.files)), ("cell", len(self.cells)), ("variable", len(self.variables)))
         parts: list[Any] = [self._state]
         parts += [f"measure {self.measure:.6g}"] if self.measure is not None else []
-        parts += [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts if count]
+        parts += counted(self.files, self.cells, self.variables)
         parts += [] if self.verification is None else ["verified" if self.verification.ok else "not verified"]
         parts += [f"{self.tokens:,} tokens"] if self.tokens else []
         parts += [f"{self.seconds:.1f} s"] if self.seconds else []

@@ -46,7 +46,7 @@ class Branches(Sequence[Branch]):
 
     Example:
         >>> tries = agentnb.branches("Improve the model", n=3, measure="auc")  # doctest: +SKIP
-        >>> tries.wait().best.keep()  # doctest: +SKIP
+        >>> tries.keep(tries.wait().best.number)  # doctest: +SKIP
     """
 
     def __init__(self, host: Host, folder: Path, prompt: str, *, higher_is_better: bool) -> None:
@@ -257,17 +257,21 @@ def branches(
     chosen = _choices(agents, n)
     made = Branches(host, folder, prompt, higher_is_better=higher_is_better)
     prepared: list[_Prepared] = []
+    workspaces: list[IsolatedWorkspace] = []
     try:
         notebook = _notebook(runner)
-        workspaces = [IsolatedWorkspace(folder) for _ in chosen]
+        workspaces += (IsolatedWorkspace(folder) for _ in chosen)
         kernels = _copied(host, runner, folder, workspaces, made)
         for own, kernel, workspace in zip(chosen, kernels, workspaces, strict=True):
             prepared.append(_Prepared(host, kernel, workspace, notebook, {"confine": confine, **options, **own}))
         with parts_of_work():
             made.begin(prepared, measure, verify=verify)
     except BaseException:
+        made.discard()
         for each in prepared:
             each.close()
+        for workspace in workspaces:
+            workspace.remove()
         raise
     follow_work(made)
     return made

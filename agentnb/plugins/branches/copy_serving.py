@@ -96,7 +96,7 @@ class CopyServer:
         if watch is not None:
             compare_watched(watch, self._comparison, namespace.variables)
         ran: Ran = self._done(self._runner.work(asked.text, watch))
-        return Answer(number=asked.number, ran=ran, changed=self._changed)
+        return Answer(number=asked.number, ran=ran)
 
     def _done(self, work: MainThreadWork[Any]) -> Any:
         """The outcome of *work*, which can be stopped meanwhile."""

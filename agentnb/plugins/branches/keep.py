@@ -18,6 +18,7 @@ from agentnb.host.conversation import Conversation
 from agentnb.host.outside_programs import client_spec, show_running
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
+from agentnb.plugins.branches.branch import counted
 from agentnb.plugins.map.workspaces import size_and_time
 from agentnb.state import ChatResponsePart, MarkdownResponsePart, Message, MessageKind, MessageOrigin
 
@@ -208,8 +209,7 @@ class Keeper:
 
     def _words(self, lost: str) -> str:
         files, cells, names = self._parts.files, self._parts.cells, self._parts.variables
-        counts = [(len(files), "file"), (len(cells), "cell"), (len(names), "variable")]
-        done = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts if count) or "nothing"
+        done = ", ".join(counted(files, cells, names)) or "nothing"
         more = f"\n\nCould not be kept: {lost}" if lost else ""
         return f"Kept {done} of try {self._branch.number} ({self._branch.agent}).{more}"
 

@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as TooLong
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -48,7 +49,6 @@ class KernelCopy:
     def __init__(self, end: socket.socket, wait: Callable[[], Rehearsal], way: str) -> None:
         self.way = way
         self.printed = ""
-        self.changed: dict[str, str] = {}
         self._link = Link(end)
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -82,8 +82,6 @@ class KernelCopy:
                 self._waiting.pop(number, None)
         if answered.error:
             raise UsageError(answered.error)
-        if kind in {"run", "changed"}:
-            self.changed = answered.changed
         return answered
 
     def stop(self, *, is_late: bool = False) -> None:
@@ -96,7 +94,7 @@ class KernelCopy:
         self._link.close()
         try:
             return self._ended.result(END_SECONDS)
-        except TimeoutError:
+        except TooLong:
             return None
 
     @property
@@ -116,14 +114,14 @@ class KernelCopy:
     def _gone(self) -> CopyEnded:
         try:
             self._ended.result(END_SECONDS)
-        except TimeoutError:
+        except TooLong:
             return CopyEnded("The copy of the kernel does not answer.")
         return CopyEnded(f"The copy of the kernel has ended. {self.why}".strip())
 
     def _in_time(self, answer: Future[Answer], seconds: float | None) -> Answer:
         try:
             return answer.result(seconds)
-        except TimeoutError:
+        except TooLong:
             self.stop(is_late=True)
             raise KernelBusy(f"It took longer than {seconds:g} s, and was interrupted.") from None
 

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from agentnb.api.columns import html, lines, on_one_line
+from agentnb.plugins.branches.branch import counted
 
 if TYPE_CHECKING:
     from agentnb.plugins.branches.branch import Branch
@@ -37,8 +38,7 @@ def _title(tries: Branches) -> str:
 def _row(tries: Branches, branch: Branch) -> tuple[str, ...]:
     best = " (best)" if tries.best is branch else ""
     measure = "" if branch.measure is None else f"{branch.measure:.6g}{best}"
-    counts = (("file", len(branch.files)), ("cell", len(branch.cells)), ("variable", len(branch.variables)))
-    changes = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts if count)
+    changes = ", ".join(counted(branch.files, branch.cells, branch.variables))
     verified = "" if branch.verification is None else ", verified" if branch.verification.ok else ", not verified"
     return (
         str(branch.number),
