@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from agentnb.api.arguments import check_count, check_text
+from agentnb.api.columns import on_one_line
 from agentnb.api.configured import configured, default_agent
 from agentnb.api.session import session_of
 from agentnb.api.unattended import follow_work, parts_of_work
@@ -147,10 +148,15 @@ class Branches(Sequence[Branch]):
         self._listeners.append(listener)
 
     def __repr__(self) -> str:
-        return "\n".join(lines_of(self))
+        return "\n".join(lines_of(self, self._title, self.best))
 
     def _repr_html_(self) -> str:
-        return html_of(self)
+        return html_of(self, self._title, self.best)
+
+    @property
+    def _title(self) -> str:
+        note = f" {self.note}" if self.note else ""
+        return f"{len(self)} tries: {on_one_line(self.prompt)[:LONGEST_TITLE]}.{note}"
 
     # --- how they begin ---
 

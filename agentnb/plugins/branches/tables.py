@@ -9,8 +9,9 @@ from agentnb.api.columns import html, lines, on_one_line
 from agentnb.plugins.branches.branch import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentnb.plugins.branches.branch import Branch
-    from agentnb.plugins.branches.branches import Branches
 
 _HEAD = ("try", "agent", "state", "measure", "changes", "data checks", "tokens", "time", "says")
 LONGEST_TEXT = 400
@@ -18,26 +19,21 @@ LONGEST_CELL = 60
 LARGEST_PICTURE = 400_000
 
 
-def lines_of(tries: Branches) -> list[str]:
+def lines_of(tries: Sequence[Branch], title: str, best: Branch | None) -> list[str]:
     """A line for each try."""
-    rows = [tuple(_shortened(each) for each in _row(tries, branch)) for branch in tries]
-    return [_title(tries), *lines([_HEAD, *rows])]
+    rows = [tuple(_shortened(each) for each in _row(branch, best)) for branch in tries]
+    return [title, *lines([_HEAD, *rows])]
 
 
-def html_of(tries: Branches) -> str:
+def html_of(tries: Sequence[Branch], title: str, best: Branch | None) -> str:
     """A table, and what each try says and shows."""
-    table = html(_HEAD, [_row(tries, branch) for branch in tries])
-    return f"<p>{escape(_title(tries))}</p>{table}{''.join(map(_details, tries))}"
+    table = html(_HEAD, [_row(branch, best) for branch in tries])
+    return f"<p>{escape(title)}</p>{table}{''.join(map(_details, tries))}"
 
 
-def _title(tries: Branches) -> str:
-    note = f" {tries.note}" if tries.note else ""
-    return f"{len(tries)} tries: {on_one_line(tries.prompt)[:LONGEST_CELL]}.{note}"
-
-
-def _row(tries: Branches, branch: Branch) -> tuple[str, ...]:
-    best = " (best)" if tries.best is branch else ""
-    measure = "" if branch.measure is None else f"{branch.measure:.6g}{best}"
+def _row(branch: Branch, best: Branch | None) -> tuple[str, ...]:
+    mark = " (best)" if best is branch else ""
+    measure = "" if branch.measure is None else f"{branch.measure:.6g}{mark}"
     changes = ", ".join(counted(branch.files, branch.cells, branch.variables))
     verified = "" if branch.verification is None else ", verified" if branch.verification.ok else ", not verified"
     return (
