@@ -60,7 +60,7 @@ FIRST = (
 )
 """What begins first, the longest before the others; what waits for programs stands between what only computes."""
 WITH_PROCESSES = {
-    "acp", "agent", "api", "cassette", "chain", "changes", "checkup", "cli", "eliza", "events",
+    "acp", "agent", "api", "cassette", "chain", "changes", "checkup", "cli", "eliza", "evaluate", "events",
     "export", "host", "local", "log", "map", "plugins", "rehearsal", "sandbox",
 }  # fmt: skip
 """Folders whose tests start agents, kernels or git."""

@@ -81,6 +81,39 @@ class Run:
         except (ValueError, OSError) as error:
             raise AssertionError(f"{name} cannot be read: {error}") from None
 
+    def compare(self, name: str, wanted: Any, key: list[str], *, tolerance: float = 1e-6) -> bool | str:
+        """Whether a CSV file that the agent was to leave has the columns and rows of *wanted*, in whatever order.
+
+        Args:
+            name: The file.
+            wanted: A pandas data frame.
+            key: The columns whose values name a row.
+            tolerance: How far numbers may be off, as a part of them.
+
+        Returns:
+            True, or what is wrong.
+        """
+        got = self.table(name)
+        if set(got.columns) != set(wanted.columns):
+            return f"{name} has the columns {', '.join(map(str, got.columns))}, not {', '.join(wanted.columns)}."
+        if len(got) != len(wanted):
+            return f"{name} has {len(got)} rows, not {len(wanted)}."
+        got, wanted = (each.sort_values(key).reset_index(drop=True) for each in (got, wanted))
+        for column in wanted.columns:
+            wrong = sum(not _is_same(*pair, tolerance) for pair in zip(got[column], wanted[column], strict=True))
+            if wrong:
+                return f"{name}: {column} is not right in {wrong} of {len(wanted)} rows."
+        return True
+
+    @property
+    def code(self) -> str:
+        """The code of the notebook's cells, one below the other, without magics."""
+        sources = (
+            "".join(cell["source"]) for cell in (self.notebook or {}).get("cells", []) if cell["cell_type"] == "code"
+        )
+        lines = (line for source in sources for line in source.splitlines())
+        return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+
     @property
     def shown(self) -> str:
         """What the cells of the notebook printed and showed as text when they were run from the top."""
@@ -107,6 +140,14 @@ class Run:
         last = done.stderr.strip().rpartition("\n")[2]
         assert not done.returncode, f"The code fails: {last}"  # noqa: S101 - how a check says wrong
         return done.stdout
+
+
+def _is_same(got: Any, wanted: Any, tolerance: float) -> bool:
+    if isinstance(wanted, str) or isinstance(got, str):
+        return str(got).strip() == str(wanted).strip()
+    if got != got or wanted != wanted:  # noqa: PLR0124 - NaN
+        return bool(got != got and wanted != wanted)  # noqa: PLR0124 - both
+    return bool(abs(got - wanted) <= tolerance * max(1.0, abs(wanted)))
 
 
 def outcome_of(check: Any, run: Run) -> tuple[str, str]:
