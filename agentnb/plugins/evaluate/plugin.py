@@ -54,7 +54,8 @@ def _evaluated(arguments: argparse.Namespace) -> int:
     def tell(finished: Finished) -> None:
         print(progress_line(finished.result, runs), file=sys.stderr, flush=True)
 
-    runner = EvaluationRunner(tasks, agents, runs, recordings)
+    answers = [each for each in (baseline, *files) if each is not None]
+    runner = EvaluationRunner(tasks, agents, runs, recordings, answers)
     finished = runner.run(jobs, tell)
     evaluation = runner.evaluation(finished)
     write(table(evaluation))

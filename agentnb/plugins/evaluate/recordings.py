@@ -43,11 +43,16 @@ class Recordings:
             )
         self.recorded = read_evaluation(folder / RESULTS, "The recording")
 
+    def prepared(self, tasks: Sequence[str]) -> list[Path]:
+        """Where answers are, or will be: the folders of the tasks, which are made for a recording, and the results."""
+        folders = [self.folder / each for each in tasks]
+        for each in () if self.is_replayed else folders:
+            each.mkdir(parents=True, exist_ok=True)
+        return [*folders, self.folder / RESULTS]
+
     def environment(self, task: str, agent: str, run: int) -> dict[str, str]:
         """The variables of a run that is recorded or replayed."""
         path = self._cassette(task, agent, run)
-        if not self.is_replayed:
-            path.parent.mkdir(parents=True, exist_ok=True)
         return {PATH: str(path), MODE: "replay" if self.is_replayed else "record", "AGENTNB_IDS": "counted"}
 
     def result(self, task: str, agent: str, run: int) -> RunResult | None:

@@ -24,6 +24,7 @@ from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.plugins.evaluate.kernel import TaskKernel
 from agentnb.plugins.export.document import DocumentEntry
+from agentnb.testing.assertions import permissions_asked
 
 if TYPE_CHECKING:
     from agentnb.api.questions import PermissionRequest
@@ -93,7 +94,7 @@ class Permissions:
     """Answers the agent's permission requests, since nobody is there: what stays in the copy is allowed."""
 
     def __init__(self, *, is_confined: bool, is_kernel_closed_in: bool) -> None:
-        self.asked = self.denied = 0
+        self.asked = 0
         self._is_confined = is_confined
         self._is_kernel_closed_in = is_kernel_closed_in
 
@@ -101,7 +102,6 @@ class Permissions:
         """``"allow"`` or ``"deny"``; the policy still denies what leaves the workspace."""
         self.asked += 1
         allowed = self._is_kernel_closed_in if request.kind == "kernel" else self._is_confined or not request.command
-        self.denied += not allowed
         return "allow" if allowed else "deny"
 
 
@@ -175,7 +175,7 @@ def _prompted(order: Order, session: Session, permissions: Permissions) -> Repor
         is_mismatch=is_mismatch,
         answer="" if turn is None else relative(turn.text, Path(order.workspace)),
         asked=permissions.asked,
-        denied=permissions.denied,
+        denied=0 if turn is None else sum(answer == "denied" for _, answer in permissions_asked(turn)),
         tokens=None if usage is None else (usage.input_tokens or 0) + (usage.output_tokens or 0),
         costs={cost.currency: cost.amount} if cost is not None else {},
         seconds=round(time.monotonic() - began, 1),

@@ -60,13 +60,19 @@ class EvaluationRunner:
     """Runs everything, some runs at a time."""
 
     def __init__(
-        self, tasks: Sequence[Task], agents: Sequence[str], runs: int, recordings: Recordings | None = None
+        self,
+        tasks: Sequence[Task],
+        agents: Sequence[str],
+        runs: int,
+        recordings: Recordings | None = None,
+        hidden: Sequence[Path] = (),
     ) -> None:
         self._tasks = tasks
         self._agents = agents
         self._runs = runs
         self._recordings = recordings
-        self._hidden = hidden_paths(tasks, recordings)
+        places = [] if recordings is None else recordings.prepared([each.name for each in tasks])
+        self._hidden = hidden_paths([each.folder for each in tasks], [*places, *hidden])
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -117,7 +123,6 @@ class EvaluationRunner:
         recorded = self._recordings.result(task.name, agent, run) if self._recordings is not None else None
         if recorded is not None and recorded.outcome == "undone":
             return Finished(recorded)  # there is nothing to check, and a recording that hangs would hang again
-        named = {"task": task.name, "agent": agent, "run": run}
         try:
             with TemporaryDirectory(prefix="agentnb-eval-") as empty:
                 origin = task.workspace if task.workspace.is_dir() else Path(empty, "workspace")
@@ -128,7 +133,7 @@ class EvaluationRunner:
                 finally:
                     workspace.remove()
         except AgentnbError as error:
-            return Finished(RunResult(**named, outcome="broken", why=str(error)))
+            return Finished(RunResult(task=task.name, agent=agent, run=run, outcome="broken", why=str(error)))
 
     def _in_workspace(self, wanted: _Wanted, workspace: IsolatedWorkspace, recorded: RunResult | None) -> Finished:
         task, agent, run = wanted
@@ -218,11 +223,11 @@ class EvaluationRunner:
                 self._processes.discard(process)
 
 
-def hidden_paths(tasks: Sequence[Task], recordings: Recordings | None) -> tuple[str, ...]:
-    """What the code of a task's kernel must not see: checks and recordings, and the git repositories they are in."""
-    folders = [each.folder for each in tasks] + ([recordings.folder] if recordings is not None else [])
-    above = {parent / ".git" for folder in folders for parent in folder.parents}
-    return tuple(sorted(str(each) for each in {*folders, *above} if each.exists()))
+def hidden_paths(tasks: Sequence[Path], results: Sequence[Path]) -> tuple[str, ...]:
+    """What the code of a task's kernel must not see: checks, earlier answers, and the git repositories they are in."""
+    paths = {each.resolve() for each in (*tasks, *results)}
+    above = {parent / ".git" for path in paths for parent in path.parents}
+    return tuple(sorted(str(each) for each in {*paths, *above} if each.exists()))
 
 
 def _verified(
