@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -264,20 +265,18 @@ def make_dates(chance: random.Random) -> Made:
 
 def solve_dates(folder: Path, first: str = "by source", quarter: int = 3) -> Solution:
     orders = pd.read_csv(folder / "orders.csv")
-    days = []
-    for source, text in zip(orders["source"], orders["ordered"], strict=True):
-        form = FORMS[source] if first == "by source" or source == "iso" else FORMS[first]
-        day = pd.to_datetime(text, format=form, errors="coerce")
-        days.append(pd.to_datetime(text, dayfirst=first == "eu") if day is pd.NaT else day)
-    column = pd.Series(days)
-    result = pd.DataFrame(
-        {
-            "order": orders["order"],
-            "day": column.dt.strftime("%Y-%m-%d"),
-            "quarter": (column.dt.month + quarter - 1) // quarter,
-        }
-    )
-    return Solution(files={"days.csv": csv_of(result)})
+    rows = []
+    for order, source, text in orders.itertuples(index=False):
+        forms = (FORMS[source],) if first == "by source" or source == "iso" else (FORMS[first], FORMS[source])
+        day = next(filter(None, (_day(text, form) for form in forms)))
+        rows.append((order, day.isoformat(), (day.month + quarter - 1) // quarter))
+    return Solution(files={"days.csv": table("order day quarter", rows)})
+
+
+def _day(text: str, form: str) -> date | None:
+    with suppress(ValueError):
+        return datetime.strptime(text, form).replace(tzinfo=timezone.utc).date()
+    return None
 
 
 def vary_dates(right: Solution) -> Any:

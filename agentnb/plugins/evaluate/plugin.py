@@ -34,7 +34,7 @@ def _eval(arguments: argparse.Namespace) -> int:
 def _evaluated(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.evaluate.recordings import check_report, write_report
     from agentnb.plugins.evaluate.report import report
-    from agentnb.plugins.evaluate.results import compared, read_evaluation
+    from agentnb.plugins.evaluate.results import check_baseline, compared, read_evaluation
     from agentnb.plugins.evaluate.runner import EvaluationRunner
     from agentnb.plugins.evaluate.table import comparison_lines, progress_line, table
     from agentnb.plugins.evaluate.task import read_tasks
@@ -46,7 +46,10 @@ def _evaluated(arguments: argparse.Namespace) -> int:
     tasks = read_tasks(arguments.words)
     recordings, agents, runs = _recordings(arguments, [each.name for each in tasks], runs)
     baseline = None if arguments.baseline is None else Path(arguments.baseline)
-    before = None if baseline is None else read_evaluation(baseline, "The baseline")
+    before = None
+    if baseline is not None:
+        before = read_evaluation(baseline, "The baseline")
+        check_baseline(before, [each.name for each in tasks], agents, baseline)
     files = [None if each is None else Path(each) for each in (arguments.json, arguments.html)]
     for path in filter(None, files):
         check_report(path)
@@ -61,7 +64,7 @@ def _evaluated(arguments: argparse.Namespace) -> int:
     write(table(evaluation))
     if recordings is not None:
         recordings.save(evaluation)
-    comparison = compared(evaluation, before, baseline) if before is not None and baseline is not None else None
+    comparison = None if before is None else compared(evaluation, before)
     if comparison is not None:
         write("\n".join(["", *comparison_lines(comparison)]))
     if files[0] is not None:

@@ -165,24 +165,28 @@ class Comparison(NamedTuple):
     notes: tuple[str, ...]
 
 
-def compared(now: Evaluation, before: Evaluation, path: Path) -> Comparison:
-    """Compare each agent's right answers to each task with those of an earlier evaluation.
+def check_baseline(before: Evaluation, tasks: Sequence[str], agents: Sequence[str], path: Path) -> None:
+    """See that an earlier evaluation can be compared with one of these tasks and agents.
 
     Raises:
-        UsageError: If the earlier one is of other tasks or agents, or has tasks that were not run now.
+        UsageError: If it is of other tasks or agents, or has tasks that are not run now.
     """
-    agents = [each for each in now.agents if each in before.agents]
-    common = [each for each in now.tasks if each in before.tasks]
-    if not agents or not common:
-        what = "tasks" if not common else "agents"
-        known = ", ".join(before.tasks if not common else before.agents)
-        raise UsageError(f"The baseline {path} is of other {what}: {known}.", hint="Write one of these with --json.")
-    missing = sorted(before.tasks.keys() - now.tasks.keys())
+    for what, wanted, known in (("tasks", tasks, before.tasks), ("agents", agents, before.agents)):
+        if not set(wanted) & set(known):
+            message = f"The baseline {path} is of other {what}: {', '.join(known)}."
+            raise UsageError(message, hint="Write one of these with --json.")
+    missing = sorted(before.tasks.keys() - set(tasks))
     if missing:
         raise UsageError(
-            f"The baseline {path} has tasks that were not run: {', '.join(missing)}.",
+            f"The baseline {path} has tasks that are not run: {', '.join(missing)}.",
             hint="Run them, too, or write a new baseline with --json.",
         )
+
+
+def compared(now: Evaluation, before: Evaluation) -> Comparison:
+    """Compare each agent's right answers to each task with those of an earlier evaluation."""
+    agents = [each for each in now.agents if each in before.agents]
+    common = [each for each in now.tasks if each in before.tasks]
     worse: list[str] = []
     better: list[str] = []
     for agent in agents:
