@@ -22,13 +22,13 @@ from agentnb.errors import AgentnbError, CassetteError, TurnTimeout
 from agentnb.host import current_host
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
-from agentnb.plugins.evaluate.kernel import TaskKernel
 from agentnb.plugins.export.document import DocumentEntry
 from agentnb.testing.assertions import permissions_asked
 
 if TYPE_CHECKING:
     from agentnb.api.questions import PermissionRequest
     from agentnb.api.session import Session, Turn
+    from agentnb.plugins.evaluate.kernel import TaskKernel
 
 CALLBACK_SECONDS = 60.0
 CLOSE_SECONDS = 10.0
@@ -109,7 +109,7 @@ def run(order: Order) -> Report:
     """Do what *order* says."""
     is_confined = way_here()[0] is not None if order.confine is None else order.confine
     workspace = Path(order.workspace)
-    kernel = TaskKernel(workspace, order.notebook, order.hidden, order.title) if order.notebook else None
+    kernel = _kernel(order, workspace) if order.notebook else None
     try:
         permissions = Permissions(
             is_confined=is_confined, is_kernel_closed_in=kernel is not None and kernel.is_closed_in
@@ -126,6 +126,12 @@ def run(order: Order) -> Report:
     finally:
         if kernel is not None:
             kernel.close()
+
+
+def _kernel(order: Order, workspace: Path) -> TaskKernel:
+    from agentnb.plugins.evaluate.kernel import TaskKernel  # it loads IPython
+
+    return TaskKernel(workspace, order.notebook, order.hidden, order.title)
 
 
 def _opened(order: Order, kernel: TaskKernel | None, permissions: Permissions, *, is_confined: bool) -> Session:

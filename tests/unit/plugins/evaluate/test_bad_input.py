@@ -78,25 +78,6 @@ def test_words_and_files_that_cannot_be_used_are_named_before_agents_are_asked(
     assert (done.code, "no-such-program" in done.err, "one · good" in done.err) == (2, True, False)
 
 
-def test_recording_that_lacks_a_run_and_a_full_disk_are_named(
-    tmp_path: Path, task: Write, agent: Write, evaluate: Eval
-) -> None:
-    """The path is in the error."""
-    task("one", FINE)
-    agent("good", {})
-    recording = tmp_path / "recording"
-    if Path("/dev/full").exists():
-        done = evaluate("--agents", "good", "--record", str(recording), "--json", "/dev/full")
-        assert (done.code, "/dev/full cannot be written: No space left" in done.err) == (2, True), done
-    else:
-        evaluate("--agents", "good", "--record", str(recording))
-    more = evaluate("--replay", str(recording), "--runs", "2")
-    assert (more.code, "Run 2 of good at one is not recorded" in more.err) == (2, True)
-    (recording / "one/good-1.cassette.jsonl").unlink()
-    done = evaluate("--replay", str(recording))
-    assert (done.code, "good-1.cassette.jsonl is missing" in done.err) == (2, True)
-
-
 CHECKS = {
     "return 1": ("broken", "returned 1: it returns True, False, or a text"),
     "pass": ("broken", "returned None"),

@@ -51,17 +51,15 @@ def test_agents_are_evaluated_recorded_replayed_without_them_and_gated_by_a_base
 
     for each in descriptions:
         each.unlink()
-    done = evaluate("--replay", str(recording), "--json", str(again), "--baseline", str(recording / "eval.json"))
-    assert (done.code, "Nothing is worse than in the baseline." in done.out) == (0, True), done
-    assert again.read_bytes() == first.read_bytes() == (recording / "eval.json").read_bytes()
-
-    page = tmp_path / "report.html"
+    before, page = tmp_path / "before.json", tmp_path / "report.html"
     better = json.loads(first.read_text())
     for each in better["results"]:
         each["outcome"] = "right" if each["task"] == "say" else "wrong"
-    (tmp_path / "before.json").write_text(json.dumps(better))
-    done = evaluate("--replay", str(recording), "--baseline", str(tmp_path / "before.json"), "--html", str(page))
+    before.write_text(json.dumps(better))
+    reports = ("--json", str(again), "--html", str(page))
+    done = evaluate("--replay", str(recording), "--baseline", str(before), *reports)
     assert done.code == 1, done
+    assert again.read_bytes() == first.read_bytes() == (recording / "eval.json").read_bytes()
     assert "Worse: say · bad: right in 0 of 1, before in 1 of 1" in done.out
     assert "Better: write · good: right in 1 of 1, before in 0 of 1" in done.out
     text = page.read_text()
@@ -75,16 +73,14 @@ def test_agent_that_crashes_or_is_late_leaves_the_task_undone_and_the_others_go_
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
     """A recording of that is not asked to hang again."""
-    task("say", SAYS, seconds=20)
     task("hang", SAYS, seconds=1)
     task("crash", SAYS)
-    ends = {"Do hang.": {"end": "hang"}, "Do crash.": {"end": "crash"}}
-    agent("odd", RIGHT | ends)
+    agent("odd", {"Do hang.": {"end": "hang"}, "Do crash.": {"end": "crash"}})
     recording = tmp_path / "recording"
-    done = evaluate("--agents", "odd", "--record", str(recording), "--jobs", "3")
+    done = evaluate("--agents", "odd", "--record", str(recording))
     assert done.code == 1
     rows = {each["task"]: each for each in json.loads((recording / "eval.json").read_text())["results"]}
-    assert [rows[each]["outcome"] for each in ("crash", "hang", "say")] == ["undone", "undone", "right"]
+    assert [each["outcome"] for each in rows.values()] == ["undone", "undone"]
     assert "exit code 3" in rows["crash"]["why"]
     assert rows["hang"]["why"] == "The agent was still at work after 1 s."
     replayed = evaluate("--replay", str(recording), "--json", str(tmp_path / "again.json"))
@@ -92,17 +88,27 @@ def test_agent_that_crashes_or_is_late_leaves_the_task_undone_and_the_others_go_
     assert (tmp_path / "again.json").read_bytes() == (recording / "eval.json").read_bytes()
 
 
-def test_recording_of_another_prompt_is_broken_not_wrong(
+def test_recording_passes_as_its_own_baseline_and_what_does_not_fit_it_is_broken_not_wrong(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
-    """The task was changed since."""
+    """The task was changed since, or a run is missing. A full disk is named."""
     folder = task("say", SAYS)
     agent("good", RIGHT)
-    assert evaluate("--agents", "good", "--record", str(tmp_path / "recording")).code == 0
+    recording = tmp_path / "recording"
+    disk = ("--json", "/dev/full") if Path("/dev/full").exists() else ()
+    done = evaluate("--agents", "good", "--record", str(recording), *disk)
+    assert (done.code, "/dev/full cannot be written: No space left" in done.err) == ((2, True) if disk else (0, False))
+    gate = ("--replay", str(recording), "--baseline", str(recording / "eval.json"))
+    done = evaluate(*gate)
+    assert (done.code, "Nothing is worse than in the baseline." in done.out) == (0, True), done
     path = folder / "task.toml"
     path.write_text(path.read_text().replace("Do say.", "Say it."))
-    baseline = str(tmp_path / "recording/eval.json")
-    done = evaluate("--replay", str(tmp_path / "recording"), "--baseline", baseline)
+    done = evaluate(*gate)
     assert done.code == 2, done
     assert "the prompt is not the recorded one" in done.out
     assert "Changed since the baseline: say." in done.out
+    done = evaluate(*gate, "--runs", "2")
+    assert (done.code, "Run 2 of good at say is not recorded" in done.err) == (2, True)
+    (recording / "say/good-1.cassette.jsonl").unlink()
+    done = evaluate(*gate)
+    assert (done.code, "good-1.cassette.jsonl is missing" in done.err) == (2, True)

@@ -25,8 +25,8 @@ def test_kernel_tools_work_in_a_kernel_and_a_notebook_of_its_own_that_do_not_see
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
     """The replay runs the code again, and gives the same."""
-    hidden = tmp_path / "tasks/sums/check.py"
-    look = f"import os; print(os.path.exists({str(hidden)!r}), os.path.exists({str(tmp_path / 'rec')!r}))"
+    places = [str(tmp_path / "tasks/sums"), str(tmp_path / "rec/sums")]
+    look = f"import os; print([os.listdir(each) for each in {places}])"
     calls = [
         ["run_code", {"code": f"open('made.txt', 'w').write('1'); {look}"}],
         ["replace_cell", {"cell": "c0", "source": "x = 40"}],
@@ -43,7 +43,7 @@ def test_kernel_tools_work_in_a_kernel_and_a_notebook_of_its_own_that_do_not_see
     assert row["answer"].split() == ["true", "true", "true"]
     assert (row["verified"], row["files"]) == (True, ["made.txt (added)", "sums.ipynb (modified)"])
     recorded = (tmp_path / "rec/sums/caller-1.cassette.jsonl").read_text()
-    assert "False False" in recorded
+    assert "[[], []]" in recorded
     done = evaluate("--replay", str(tmp_path / "rec"), "--json", str(tmp_path / "again.json"))
     assert done.code == 0, done
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "rec/eval.json").read_bytes()
