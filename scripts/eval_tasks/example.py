@@ -147,7 +147,7 @@ def table(head: str, rows: Any, **options: Any) -> str:
 
 def notebook_of(*sources: str) -> str:
     """A notebook with these cells of code, not run."""
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"cell_type": "code", "id": f"cell-{n}", "metadata": {}, "source": each, "outputs": [], "execution_count": None}
         for n, each in enumerate(sources, 1)
     ]

@@ -23,7 +23,8 @@ KILOGRAMS = {"kg": 1.0, "g": 0.001, "lb": 0.45359237, "oz": 0.028349523125}
 
 
 def make_units(chance: random.Random) -> Made:
-    rows, sums = [], defaultdict(float)
+    rows: list[tuple[int, str, str]] = []
+    sums: defaultdict[str, float] = defaultdict(float)
     for number in range(1, 201):
         unit, parcel = chance.choice([*KILOGRAMS]), chance.choice("WXYZ")
         weight = round(chance.uniform(1, 9) / KILOGRAMS[unit], 1)
@@ -64,7 +65,7 @@ depots.csv with the columns depot and kilograms: the sum of each depot. Do not r
 
 
 def make_balances(chance: random.Random) -> Made:
-    rows, balances = [], defaultdict(int)
+    balances: defaultdict[str, int] = defaultdict(int)
     entries = []
     for number in range(1, 181):
         day = f"2025-{chance.randint(1, 3):02d}-{chance.randint(1, 28):02d}"
@@ -185,11 +186,16 @@ second counts. Trades without such a quote have an empty price.
 
 
 def make_nested(chance: random.Random) -> Made:
-    lines, sums, orders = [], defaultdict(float), defaultdict(set)
+    lines: list[dict[str, Any]] = []
+    sums: defaultdict[str, float] = defaultdict(float)
+    orders: defaultdict[str, set[int]] = defaultdict(set)
     for number in range(1, 121):
         items: list[dict[str, Any]] = []
         for _ in range(chance.randint(0, 4)):
-            item = {"sku": chance.choice(("pen", "ink", "pad")), "price": chance.randint(100, 999) / 100}
+            item: dict[str, Any] = {
+                "sku": chance.choice(("pen", "ink", "pad")),
+                "price": chance.randint(100, 999) / 100,
+            }
             count = chance.choice((None, 1, 2, 5))
             items.append(item if count is None else {**item, "count": count})
         record: dict[str, Any] = {"order": number, "state": chance.choice(("paid", "paid", "cancelled"))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -307,7 +307,7 @@ CITIES = ("Köln", "Zürich", "Málaga", "Århus")
 
 
 def make_encoding(chance: random.Random) -> Made:
-    rows, sums = [], defaultdict(int)
+    rows, sums = [], Counter[str]()
     for number in range(1, 181):
         city, cents = chance.choice(CITIES), chance.randint(500, 900_000)
         sums[city] += cents
@@ -366,7 +366,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr")
 
 
 def make_pivot(chance: random.Random) -> Made:
-    rows, sums = [], defaultdict(int)
+    rows, sums = [], Counter[tuple[str, str]]()
     for _ in range(60):
         shop, month, sold = chance.choice(("A", "B", "C", "D", "E")), chance.choice(MONTHS), chance.randint(1, 99)
         if (shop, month) in {("B", "Mar"), ("E", "Jan")}:

@@ -48,40 +48,30 @@ class Checked(NamedTuple):
 
 def check(task: Task, left: Left) -> Checked:
     """What the check of *task* says of what an agent left."""
-    order = {
-        **left._asdict(),
-        "folder": str(left.folder),
-        "task": str(task.folder),
-        "memory": MEMORY,
-        "block_network": False,
-    }
-    checked, trouble = _closed_in(order, left.folder, task.check_seconds)
-    if checked is None and trouble is None:
-        checked, trouble = _in_the_open(order, left.folder, task.check_seconds)
-    return checked or Checked("broken", trouble or "")
+    return check_closed_in(task, left) or check_in_the_open(task, left)
 
 
-def _closed_in(order: Mapping[str, Any], folder: Path, seconds: float) -> tuple[Checked | None, str | None]:
-    """What came out, or why nothing did; neither where nothing can be closed in here."""
-    with _Exchange(order) as exchange:
+def check_closed_in(task: Task, left: Left) -> Checked | None:
+    """The same, closed in as a preview; None where nothing can be closed in here."""
+    with _Exchange(_order(task, left)) as exchange:
         ended = rehearse_command(
             f"exec {shlex.join(exchange.command)}",
-            folder,
+            left.folder,
             env=_environment(),
-            seconds=seconds,
+            seconds=task.check_seconds,
             descriptors=exchange.descriptors,
         )
         if not ended.available:
-            return None, None
-        return exchange.outcome(), _trouble(ended.error, seconds, ended.exit_code)
+            return None
+        return exchange.outcome() or _trouble(ended.error, task.check_seconds, ended.exit_code)
 
 
-def _in_the_open(order: Mapping[str, Any], folder: Path, seconds: float) -> tuple[Checked | None, str | None]:
-    """The same where nothing can be closed in: the copy is thrown away, too, and Python refuses the network."""
-    with _Exchange({**order, "block_network": True}) as exchange:
+def check_in_the_open(task: Task, left: Left) -> Checked:
+    """The same where nothing can be closed in: the workspace is thrown away, too, and Python refuses the network."""
+    with _Exchange({**_order(task, left), "block_network": True}) as exchange:
         process = subprocess.Popen(
             exchange.command,
-            cwd=folder,
+            cwd=left.folder,
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -91,19 +81,24 @@ def _in_the_open(order: Mapping[str, Any], folder: Path, seconds: float) -> tupl
         )
         late = None
         try:
-            process.wait(seconds)
+            process.wait(task.check_seconds)
         except subprocess.TimeoutExpired:
-            late = "late"
+            late = "It took longer than its limit"
         finally:
             end_all(process)
-        return exchange.outcome(), _trouble(late, seconds, process.returncode)
+        return exchange.outcome() or _trouble(late, task.check_seconds, process.returncode)
 
 
-def _trouble(error: str | None, seconds: float, status: int | None) -> str:
-    if (error is not None and "longer than" in error) or error == "late":
-        return f"check.py was still running after {seconds:g} s (check_seconds in task.toml)."
+def _order(task: Task, left: Left) -> dict[str, Any]:
+    places = {"folder": str(left.folder), "task": str(task.folder)}
+    return {**left._asdict(), **places, "memory": MEMORY, "block_network": False}
+
+
+def _trouble(error: str | None, seconds: float, status: int | None) -> Checked:
+    if error is not None and "longer than" in error:
+        return Checked("broken", f"check.py was still running after {seconds:g} s (check_seconds in task.toml).")
     how = error.rstrip(".") if error else f"it ended with exit code {status}"
-    return f"check.py gave no answer: {how}."
+    return Checked("broken", f"check.py gave no answer: {how}.")
 
 
 def _environment() -> dict[str, str]:

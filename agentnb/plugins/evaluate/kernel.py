@@ -45,7 +45,7 @@ class TaskKernel:
         self._before: dict[str, Any] = json.loads(text)
         self._notebook = NotebookCopy(_view(text, notebook, self._path))
         self.is_closed_in = rehearse_command("true", workspace).available
-        self._kernel = _closed_in(workspace, hidden) if self.is_closed_in else _in_the_open(workspace)
+        self._kernel = _closed_in(workspace, hidden) if self.is_closed_in else open_kernel(workspace)
         self._thread = BranchThread()
         self._runner = BranchRunner(self._kernel, self._notebook, self._thread.job_queue, title)
 
@@ -114,7 +114,8 @@ def _closed_in(workspace: Path, hidden: Sequence[str]) -> KernelCopy:
     return KernelCopy(ours, wait, "replay")
 
 
-def _in_the_open(workspace: Path) -> KernelCopy:
+def open_kernel(workspace: Path) -> KernelCopy:
+    """A kernel where nothing can be closed in."""
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(

@@ -58,15 +58,15 @@ def _compared(comparison: Comparison) -> Iterable[str]:
 def _tasks(evaluation: Evaluation) -> str:
     rows = []
     for name, task in evaluation.tasks.items():
-        cells = [_cell(name), _cell(task.title)]
+        cells = [_cell(name)]
         for agent in evaluation.agents:
             links = (
                 f'<a class="{each.outcome}" href="#{_anchor(evaluation, each)}">{each.outcome}</a>'
                 for each in evaluation.of(agent, name)
             )
             cells.append(f"<td>{' '.join(links)}</td>")
-        rows.append(cells)
-    return f"<h2>Tasks</h2>{_table(('task', 'title', *evaluation.agents), rows)}"
+        rows.append([*cells, _cell(task.title)])
+    return f"<h2>Tasks</h2>{_table(('task', *evaluation.agents, 'title'), rows)}"
 
 
 def _runs(evaluation: Evaluation, finished: Sequence[Finished]) -> Iterable[str]:
@@ -85,11 +85,11 @@ def _run(evaluation: Evaluation, finished: Finished, hidden: Callable[[str], str
         ("Notebook", "" if result.verified is None else "verified" if result.verified else "not verified"),
         ("Found", "; ".join(result.findings)),
         ("Files", ", ".join(result.files)),
-        ("Asked for permission", f"{result.asked} times, {result.denied} denied" if result.asked else ""),
+        ("Asked for permission", f"{result.asked} ({result.denied} denied)" if result.asked else ""),
         ("Confined", "yes" if result.is_confined else "no: it could read and write elsewhere"),
         ("Tokens", "" if result.tokens is None else f"{result.tokens:,}"),
     ]
-    rows = [(_cell(name), _cell(hidden(value))) for name, value in facts if value]
+    rows = "".join(f"<tr><th>{name}</th>{_cell(hidden(value))}</tr>" for name, value in facts if value)
     head = f'{text(result.agent)}, run {result.run}: <span class="{result.outcome}">{result.outcome}</span>'
     diffs = "".join(
         f"<details><summary>{text(each.path)} ({each.status})</summary>"
@@ -100,7 +100,7 @@ def _run(evaluation: Evaluation, finished: Finished, hidden: Callable[[str], str
     said = "".join(entry_html(replace(entry, source=hidden(_cut(entry.source)))) for entry in finished.transcript)
     return (
         f'<details id="{_anchor(evaluation, result)}"><summary>{head} ({result.seconds:.1f} s)</summary>'
-        f"{_table((), rows)}{diffs}{said}</details>"
+        f'<table class="facts">{rows}</table>{diffs}{said}</details>'
     )
 
 
@@ -118,9 +118,8 @@ def _cut(source: str) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     names = "".join(f"<th>{text(each)}</th>" for each in head)
-    top = f"<thead><tr>{names}</tr></thead>" if names else ""
     body = "".join(f"<tr>{''.join(each)}</tr>" for each in rows)
-    return f'<div class="wide"><table>{top}<tbody>{body}</tbody></table></div>'
+    return f'<div class="wide"><table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _cell(words: str) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.plugins.evaluate.checking import Left, check
+from agentnb.plugins.evaluate.checking import Left, check, check_in_the_open
+from agentnb.plugins.evaluate.kernel import open_kernel
 from agentnb.plugins.evaluate.task import read_tasks
 from tests.rehearsal_here import HERE
 from tests.unit.plugins.evaluate.conftest import Eval, Write
@@ -114,13 +115,28 @@ def test_check_that_raises_hangs_prints_a_lot_or_returns_nonsense_is_broken_and_
         text = code.replace("PORT", str(server.getsockname()[1]))
         task(f"check-{number:02}", f"def check(run):\n    {text}\n", check_seconds=2 if "while" in code else 60)
     tasks = read_tasks([str(tmp_path / "tasks")])
+    left = Left("An answer.", workspace, None, None, ())
     with ThreadPoolExecutor(3) as pool:
-        left = Left("An answer.", workspace, None, None, ())
-        found = dict(zip(CHECKS, pool.map(lambda each: check(each, left), tasks), strict=True))
-    odd = {code: each for code, each in found.items() if each[0] != CHECKS[code][0] or CHECKS[code][1] not in each[1]}
-    assert odd == {}
+        found = [[*pool.map(lambda each: check(each, left), tasks)]]
+        assert not HERE.available or [*workspace.iterdir()] == []
+        found += [[*pool.map(lambda each: check_in_the_open(each, left), tasks)]]
+    odd = [
+        (code, each)
+        for outcomes in found
+        for (code, wanted), each in zip(CHECKS.items(), outcomes, strict=True)
+        if each.outcome != wanted[0] or wanted[1] not in each.why
+    ]
+    assert odd == []
     with pytest.raises(BlockingIOError):
         server.accept()
     server.close()
-    if HERE.available:
-        assert [*workspace.iterdir()] == []
+
+
+def test_kernel_where_nothing_can_be_closed_in_runs_in_the_workspace_and_ends(tmp_path: Path) -> None:
+    """An agent may not run code in it: that is asked for, and denied."""
+    kernel = open_kernel(tmp_path)
+    ran = kernel.ask("run", "import os; print(os.getcwd())").ran
+    assert ran is not None
+    assert str(tmp_path) in str(ran)
+    assert kernel.close() is not None
+    assert not kernel.is_alive
