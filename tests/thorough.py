@@ -65,14 +65,10 @@ THOROUGH = (
     "kernel/test_headless.py::test_every_runner_ends_with_the_error[nbmake]",
     "kernel/test_headless.py::test_nbval_fails_the_cells_that_fail[--nbval-lax]",
     "notebooks/test_actions.py::test_the_example_fails",
-    "notebooks/test_background.py::test_background_turn_under_pytest_when_prompt_is_as_recorded_passes_and_otherwise_"
-    "fails_the_run[nbmake]",
-    "notebooks/test_background.py::test_background_turn_when_prompt_is_as_recorded_passes_and_otherwise_fails_the_run"
-    "[jupyter execute-from Python]",
-    "notebooks/test_background.py::test_background_turn_when_prompt_is_as_recorded_passes_and_otherwise_fails_the_run"
-    "[nbconvert-several]",
-    "notebooks/test_background.py::test_background_turn_when_prompt_is_as_recorded_passes_and_otherwise_fails_the_run"
-    "[papermill-near the end]",
+    "notebooks/test_background.py::test_background_turn_under_pytest_passes_with_the_recorded_prompt_only[nbmake]",
+    "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[jupyter execute-from Python]",
+    "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[nbconvert-several]",
+    "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[papermill-near the end]",
     "notebooks/test_cassettes.py::test_replays_are_equal_to_the_byte[gemini]",
     "notebooks/test_plugin.py::test_a_changed_prompt_fails_with_the_diff[options1]",
     "notebooks/test_plugin.py::test_a_notebook_that_asks_for_nothing",
