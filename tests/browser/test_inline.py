@@ -215,8 +215,11 @@ def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, t
 
 
 def _run(lab: Lab, at: int, source: str) -> None:
+    prompt = lab.cell(at).prompt
+    before = prompt.inner_text()
     lab.cell(at).write(source)
     lab.cell(at).run()
+    expect(prompt).not_to_have_text(before)
     lab.cell(at).expect_done()
 
 

@@ -67,6 +67,7 @@ class Phone:
     def picture(self, name: str) -> None:
         """Pictures of the screen, light and dark; nothing is wider than it, and axe finds nothing."""
         self.page.evaluate(SCRIPT.read_text(encoding="utf-8"))
+        expect(self.page.locator("body[data-armed=false]")).to_have_count(0, timeout=PATIENCE_MS)
         for scheme in ("light", "dark"):
             self.page.emulate_media(color_scheme=scheme)
             self.page.screenshot(path=PICTURES / f"{name}-{scheme}.png")
