@@ -51,6 +51,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     settings = tmp_path / "settings"
     (settings / "agents").mkdir(parents=True)
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(settings))
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
 
     def write(name: str, solutions: dict[str, Any] | None = None, program: str = "solves.py") -> Path:
         known = tmp_path / "known" / f"{name}.json"

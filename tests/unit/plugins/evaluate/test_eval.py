@@ -49,6 +49,7 @@ def test_agents_are_evaluated_recorded_replayed_without_them_and_gated_by_a_base
     assert ["say", "1", "of", "1", "0", "of", "1"] in lines
     assert sorted(each.name for each in (given / "workspace").iterdir()) == ["given.txt"]
 
+    assert not [*tmp_path.glob("data/sessions.db*"), *tmp_path.glob("data/changes")]
     for each in descriptions:
         each.unlink()
     before, page = tmp_path / "before.json", tmp_path / "report.html"
