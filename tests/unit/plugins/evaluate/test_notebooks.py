@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.rehearsal_here import HERE
+from agentnb.plugins.rehearsal.command import rehearse_command
 from tests.unit.plugins.evaluate.conftest import Eval, Write
 from tests.unit.plugins.verify.notebooks import cell, notebook
 
+HERE = rehearse_command("true", "/")
 CHECK = """
 def check(run):
     assert run.verified, run.findings
@@ -53,14 +54,12 @@ def test_agent_that_is_confined_cannot_read_the_check_and_its_notebook_is_verifi
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
     """A notebook that it writes by itself is verified, too."""
-    check = (
-        "def check(run):\n    return run.verified is False and 'NameError' in ' '.join(run.findings) or 'verified'\n"
-    )
-    folder = task("write", check.replace("'NameError' in ' '.join(run.findings)", "bool(run.findings)"))
+    folder = task("write", "def check(run):\n    return run.verified is False and bool(run.findings)\n")
+    hidden = folder / "check.py"
     bad = json.dumps(notebook(cell("print(unknown)", 1)))
     files = {"made.ipynb": bad}
-    agent("curious", {"Do write.": {"files": files, "looks": [str(folder / "check.py"), "made.ipynb"]}})
+    agent("curious", {"Do write.": {"files": files, "looks": [str(hidden)]}})
     done = evaluate("--agents", "curious", "--json", str(tmp_path / "out.json"))
     row = json.loads((tmp_path / "out.json").read_text())["results"][0]
     assert (done.code, row["outcome"], row["verified"]) == (0, "right", False), (done, row)
-    assert row["answer"].split()[0] == ("PermissionError" if row.get("is_confined") else f"{len(check)}")
+    assert row["answer"].split()[0] == ("PermissionError" if row.get("is_confined") else str(hidden.stat().st_size))
