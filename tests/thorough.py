@@ -66,7 +66,7 @@ THOROUGH = (
     "kernel/test_headless.py::test_nbval_fails_the_cells_that_fail[--nbval-lax]",
     "notebooks/test_actions.py::test_the_example_fails",
     "notebooks/test_background.py::test_background_turn_under_pytest_passes_with_the_recorded_prompt_only[nbmake]",
-    "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[jupyter execute-from Python]",
+    "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[jupyter",
     "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[nbconvert-several]",
     "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[papermill-near the end]",
     "notebooks/test_cassettes.py::test_replays_are_equal_to_the_byte[gemini]",
