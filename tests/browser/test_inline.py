@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +183,7 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
 
 
 def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missing(
-    lab: Lab, models: Models, kernelspecs: Path, tmp_path: Path
+    open_lab: Callable[[], Lab], models: Models, kernelspecs: Path, tmp_path: Path
 ) -> None:
     """Without the sidebar. Its kernel has a history of its own: an agent that was used is the default."""
     spec = json.loads((kernelspecs / "kernels/ipykernel7/kernel.json").read_text("utf-8"))
@@ -191,6 +192,7 @@ def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missi
     (kernelspecs / "kernels/apart/kernel.json").write_text(json.dumps(spec), "utf-8")
     local = f"settings = agentnb.settings()\nsettings.set('local_url', {models.url('ollama')!r})"
     chosen = f"import agentnb\n{local}\nsettings.set('agent', 'local')"
+    lab = open_lab()  # which knows that kernel
     lab.open("first.ipynb", notebook("x = 1", chosen, kernel="apart"))
     wish(lab, 0, "double it")
     expect(form(lab)).to_contain_text("No agent is installed that could edit the cell.", timeout=PATIENCE_MS)
