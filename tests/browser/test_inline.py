@@ -185,13 +185,14 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
 def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missing(
     open_lab: Callable[[], Lab], models: Models, kernelspecs: Path, tmp_path: Path
 ) -> None:
-    """Without the sidebar. Its kernel has a history of its own: an agent that was used is the default."""
+    """Without the sidebar. Its kernel has files of its own: an agent that was used is the default."""
     spec = json.loads((kernelspecs / "kernels/ipykernel7/kernel.json").read_text("utf-8"))
     spec["env"] = {f"AGENTNB_{each}_DIR": str(tmp_path / each) for each in ("CONFIG", "DATA")}
     (kernelspecs / "kernels/apart").mkdir()
     (kernelspecs / "kernels/apart/kernel.json").write_text(json.dumps(spec), "utf-8")
-    local = f"settings = agentnb.settings()\nsettings.set('local_url', {models.url('ollama')!r})"
-    chosen = f"import agentnb\n{local}\nsettings.set('agent', 'local')"
+    chosen = "import agentnb\nsettings = agentnb.settings()"
+    for name, value in (("local_url", models.url("ollama")), ("agent", "local")):
+        chosen += f"\nsettings.set({name!r}, {value!r}, here=True)"  # JupyterLab would keep what a file says
     lab = open_lab()  # which knows that kernel
     lab.open("first.ipynb", notebook("x = 1", chosen, kernel="apart"))
     wish(lab, 0, "double it")
