@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from agentnb.api.history import forget
 from agentnb.errors import AgentnbError
 from agentnb.plugins.branches.notebook_copy import steps_to
+from agentnb.plugins.map.asking import cost_of
 from agentnb.state import ToolBlockContent
 
 if TYPE_CHECKING:
@@ -107,6 +108,11 @@ class Branch:
         """The tokens that it used, where the agent says so."""
         usage = self.turn.usage
         return None if usage is None else (usage.input_tokens or 0) + (usage.output_tokens or 0)
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """What it cost, by currency, where the agent says so."""
+        return cost_of(self.session)
 
     def finish(self, measure: str | None, verify: Callable[[Branch], Verification] | None) -> None:
         """Its turn has ended: look at what it did."""
