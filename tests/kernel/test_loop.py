@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not HERE.available, reason=HERE.reason)
 
 AGENTS = Path(__file__).parents[1] / "agents"
-TRIES = int(os.environ.get("AGENTNB_LOOP_TRIES", "8"))
-KILLS = int(os.environ.get("AGENTNB_LOOP_KILLS", "2"))
+TRIES = int(os.environ.get("AGENTNB_LOOP_TRIES", "6"))
+KILLS = int(os.environ.get("AGENTNB_LOOP_KILLS", "1"))
 SETUP = f"""
 import agentnb, json, os, sys, tempfile, threading, numpy as np
 tempfile.tempdir = os.environ["TMPDIR"] = os.path.join(os.getcwd(), "..", "temporary")
@@ -47,7 +47,7 @@ y_test = np.array([1, 2, 3])
 open("test.csv", "w").write("truth")
 def score():
     assert open("test.csv").read() == "truth"
-    return model.x * len(y_test) / 3
+    return model.x * np.size(y_test) / 3
 model = Model(1)
 """
 
@@ -105,14 +105,14 @@ def test_tries_that_improve_the_metric_are_kept_and_of_the_others_nothing_stays(
         {"run": "model.x = 7", "write": ["kept.txt", "7"]},
     )
     states = ["start", "kept", "not better", "unchanged", "kept"]
-    assert value(loaded, loop(*steps, tries=4)) == (states, 7.0, "All 4 tries are done.")
+    assert value(loaded, loop(*steps, tries=4)) == (states, 7.0, "4 tries are done.")
     assert value(loaded, "(model.x, extra, 'other' in globals(), open('kept.txt').read())") == (7, 1, False, "7")
     assert value(loaded, "sorted(os.listdir())") == ["kept.txt", "test.csv"]
     assert value(loaded, "[made.tries[1].idea, made.tries[1].changes]") == ["double it", "1 file, 2 variables"]
     assert "+2" in value(loaded, "made.difference(1)")
     assert value(loaded, "sorted(os.listdir(tempfile.tempdir))") == made
-    titles = value(loaded, "[each.title.split(':')[0] for each in agentnb.sessions()][:4]")
-    assert titles == ["Keep try 4", "Try 4", "Keep try 1", "Try 1"]
+    titles = value(loaded, "sorted({each.title.split(':')[0] for each in agentnb.sessions()})")
+    assert titles == ["Keep try 1", "Keep try 4", "Try 1", "Try 4"]
     left = [each for each in loaded.descendants() if each.pid not in before]
     assert psutil.wait_procs([each for each in left if not _is_watchdog(each)], timeout=20)[1] == []
 
@@ -131,10 +131,10 @@ def test_what_the_metric_is_made_of_cannot_be_changed_by_a_try(loaded: RunningKe
         {"run": "model.x = 9", "write": ["test.csv", "mine"]},
         {"run": "def score(): return 99"},
         {"run": "y_test = np.array([1, 2, 3]); model.x = 2"},
-        {"run": "import builtins; builtins.len = lambda _: 99; new = 1"},
+        {"run": "np.size = lambda _: 99; new = 1"},
     )
     states = ["start", "failed", "failed", "failed", "failed", "kept", "not better"]
-    assert value(loaded, loop(*steps, tries=6)) == (states, 2.0, "All 6 tries are done.")
+    assert value(loaded, loop(*steps, tries=6)) == (states, 2.0, "6 tries are done.")
     whys = value(loaded, "[each.why for each in made.tries][1:5]")
     assert [name for name, why in zip(["y_test", "y_test", "test.csv", "score"], whys, strict=True) if name in why] == [
         "y_test",
@@ -229,27 +229,32 @@ def test_a_loop_is_stopped_by_cancel_and_by_an_interrupt(loaded: RunningKernel) 
 def test_at_a_limit_it_asks_where_somebody_is_there(loaded: RunningKernel) -> None:
     """By a card in the chat, or in Python; without an answer it waits."""
     steps = [run_of(2), run_of(3), run_of(4), run_of(5)]
-    code = f"""
-host = agentnb.host.current_host()
-host.environment.connect(attached=lambda: True)
-pauses = threading.Semaphore(0)
-made = loop(*{steps!r}, tries=1)
-made.listen(lambda: made.state == "paused" and pauses.release())
-def card():
-    pauses.acquire(timeout=60)
-    return agentnb.resume(next(each for each in agentnb.sessions() if each.title.startswith("Loop"))).questions[0]
-asked = card()
-"""
+    value(loaded, "host = agentnb.host.current_host(); host.environment.connect(attached=lambda: True)")
+    # the page answers the card; a conversation of the host's own is no session that Python opened
+    loops = "[each for each in host.conversations.values() if (each.channels.session.state.title or '')[:4] == 'Loop']"
+    cards = f"[each for loop in {loops} for each in agentnb.Session(loop).questions]"
     try:
-        value(loaded, code, clickable=True)
-        assert value(loaded, "asked.message, made.why", clickable=True) == ("All 1 tries are done.",) * 2
-        value(
-            loaded,
-            "asked.answer({'loop': 'go on'}); card(); made.go_on(); card().answer({'loop': 'stop'}); made.wait()",
-        )
-        assert value(loaded, "outcome(made)") == (["start", "kept", "kept", "kept"], 4.0, "All 3 tries are done.")
+        value(loaded, f"made = loop(*{steps!r}, tries=1)", clickable=True)
+        _until(loaded, f"[each.message for each in {cards}]", ["1 try is done."])
+        value(loaded, f"{cards}[0].answer({{'loop': 'go on'}})", clickable=True)
+        _until(loaded, "[made.state, made.why]", ["paused", "2 tries are done."])
+        value(loaded, "made.go_on()", clickable=True)
+        _until(loaded, f"[each.message for each in {cards}]", ["3 tries are done."])
+        value(loaded, f"{cards}[0].answer({{'loop': 'stop'}}); made.wait()", clickable=True)
+        states = [each for each in value(loaded, "outcome(made)[0]") if each != "start"]
+        assert (states, value(loaded, "made.why")) == (["kept"] * 3, "3 tries are done.")
+        assert "not paused" in loaded.run("made.go_on()").error
     finally:
         value(loaded, "host.environment.connect(attached=lambda: False)")
+
+
+def _until(kernel: RunningKernel, code: str, wanted: object) -> None:
+    """Wait until *code* gives what is wanted; between two looks the kernel is free."""
+    for _ in range(600):
+        if (seen := value(kernel, code, clickable=True)) == wanted:
+            return
+        threading.Event().wait(0.05)
+    pytest.fail(f"{seen} instead of {wanted}: {value(kernel, 'made.state, made.why, made.tries')}")
 
 
 def test_what_the_user_changes_meanwhile_stays_and_the_loop_goes_on_from_there(loaded: RunningKernel) -> None:
@@ -281,7 +286,7 @@ def test_a_loop_is_begun_by_magic(loaded: RunningKernel) -> None:
     assert shown.status == "ok", shown.error
     assert value(loaded, "(outcome(made)[0], made.held)") == (["start", "unchanged"], ("test.csv",))
     ledger = shown.displayed("text/html")
-    assert "score() + 0: 1 → 1" in ledger[-1]
+    assert "score() + 0: 1 → 1 · 1 try, 0 kept · ended: 1 try is done." in "".join(ledger)
 
 
 def test_a_notebook_that_a_program_runs_waits_for_its_loop(tmp_path: Path) -> None:
@@ -328,8 +333,8 @@ def test_a_killed_loop_goes_on_where_it_was(kernelspecs: Path, tmp_path: Path) -
         assert [number for number, _, _ in rows if number] == list(range(1, value(kernel, "made.spent.turns") + 1))
         assert kept + 1 <= float((work / "best.txt").read_text()) <= kept + 1 + unsure
         assert sorted(each.name for each in work.iterdir()) == ["best.txt"]
-        value(kernel, "made = loop({}, metric='1.0', tries=1).wait()")
-        assert value(kernel, "os.listdir(tempfile.tempdir)") == []
+        copies = "[each for each in os.listdir(tempfile.tempdir) if os.path.exists(os.path.join(tempfile.tempdir, each, 'work'))]"
+        assert value(kernel, copies) == []
         assert "no loop 'x'" in kernel.run("agentnb.loop.resume('x')").error
         value(kernel, "score = lambda: 5")
         assert (
@@ -358,7 +363,7 @@ def test_many_tries_leave_no_trace_and_take_no_memory(loaded: RunningKernel) -> 
         {"run": "open('/tmp/agentnb-loop-trace', 'w').write('x'); big = np.ones(10_000_000)"},
     )
     value(loaded, f"made = loop(*{steps!r}, tries={len(steps)}).wait()")
-    facts = "(len(os.listdir('/proc/self/fd')), threading.active_count(), sorted(os.listdir(tempfile.tempdir)))"
+    facts = "(__import__('gc').collect() * 0, len(os.listdir('/proc/self/fd')), threading.active_count(), sorted(os.listdir(tempfile.tempdir)))"
     before, names = value(loaded, facts), value(loaded, "sorted(globals())")
     below = [each for each in loaded.descendants() if each.is_running()]
     memory = psutil.Process(loaded.pid).memory_info().rss

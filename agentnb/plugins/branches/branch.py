@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 BranchState = Literal["running", "done", "failed", "kept", "discarded"]
 MEASURE_SECONDS = 300.0
 """How long a measure may take."""
+LOOK_SECONDS = 60.0
+"""How long a copy may take to say what changed: an agent's code may have broken it."""
 
 
 def counted(files: Sized, cells: Sized, variables: Sized) -> list[str]:
@@ -138,7 +140,7 @@ class Branch:
         self.files = workspace.changes()
         if notebook is not None:
             self.cells = tuple(steps_to(notebook.before, notebook.view))
-        answer = kernel.ask("changed")
+        answer = kernel.ask("changed", seconds=LOOK_SECONDS)
         self.variables, self.data_checks = answer.changed, answer.checks
         if measure is None:
             return

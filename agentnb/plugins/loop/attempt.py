@@ -84,12 +84,12 @@ class Attempt:
         made.listen(changed.set)
         while branch.state == "running":
             changed.wait(POLL_SECONDS)
-            if not stopped:
+            if not stopped and not branch.turn.done:  # what it did by its end counts
                 self._note(branch, began)
                 if stopped := self._rules.stop(self.row):
                     since = time.monotonic()
                     branch.turn.cancel()
-            elif time.monotonic() - since > GRACE_SECONDS:
+            elif stopped and time.monotonic() - since > GRACE_SECONDS:
                 branch.close("discarded")  # what it waits for ends with its processes
         return stopped
 
@@ -141,7 +141,7 @@ def idea_of(text: str) -> str:
     named = _IDEA.findall(text)
     lines = [each for each in text.splitlines() if each.strip()]
     idea = named[-1] if named else (lines[-1] if lines else "")
-    idea = on_one_line(idea.strip().strip("*_`"))
+    idea = on_one_line(idea.strip("*_ \t"))
     return idea if len(idea) <= LONGEST_IDEA else f"{idea[: LONGEST_IDEA - 1]}…"
 
 

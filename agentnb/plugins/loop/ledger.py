@@ -72,7 +72,7 @@ class LoopSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     again: int = 0
     held: tuple[str, ...] | None = None
     metric_timeout: float = 300.0
-    timeout: float | None = None
+    timeout: float = 3600.0
     options: dict[str, Any] = {}
     digests: dict[str, str] = {}
     owner: tuple[str, int, str] = ("", 0, "")

@@ -81,7 +81,8 @@ def plot_of(loop: LedgerView) -> str:
     def y(value: float) -> float:
         return _EDGE + (_HEIGHT - 2 * _EDGE) * (high - value) / span
 
-    marks, best = [], []
+    marks: list[str] = []
+    best: list[str] = []
     for at, row in points:
         value = row.metric or 0.0
         if row.state in ("kept", "start"):

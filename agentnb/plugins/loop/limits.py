@@ -95,13 +95,19 @@ class LimitCheck:
             return Reached(f"The target of {limits.target:g} is reached: {standing.best:.6g}.")
         if limits.tries is not None and standing.spent.turns >= limits.tries:
             then = msgspec.structs.replace(limits, tries=limits.tries + (first.tries or 0))
-            return Reached(f"All {limits.tries:,} tries are done.", _tries(first.tries or 0), then)
+            are = "is" if limits.tries == 1 else "are"
+            return Reached(f"{_tries(limits.tries)} {are} done.", _tries(first.tries or 0), then)
         if standing.without_gain < self._patience_from:
             self._patience_from = 0
         since = standing.without_gain - self._patience_from
         if limits.patience is not None and since >= limits.patience:
             return Reached(f"{_tries(since)} in a row without a gain.", _tries(limits.patience), limits)
         return None
+
+
+def is_count(value: object, *, at_least: int) -> bool:
+    """True for a whole number that is large enough."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= at_least
 
 
 def check_limits(limits: LoopLimits) -> None:
@@ -111,7 +117,7 @@ def check_limits(limits: LoopLimits) -> None:
         UsageError: If a number makes no sense, or nothing would end the loop.
     """
     for name, value in (("patience", limits.patience), ("tries", limits.tries)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        if value is not None and not is_count(value, at_least=1):
             raise UsageError(f"{name}={value!r} is no number of tries.")
     read_budget(limits.budget)
     if limits.until is None and not limits.budget and limits.patience is None and limits.tries is None:
@@ -126,7 +132,7 @@ def budget_text(budget: Any) -> str:
         return ""
     if isinstance(budget, (int, float)) and not isinstance(budget, bool):
         return f"${budget:.6f}".rstrip("0").rstrip(".")
-    return f"${budget}" if isinstance(budget, str) and budget.replace(".", "", 1).isdecimal() else budget  # type: ignore[no-any-return]
+    return f"${budget}" if isinstance(budget, str) and budget.replace(".", "", 1).isdecimal() else budget
 
 
 def read_until(until: Any, now: datetime) -> float | None:

@@ -195,11 +195,7 @@ class Loop:
             raise
 
     def __await__(self) -> Generator[Any, None, Self]:
-        try:
-            return (yield from self._joined().__await__())
-        except asyncio.CancelledError:
-            self.cancel()
-            raise
+        return self._awaited().__await__()
 
     def cancel(self) -> None:
         """Stop it: the try that runs leaves nothing, what was kept stays."""
@@ -301,9 +297,8 @@ class Loop:
         """Why a running try is to stop."""
         if self._cancelled.is_set():
             return STOPPED
-        timeout = self._spec.timeout
-        if timeout is not None and row.seconds > timeout:
-            return f"It took longer than {timeout:g} s."
+        if row.seconds > self._spec.timeout:
+            return f"It took longer than {self._spec.timeout:g} s."
         before, self._rows[-1] = self._rows[-1], row
         if replace(row, seconds=0.0) != replace(before, seconds=0.0):
             self._tell()
@@ -417,6 +412,14 @@ class Loop:
     def _tell(self) -> None:
         for each in self._listeners:
             each()
+
+    async def _awaited(self) -> Self:
+        with self._host.environment.job_queue.waiting(new_id()):  # a try is copied and kept on this thread
+            try:
+                return await self._joined()
+            except asyncio.CancelledError:
+                self.cancel()
+                raise
 
     async def _joined(self) -> Self:
         await asyncio.to_thread(self._thread.join)

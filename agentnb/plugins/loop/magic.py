@@ -34,8 +34,10 @@ def loop_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Loop | None:
     if not prompt:
         raise UsageError("%agent loop needs a prompt.", hint=_HINT)
     options.setdefault("budget", arguments.budget)
+    if arguments.timeout is not None:
+        options["timeout"] = arguments.timeout
     with settings.named_agent(arguments.agent) as agent:
-        begun = loop(prompt, agent=agent, timeout=arguments.timeout, **options)
+        begun = loop(prompt, agent=agent, **options)
     if arguments.output:
         shell.user_ns[arguments.output] = begun
     return begun

@@ -15,7 +15,7 @@ from agentnb.plugins.branches.kernel_copy import cannot_fork
 from agentnb.plugins.loop.judge import Judge
 from agentnb.plugins.loop.ledger import Ledger, LoopSpec, this_process
 from agentnb.plugins.loop.ledger_view import html_of
-from agentnb.plugins.loop.limits import LoopLimits, budget_text, check_limits, read_until
+from agentnb.plugins.loop.limits import LoopLimits, budget_text, check_limits, is_count, read_until
 from agentnb.plugins.loop.loop import Loop
 from agentnb.plugins.loop.metric import Metric
 from agentnb.plugins.map.progress import Paced, current_shell
@@ -50,7 +50,7 @@ class LoopCommand:
         agent: str | Mapping[str, Any] | None = None,
         again: int = 0,
         held: Sequence[str] | None = None,
-        timeout: float | None = None,
+        timeout: float = 3600.0,
         metric_timeout: float = 300.0,
         confine: bool = True,
         **options: Any,
@@ -77,7 +77,7 @@ class LoopCommand:
             held: What a try may not change: names of variables and functions, paths of files. If None what the metric
                 reads: functions, tables, arrays and files, and plain values that its functions read. A try that changes
                 something of it fails.
-            timeout: Seconds for one try.
+            timeout: Seconds for one try; an hour by default.
             metric_timeout: Seconds for one evaluation.
             confine: Whether agents are confined to their copy of the workspace.
             **options: Other arguments of :func:`agentnb.start`.
@@ -102,7 +102,7 @@ class LoopCommand:
             tries=tries,
         )
         check_limits(limits)
-        if isinstance(again, bool) or not isinstance(again, int) or again < 0:
+        if not is_count(again, at_least=0):
             raise UsageError(f"again={again!r} is no number of evaluations.")
         if isinstance(held, str):
             raise UsageError(f"held={held!r} is not a list.", hint='held=["y_test", "test.csv"]')
@@ -200,7 +200,12 @@ _RUNNING: dict[str, Loop] = {}
 
 def _begun(begun: Loop, judged: Judged, rows: list[LoopTry]) -> Loop:
     _RUNNING[begun.id] = begun
-    begun.listen(lambda: _RUNNING.pop(begun.id, None) if begun.done else None)
+
+    def forget() -> None:
+        if begun.done:
+            _RUNNING.pop(begun.id, None)
+
+    begun.listen(forget)
     begun.begin(judged, rows)
     follow_work(begun)
     _show(begun)
@@ -242,7 +247,7 @@ def _names(host: Host) -> dict[str, Any]:
     return names
 
 
-def _source(metric: str | Callable[[], Any], names: Mapping[str, Any]) -> str:
+def _source(metric: Any, names: Mapping[str, Any]) -> str:
     if isinstance(metric, str):
         return metric.strip()
     name = getattr(metric, "__name__", "")

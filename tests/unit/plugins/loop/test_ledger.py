@@ -106,7 +106,7 @@ def test_a_full_disk_is_said_and_what_was_written_is_there(tmp_path: Path) -> No
     ran = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
     if "unshare" in ran.stderr or "mount:" in ran.stderr:
         pytest.skip(f"no disk of its own can be had here: {ran.stderr.strip()}")
-    said = "LogUnavailable The rows of the loop cannot be kept: database or disk is full"
+    said = "LogUnavailable The rows of the loop cannot be kept: database or disk is full."
     assert ran.stdout.splitlines() == [said, "True"], ran.stderr
 
 
