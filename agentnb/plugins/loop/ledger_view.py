@@ -46,7 +46,7 @@ def lines_of(loop: LedgerView) -> list[str]:
 def html_of(loop: LedgerView) -> str:
     """The same with a plot, and what the tries that were kept changed."""
     rows = loop.rows
-    table = html(_HEAD, [_row(row) for row in rows[-SHOWN_ROWS:]])
+    table = f'<div style="overflow-x:auto">{html(_HEAD, [_row(row) for row in rows[-SHOWN_ROWS:]])}</div>'
     left = len(rows) - SHOWN_ROWS
     more = f"<p>{left:,} earlier rows: <code>loop.tries</code>.</p>" if left > 0 else ""
     notes = "".join(f"<p>{escape(each)}</p>" for each in _notes(loop))
