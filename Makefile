@@ -263,12 +263,13 @@ replays: $(VENV)/.installed | $(STATIC) ## each recorded notebook 20 times, byte
 test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, 8 min)
 	AGENTNB_LONG_TEXTS=all $(PYTEST) tests/browser/test_long_text.py $(PYTEST_ARGS)
 
-soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each; remote clients; batches (opt-in, half an hour)
+soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each; remote clients; batches; loops (opt-in, half an hour)
 	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/server/test_schedules.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_AHP_SCHEDULES=2000 AGENTNB_AHP_MESSAGES=100000 $(PYTEST) tests/unit/server/websocket/test_ahp_schedules.py \
 		tests/unit/server/websocket/test_bad_input.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_AHP_CONNECTIONS=10000 $(PYTEST) tests/kernel/test_many_connections.py $(PYTEST_ARGS)
 	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py tests/unit/host/test_undo_turns.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	AGENTNB_LOOP_TRIES=100 AGENTNB_LOOP_KILLS=20 $(PYTEST) tests/kernel/test_loop.py -k 'killed or many' $(PYTEST_ARGS)
 	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/plugins/map/test_batch_machine.py $(PYTEST_ARGS)
 	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/plugins/map/test_bad_input.py -k memory $(PYTEST_ARGS)
 

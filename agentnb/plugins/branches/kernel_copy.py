@@ -162,8 +162,14 @@ def cannot_fork() -> str:
     return ""
 
 
-def fork_kernel(shell: Any, folder: Path, workspace: Path) -> KernelCopy:
-    """Fork this process; *workspace*, a copy of *folder*, is seen in its place. To be called on the main thread."""
+def fork_kernel(
+    shell: Any, folder: Path, workspace: Path | None, evaluate: Callable[[str], tuple[Any, str]] | None = None
+) -> KernelCopy:
+    """Fork this process; *workspace*, a copy of *folder*, is seen in its place. To be called on the main thread.
+
+    Without a *workspace* the folder itself is seen, and nothing that is written to it stays. *evaluate* gives what is
+    measured, and a text with it; else expressions are.
+    """
     ours, theirs = socket.socketpair()
 
     def play(_notes: Notes) -> int:
@@ -171,7 +177,7 @@ def fork_kernel(shell: Any, folder: Path, workspace: Path) -> KernelCopy:
 
         own = shell if shell is not None else new_shell()
         cut_off(own)
-        serve(own, theirs)
+        serve(own, theirs, evaluate)
         return 0
 
     wait = begin_code(
@@ -179,7 +185,7 @@ def fork_kernel(shell: Any, folder: Path, workspace: Path) -> KernelCopy:
         folder,
         seconds=LONGEST_SECONDS,
         descriptors=(theirs.fileno(),),
-        shared=_shared(workspace, folder),
+        shared=() if workspace is None else _shared(workspace, folder),
     )
     theirs.close()
     return KernelCopy(ours, wait, "fork")
