@@ -64,6 +64,10 @@ THOROUGH = (
     "kernel/test_headless.py::test_every_runner_ends_with_the_error[nbclient]",
     "kernel/test_headless.py::test_every_runner_ends_with_the_error[nbmake]",
     "kernel/test_headless.py::test_nbval_fails_the_cells_that_fail[--nbval-lax]",
+    "kernel/test_loop.py::test_a_killed_loop",
+    "kernel/test_loop.py::test_a_metric_that_fails_in_a_try",
+    "kernel/test_loop.py::test_a_notebook_that_a_program_runs",
+    "kernel/test_loop.py::test_many_tries",
     "notebooks/test_actions.py::test_the_example_fails",
     "notebooks/test_background.py::test_background_turn_under_pytest_passes_with_the_recorded_prompt_only[nbmake]",
     "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[jupyter",
@@ -76,6 +80,9 @@ THOROUGH = (
     "notebooks/test_plugin.py::test_papermill_and_nbclient",
     "notebooks/test_plugin.py::test_record_anew",
     "notebooks/test_plugin.py::test_runners_play_the_cassette[options1]",
+    "unit/plugins/evaluate/test_eval.py::test_recording_passes",
+    "unit/plugins/evaluate/test_examples.py::test_examples_pass",
+    "unit/plugins/evaluate/test_notebooks.py::test_kernel_tools",
 )
 """The beginnings of their ids, below ``tests/``."""
 

@@ -220,7 +220,7 @@ def test_a_loop_is_stopped_by_cancel_and_by_an_interrupt(loaded: RunningKernel) 
     value(loaded, f"made = loop({waits!r}, tries=3)\nmade.cancel(); made.wait()", clickable=True)
     assert value(loaded, "made.why, model.x") == ("It was stopped.", 1)
     request = loaded.send(f"made = loop({waits!r}, tries=3); made.wait()", clickable=True)
-    loaded.until_busy(request)
+    loaded.until(lambda: any("1 try, 0 kept" in str(each) for each in loaded.results[request].outputs))
     loaded.interrupt()
     assert "KeyboardInterrupt" in loaded.finish(request).error
     assert value(loaded, "made.wait(); (made.why, model.x)", clickable=True) == ("It was stopped.", 1)
