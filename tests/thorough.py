@@ -83,6 +83,15 @@ THOROUGH = (
     "unit/plugins/evaluate/test_eval.py::test_recording_passes",
     "unit/plugins/evaluate/test_examples.py::test_examples_pass",
     "unit/plugins/evaluate/test_notebooks.py::test_kernel_tools",
+    "unit/plugins/knowledge/test_hostile_code.py::test_a_module_of_fifty_thousand_lines",
+    "unit/plugins/knowledge/test_package_tools.py::test_a_thousand_tools",
+    "unit/plugins/map/test_bad_input.py::test_memory_does_not_grow",
+    "unit/plugins/map/test_bad_input.py::test_rows_of_10_megabytes",
+    "unit/plugins/map/test_cluster_workers.py::test_the_settings_of_a_killed_worker",
+    "unit/plugins/map/test_cluster_workers.py::test_workers_with_another_version",
+    "unit/plugins/rehearsal/test_command.py::test_rehearse_command_that_makes_a_million_files",
+    "unit/plugins/remote/test_failures.py::test_server_that_never_answers",
+    "unit/plugins/verify/test_bad_input.py::test_verify_of_2000_cells",
 )
 """The beginnings of their ids, below ``tests/``."""
 
