@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LONGEST_REASON = 2_000
 CODE_SECONDS = 60.0
 MODULE = "check"
-_FINAL = re.compile(r"^[\s>*_`#-]*answer\s*[*_`]*\s*:[*_`\s]*(.*?)[\s*_`]*$", re.IGNORECASE | re.MULTILINE)
+_FINAL = re.compile(r"^[ \t>*_`#-]*answer[ \t*_`]*:(.*)$", re.IGNORECASE | re.MULTILINE)
 _NETWORK = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo")
 
 
@@ -54,7 +54,7 @@ class Run:
         """What follows the last ``ANSWER:`` of the answer, on that line; wrong if there is none."""
         found = _FINAL.findall(self.answer)
         assert found, "The answer has no line that begins with ANSWER:."  # noqa: S101 - how a check says wrong
-        return str(found[-1])
+        return str(found[-1]).strip(" \t\r*_`")
 
     @property
     def number(self) -> float:

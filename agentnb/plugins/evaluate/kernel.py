@@ -21,6 +21,7 @@ from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThr
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.verify.notebook_text import read_file, read_notebook
 from agentnb.plugins.verify.run import end_all
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ class TaskKernel:
     def __init__(self, workspace: Path, notebook: str, hidden: Sequence[str], title: str) -> None:
         self._path = workspace / notebook
         text = read_file(self._path)
-        self._before: dict[str, Any] = json.loads(text)
+        self._before: dict[str, Any] = read_json(text)
         self._notebook = NotebookCopy(_view(text, notebook, self._path))
         self.is_closed_in = rehearse_command("true", workspace).available
         self._kernel = _closed_in(workspace, hidden) if self.is_closed_in else open_kernel(workspace)

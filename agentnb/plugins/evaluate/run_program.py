@@ -23,6 +23,7 @@ from agentnb.host import current_host
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.plugins.export.document import DocumentEntry
+from agentnb.safe_json import read_record
 from agentnb.testing.assertions import permissions_asked
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def main() -> None:
     """Do what is ordered on stdin."""
     report = os.dup(1)
     os.dup2(2, 1)  # whatever prints is not part of the report
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    order = read_record(sys.stdin.buffer.read(), Order)
     try:
         told = run(order)
     except CassetteError as error:

@@ -266,7 +266,7 @@ def _executed(text: str, run: Run) -> dict[str, Any] | None:
                 ran = run.cells.get(index)
                 cell["outputs"] = [] if ran is None else ran.outputs
                 cell["execution_count"] = None if ran is None else index + 1
-        return json.loads(json.dumps(notebook))  # type: ignore[no-any-return]
+        return read_json(json.dumps(notebook))  # type: ignore[no-any-return]
     return None
 
 

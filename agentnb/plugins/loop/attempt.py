@@ -28,7 +28,7 @@ GRACE_SECONDS = 20.0
 """How long a try that was stopped may take to end before its processes are ended."""
 LONGEST_IDEA = 120
 SHOWN_TRIES = 20
-_IDEA = re.compile(r"^\W*idea\W*?:\s*(?P<idea>.+)$", re.IGNORECASE | re.MULTILINE)
+_IDEA = re.compile(r"^[^\w\n]*idea[^\w\n:]*:(?P<idea>.+)$", re.IGNORECASE | re.MULTILINE)
 
 
 class Rules(NamedTuple):
