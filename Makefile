@@ -138,13 +138,13 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (about 10 s; LAB_ARGS:
 # The browser's wait for two fifths of their time: those of kernels, then those of notebooks go on meanwhile (decision 348).
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass (about: 20 min, with a fresh environment)
-	+@$(SIDE_BY_SIDE) environments check test-js test-python-3.13
+test: ## everything that must pass (about: 25 min, with a fresh environment)
+	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-core
 	+@$(SIDE_BY_SIDE) --jobs 2 run-test-browser test-kernel test-notebooks
 
-test-all: ## that, and what takes long and seldom fails: other Pythons, ipykernel 6, rare ways (about: 40 min)
-	+@AGENTNB_THOROUGH=1 $(MAKE) --no-print-directory test test-python-3.12
+test-all: ## that, and what takes long and seldom fails: other Pythons, ipykernel 6, rare ways (about: 45 min)
+	+@AGENTNB_THOROUGH=1 $(MAKE) --no-print-directory test test-pythons
 
 # They only compute: as many processes as cores, and nothing waits for another target.
 test-fast: env ## static checks, the unit tests that start no programs, TypeScript (2 min)
