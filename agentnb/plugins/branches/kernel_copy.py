@@ -196,14 +196,10 @@ def _shared(workspace: Path, folder: Path) -> tuple[tuple[str, str], ...]:
     return (str(workspace), str(folder)), (str(workspace.parent), str(workspace.parent))
 
 
-def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path) -> KernelCopy:
-    """Start a fresh process, and run *cells* in it, one after another.
-
-    Raises:
-        UsageError: If a cell fails, or the time is up.
-    """
+def fresh_kernel(folder: Path, shared: Sequence[tuple[str, str]], hidden: Sequence[str] = ()) -> KernelCopy:
+    """Start a fresh process that is closed in; *shared* and *hidden* as for a rehearsed command."""
     ours, theirs = socket.socketpair()
-    program = shlex.join([sys.executable, "-m", "agentnb.plugins.branches.replay_program", str(theirs.fileno())])
+    program = shlex.join(replay_command(theirs.fileno()))
 
     def wait() -> Rehearsal:
         try:
@@ -213,15 +209,28 @@ def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path) -> Kernel
                 env=dict(os.environ),
                 seconds=LONGEST_SECONDS,
                 descriptors=(theirs.fileno(),),
-                shared=_shared(workspace, folder),
+                shared=shared,
+                hidden=hidden,
             )
         finally:
             theirs.close()
-        if ended.exit_code:
-            return replace(ended, error=f"It ended with exit code {ended.exit_code}.")
-        return ended
+        return replace(ended, error=f"It ended with exit code {ended.exit_code}.") if ended.exit_code else ended
 
-    copy = KernelCopy(ours, wait, "replay")
+    return KernelCopy(ours, wait, "replay")
+
+
+def replay_command(descriptor: int) -> list[str]:
+    """The words that start a fresh process, which serves this descriptor."""
+    return [sys.executable, "-m", "agentnb.plugins.branches.replay_program", str(descriptor)]
+
+
+def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path) -> KernelCopy:
+    """Start a fresh process, and run *cells* in it, one after another.
+
+    Raises:
+        UsageError: If a cell fails, or the time is up.
+    """
+    copy = fresh_kernel(folder, _shared(workspace, folder))
     try:
         for number, cell in enumerate(cells, 1):
             ran = copy.ask("run", cell, watch=False, seconds=REPLAY_SECONDS).ran

@@ -5,17 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import os
-import shlex
 import socket
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
-
-from msgspec.structs import replace
 
 from agentnb.kernel.code_runner import NotebookCell, NotebookView
 from agentnb.kernel.rehearsal_result import Rehearsal
-from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS, KernelCopy
+from agentnb.plugins.branches.kernel_copy import KernelCopy, fresh_kernel, replay_command
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
 from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread
 from agentnb.plugins.rehearsal.command import rehearse_command
@@ -29,8 +25,6 @@ if TYPE_CHECKING:
 
     from agentnb.host.environment import Environment, Suggestion
     from agentnb.state import MessageAttachment
-
-PROGRAM = "agentnb.plugins.branches.replay_program"
 
 
 class TaskKernel:
@@ -46,7 +40,9 @@ class TaskKernel:
         self._before: dict[str, Any] = read_json(text)
         self._notebook = NotebookCopy(_view(text, notebook, self._path))
         self.is_closed_in = rehearse_command("true", workspace).available
-        self._kernel = _closed_in(workspace, hidden) if self.is_closed_in else open_kernel(workspace)
+        here = str(workspace)
+        closed_in = self.is_closed_in
+        self._kernel = fresh_kernel(workspace, [(here, here)], hidden) if closed_in else open_kernel(workspace)
         self._thread = BranchThread()
         self._runner = BranchRunner(self._kernel, self._notebook, self._thread.job_queue, title)
 
@@ -93,34 +89,12 @@ def _merged(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -
     return [known[each["id"]] if is_same(each) else each for each in after]
 
 
-def _closed_in(workspace: Path, hidden: Sequence[str]) -> KernelCopy:
-    ours, theirs = socket.socketpair()
-    number = theirs.fileno()
-
-    def wait() -> Rehearsal:
-        try:
-            ended = rehearse_command(
-                f"exec {shlex.join(_command(number))}",
-                workspace,
-                env=dict(os.environ),
-                seconds=LONGEST_SECONDS,
-                descriptors=(number,),
-                shared=((str(workspace), str(workspace)),),
-                hidden=hidden,
-            )
-        finally:
-            theirs.close()
-        return replace(ended, error=f"It ended with exit code {ended.exit_code}.") if ended.exit_code else ended
-
-    return KernelCopy(ours, wait, "replay")
-
-
 def open_kernel(workspace: Path) -> KernelCopy:
     """A kernel where nothing can be closed in."""
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
-            _command(theirs.fileno()),
+            replay_command(theirs.fileno()),
             cwd=workspace,
             env={**os.environ, "TMPDIR": str(workspace.parent)},
             stdin=subprocess.DEVNULL,
@@ -136,10 +110,6 @@ def open_kernel(workspace: Path) -> KernelCopy:
         return Rehearsal(exit_code=status, error=f"It ended with exit code {status}." if status else None)
 
     return KernelCopy(ours, wait, "replay")
-
-
-def _command(descriptor: int) -> list[str]:
-    return [sys.executable, "-m", PROGRAM, str(descriptor)]
 
 
 class _NoMentions:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from agentnb.errors import UsageError
-from agentnb.plugins.map.runner import money
+from agentnb.plugins.evaluate.figures import Figures
+from agentnb.plugins.map.runner import add_costs, money
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ fault: the check failed, or the recording does not fit."""
 OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "undone", "broken")
 
 
-class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of one run.
+class RunResult(Figures, frozen=True, kw_only=True, omit_defaults=True):
+    """The result of one run, besides its figures.
 
     Attributes:
         task: The task's name.
@@ -31,16 +31,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         run: The run's number, from 1.
         outcome: What came of it.
         why: Why it is not right, a sentence.
-        answer: What the agent said.
         files: The files that it changed in its workspace.
         verified: Whether the notebook that it left runs from the top; None where it left none.
         findings: Why not, a sentence each.
-        asked: How often the agent asked for permission.
-        denied: How often that was denied.
-        tokens: The tokens that it used, where it says so.
-        costs: What it cost, by currency, where it says so.
-        seconds: How long it took.
-        is_confined: Whether it could reach its workspace only.
     """
 
     task: str
@@ -48,16 +41,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     run: int
     outcome: Outcome
     why: str = ""
-    answer: str = ""
     files: tuple[str, ...] = ()
     verified: bool | None = None
     findings: tuple[str, ...] = ()
-    asked: int = 0
-    denied: int = 0
-    tokens: int | None = None
-    costs: dict[str, float] = {}
-    seconds: float = 0.0
-    is_confined: bool = False
 
 
 class TaskSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,10 +109,9 @@ SUMS_HEAD = ("right", "wrong", "undone", "broken", "verified", "asked", "tokens"
 def sums_of(results: Iterable[RunResult]) -> AgentSums:
     """The sums of *results*."""
     rows = list(results)
-    costs: defaultdict[str, float] = defaultdict(float)
+    costs: dict[str, float] = {}
     for each in rows:
-        for currency, amount in each.costs.items():
-            costs[currency] += amount
+        add_costs(costs, each.costs)
     counted = [each.tokens for each in rows if each.tokens is not None]
     return AgentSums(
         counts={outcome: sum(each.outcome == outcome for each in rows) for outcome in OUTCOMES},
@@ -134,7 +119,7 @@ def sums_of(results: Iterable[RunResult]) -> AgentSums:
         with_notebook=sum(each.verified is not None for each in rows),
         asked=sum(each.asked for each in rows),
         tokens=sum(counted) if counted else None,
-        costs=dict(costs),
+        costs=costs,
         seconds=sum(each.seconds for each in rows),
     )
 
@@ -191,7 +176,7 @@ def compared(now: Evaluation, before: Evaluation) -> Comparison:
     better: list[str] = []
     for agent in agents:
         for task in common:
-            rates = [_rate(each.of(agent, task)) for each in (before, now)]
+            rates = [rate_of(each.of(agent, task)) for each in (before, now)]
             if rates[1].part != rates[0].part:
                 line = f"{task} · {agent}: right in {rates[1].words}, before in {rates[0].words}"
                 (worse if rates[1].part < rates[0].part else better).append(line)
@@ -202,18 +187,23 @@ def compared(now: Evaluation, before: Evaluation) -> Comparison:
     return Comparison(tuple(worse), tuple(better), tuple(notes))
 
 
-class _Rate(NamedTuple):
+class Rate(NamedTuple):
+    """How many of some runs are right."""
+
     right: int
     runs: int
 
     @property
     def part(self) -> float:
+        """From 0 to 1."""
         return self.right / self.runs if self.runs else 0.0
 
     @property
     def words(self) -> str:
+        """Such as ``1 of 2``."""
         return f"{self.right} of {self.runs}"
 
 
-def _rate(results: Sequence[RunResult]) -> _Rate:
-    return _Rate(sum(each.outcome == "right" for each in results), len(results))
+def rate_of(results: Sequence[RunResult]) -> Rate:
+    """How many of the runs of a task are right."""
+    return Rate(sum(each.outcome == "right" for each in results), len(results))

@@ -22,7 +22,9 @@ from agentnb.errors import AgentnbError, CassetteError, TurnTimeout
 from agentnb.host import current_host
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
+from agentnb.plugins.evaluate.figures import Figures
 from agentnb.plugins.export.document import DocumentEntry
+from agentnb.plugins.map.asking import cost_of
 from agentnb.safe_json import read_record
 from agentnb.testing.assertions import permissions_asked
 
@@ -63,31 +65,17 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     confine: bool | None = None
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it.
+class Report(Figures, frozen=True, kw_only=True):
+    """What came of it, besides its figures.
 
     Attributes:
         error: Why the agent did not come to an end; empty where it did.
         is_mismatch: Whether that is because of the recording.
-        answer: What the agent said.
-        asked: How often it asked for permission.
-        denied: How often that was denied.
-        tokens: The tokens that it used; None where it does not say.
-        costs: What it cost, by currency.
-        seconds: How long it took.
-        is_confined: Whether it could reach its workspace only.
         transcript: What was said, for the report.
     """
 
     error: str = ""
     is_mismatch: bool = False
-    answer: str = ""
-    asked: int = 0
-    denied: int = 0
-    tokens: int | None = None
-    costs: dict[str, float] = {}
-    seconds: float = 0.0
-    is_confined: bool = False
     transcript: tuple[DocumentEntry, ...] = ()
 
 
@@ -175,8 +163,6 @@ def _prompted(order: Order, session: Session, permissions: Permissions) -> Repor
     except AgentnbError as problem:
         error = problem.message
     usage = turn.usage if turn is not None else None
-    used = session.state.context_usage
-    cost = used.cost if used is not None else None
     return Report(
         error=error,
         is_mismatch=is_mismatch,
@@ -184,7 +170,7 @@ def _prompted(order: Order, session: Session, permissions: Permissions) -> Repor
         asked=permissions.asked,
         denied=0 if turn is None else sum(answer == "denied" for _, answer in permissions_asked(turn)),
         tokens=None if usage is None else (usage.input_tokens or 0) + (usage.output_tokens or 0),
-        costs={cost.currency: cost.amount} if cost is not None else {},
+        costs=cost_of(session),
         seconds=round(time.monotonic() - began, 1),
         transcript=() if turn is None else _transcript(order, session, turn),
     )

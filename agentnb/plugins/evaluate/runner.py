@@ -139,20 +139,15 @@ class EvaluationRunner:
         task, agent, run = wanted
         report = self._ran(wanted, workspace.folder, None if recorded is None else recorded.is_confined)
         changes = workspace.changes()
+        seconds = report.seconds if recorded is None else recorded.seconds
         result = RunResult(
             task=task.name,
             agent=agent,
             run=run,
             outcome="broken" if report.is_mismatch else "undone",
             why=_shortened(report.error, workspace.folder),
-            answer=report.answer[:LONGEST_ANSWER],
             files=tuple(f"{each.path} ({each.status})" for each in changes),
-            asked=report.asked,
-            denied=report.denied,
-            tokens=report.tokens,
-            costs=report.costs,
-            seconds=report.seconds if recorded is None else recorded.seconds,
-            is_confined=report.is_confined,
+            **{**report.figures, "answer": report.answer[:LONGEST_ANSWER], "seconds": seconds},
         )
         if report.error:
             return Finished(result, report.transcript, changes)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.api.columns import lines, on_one_line
-from agentnb.plugins.evaluate.results import SUMS_HEAD, sums_of
+from agentnb.api.columns import lines, on_one_line, shortened
+from agentnb.plugins.evaluate.results import SUMS_HEAD, rate_of, sums_of
 
 if TYPE_CHECKING:
     from agentnb.plugins.evaluate.results import Comparison, Evaluation, RunResult
@@ -48,10 +48,9 @@ def right_of(results: list[RunResult]) -> str:
         >>> right_of([RunResult(task="sum", agent="tour", run=1, outcome="right")])
         '1 of 1'
     """
-    return f"{sum(each.outcome == 'right' for each in results)} of {len(results)}"
+    return rate_of(results).words
 
 
 def _outcome(result: RunResult) -> str:
-    why = on_one_line(result.why)
-    why = why if len(why) <= LONGEST_REASON else f"{why[: LONGEST_REASON - 1]}…"
+    why = shortened(on_one_line(result.why), LONGEST_REASON)
     return f"{result.outcome}: {why}" if why else result.outcome

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from agentnb.api.columns import on_one_line
+from agentnb.api.columns import on_one_line, shortened
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict
 from agentnb.plugins.branches.branch import counted
 from agentnb.plugins.branches.branches import begin_branches
@@ -141,8 +141,7 @@ def idea_of(text: str) -> str:
     named = _IDEA.findall(text)
     lines = [each for each in text.splitlines() if each.strip()]
     idea = named[-1] if named else (lines[-1] if lines else "")
-    idea = on_one_line(idea.strip("*_ \t"))
-    return idea if len(idea) <= LONGEST_IDEA else f"{idea[: LONGEST_IDEA - 1]}…"
+    return shortened(on_one_line(idea.strip("*_ \t")), LONGEST_IDEA)
 
 
 def difference_of(branch: Branch) -> str:

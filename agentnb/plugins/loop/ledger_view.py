@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.columns import html, lines, on_one_line, shortened
 from agentnb.budget import Limit, written_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.budget import Spent
     from agentnb.plugins.loop.ledger import LoopTry
@@ -39,7 +39,7 @@ class LedgerView(NamedTuple):
 
 def lines_of(loop: LedgerView) -> list[str]:
     """A line for how it stands, a line for each of the latest tries, and notes."""
-    rows = [tuple(_shortened(each) for each in _row(row)) for row in loop.rows[-SHOWN_ROWS:]]
+    rows = [tuple(shortened(each, LONGEST_CELL) for each in _row(row)) for row in loop.rows[-SHOWN_ROWS:]]
     return [summary_of(loop), *lines([_HEAD, *rows]), *_notes(loop)]
 
 
@@ -145,12 +145,8 @@ def _spent(loop: LedgerView) -> str:
     return " · ".join([*parts, *([_money(spent.costs)] if spent.costs else [])])
 
 
-def _money(costs: dict[str, float] | object) -> str:
-    amounts = costs.items() if isinstance(costs, dict) else ()
+def _money(costs: Mapping[str, float]) -> str:
     return " + ".join(
-        written_amount(Limit(unit="cost", amount=1, currency=currency), amount) for currency, amount in sorted(amounts)
+        written_amount(Limit(unit="cost", amount=1, currency=currency), amount)
+        for currency, amount in sorted(costs.items())
     )
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"

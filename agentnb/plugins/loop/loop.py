@@ -29,6 +29,7 @@ from agentnb.plugins.loop.attempt import Attempt, Rules, instructions_for
 from agentnb.plugins.loop.ledger import LoopTry
 from agentnb.plugins.loop.ledger_view import LedgerView, html_of, lines_of
 from agentnb.plugins.loop.limits import LimitCheck, Reached, Standing
+from agentnb.plugins.map.runner import add_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -148,8 +149,7 @@ class Loop:
         """What all tries have used together."""
         costs: dict[str, float] = {}
         for row in self._rows:
-            for currency, amount in row.costs.items():
-                costs[currency] = costs.get(currency, 0.0) + amount
+            add_costs(costs, row.costs)
         tokens, seconds = sum(each.tokens or 0 for each in self._rows), sum(each.seconds for each in self._rows)
         return Spent(tokens, costs, seconds, sum(1 for each in self._rows if each.number))
 

@@ -107,9 +107,10 @@ class LoopCommand:
         if isinstance(held, str):
             raise UsageError(f"held={held!r} is not a list.", hint='held=["y_test", "test.csv"]')
         host, runner, folder = _notebook()
+        names = _names(host)
         spec = LoopSpec(
             prompt=prompt,
-            metric=_source(metric, _names(host)),
+            metric=_source(metric, names),
             limits=limits,
             higher_is_better=higher_is_better,
             again=again,
@@ -119,7 +120,6 @@ class LoopCommand:
             options={"confine": confine, **options, **own},
             owner=this_process(),
         )
-        names = _names(host)
         measured = Metric(spec.metric, names, folder, spec.held)
         _check_present(measured.missing)
         judge = Judge(host, runner, folder, measured, seconds=metric_timeout, again=again)
