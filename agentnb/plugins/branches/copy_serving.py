@@ -57,8 +57,11 @@ class CopyServer:
         threading.Thread(target=self._read, name="agentnb branch", daemon=True).start()
         threading.Thread(target=self._tell_progress, name="agentnb branch progress", daemon=True).start()
         while (asked := self._requests.get()) is not None:
-            with suppress(KeyboardInterrupt):  # one that came too late
+            try:
                 self._answer(asked)
+            except KeyboardInterrupt:  # it came before the code began, or when it had ended
+                with suppress(OSError):
+                    self._link.send(Answer(number=asked.number, error="It was interrupted."))
 
     def _read(self) -> None:
         with suppress(EOFError):

@@ -134,7 +134,7 @@ class KernelCopy:
                     continue
                 with self._lock:
                     waiting = self._waiting.get(answer.number)
-                if waiting is not None:
+                if waiting is not None and not waiting.done():
                     waiting.set_result(answer)
         except EOFError:
             error = self._gone()
