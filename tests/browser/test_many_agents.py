@@ -54,7 +54,7 @@ def test_one_of_forty_agents_and_one_of_200_models_are_found_by_keyboard(lab: La
     assert Chat(side.session).answer() == "model-0, 2 characters"
     side.pill.click()
     lab.picture("many-models")
-    side.agents.get_by_role("button", name="Model").click()
+    side.agents.get_by_role("button", name="Model: model-0").click()
     keyboard.type("model-150")
     lab.picture("many-models-searched")
     keyboard.press("ArrowDown")
