@@ -107,8 +107,7 @@ def family(kind: type[Any]) -> Family:
     if package in _FIXED_PACKAGES or module in _FIXED_PACKAGES or library_class(kind, _FIXED_CLASSES):
         return "fixed"
     if not is_written_in_python(kind):
-        is_function = package.startswith("_cython_")
-        return "fixed" if package in _FIXED_NATIVE or is_function else "lost"
+        return "fixed" if package in _FIXED_NATIVE else "lost"
     if package in _LOST or not _has_only_attributes(kind):
         return "lost"
     return "plain" if package in PLAIN_PACKAGES or is_own(module) else "lost"
