@@ -276,7 +276,7 @@ class Flows:
         self.lab.page.keyboard.press("Control+a")
         self.lab.page.keyboard.press("Control+Alt+g")
         expect(self.side.box).to_have_value("@selection:1 ")
-        self.side.box.press_sequentially("@petals @output:2 ")
+        self.side.box.press_sequentially("@petals @output:1 ")
         chips = self.side.chat.get_by_role("list", name="Attached by mentions").get_by_role("button")
         expect(chips.nth(2)).to_be_visible()
         chips.nth(0).click()
