@@ -14,6 +14,7 @@ from agentnb.host.environment import current_environment
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.kernel.data_checks import DataChecks, compare_watched, compared
 from agentnb.kernel.job_queue import JobQueue
+from agentnb.kernel.variables.changes import ChangeSet
 from agentnb.plugins.branches import variables
 from agentnb.plugins.branches.link import Answer, Link, Request
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from agentnb.kernel.variables.changes import NameChange
 
 PROGRESS_SECONDS = 0.5
-_NEW = {"added", "changed"}
 
 
 class CopyServer:
@@ -38,7 +38,7 @@ class CopyServer:
         self._runner = ShellCodeRunner(shell, JobQueue())
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._running: MainThreadWork[Any] | None = None
-        self._changed: dict[str, str] = {}
+        self._changes = ChangeSet()
         self._checks: DataChecks = DataChecks()
         self._comparison = current_environment().step_comparison(is_fork=True)
         self._answers: dict[str, Callable[[Request], Answer]] = {
@@ -110,17 +110,14 @@ class CopyServer:
 
     def _take(self, changes: Sequence[NameChange]) -> None:
         for change in changes:
-            status = change.status
-            before = self._changed.get(change.name)
-            if status == "deleted" and before == "added":
-                del self._changed[change.name]
-            elif before == "added" and status in _NEW:
-                continue
-            else:
-                self._changed[change.name] = "changed" if before == "deleted" else status
+            self._changes.add(change)
         found = compared(self._comparison, self._runner.namespace.variables(), [each.name for each in changes])
         if found is not None:
             self._checks = DataChecks(found)
+
+    @property
+    def _changed(self) -> dict[str, str]:
+        return {name: change.status for name, change in self._changes.names.items()}
 
     def _measure(self, asked: Request) -> Answer:
         """A number that an expression gives; what its evaluation changes is not the branch's doing."""
@@ -143,8 +140,9 @@ class CopyServer:
 
     def _save(self, asked: Request) -> Answer:
         own = self._runner.namespace.variables()
-        lost = variables.save(Path(asked.text), self._shell.user_ns, own, self._changed)
-        kept = {name: status for name, status in self._changed.items() if name not in lost}
+        changed = self._changed
+        lost = variables.save(Path(asked.text), self._shell.user_ns, own, changed)
+        kept = {name: status for name, status in changed.items() if name not in lost}
         return Answer(number=asked.number, changed=kept, text="\n".join(f"{name}: {why}" for name, why in lost.items()))
 
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from agentnb.plugins.branches.branches import Branches
 
 
-def _try(arguments: Arguments, shell: Any, settings: Agentnb) -> Branches | None:
+def _try(arguments: Arguments, _shell: Any, settings: Agentnb) -> Branches | None:
     from agentnb.plugins.branches.magic import branches_of
 
-    return branches_of(arguments, shell, settings)
+    return branches_of(arguments, settings)
 
 
 PLUGIN = Plugin(
