@@ -60,6 +60,7 @@ class Branch:
         variables: The variables that it changed, each with ``"added"``, ``"changed"`` or ``"deleted"``.
         data_checks: What may be wrong with tables that it changed, a line each.
         seconds: How long it took.
+        kept_turn: The turn that kept it, or the last parts of it; None before.
     """
 
     def __init__(self, number: int, parts: BranchParts, turn: Turn) -> None:
@@ -76,6 +77,7 @@ class Branch:
         self.variables: dict[str, str] = {}
         self.data_checks: tuple[str, ...] = ()
         self.seconds = 0.0
+        self.kept_turn: Turn | None = None
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._state: BranchState = "running"

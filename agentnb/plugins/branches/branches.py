@@ -18,6 +18,7 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
 from agentnb.ids import new_id
 from agentnb.plugins.branches.branch import Branch, BranchParts
+from agentnb.plugins.branches.display import show
 from agentnb.plugins.branches.keep import Keeper, Parts
 from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS, cannot_fork, fork_kernel, replay_kernel
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
@@ -53,6 +54,8 @@ class Branches(Sequence[Branch]):
     def __init__(self, host: Host, folder: Path, prompt: str, *, higher_is_better: bool) -> None:
         self.prompt = prompt
         self.note = ""
+        self.id = new_id()
+        self.is_shown_here: Callable[[], bool] = lambda: False
         self._host = host
         self._folder = folder
         self._sign = 1 if higher_is_better else -1
@@ -79,6 +82,11 @@ class Branches(Sequence[Branch]):
         return not any(thread.is_alive() for thread in self._threads)
 
     @property
+    def decided(self) -> bool:
+        """True once every try was kept or discarded."""
+        return all(each.state in ("kept", "discarded") for each in self)
+
+    @property
     def best(self) -> Branch | None:
         """The try with the best measure among those that ended well; None where none was measured."""
         measured = [each for each in self if each.measure is not None and each.state == "done"]
@@ -97,10 +105,10 @@ class Branches(Sequence[Branch]):
     def __await__(self) -> Generator[Any, None, Branches]:
         return asyncio.to_thread(self._joined).__await__()
 
-    def cancel(self) -> None:
-        """Stop the tries that run; what they have done so far can be kept."""
-        for each in self:
-            each.turn.cancel()
+    def cancel(self, *numbers: int) -> None:
+        """Stop the tries that run, or those that are named; what they have done so far can be kept."""
+        for branch in [self._try(number) for number in numbers] or self._branches:
+            branch.turn.cancel()
 
     def keep(self, number: int, only: Collection[str] | None = None) -> Turn:
         """Bring what a try changed into the notebook, as one turn that can be undone; the other tries are discarded.
@@ -128,6 +136,7 @@ class Branches(Sequence[Branch]):
         title = f"Keep try {number}: {self.prompt}"[:LONGEST_TITLE].splitlines()[0]
         parts = Parts(branch, only)
         turn = Keeper(self._host, branch, parts, self._folder, self._at_fork).keep(title)
+        branch.kept_turn = turn
         if only is None:
             branch.close("kept")
             self.discard()
@@ -140,7 +149,7 @@ class Branches(Sequence[Branch]):
         """Let tries go: their processes end, and nothing of them stays. All that were not kept, if none is named."""
         for branch in [self._try(number) for number in numbers] or self._branches:
             branch.close("discarded")
-        self._at_fork = {} if all(each.state in ("kept", "discarded") for each in self) else self._at_fork
+        self._at_fork = {} if self.decided else self._at_fork
         self._tell()
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -150,8 +159,17 @@ class Branches(Sequence[Branch]):
     def __repr__(self) -> str:
         return "\n".join(lines_of(self, self._title, self.best))
 
-    def _repr_html_(self) -> str:
+    @property
+    def table(self) -> str:
+        """It as HTML."""
         return html_of(self, self._title, self.best)
+
+    def _repr_html_(self) -> str:
+        return self.table
+
+    def _ipython_display_(self) -> None:
+        if not self.is_shown_here():  # else once is enough
+            raise NotImplementedError
 
     @property
     def _title(self) -> str:
@@ -255,6 +273,8 @@ def branches(
         raise UsageError(f"n={n!r} is not a number from 1 to {MOST}.")
     if measure is not None:
         _check_expression(measure)
+    from agentnb.plugins.branches.page import add  # pages begin tries, too
+
     host = current_host()
     runner = host.environment.code_runner()
     if runner is None:
@@ -280,6 +300,8 @@ def branches(
             workspace.remove()
         raise
     follow_work(made)
+    add(made, host)
+    show(made, host)
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import stat
@@ -18,6 +19,7 @@ from agentnb.host.conversation import Conversation
 from agentnb.host.outside_programs import client_spec, show_running
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
+from agentnb.kernel.code_runner import CellStep
 from agentnb.plugins.branches.branch import counted
 from agentnb.plugins.map.workspaces import size_and_time
 from agentnb.state import ChatResponsePart, MarkdownResponsePart, Message, MessageKind, MessageOrigin
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from agentnb.host import Host
-    from agentnb.kernel.code_runner import CellStep, CodeRunner, NotebookView
+    from agentnb.kernel.code_runner import CodeRunner, NotebookView
     from agentnb.plugins.branches.branch import Branch
 
 KEEP_SECONDS = 900.0
@@ -186,6 +188,7 @@ class Keeper:
                         return _text(result)
                     if name == "insert_cell":
                         new_ids[step.cell_id] = _text(result).rpartition("(id ")[2].partition(")")[0]
+            await self._bring_outputs(new_ids)
             if self._parts.variables:
                 code = _BRING.format(str(saved), self._parts.variables)
                 result = await call("run_code", {"code": code, "wait": BUSY_SECONDS})
@@ -193,6 +196,26 @@ class Keeper:
         except (AgentnbError, OSError) as error:
             return str(error)
         return ""
+
+    async def _bring_outputs(self, new_ids: Mapping[str, str]) -> None:
+        """Give cells that the branch ran their outputs; they go with the cell, or with its text, when it is undone."""
+        notebook, runner = self._branch.parts.notebook, self._host.environment.code_runner()
+        if notebook is None or runner is None:
+            return
+        steps = [
+            CellStep(
+                action="outputs",
+                cell_id=new_ids.get(each.cell_id, each.cell_id),
+                source=self._was(each),
+                expected=None,
+                outputs=outputs,
+            )
+            for each in self._parts.cells
+            if each.action in ("insert", "replace") and (outputs := notebook.outputs_of(each)) is not None
+        ]
+        if steps:
+            with contextlib.suppress(AgentnbError):  # the cells are there; a run gives them their outputs
+                await runner.change_cells(notebook.before.name, steps)
 
     def _write_files(self) -> None:
         for each in self._parts.files:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentnb.plugins.branches.requests import REQUESTS
 from agentnb.ports import Plugin, PromptWord
 
 if TYPE_CHECKING:
@@ -22,4 +23,5 @@ PLUGIN = Plugin(
     name="branches",
     summary="Tries a task several times side by side, each in a copy of the kernel, and keeps one try.",
     prompt_words=(PromptWord("try", _try),),
+    requests=REQUESTS,
 )

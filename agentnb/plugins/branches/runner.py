@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.branches.notebook_copy import NotebookCopy
 
 T = TypeVar("T")
+_SAFE = ("text/plain", "image/png", "image/jpeg")
 IN_A_BRANCH = "It runs in a branch: nothing of it stays unless the branch is kept."
 
 
@@ -93,7 +94,7 @@ class BranchRunner:
         read = of_run(ran)
         text = "\n".join(each["text"] for each in read["content"] if each.get("type") == "text")
         pictures = tuple(each for each in read["content"] if each.get("type") == "image")
-        notebook.ran(edit.cell_id, self._count, text)
+        notebook.ran(edit.cell_id, self._count, text, outputs_of(ran))
         return Edited(text=f"Ran the cell (id {edit.cell_id}).\n{text}", pictures=pictures, raised=read["isError"])
 
     async def change_cells(
@@ -118,6 +119,20 @@ class BranchRunner:
         if named and not notebook.before.name.endswith(named):
             raise UsageError(f"A branch has one notebook, {notebook.before.name}.", hint="Leave `notebook` out.")
         return notebook
+
+
+def outputs_of(ran: Ran) -> tuple[dict[str, Any], ...]:
+    """The outputs of a cell as a notebook's file has them: text and pictures, nothing that a page would carry out."""
+    outputs: list[dict[str, Any]] = []
+    if ran.printed:
+        outputs.append({"output_type": "stream", "name": "stdout", "text": ran.printed})
+    bundles = [*ran.shown, *([] if ran.result is None else [{"text/plain": ran.result}])]
+    shown = ({kind: bundle[kind] for kind in _SAFE if kind in bundle} for bundle in bundles)
+    outputs += ({"output_type": "display_data", "data": data, "metadata": {}} for data in shown if data)
+    if (failure := ran.failure) is not None:
+        error = {"ename": failure.name, "evalue": failure.message, "traceback": failure.traceback.splitlines()}
+        outputs.append({"output_type": "error", **error})
+    return tuple(outputs)
 
 
 class BranchWork:

@@ -1,0 +1,139 @@
+"""Tries side by side in a real JupyterLab: in the cell and in the chat; one is kept, parts are, others go."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.axe import serious
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.side import Side, expect_sources
+from tests.rehearsal_here import needs_namespaces
+
+pytestmark = needs_namespaces
+AGENTS = Path(__file__).parents[1] / "agents"
+PROGRAM = [sys.executable, str(AGENTS / "calls_kernel.py")]
+SETUP = f"""import agentnb, json, pathlib, pandas as pd
+from IPython.display import Image
+figure = str(pathlib.Path(agentnb.__file__).parent / "plugins/eliza/chart.png")
+score, df = 0.5, pd.DataFrame({{"day": [1, 2, 3], "sales": [4.0, 2.0, None]}})
+pathlib.Path("features.py").write_text("SCALE = 1\\n\\n\\ndef scaled(x):\\n    return SCALE * x\\n")
+def agent(name, says, code, cell):
+    steps = [{{"start": ["run_code", {{"code": code}}]}}, {{"end": 1}},
+             {{"start": ["insert_cell", {{"source": cell}}]}}, {{"end": 2}}, {{"say": says}}]
+    pathlib.Path(name + ".json").write_text(json.dumps(steps))
+    return {{"command": [*{PROGRAM!r}, str(pathlib.Path(name + ".json").resolve())], "directories": [{str(AGENTS)!r}]}}
+EDIT = "open('features.py', 'w').write(open('features.py').read().replace('SCALE = 1', 'SCALE = {{}}'))"
+AGENTS = [
+    agent("a", "I scaled the sales.", "score = 0.8\\n" + EDIT.format(2), "score  # scaled"),
+    agent("b", "I dropped the row without sales.\\nThe score is better: <b>0.91</b>.",
+          "df = df.dropna()\\nscore = 0.91\\ndisplay(Image(figure))\\n" + EDIT.format(3), "df.describe()"),
+    agent("c", "I could not do it.", "score = 0.4\\nopen('notes.txt', 'w').write('no gain')", "'nothing'"),
+]"""
+BEGIN = 'tries = agentnb.branches("Improve the score", agents=AGENTS, measure="score")'
+TALKS = f"session = agentnb.start(command={PROGRAM!r}, directories=[{str(AGENTS)!r}])"
+
+
+def choose(card: Locator, item: str) -> None:
+    """Choose in the menu of a try."""
+    card.get_by_role("button", name=re.compile("^More for")).click()
+    card.get_by_role("menuitem", name=item, exact=True).click()
+
+
+def test_tries_stand_side_by_side_and_are_kept_in_parts_or_whole_or_go(lab: Lab) -> None:
+    """A conflict is said in its card; what is kept is in the notebook, and Undo takes it back."""
+    lab.open("branches.ipynb", notebook(SETUP, BEGIN, kernel="ipykernel7"))
+    lab.run_cells(2)
+    cell = lab.cell(1)
+    tries = cell.output.get_by_role("article")
+    expect(tries).to_have_count(3, timeout=PATIENCE_MS)
+    first, second, third = (tries.nth(index) for index in range(3))
+    for card, measure in ((first, "0.8"), (second, "0.91"), (third, "0.4")):
+        expect(card.locator(".try-measure")).to_have_text(measure, timeout=PATIENCE_MS)
+    expect(second.get_by_text("Best", exact=True)).to_be_visible()
+    expect(second).to_contain_text("The score is better: <b>0.91</b>.")
+    expect(second.get_by_role("img", name="Output 1 of try 2")).to_be_visible(timeout=PATIENCE_MS)
+    expect(second.get_by_role("list", name="Data checks")).to_contain_text("df")
+    expect(second.get_by_role("list", name="Changes")).to_contain_text("New cell: df.describe()")
+    expect(cell.output.locator(".agentnb-branches-saved")).to_be_hidden()
+    second.get_by_role("button", name=re.compile("features.py")).click()
+    expect(second.locator(".line.added")).to_contain_text("SCALE = 3")
+    for theme, width in (("Dark", 420), ("Light", 420), ("Light", 1200), ("Dark", 1200)):
+        lab.theme(f"JupyterLab {theme}")
+        lab.page.set_viewport_size({"width": max(900, width + 300), "height": 1400})
+        cell.output.evaluate("(output, width) => { output.style.maxWidth = `${width}px`; }", width)
+        view = cell.output.locator(".agentnb-branches")
+        assert view.evaluate("view => view.scrollWidth <= view.clientWidth")
+        assert serious(lab.page) == []
+        cell.locator.scroll_into_view_if_needed()
+        lab.picture(f"branches-{theme.lower()}-{width}")
+    choose(first, "Keep parts…")
+    lab.picture("branches-parts")
+    first.get_by_role("checkbox", name="Keep score").check()
+    first.get_by_role("button", name="Keep 1 part").click()
+    expect(first).to_contain_text("Parts are in your notebook.", timeout=PATIENCE_MS)
+    lab.expect_in_kernel("[score, open('features.py').read()[:9]]", [0.8, "SCALE = 1"])
+
+    lab.expect_in_kernel("__import__('pathlib').Path('features.py').write_text('MINE = 1')", 8)
+    second.get_by_role("button", name="Keep Try 2").click()
+    expect(second.get_by_role("alert")).to_contain_text("features.py", timeout=PATIENCE_MS)
+    lab.picture("branches-conflict")
+    lab.expect_in_kernel("[score, open('features.py').read()]", [0.8, "MINE = 1"])
+
+    third.get_by_role("button", name="Keep Try 3").click()
+    expect(third).to_contain_text("It is in your notebook.", timeout=PATIENCE_MS)
+    expect(tries).to_have_count(1)
+    expect_sources(lab, [BEGIN, "'nothing'"])
+    lab.expect_in_kernel("[score, open('notes.txt').read()]", [0.4, "no gain"])
+    third = tries.first
+    third.get_by_role("button", name="Changes and Undo").click()
+    side = Side(lab.page)
+    side.expect_chat()
+    expect(side.chat.get_by_role("tab", selected=True)).to_contain_text("Keep try 3", timeout=PATIENCE_MS)
+    side.chat.get_by_role("button", name="Undo", exact=True).click(timeout=PATIENCE_MS)
+    expect_sources(lab, [BEGIN])
+    lab.expect_in_kernel("[score, __import__('os').path.exists('notes.txt')]", [0.8, False])
+
+
+def test_text_of_the_message_box_is_tried_three_ways(lab: Lab) -> None:
+    """With the conversation's agent; one is stopped, one kept from the chat."""
+    lab.open("ways.ipynb", notebook("import agentnb", TALKS, kernel="ipykernel7"))
+    lab.run_cells(2)
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    side.resize(420)
+    menu = side.chat.get_by_role("button", name="Conversation", exact=True)
+    menu.click()
+    side.chat.get_by_role("menuitem", name=re.compile("^Try 3 ways")).click()
+    expect(side.chat.get_by_text("Write in the message box what is to be tried")).to_be_visible(timeout=PATIENCE_MS)
+    side.chat.get_by_role("button", name="Close (Escape)").click()
+    code = "import time\nfound = 7\nwhile True: time.sleep(0.1)"
+    side.box.fill(json.dumps([{"say": "I look."}, {"start": ["run_code", {"code": code}]}, {"end": 1}]))
+    menu.click()
+    side.chat.get_by_role("menuitem", name=re.compile("^Try 3 ways")).click()
+    tries = side.chat.get_by_role("article")
+    expect(tries).to_have_count(3, timeout=PATIENCE_MS)
+    expect(tries.first).to_contain_text("I look.", timeout=PATIENCE_MS)
+    for theme in ("Dark", "Light"):
+        lab.theme(f"JupyterLab {theme}")
+        assert serious(lab.page) == []
+        lab.picture(f"branches-chat-{theme.lower()}")
+    for index in range(3):
+        tries.nth(index).get_by_role("button", name="Stop").press("Enter")
+    keep = tries.nth(1).get_by_role("button", name="Keep Try 2")
+    expect(keep).to_be_enabled(timeout=PATIENCE_MS)
+    choose(tries.nth(0), "Open the conversation")
+    expect(side.chat.get_by_role("tab", selected=True)).to_contain_text("Try 1", timeout=PATIENCE_MS)
+    menu.click()
+    side.chat.get_by_role("menuitem", name="Tries", exact=True).click()
+    expect(tries).to_have_count(3, timeout=PATIENCE_MS)
+    choose(tries.nth(0), "Discard")
+    expect(tries).to_have_count(2, timeout=PATIENCE_MS)
+    choose(tries.nth(0), "Discard all")
+    expect(side.chat.get_by_text("All were discarded.")).to_be_visible(timeout=PATIENCE_MS)
+    expect(side.chat.get_by_role("tab")).to_have_count(1, timeout=PATIENCE_MS)
