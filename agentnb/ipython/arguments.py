@@ -36,7 +36,6 @@ class Arguments:
     verify: bool = False
     budget: str | None = None
 
-
     def refuse(self, fields: Iterable[str], word: str, why: str) -> None:
         """Refuse those of *fields* that were given: a prompt that begins with *word* does not take them."""
         wrong = [name for name in _SPELLINGS if _SPELLINGS[name] in fields and getattr(self, _SPELLINGS[name])]

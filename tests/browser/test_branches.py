@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import serious
-from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook
 from tests.browser.side import Side, expect_sources
 from tests.rehearsal_here import needs_namespaces
 
@@ -22,17 +22,20 @@ from IPython.display import Image
 figure = str(pathlib.Path(agentnb.__file__).parent / "plugins/eliza/chart.png")
 score, df = 0.5, pd.DataFrame({{"day": [1, 2, 3], "sales": [4.0, 2.0, None]}})
 pathlib.Path("features.py").write_text("SCALE = 1\\n\\n\\ndef scaled(x):\\n    return SCALE * x\\n")
-def agent(name, says, code, cell):
-    steps = [{{"start": ["run_code", {{"code": code}}]}}, {{"end": 1}},
-             {{"start": ["insert_cell", {{"source": cell}}]}}, {{"end": 2}}, {{"say": says}}]
+def agent(name, says, *calls):
+    steps = [step for call in calls for step in ({{"start": call}}, {{"end": 1}})] + [{{"say": says}}]
     pathlib.Path(name + ".json").write_text(json.dumps(steps))
-    return {{"command": [*{PROGRAM!r}, str(pathlib.Path(name + ".json").resolve())], "directories": [{str(AGENTS)!r}]}}
-EDIT = "open('features.py', 'w').write(open('features.py').read().replace('SCALE = 1', 'SCALE = {{}}'))"
+    return {{"command": [*{PROGRAM!r}, name + ".json"], "directories": [{str(AGENTS)!r}]}}
+EDIT = "text = open('features.py').read().replace('SCALE = 1', 'SCALE = {{}}')\\nopen('features.py', 'w').write(text)"
 AGENTS = [
-    agent("a", "I scaled the sales.", "score = 0.8\\n" + EDIT.format(2), "score  # scaled"),
-    agent("b", "I dropped the row without sales.\\nThe score is better: <b>0.91</b>.",
-          "df = df.dropna()\\nscore = 0.91\\ndisplay(Image(figure))\\n" + EDIT.format(3), "df.describe()"),
-    agent("c", "I could not do it.", "score = 0.4\\nopen('notes.txt', 'w').write('no gain')", "'nothing'"),
+    agent("a", "I scaled the sales.", ["run_code", {{"code": "score = 0.8\\n" + EDIT.format(2)}}]),
+    agent("b", "I made the day a text.\\nThe score is better: <b>0.91</b>.",
+          ["run_code", {{"code": "df['day'] = df['day'].astype(str)\\nscore = 0.91\\ndisplay(Image(figure))"}}],
+          ["run_code", {{"code": EDIT.format(3)}}], ["insert_cell", {{"source": "df.describe()"}}]),
+    agent("c", "I could not do it.",
+          ["run_code", {{"code": "score = 0.4\\nopen('notes.txt', 'w').write('no gain')"}}],
+          ["replace_cell", {{"cell": "now", "source": "score * 10"}}], ["run_cell", {{"cell": "now"}}],
+          ["insert_cell", {{"source": "'nothing'"}}]),
 ]"""
 BEGIN = 'tries = agentnb.branches("Improve the score", agents=AGENTS, measure="score")'
 TALKS = f"session = agentnb.start(command={PROGRAM!r}, directories=[{str(AGENTS)!r}])"
@@ -44,11 +47,28 @@ def choose(card: Locator, item: str) -> None:
     card.get_by_role("menuitem", name=item, exact=True).click()
 
 
+def look(lab: Lab, cell: Cell) -> None:
+    """Pictures, narrow and wide, light and dark; axe finds nothing, and nothing is cut off."""
+    for theme, width in (("Dark", 420), ("Light", 420), ("Light", 1200), ("Dark", 1200)):
+        lab.theme(f"JupyterLab {theme}")
+        lab.page.set_viewport_size({"width": max(900, width + 300), "height": 1400})
+        cell.output.evaluate("(output, width) => { output.style.maxWidth = `${width}px`; }", width)
+        assert cell.output.locator(".agentnb-branches").evaluate("view => view.scrollWidth <= view.clientWidth")
+        assert serious(lab.page) == []
+        cell.locator.scroll_into_view_if_needed()
+        lab.picture(f"branches-{theme.lower()}-{width}")
+
+
 def test_tries_stand_side_by_side_and_are_kept_in_parts_or_whole_or_go(lab: Lab) -> None:
     """A conflict is said in its card; what is kept is in the notebook, and Undo takes it back."""
-    lab.open("branches.ipynb", notebook(SETUP, BEGIN, kernel="ipykernel7"))
-    lab.run_cells(2)
-    cell = lab.cell(1)
+    document = notebook(SETUP, "score", BEGIN, kernel="ipykernel7")
+    document.cells[1].id = "now"
+    lab.open("branches.ipynb", document)
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    lab.run_cells(3)
+    cell = lab.cell(2)
     tries = cell.output.get_by_role("article")
     expect(tries).to_have_count(3, timeout=PATIENCE_MS)
     first, second, third = (tries.nth(index) for index in range(3))
@@ -62,15 +82,7 @@ def test_tries_stand_side_by_side_and_are_kept_in_parts_or_whole_or_go(lab: Lab)
     expect(cell.output.locator(".agentnb-branches-saved")).to_be_hidden()
     second.get_by_role("button", name=re.compile("features.py")).click()
     expect(second.locator(".line.added")).to_contain_text("SCALE = 3")
-    for theme, width in (("Dark", 420), ("Light", 420), ("Light", 1200), ("Dark", 1200)):
-        lab.theme(f"JupyterLab {theme}")
-        lab.page.set_viewport_size({"width": max(900, width + 300), "height": 1400})
-        cell.output.evaluate("(output, width) => { output.style.maxWidth = `${width}px`; }", width)
-        view = cell.output.locator(".agentnb-branches")
-        assert view.evaluate("view => view.scrollWidth <= view.clientWidth")
-        assert serious(lab.page) == []
-        cell.locator.scroll_into_view_if_needed()
-        lab.picture(f"branches-{theme.lower()}-{width}")
+    look(lab, cell)
     choose(first, "Keep parts…")
     lab.picture("branches-parts")
     first.get_by_role("checkbox", name="Keep score").check()
@@ -87,15 +99,14 @@ def test_tries_stand_side_by_side_and_are_kept_in_parts_or_whole_or_go(lab: Lab)
     third.get_by_role("button", name="Keep Try 3").click()
     expect(third).to_contain_text("It is in your notebook.", timeout=PATIENCE_MS)
     expect(tries).to_have_count(1)
-    expect_sources(lab, [BEGIN, "'nothing'"])
+    expect_sources(lab, ["score * 10", BEGIN, "'nothing'"])
+    lab.cell(1).expect_text("4.0")
     lab.expect_in_kernel("[score, open('notes.txt').read()]", [0.4, "no gain"])
-    third = tries.first
-    third.get_by_role("button", name="Changes and Undo").click()
-    side = Side(lab.page)
-    side.expect_chat()
+    tries.first.get_by_role("button", name="Changes and Undo").click()
     expect(side.chat.get_by_role("tab", selected=True)).to_contain_text("Keep try 3", timeout=PATIENCE_MS)
     side.chat.get_by_role("button", name="Undo", exact=True).click(timeout=PATIENCE_MS)
-    expect_sources(lab, [BEGIN])
+    expect_sources(lab, ["score", BEGIN])
+    lab.cell(1).expect_text("0.5")
     lab.expect_in_kernel("[score, __import__('os').path.exists('notes.txt')]", [0.8, False])
 
 

@@ -99,7 +99,9 @@ class Branch:
 
     @property
     def pictures(self) -> tuple[str, ...]:
-        """The pictures that its tools showed, PNG in base64."""
+        """The last pictures that its code showed, else those of other tools, PNG in base64."""
+        if self.parts.kernel.pictures:
+            return tuple(self.parts.kernel.pictures)
         content = (item for call in self.turn.tool_calls for item in call.content)
         blocks = (each.block for each in content if isinstance(each, ToolBlockContent))
         return tuple(str(each["data"]) for each in blocks if each.get("mimeType") == "image/png" and each.get("data"))

@@ -28,12 +28,12 @@ def show(made: Branches, host: Host) -> None:
 
     cell = shell.execution_count
     made.is_shown_here = lambda: bool(shell.execution_count == cell)
-    handle = display(table(), display_id=True)
+    handle: Any = display(table(), display_id=True)  # type: ignore[no-untyped-call]
     made.listen(lambda: handle.update(table()))
     if "cellId" in ((shell.kernel.get_parent() or {}).get("metadata") or {}):  # a console has no widgets
         from agentnb.server.comm.frontend import current_frontend
 
-        display(current_frontend().panel({"kind": "branches", "id": made.id}))
+        display(current_frontend().panel({"kind": "branches", "id": made.id}))  # type: ignore[no-untyped-call]
 
 
 def _shell() -> Any:

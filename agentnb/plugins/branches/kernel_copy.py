@@ -11,6 +11,7 @@ import shlex
 import socket
 import sys
 import threading
+from collections import deque
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TooLong
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ LONGEST_SECONDS = 7 * 24 * 3600.0
 REPLAY_SECONDS = 600.0
 """How long the notebook's cells may take in a fresh process."""
 END_SECONDS = 15.0
+MOST_PICTURES = 8
 
 
 class KernelCopy:
@@ -44,11 +46,13 @@ class KernelCopy:
     Attributes:
         way: ``"fork"`` or ``"replay"``.
         printed: The end of what the running code has printed.
+        pictures: The last pictures that code showed, PNG in base64.
     """
 
     def __init__(self, end: socket.socket, wait: Callable[[], Rehearsal], way: str) -> None:
         self.way = way
         self.printed = ""
+        self.pictures: deque[str] = deque(maxlen=MOST_PICTURES)
         self._link = Link(end)
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()

@@ -102,7 +102,8 @@ def _agent_of(channel: str) -> dict[str, object]:
     """What starts the agent of the conversation *channel* once more, as arguments of :func:`agentnb.start`."""
     host = current_host()
     found = host.loop.call(host.find, channel).configuration
-    spec, options = found.spec, {"agent": found.spec.name, "env": found.env, "directories": found.directories}
+    spec = found.spec
+    options: dict[str, object] = {"agent": spec.name, "env": found.env, "directories": found.directories}
     if spec.origin != "command":
         return options
     return {**options, "command": [*spec.command], "env": {**spec.env, **found.env}}

@@ -152,10 +152,11 @@ class BranchWork:
     def begin(self, done: Callable[[Ran], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - a copy's is
         """Run it, to its end."""
         self.started_at, self._kernel.printed = now_ms(), ""
-        ran = self._kernel.ask("run", self._code).ran
+        ran = self._kernel.ask("run", self._code).ran or Ran()
+        self._kernel.pictures.extend(bundle["image/png"] for bundle in ran.shown if "image/png" in bundle)
         if self._watch is not None:
             self._watch.finish()
-        done(ran or Ran())
+        done(ran)
 
     def stop(self, why: Stop) -> None:
         """Interrupt it."""
@@ -268,6 +269,7 @@ def branch_environment(environment: Environment, shell: BranchShell, thread: Bra
     _ = environment.cassette  # one for all
     branch = copy.copy(environment)
     branch.shell, branch.job_queue = shell, thread.job_queue
+    branch.cell_review = lambda: "after"  # type: ignore[method-assign] # cells of a copy: they are reviewed before Keep
     branch.default_changes = lambda: (False, False)  # type: ignore[method-assign]
     branch.step_comparison = lambda **_options: None  # type: ignore[method-assign]
     return branch

@@ -59,6 +59,7 @@ export function Card({ set, one, onOpen }: Props) {
         <span class="dim cut">{line(one.agent, 40)}</span>
         {isBest && <span class="chip good">Best</span>}
         <Spacer />
+        {one.state === "running" && <Spinner />}
         <span class={`small${one.state === "failed" ? " state bad" : " dim"}`}>{STATES[one.state]}</span>
       </div>
       {one.state === "running" ? <Live one={one} /> : <Result one={one} set={set} />}
@@ -125,9 +126,11 @@ function Live({ one }: { one: Try }) {
   return (
     <>
       <Says text={texts.join("\n")} />
-      <p class="note">
-        {asks ? <Icon name="shield" /> : <Spinner />} {asks ? "Needs your answer: see its conversation." : "Working…"}
-      </p>
+      {asks && (
+        <p class="row try-asks">
+          <Icon name="shield" /> Needs your answer: open its conversation.
+        </p>
+      )}
     </>
   );
 }
@@ -143,7 +146,7 @@ function Result({ one, set }: { one: Try; set: TrySet }) {
   return (
     <>
       {typeof one.measure === "number" && <p class="try-measure">{Number(one.measure.toPrecision(6)).toString()}</p>}
-      {one.error && <p class="try-error">{line(one.error, 500)}</p>}
+      {one.error && <p class="try-error">{line(one.error, 300)}</p>}
       {one.findings && <p class="note">{line(one.findings, 300)}</p>}
       <Says text={one.says} />
       <Pictures one={one} set={set} />
