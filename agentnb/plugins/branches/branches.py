@@ -319,7 +319,8 @@ class _Prepared:
         self._host = host
         self._kernel = kernel
         self._workspace = workspace
-        self._notebook = None if notebook is None else NotebookCopy(notebook)
+        folder = host.environment.default_workspace()
+        self._notebook = None if notebook is None else NotebookCopy(notebook, folder, workspace.folder)
         self._thread = BranchThread()
         self._options = options
 

@@ -269,7 +269,6 @@ def branch_environment(environment: Environment, shell: BranchShell, thread: Bra
     _ = environment.cassette  # one for all
     branch = copy.copy(environment)
     branch.shell, branch.job_queue = shell, thread.job_queue
-    branch.cell_review = lambda: "after"  # type: ignore[method-assign] # cells of a copy: they are reviewed before Keep
     branch.default_changes = lambda: (False, False)  # type: ignore[method-assign]
     branch.step_comparison = lambda **_options: None  # type: ignore[method-assign]
     return branch
