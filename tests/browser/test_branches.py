@@ -1,4 +1,4 @@
-"""Tries side by side in a real JupyterLab: in the cell and in the chat; one is kept, parts are, others go."""
+"""Tries side by side in a real JupyterLab: in the cell, and in the chat, where they are stopped and discarded."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import serious
-from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook
-from tests.browser.side import Side, expect_sources
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.side import Side
 from tests.rehearsal_here import needs_namespaces
 
 pytestmark = needs_namespaces
@@ -47,20 +47,8 @@ def choose(card: Locator, item: str) -> None:
     card.get_by_role("menuitem", name=item, exact=True).click()
 
 
-def look(lab: Lab, cell: Cell) -> None:
-    """Pictures, narrow and wide, light and dark; axe finds nothing, and nothing is cut off."""
-    for theme, width in (("Dark", 420), ("Light", 420), ("Light", 1200), ("Dark", 1200)):
-        lab.theme(f"JupyterLab {theme}")
-        lab.page.set_viewport_size({"width": max(900, width + 300), "height": 1400})
-        cell.output.evaluate("(output, width) => { output.style.maxWidth = `${width}px`; }", width)
-        assert cell.output.locator(".agentnb-branches").evaluate("view => view.scrollWidth <= view.clientWidth")
-        assert serious(lab.page) == []
-        cell.locator.scroll_into_view_if_needed()
-        lab.picture(f"branches-{theme.lower()}-{width}")
-
-
-def test_tries_stand_side_by_side_and_are_kept_in_parts_or_whole_or_go(lab: Lab) -> None:
-    """A conflict is said in its card; what is kept is in the notebook, and Undo takes it back."""
+def test_tries_stand_side_by_side_in_the_cell(lab: Lab) -> None:
+    """With their measures, the best one, and the pictures that they showed; their cells ask nothing in the notebook."""
     document = notebook(SETUP, "score", BEGIN, kernel="ipykernel7")
     document.cells[1].id = "now"
     lab.open("branches.ipynb", document)
@@ -71,46 +59,16 @@ def test_tries_stand_side_by_side_and_are_kept_in_parts_or_whole_or_go(lab: Lab)
     cell = lab.cell(2)
     tries = cell.output.get_by_role("article")
     expect(tries).to_have_count(3, timeout=PATIENCE_MS)
-    first, second, third = (tries.nth(index) for index in range(3))
-    for card, measure in ((first, "0.8"), (second, "0.91"), (third, "0.4")):
+    second = tries.nth(1)
+    for card, measure in ((tries.nth(0), "0.8"), (second, "0.91"), (tries.nth(2), "0.4")):
         expect(card.locator(".try-measure")).to_have_text(measure, timeout=PATIENCE_MS)
     expect(second.get_by_text("Best", exact=True)).to_be_visible()
     expect(second).to_contain_text("The score is better: <b>0.91</b>.")
     expect(second.get_by_role("img", name="Output 1 of try 2")).to_be_visible(timeout=PATIENCE_MS)
-    expect(second.get_by_role("list", name="Changes")).to_contain_text("New cell: df.describe()")
-    expect(cell.output.locator(".agentnb-branches-saved")).to_be_hidden()
-    second.get_by_role("button", name=re.compile("features.py")).click()
-    expect(second.locator(".line.added")).to_contain_text("SCALE = 3")
-    look(lab, cell)
-    choose(first, "Keep parts…")
-    lab.picture("branches-parts")
-    first.get_by_role("checkbox", name="Keep score").check()
-    first.get_by_role("button", name="Keep 1 part").click()
-    expect(first).to_contain_text("Parts are in your notebook.", timeout=PATIENCE_MS)
-    lab.expect_in_kernel("[score, open('features.py').read()[:9]]", [0.8, "SCALE = 1"])
-
-    lab.expect_in_kernel("__import__('pathlib').Path('features.py').write_text('MINE = 1')", 8)
-    second.get_by_role("button", name="Keep Try 2").click()
-    expect(second.get_by_role("alert")).to_contain_text("features.py", timeout=PATIENCE_MS)
-    lab.picture("branches-conflict")
-    lab.expect_in_kernel("[score, open('features.py').read()]", [0.8, "MINE = 1"])
-
-    third.get_by_role("button", name="Keep Try 3").click()
-    expect(third).to_contain_text("It is in your notebook.", timeout=PATIENCE_MS)
-    expect(tries).to_have_count(1)
-    expect_sources(lab, ["score * 10", BEGIN, "'nothing'"])
-    lab.cell(1).expect_text("4.0")
-    lab.expect_in_kernel("[score, open('notes.txt').read()]", [0.4, "no gain"])
-    tries.first.get_by_role("button", name="Changes and Undo").click()
-    expect(side.chat.get_by_role("tab", selected=True)).to_contain_text("Keep try 3", timeout=PATIENCE_MS)
-    side.chat.get_by_role("button", name="Undo", exact=True).click(timeout=PATIENCE_MS)
-    expect_sources(lab, ["score", BEGIN])
-    lab.cell(1).expect_text("0.5")
-    lab.expect_in_kernel("[score, __import__('os').path.exists('notes.txt')]", [0.8, False])
 
 
 def test_text_of_the_message_box_is_tried_three_ways(lab: Lab) -> None:
-    """With the conversation's agent; one is stopped, one kept from the chat."""
+    """With the conversation's agent; they are stopped, looked into and discarded."""
     lab.open("ways.ipynb", notebook("import agentnb", TALKS, kernel="ipykernel7"))
     lab.run_cells(2)
     side = Side(lab.page)
