@@ -51,7 +51,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
+.PHONY: help env environments static lab test test-all test-core check check-python check-js fix types test-unit test-kernel test-notebooks run-test-browser test-js \
 	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
@@ -138,10 +138,13 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (about 10 s; LAB_ARGS:
 # The browser's wait for two fifths of their time: those of kernels, then those of notebooks go on meanwhile (decision 348).
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass (about: 16 min, with a fresh environment)
-	+@$(SIDE_BY_SIDE) environments check test-js test-pythons
+test: ## everything that must pass (about: 25 min, with a fresh environment)
+	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-core
-	+@$(SIDE_BY_SIDE) --jobs 2 test-browser test-kernel test-notebooks
+	+@$(SIDE_BY_SIDE) --jobs 2 run-test-browser test-kernel test-notebooks
+
+test-all: ## that, and what takes long and seldom fails: other Pythons, ipykernel 6, rare ways (about: 45 min)
+	+@AGENTNB_THOROUGH=1 $(MAKE) --no-print-directory test test-pythons
 
 # They only compute: as many processes as cores, and nothing waits for another target.
 test-fast: env ## static checks, the unit tests that start no programs, TypeScript (2 min)
@@ -213,6 +216,10 @@ test-js: js/node_modules/.installed ## TypeScript (1 min)
 	cd js && $(NPM) test --silent
 
 test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (8 min)
+	@$(MAKE) --no-print-directory run-test-browser
+
+# Without what it needs: in `test` that is there, and a target that has to wait for it would begin last.
+run-test-browser:
 	$(PYTEST) tests/browser --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 # A Jupyter server with the proxy: what that brings (aiohttp and more) is not for everybody who runs the tests.
@@ -256,12 +263,13 @@ replays: $(VENV)/.installed | $(STATIC) ## each recorded notebook 20 times, byte
 test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, 8 min)
 	AGENTNB_LONG_TEXTS=all $(PYTEST) tests/browser/test_long_text.py $(PYTEST_ARGS)
 
-soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each; remote clients; batches (opt-in, half an hour)
+soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each; remote clients; batches; loops (opt-in, half an hour)
 	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/server/test_schedules.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_AHP_SCHEDULES=2000 AGENTNB_AHP_MESSAGES=100000 $(PYTEST) tests/unit/server/websocket/test_ahp_schedules.py \
 		tests/unit/server/websocket/test_bad_input.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_AHP_CONNECTIONS=10000 $(PYTEST) tests/kernel/test_many_connections.py $(PYTEST_ARGS)
 	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py tests/unit/host/test_undo_turns.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	AGENTNB_LOOP_TRIES=100 AGENTNB_LOOP_KILLS=20 $(PYTEST) tests/kernel/test_loop.py -k 'killed or many' $(PYTEST_ARGS)
 	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/plugins/map/test_batch_machine.py $(PYTEST_ARGS)
 	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/plugins/map/test_bad_input.py -k memory $(PYTEST_ARGS)
 

@@ -113,6 +113,8 @@ if TYPE_CHECKING:
     from agentnb.plugins.knowledge.research_api import forget_research as forget_research
     from agentnb.plugins.knowledge.research_api import research as research
     from agentnb.plugins.knowledge.skills_api import skills as skills
+    from agentnb.plugins.loop.loop import Loop as Loop
+    from agentnb.plugins.loop.start import loop as loop
     from agentnb.plugins.map.batch import Batch as Batch
     from agentnb.plugins.map.batch import BatchResult as BatchResult
     from agentnb.plugins.map.comparison import Comparison as Comparison
@@ -157,6 +159,8 @@ _NAMES = {
     "plugins.knowledge.code_api": ("code",),
     "plugins.knowledge.research_api": ("forget_research", "research"),
     "plugins.knowledge.skills_api": ("skills",),
+    "plugins.loop.loop": ("Loop",),
+    "plugins.loop.start": ("loop",),
     "plugins.map.batch": ("Batch", "BatchResult"),
     "plugins.map.comparison": ("Comparison",),
     "plugins.map.start": ("compare_agents", "map"),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Unit: TypeAlias = Literal["tokens", "cost", "time", "turns"]
-Scope: TypeAlias = Literal["conversation", "day", "batch", "turn"]
+Scope: TypeAlias = Literal["conversation", "day", "batch", "loop", "turn"]
 
 NEARLY = 0.8
 """The part of a limit from which on it is said how much is used."""
@@ -35,6 +35,7 @@ _OWNERS: dict[Scope, str] = {
     "conversation": "This conversation's budget",
     "day": "Today's budget",
     "batch": "The batch's budget",
+    "loop": "The loop's budget",
     "turn": "This turn's limit",
 }
 

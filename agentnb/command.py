@@ -14,7 +14,7 @@ OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 
 class Option(NamedTuple):
-    """A flag or an argument of a command."""
+    """A flag or an argument of a command; *value* ending with an ellipsis stands for one or more."""
 
     flag: str
     help: str
@@ -42,8 +42,8 @@ class Option(NamedTuple):
             else:
                 parser.add_argument(name, metavar=self.flag, help=self.help, type=self.kind)
         elif self.value or self.choices:
-            metavar = None if self.choices else self.value
-            parser.add_argument(self.flag, metavar=metavar, help=self.help, choices=choices, type=self.kind)
+            metavar, many = None if self.choices else self.value.removesuffix(" …"), "+" if "…" in self.value else None
+            parser.add_argument(self.flag, metavar=metavar, nargs=many, help=self.help, choices=choices, type=self.kind)
         else:
             parser.add_argument(self.flag, action="store_true", help=self.help)
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.named_skips import watch_skips
+from tests.thorough import leave_out
 
 ROOT = Path(__file__).parents[1]
 IPYKERNEL6 = Path(os.environ.get("AGENTNB_IPYKERNEL6", ROOT / ".venv-ipykernel6/bin/python"))
@@ -25,6 +26,11 @@ settings.load_profile(os.environ.get("AGENTNB_EXAMPLES", "agentnb"))
 def pytest_configure(config: pytest.Config) -> None:
     """In CI a test skips for a named reason only."""
     watch_skips(config)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """``make test`` leaves something to ``make test-all``."""
+    leave_out(config, items)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,7 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ID = 54321
 REACHABLE = """
@@ -15,6 +21,14 @@ shift 3; exec "$@"
 """
 """Lets other users run a Python that stands below a folder of the superuser's: for one process and those below it."""
 BECOME = "import os, sys; os.setgid({0}); os.setuid({0}); os.execv(sys.argv[1], [sys.argv[1], '-c', 'import json'])"
+
+
+@contextmanager
+def open_to_all() -> Iterator[Path]:
+    """A folder that other users can go through; pytest closes its own to them each time that it starts."""
+    with tempfile.TemporaryDirectory(prefix="agentnb-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 def reaching(folder: Path, python: Path | str = sys.executable) -> list[str] | None:

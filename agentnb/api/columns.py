@@ -139,6 +139,16 @@ def line_counts(added: int | None, removed: int | None) -> tuple[str, str]:
     return "" if added is None else f"+{added}", "" if removed is None else f"-{removed}"
 
 
+def shortened(text: str, longest: int) -> str:
+    """*text*, which ends with … where it is longer than *longest* characters.
+
+    Example:
+        >>> shortened("a long one", 7)
+        'a long…'
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def on_one_line(name: str) -> str:
     r"""A file's name on one line; what cannot be printed is written as an escape.
 

@@ -141,7 +141,7 @@ def follow(turn: FollowedTurn, agent: str) -> None:
 
 def follow_work(work: Work) -> None:
     """See to it that *work*, which was just begun, is not lost; where somebody watches, do nothing."""
-    if (unattended := _unattended()) is not None:
+    if not _IS_PART.get() and (unattended := _unattended()) is not None:
         unattended.works.append(work)
 
 

@@ -417,17 +417,18 @@ class KernelChanges:
                 if variable.is_rebinding(undone=undone):
                     self._bind(namespace, variable, names)
             self._read(variables, namespace)
-            for binding in others:
-                binding.read()
+            for read_again in others:
+                read_again()
             self._trim()
             return tuple(variable.id for variable in ready)
 
-    def _with(self, objects: Iterable[ObjectChange]) -> list[Binding]:
-        """What leads to *objects* and is as it was read: that they are brought back is no change of the user's."""
+    def _with(self, objects: Iterable[ObjectChange]) -> list[Callable[[], object]]:
+        """How to read again what leads to *objects*: that they are brought back is no change of the user's."""
         values = [value for each in objects for value in each.objects]
         changes = [each for turn in self._turns.values() for each in turn.variables.names.values()]
         bindings = [each for change in changes for each in change.bindings if values]
-        return [each for each in bindings if each.mark and each.mark.is_about(values) and each.is_as_read]
+        leading = [(each, each.mark) for each in bindings if each.mark and each.mark.is_about(values)]
+        return [each.read if each.is_as_read else partial(mark.read_again, values) for each, mark in leading]
 
     def _turn_objects(self, namespace: Namespace, variables: Sequence[NameChange], *, undone: bool) -> None:
         """Bring back what was changed in place: all objects, or none."""

@@ -1,4 +1,4 @@
-"""The file of batches' rows, beside the log: where it is, how much it holds, and what is deleted of it by age."""
+"""The file of batches' and loops' rows, beside the log: where it is, how much it holds, what is deleted by age."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def count_batches(log: Path) -> int:
 
 
 def delete_batches(log: Path, *, before: float | None = None) -> int:
-    """Delete batches that do not run, and give their room back; says how many."""
+    """Delete batches and loops that do not run, and give their room back; says how many."""
     if not batch_file(log).exists():
         return 0
     with contextlib.closing(_opened(log)) as connection:
@@ -48,10 +48,21 @@ def delete_batches(log: Path, *, before: float | None = None) -> int:
         for batch in ids:
             connection.execute("DELETE FROM rows WHERE batch = ?", (batch,))
             connection.execute("DELETE FROM batches WHERE id = ?", (batch,))
+        if _has_loops(connection):
+            where = "touched < ? AND (touched < ? OR state != 'running')"
+            loops = [each[0] for each in connection.execute(f"SELECT id FROM loops WHERE {where}", limits)]  # noqa: S608 - conditions of ours
+            for loop in loops:
+                connection.execute("DELETE FROM tries WHERE loop = ?", (loop,))
+                connection.execute("DELETE FROM loops WHERE id = ?", (loop,))
+            ids += loops
         if ids:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a batch that runs keeps the file open
     return len(ids)
+
+
+def _has_loops(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'loops'").fetchone())
 
 
 def _opened(log: Path) -> sqlite3.Connection:

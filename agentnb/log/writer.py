@@ -160,7 +160,7 @@ class LogWriter:
 
 def enter(connection: sqlite3.Connection, host_id: str) -> None:
     """Say which process this kernel is, in a transaction."""
-    host = (host_id, platform.node(), os.getpid(), _started(os.getpid()))
+    host = (host_id, platform.node(), os.getpid(), started(os.getpid()))
     connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
 
 
@@ -227,7 +227,7 @@ def _merged(envelopes: Iterable[Envelope]) -> list[Envelope]:
     return [merged for of_one in by_channel.values() for merged in merge_envelopes(of_one)]
 
 
-def _started(pid: int) -> str:
+def started(pid: int) -> str:
     """When process *pid* began, in the machine's own words; empty where it does not say, or there is none."""
     if sys.platform != "linux":
         return ""
@@ -248,7 +248,7 @@ def alive(on: str, pid: int, began: str) -> bool:
         return False
     except PermissionError:
         return True
-    return _started(pid) == began
+    return started(pid) == began
 
 
 def replay(

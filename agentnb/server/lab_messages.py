@@ -81,6 +81,8 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         read_only: Whether its file can't be written.
         first: How many cells come before those.
         cells: Its cells in their order; absent where nothing about them has changed.
+        idle: Milliseconds since the user did something in the page: of several pages, what is to be done in the
+            notebook is done where the user was last.
     """
 
     path: Annotated[str, msgspec.Meta(max_length=4_096)]
@@ -92,6 +94,7 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     read_only: bool = False
     first: int = 0
     cells: Annotated[tuple[CellParams, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
+    idle: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

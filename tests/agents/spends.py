@@ -34,7 +34,8 @@ def prompt(request):
     stop, tokens = threading.Event(), [0, 0]
     cancelled[session] = stop
     done = []
-    for step in text.split(";"):
+    steps = text.split(";")
+    for number, step in enumerate(steps, 1):
         done.append(step)
         word, *rest = step.split() or [""]
         if word == "tokens":
@@ -52,7 +53,7 @@ def prompt(request):
             stop.wait()
         elif word == "deaf":
             threading.Event().wait()
-        if stop.is_set():
+        if stop.is_set() and steps[number : number + 1] != ["wait"]:  # whenever it is cancelled, it says the same
             break
     with lock:
         wire.say(f"went on: {text}" if text.startswith("The user") else f"did {';'.join(done)}", session)

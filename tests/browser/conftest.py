@@ -158,7 +158,12 @@ class Kept:
 
     def give_back(self, lab: Lab, *, passed: bool, kind: str = "jupyterlab") -> None:
         """Empty a page for the next test of its kind, or throw it away."""
-        if passed and kind not in self._free and (lab.leave() if kind == "notebook7" else lab.clear()):
+        if (
+            passed
+            and kind not in self._free
+            and not lab.is_wide()
+            and (lab.leave() if kind == "notebook7" else lab.clear())
+        ):
             lab.page.set_viewport_size(VIEWPORT)
             self._free[kind] = lab
         else:

@@ -177,6 +177,10 @@ class Lab:
         browser.send("Storage.clearDataForOrigin", {"origin": self.server.url, "storageTypes": "local_storage"})
         browser.detach()
 
+    def is_wide(self) -> bool:
+        """True if the sidebar was made wide, which it stays."""
+        return bool(self.page.evaluate("localStorage.getItem('agentnb sidebar width')"))
+
     def clear(self) -> bool:
         """Close what is open, for another test; says whether the page is as a new one."""
         self.page.emulate_media(forced_colors="null", reduced_motion="null")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -182,21 +183,28 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
 
 
 def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missing(
-    lab: Lab, models: Models, kernelspecs: Path
+    open_lab: Callable[[], Lab], models: Models, kernelspecs: Path, tmp_path: Path
 ) -> None:
-    """Quietly: the sidebar stays closed."""
-    begin = f"import agentnb\nagentnb.settings().set('local_url', {models.url('ollama')!r})"
-    lab.open("first.ipynb", notebook("x = 1", begin, kernel="ipykernel7"))
+    """Without the sidebar. Its kernel has files of its own: an agent that was used is the default."""
+    spec = json.loads((kernelspecs / "kernels/ipykernel7/kernel.json").read_text("utf-8"))
+    spec["env"] = {f"AGENTNB_{each}_DIR": str(tmp_path / each) for each in ("CONFIG", "DATA")}
+    (kernelspecs / "kernels/apart").mkdir()
+    (kernelspecs / "kernels/apart/kernel.json").write_text(json.dumps(spec), "utf-8")
+    chosen = "import agentnb\nsettings = agentnb.settings()"
+    for name, value in (("local_url", models.url("ollama")), ("agent", "local")):
+        chosen += f"\nsettings.set({name!r}, {value!r}, here=True)"  # JupyterLab would keep what a file says
+    lab = open_lab()  # which knows that kernel
+    lab.open("first.ipynb", notebook("x = 1", chosen, kernel="apart"))
     wish(lab, 0, "double it")
     expect(form(lab)).to_contain_text("No agent is installed that could edit the cell.", timeout=PATIENCE_MS)
     form(lab).get_by_role("button", name="Close").click()
-    _run(lab, 1, f"{begin}\nagentnb.settings().set('agent', 'local')")
+    lab.cell(1).run()
+    lab.cell(1).expect_done(1)
     wish(lab, 0, "double it")
     expect(form(lab)).to_contain_text("would change nothing in this cell.", timeout=PATIENCE_MS)  # the model echoes
     expect(Side(lab.page).panel).to_be_hidden()
     host = "__import__('agentnb.host', fromlist=['current_host']).current_host()"
     lab.expect_in_kernel(f"[each.spec.name for each in {host}.conversations.values()]", ["local"])
-    _run(lab, 1, "agentnb.settings().reset('agent')\nagentnb.settings().reset('local_url')")
 
 
 def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, tmp_path: Path) -> None:
@@ -212,12 +220,6 @@ def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, t
     expect(form(lab)).to_contain_text("The kernel is busy. The edit begins when it can answer.", timeout=PATIENCE_MS)
     done.touch()
     expect(form(lab)).to_contain_text("No agent is installed that could edit the cell.", timeout=PATIENCE_MS)
-
-
-def _run(lab: Lab, at: int, source: str) -> None:
-    lab.cell(at).write(source)
-    lab.cell(at).run()
-    lab.cell(at).expect_done()
 
 
 def comment(lab: Lab, at: int, text: str, *keys: str) -> None:

@@ -67,6 +67,7 @@ class Phone:
     def picture(self, name: str) -> None:
         """Pictures of the screen, light and dark; nothing is wider than it, and axe finds nothing."""
         self.page.evaluate(SCRIPT.read_text(encoding="utf-8"))
+        expect(self.page.locator("body[data-armed=false]")).to_have_count(0, timeout=PATIENCE_MS)
         for scheme in ("light", "dark"):
             self.page.emulate_media(color_scheme=scheme)
             self.page.screenshot(path=PICTURES / f"{name}-{scheme}.png")
@@ -194,6 +195,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
     three.expect_live()
     lab.restart()
     expect(three.page.locator("body[data-state=ended], body[data-state=cut]")).to_have_count(1, timeout=PATIENCE_MS)
+    lab.expect_in_kernel("1 + 1", 2)  # a kernel that starts cannot be ended
 
 
 def test_phone_comes_back_after_its_network_was_cut(

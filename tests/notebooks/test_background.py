@@ -50,9 +50,7 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("runner", ["nbval", "nbmake"])
-def test_background_turn_under_pytest_when_prompt_is_as_recorded_passes_and_otherwise_fails_the_run(
-    copied: Path, runner: str
-) -> None:
+def test_background_turn_under_pytest_passes_with_the_recorded_prompt_only(copied: Path, runner: str) -> None:
     """Each notebook that changed fails, with the recorded and today's prompt and the error's class; the others pass."""
     for path in sorted(copied.glob("*.ipynb")):
         changed = path.with_name(f"changed-{path.name}")
@@ -72,9 +70,7 @@ def test_background_turn_under_pytest_when_prompt_is_as_recorded_passes_and_othe
 
 
 @pytest.mark.parametrize(("runner", "name"), [(runner, name) for runner, names in OTHERWISE.items() for name in names])
-def test_background_turn_when_prompt_is_as_recorded_passes_and_otherwise_fails_the_run(
-    copied: Path, runner: str, name: str
-) -> None:
+def test_background_turn_passes_with_the_recorded_prompt_only(copied: Path, runner: str, name: str) -> None:
     """The error shows the recorded and today's prompt, and its class is in the last line of the traceback."""
     path = copied / f"{name.replace(' ', '-')}.ipynb"
     done = run_with(runner, path)

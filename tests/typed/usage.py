@@ -1,4 +1,6 @@
-"""How agentnb is used, as a type checker sees it. Never run: ``tests/unit/test_typed_usage.py`` checks it."""
+"""How agentnb is used, as a type checker sees it. Never run: ``make check-python`` checks it."""
+
+# mypy: disallow-untyped-calls, disallow-untyped-decorators, disallow-any-generics
 
 from __future__ import annotations
 

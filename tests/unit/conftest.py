@@ -18,7 +18,6 @@ LONGEST = {
     "test_undo_machine.py",
     "test_linear_time.py",
     "test_both_languages.py",
-    "test_typed_usage.py",
     "test_laws.py",
     "test_hostile_code.py",
 }
@@ -32,7 +31,6 @@ FIRST = (
     "rehearsal/test_command.py",  # waits
     "knowledge/test_hostile_code.py",
     "agent/test_process.py",  # waits
-    "unit/test_typed_usage.py",
     "chain/test_last_messages.py",
     "rehearsal/test_rehearsals.py",  # waits
     "api/test_history.py",
@@ -60,7 +58,7 @@ FIRST = (
 )
 """What begins first, the longest before the others; what waits for programs stands between what only computes."""
 WITH_PROCESSES = {
-    "acp", "agent", "api", "cassette", "chain", "changes", "checkup", "cli", "eliza", "events",
+    "acp", "agent", "api", "cassette", "chain", "changes", "checkup", "cli", "eliza", "evaluate", "events",
     "export", "host", "local", "log", "map", "plugins", "rehearsal", "sandbox",
 }  # fmt: skip
 """Folders whose tests start agents, kernels or git."""

@@ -50,7 +50,8 @@ def test_json_from_outside_is_read_in_one_place_only() -> None:
         and isinstance(node.value, (ast.Name, ast.Call))
         and "json" in ast.unparse(node.value).lower()
     ]
-    assert set(calls) == {"safe_json.py"}
+    alone = "plugins/evaluate/check_program.py"  # without agentnb: it reads what agentnb has written for it
+    assert set(calls) == {"safe_json.py", alone}
 
 
 def test_files_of_ours_are_read_where_whatever_is_wrong_is_a_value_error() -> None:

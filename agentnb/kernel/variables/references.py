@@ -96,11 +96,11 @@ class Mark:
 
     def __init__(self, value: Any, skip: Container[int]) -> None:
         marked = Keeper({"": value}, LIMIT, mode="mark", skip=skip).keep([""])
-        self._entries = [(each.at, _followed(each.follow()), each.state) for each in marked.objects.values()]
+        self.entries = [(each.at, _followed(each.follow()), each.state) for each in marked.objects.values()]
 
     def matches(self) -> bool:
         """True if all is like that now, as far as it is still there."""
-        for _, follow, state in self._entries:
+        for _, follow, state in self.entries:
             value = follow()
             try:
                 if value is not None and not state.matches(value):
@@ -112,7 +112,14 @@ class Mark:
     def add(self, other: Mark, changed: Sequence[Any] = ()) -> None:
         """Count what *other* knows, too, but for the objects *changed* since, and arrays that have memory of those."""
         about = other._about(changed)
-        self._entries += [each for number, each in enumerate(other._entries) if number not in about]
+        self.entries += [each for number, each in enumerate(other.entries) if number not in about]
+
+    def read_again(self, values: Sequence[Any]) -> None:
+        """Remember what *values*, and arrays that have memory of one, are like now; of all else what was read."""
+        for number in self._about(values):
+            value = self.entries[number][1]()
+            if value is not None:
+                self.entries[number : number + 1] = Mark(value, _AllBut(value)).entries
 
     def is_about(self, values: Sequence[Any]) -> bool:
         """True if one of *values*, or an array that has memory of one, is among the objects."""
@@ -122,7 +129,7 @@ class Mark:
         """The numbers of the entries about *values*, or about arrays that have memory of those."""
         ids, arrays = {id(each) for each in values}, [each for each in values if _is_array(each)]
         about = set()
-        for number, (at, follow, _) in enumerate(self._entries):
+        for number, (at, follow, _) in enumerate(self.entries):
             value = follow() if arrays else None
             if at in ids or (_is_array(value) and any(share_memory(value, each) for each in arrays)):
                 about.add(number)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from agentnb.api.history import forget
 from agentnb.errors import AgentnbError
 from agentnb.plugins.branches.notebook_copy import steps_to
+from agentnb.plugins.map.asking import cost_of
 from agentnb.state import ToolBlockContent
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 BranchState = Literal["running", "done", "failed", "kept", "discarded"]
 MEASURE_SECONDS = 300.0
 """How long a measure may take."""
+LOOK_SECONDS = 60.0
+"""How long a copy may take to say what changed: an agent's code may have broken it."""
 
 
 def counted(files: Sized, cells: Sized, variables: Sized) -> list[str]:
@@ -112,6 +115,11 @@ class Branch:
         usage = self.turn.usage
         return None if usage is None else (usage.input_tokens or 0) + (usage.output_tokens or 0)
 
+    @property
+    def costs(self) -> dict[str, float]:
+        """What it cost, by currency, where the agent says so."""
+        return cost_of(self.session)
+
     def finish(self, measure: str | None, verify: Callable[[Branch], Verification] | None) -> None:
         """Its turn has ended: look at what it did."""
         try:
@@ -136,7 +144,7 @@ class Branch:
         self.files = workspace.changes()
         if notebook is not None:
             self.cells = tuple(steps_to(notebook.before, notebook.view))
-        answer = kernel.ask("changed")
+        answer = kernel.ask("changed", seconds=LOOK_SECONDS)
         self.variables, self.data_checks = answer.changed, answer.checks
         if measure is None:
             return

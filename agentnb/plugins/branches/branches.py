@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Any, overload
 
 from agentnb.api.arguments import check_count, check_text
 from agentnb.api.columns import on_one_line
-from agentnb.api.configured import configured, default_agent
-from agentnb.api.session import session_of
 from agentnb.api.unattended import follow_work, parts_of_work
 from agentnb.api.waiting import with_main_thread
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
 from agentnb.ids import new_id
-from agentnb.plugins.branches.branch import Branch, BranchParts
+from agentnb.plugins.branches.branch import Branch
 from agentnb.plugins.branches.display import show
 from agentnb.plugins.branches.keep import Keeper, Parts
-from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS, cannot_fork, fork_kernel, replay_kernel
-from agentnb.plugins.branches.notebook_copy import NotebookCopy
-from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread, branch_environment
+from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS
+from agentnb.plugins.branches.preparing import LONGEST_TITLE, PreparedBranch, copied_kernels, notebook_of
 from agentnb.plugins.branches.tables import html_of, lines_of
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 
@@ -30,17 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping
     from pathlib import Path
 
-    from agentnb.api.questions import PermissionRequest
     from agentnb.api.session import Turn
     from agentnb.host import Host
-    from agentnb.kernel.code_runner import CodeRunner, NotebookView
-    from agentnb.plugins.branches.kernel_copy import KernelCopy
     from agentnb.plugins.verify.result import Verification
 
 MOST = 16
-LONGEST_TITLE = 60
-START_SECONDS = 120.0
-"""How long the kernel may be busy before its copies are made."""
 
 
 class Branches(Sequence[Branch]):
@@ -178,10 +169,12 @@ class Branches(Sequence[Branch]):
 
     # --- how they begin ---
 
-    def begin(self, copies: Sequence[_Prepared], measure: str | None, *, verify: bool) -> None:
+    def begin(
+        self, copies: Sequence[PreparedBranch], measure: str | None, instructions: str, first: int, *, verify: bool
+    ) -> None:
         """Prompt the agent of each copy."""
-        for number, prepared in enumerate(copies, 1):
-            branch = prepared.begin(number, self.prompt)
+        for number, prepared in enumerate(copies, first):
+            branch = prepared.begin(number, self.prompt, instructions)
             self._branches.append(branch)
             check = _verification if verify else None
             thread = threading.Thread(
@@ -275,23 +268,44 @@ def branches(
         _check_expression(measure)
     from agentnb.plugins.branches.page import add  # pages begin tries, too
 
+    choices = [{"confine": confine, **options, **own} for own in _choices(agents, n)]
+    made = begin_branches(prompt, choices, measure=measure, higher_is_better=higher_is_better, verify=verify)
+    host = current_host()
+    add(made, host)
+    show(made, host)
+    return made
+
+
+def begin_branches(
+    prompt: str,
+    choices: Sequence[dict[str, Any]],
+    *,
+    measure: str | None = None,
+    higher_is_better: bool = True,
+    verify: bool = False,
+    instructions: str = "",
+    first: int = 1,
+) -> Branches:
+    """A try for each of *choices*, arguments of :func:`agentnb.start`; *instructions* are folded in the chat.
+
+    *first* is the number of the first one.
+    """
     host = current_host()
     runner = host.environment.code_runner()
     if runner is None:
         raise UsageError("There is no IPython kernel here to be copied.", hint="Call it in a notebook.")
     folder = host.environment.default_workspace()
-    chosen = _choices(agents, n)
     made = Branches(host, folder, prompt, higher_is_better=higher_is_better)
-    prepared: list[_Prepared] = []
+    prepared: list[PreparedBranch] = []
     workspaces: list[IsolatedWorkspace] = []
     try:
-        notebook = _notebook(runner)
-        workspaces += (IsolatedWorkspace(folder) for _ in chosen)
-        kernels = _copied(host, runner, folder, workspaces, made)
-        for own, kernel, workspace in zip(chosen, kernels, workspaces, strict=True):
-            prepared.append(_Prepared(host, kernel, workspace, notebook, {"confine": confine, **options, **own}))
+        notebook = notebook_of(runner)
+        workspaces += (IsolatedWorkspace(folder) for _ in choices)
+        kernels, made.note = copied_kernels(host, runner, folder, workspaces, made.remember)
+        for options, kernel, workspace in zip(choices, kernels, workspaces, strict=True):
+            prepared.append(PreparedBranch(host, kernel, workspace, notebook, options))
         with parts_of_work():
-            made.begin(prepared, measure, verify=verify)
+            made.begin(prepared, measure, instructions, first, verify=verify)
     except BaseException:
         made.discard()
         for each in prepared:
@@ -300,99 +314,7 @@ def branches(
             workspace.remove()
         raise
     follow_work(made)
-    add(made, host)
-    show(made, host)
     return made
-
-
-class _Prepared:
-    """A copy whose agent has not been prompted."""
-
-    def __init__(
-        self,
-        host: Host,
-        kernel: KernelCopy,
-        workspace: IsolatedWorkspace,
-        notebook: NotebookView | None,
-        options: dict[str, Any],
-    ) -> None:
-        self._host = host
-        self._kernel = kernel
-        self._workspace = workspace
-        folder = host.environment.default_workspace()
-        self._notebook = None if notebook is None else NotebookCopy(notebook, folder, workspace.folder)
-        self._thread = BranchThread()
-        self._options = options
-
-    def begin(self, number: int, prompt: str) -> Branch:
-        """Open the conversation, and prompt its agent."""
-        host, options = self._host, {"command": None, "env": None, "mcp_servers": None, **self._options}
-        named = options.pop("agent", None)
-        agent = named if named or options["command"] else default_agent()
-        title = f"Try {number}: {prompt}"[:LONGEST_TITLE].splitlines()[0]
-        session_options = configured(
-            agent,
-            options.pop("command"),
-            options.pop("env"),
-            self._workspace.folder,
-            kernel_tools=True,
-            mode="auto",
-            title=title,
-            **options,
-        )
-        shell = host.environment.shell
-        if shell is None:
-            raise UsageError("There is no IPython kernel here to be copied.")
-        queue = self._thread.job_queue
-        runner = BranchRunner(self._kernel, self._notebook, queue, title)
-        environment = branch_environment(host.environment, BranchShell(runner, shell.mentions), self._thread)
-
-        def opened() -> Any:
-            return host.open_session(session_options, environment=environment)
-
-        conversation = host.loop.call(opened)
-        is_confined = session_options.network is not None
-        session = session_of(conversation, lambda asked: _answer(asked, is_confined=is_confined), START_SECONDS)
-        parts = BranchParts(self._kernel, self._notebook, self._workspace, self._thread, session)
-        return Branch(number, parts, session.prompt(prompt))
-
-    def close(self) -> None:
-        """It is not wanted."""
-        self._kernel.close()
-        self._thread.close()
-        self._workspace.remove()
-
-
-def _answer(asked: PermissionRequest, *, is_confined: bool) -> str:
-    """Whatever stays in a branch is allowed; an agent that is not confined is not trusted to stay there."""
-    return "allow" if is_confined or asked.kind == "kernel" else "ask"
-
-
-def _copied(
-    host: Host, runner: CodeRunner, folder: Path, workspaces: Sequence[IsolatedWorkspace], made: Branches
-) -> list[KernelCopy]:
-    if why := cannot_fork():
-        cells = [each.source for each in runner.executed_cells()]
-        made.note = f"{why}: the notebook's cells were run in a fresh kernel."
-        made.remember(runner.namespace.variables())
-        return [replay_kernel(cells, folder, each.folder) for each in workspaces]
-    shell = getattr(host.environment.shell, "ip", None)
-
-    def fork() -> list[KernelCopy]:
-        made.remember(runner.namespace.variables())
-        return [fork_kernel(shell, folder, each.folder) for each in workspaces]
-
-    if threading.current_thread() is threading.main_thread():
-        return fork()
-    work = host.environment.job_queue.run(runner.look(fork), "", patience=START_SECONDS)
-    return host.loop.submit(work).result()
-
-
-def _notebook(runner: CodeRunner) -> NotebookView | None:
-    try:
-        return runner.notebook(outputs=True)
-    except AgentnbError:
-        return None
 
 
 def _verification(branch: Branch) -> Verification:

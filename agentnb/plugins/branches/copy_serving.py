@@ -32,7 +32,8 @@ PROGRESS_SECONDS = 0.5
 class CopyServer:
     """One copy."""
 
-    def __init__(self, shell: Any, link: Link) -> None:
+    def __init__(self, shell: Any, link: Link, evaluate: Callable[[str], tuple[Any, str]] | None) -> None:
+        self._evaluate = evaluate or self._expression
         self._shell = shell
         self._link = link
         self._runner = ShellCodeRunner(shell, JobQueue())
@@ -56,8 +57,11 @@ class CopyServer:
         threading.Thread(target=self._read, name="agentnb branch", daemon=True).start()
         threading.Thread(target=self._tell_progress, name="agentnb branch progress", daemon=True).start()
         while (asked := self._requests.get()) is not None:
-            with suppress(KeyboardInterrupt):  # one that came too late
+            try:
                 self._answer(asked)
+            except KeyboardInterrupt:  # it came before the code began, or when it had ended
+                with suppress(OSError):
+                    self._link.send(Answer(number=asked.number, error="It was interrupted."))
 
     def _read(self) -> None:
         with suppress(EOFError):
@@ -124,19 +128,23 @@ class CopyServer:
 
         def evaluate() -> Any:
             try:
-                return eval(asked.text, self._shell.user_ns)  # noqa: S307 - the user's own expression
+                return self._evaluate(asked.text)
             except Exception as error:  # noqa: BLE001 - it is told
                 return error
 
-        value = self._done(self._runner.look(evaluate))
-        if isinstance(value, Exception):
-            raise value
+        evaluated = self._done(self._runner.look(evaluate))
+        if isinstance(evaluated, Exception):
+            raise evaluated
+        value, text = evaluated
         number = value.item() if hasattr(value, "item") else value
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise TypeError(f"the measure is {type(value).__name__}, not a number")
         if not math.isfinite(number):
             raise ValueError("the measure is NaN" if math.isnan(number) else "the measure is infinite")
-        return Answer(number=asked.number, value=float(number))
+        return Answer(number=asked.number, value=float(number), text=text)
+
+    def _expression(self, text: str) -> tuple[Any, str]:
+        return eval(text, self._shell.user_ns), ""  # noqa: S307 - the user's own expression
 
     def _save(self, asked: Request) -> Answer:
         own = self._runner.namespace.variables()
@@ -146,6 +154,6 @@ class CopyServer:
         return Answer(number=asked.number, changed=kept, text="\n".join(f"{name}: {why}" for name, why in lost.items()))
 
 
-def serve(shell: Any, end: socket.socket) -> None:
-    """Serve requests that come from *end* with what *shell* has, on this thread."""
-    CopyServer(shell, Link(end)).serve()
+def serve(shell: Any, end: socket.socket, evaluate: Callable[[str], tuple[Any, str]] | None = None) -> None:
+    """Serve requests that come from *end* with what *shell* has, on this thread; *evaluate* gives what is measured."""
+    CopyServer(shell, Link(end), evaluate).serve()

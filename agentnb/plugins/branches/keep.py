@@ -7,12 +7,11 @@ import contextlib
 import os
 import shutil
 import stat
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.session import Turn, session_of
 from agentnb.api.waiting import with_main_thread
+from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, SessionError, UsageError
 from agentnb.host.conversation import Conversation
@@ -26,6 +25,7 @@ from agentnb.state import ChatResponsePart, MarkdownResponsePart, Message, Messa
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
 
     from agentnb.host import Host
     from agentnb.kernel.code_runner import CodeRunner, NotebookView
@@ -81,12 +81,16 @@ class Keeper:
         self._check_files()
         self._check_variables(runner)
         self._check_cells(runner)
-        with tempfile.TemporaryDirectory(prefix="agentnb-keep-") as box:
-            saved = Path(box, "variables")
+        box = TemporaryFolder()  # removed by the next host where this one is killed
+        box.make()
+        try:
+            saved = box.path / "variables"
             lost = self._save(saved)
             late = UsageError(f"Branch {self._branch.number} was not kept within {KEEP_SECONDS:g} s.")
             work = self._bring(title, saved, lost)
             turn, failed = with_main_thread(self._host, new_id(), work, KEEP_SECONDS, late)
+        finally:
+            box.remove()
         if failed:
             turn.undo()
             raise UsageError(f"Branch {self._branch.number} was not kept. {failed}", hint="Nothing was changed.")
@@ -152,19 +156,11 @@ class Keeper:
         }
         return answer.text
 
-    def _opened(self, title: str) -> Conversation:
-        spec = client_spec("", "branches", title=_TITLE, about="Branches that were kept.", command=("agentnb",))
-        options = SessionOptions(spec=spec, cwd=self._folder, kernel_tools=True)
-        configured = options.configuration(self._host.environment)
-        conversation = Conversation(self._host, configured, tab_id=new_id(), mode="allow", title=title)
-        self._host.adopt(conversation)
-        conversation.restored(None, SessionError("A branch was kept here.", hint="Go on in another conversation."))
-        show_running(conversation)
-        return conversation
-
     async def _bring(self, title: str, saved: Path, lost: str) -> tuple[Turn, str]:
         """Carry out everything in a turn; returns it, and what failed, empty where nothing did."""
-        conversation, turn_id = self._opened(title), new_id()
+        ended = "A branch was kept here."
+        conversation = own_conversation(self._host, self._folder, title, name=_TITLE, ended=ended)
+        turn_id = new_id()
         session = session_of(conversation, lambda _asked: "allow", KEEP_SECONDS)
         origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
         await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin))
@@ -235,6 +231,18 @@ class Keeper:
         done = ", ".join(counted(files, cells, names)) or "nothing"
         more = f"\n\nCould not be kept: {lost}" if lost else ""
         return f"Kept {done} of try {self._branch.number} ({self._branch.agent}).{more}"
+
+
+def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: str) -> Conversation:
+    """A conversation that has no agent; *ended* says why nobody answers in it."""
+    spec = client_spec("", name.lower(), title=name, about=ended, command=("agentnb",))
+    options = SessionOptions(spec=spec, cwd=folder, kernel_tools=True)
+    configured = options.configuration(host.environment)
+    conversation = Conversation(host, configured, tab_id=new_id(), mode="allow", title=title)
+    host.adopt(conversation)
+    conversation.restored(None, SessionError(ended, hint="Go on in another conversation."))
+    show_running(conversation)
+    return conversation
 
 
 def _calls(step: CellStep, new_ids: Mapping[str, str]) -> Sequence[tuple[str, dict[str, Any]]]:

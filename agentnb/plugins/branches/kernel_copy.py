@@ -138,7 +138,7 @@ class KernelCopy:
                     continue
                 with self._lock:
                     waiting = self._waiting.get(answer.number)
-                if waiting is not None:
+                if waiting is not None and not waiting.done():
                     waiting.set_result(answer)
         except EOFError:
             error = self._gone()
@@ -166,8 +166,14 @@ def cannot_fork() -> str:
     return ""
 
 
-def fork_kernel(shell: Any, folder: Path, workspace: Path) -> KernelCopy:
-    """Fork this process; *workspace*, a copy of *folder*, is seen in its place. To be called on the main thread."""
+def fork_kernel(
+    shell: Any, folder: Path, workspace: Path | None, evaluate: Callable[[str], tuple[Any, str]] | None = None
+) -> KernelCopy:
+    """Fork this process; *workspace*, a copy of *folder*, is seen in its place. To be called on the main thread.
+
+    Without a *workspace* the folder itself is seen, and nothing that is written to it stays. *evaluate* gives what is
+    measured, and a text with it; else expressions are.
+    """
     ours, theirs = socket.socketpair()
 
     def play(_notes: Notes) -> int:
@@ -175,7 +181,7 @@ def fork_kernel(shell: Any, folder: Path, workspace: Path) -> KernelCopy:
 
         own = shell if shell is not None else new_shell()
         cut_off(own)
-        serve(own, theirs)
+        serve(own, theirs, evaluate)
         return 0
 
     wait = begin_code(
@@ -183,7 +189,7 @@ def fork_kernel(shell: Any, folder: Path, workspace: Path) -> KernelCopy:
         folder,
         seconds=LONGEST_SECONDS,
         descriptors=(theirs.fileno(),),
-        shared=_shared(workspace, folder),
+        shared=() if workspace is None else _shared(workspace, folder),
     )
     theirs.close()
     return KernelCopy(ours, wait, "fork")
@@ -194,14 +200,10 @@ def _shared(workspace: Path, folder: Path) -> tuple[tuple[str, str], ...]:
     return (str(workspace), str(folder)), (str(workspace.parent), str(workspace.parent))
 
 
-def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path) -> KernelCopy:
-    """Start a fresh process, and run *cells* in it, one after another.
-
-    Raises:
-        UsageError: If a cell fails, or the time is up.
-    """
+def fresh_kernel(folder: Path, shared: Sequence[tuple[str, str]], hidden: Sequence[str] = ()) -> KernelCopy:
+    """Start a fresh process that is closed in; *shared* and *hidden* as for a rehearsed command."""
     ours, theirs = socket.socketpair()
-    program = shlex.join([sys.executable, "-m", "agentnb.plugins.branches.replay_program", str(theirs.fileno())])
+    program = shlex.join(replay_command(theirs.fileno()))
 
     def wait() -> Rehearsal:
         try:
@@ -211,15 +213,28 @@ def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path) -> Kernel
                 env=dict(os.environ),
                 seconds=LONGEST_SECONDS,
                 descriptors=(theirs.fileno(),),
-                shared=_shared(workspace, folder),
+                shared=shared,
+                hidden=hidden,
             )
         finally:
             theirs.close()
-        if ended.exit_code:
-            return replace(ended, error=f"It ended with exit code {ended.exit_code}.")
-        return ended
+        return replace(ended, error=f"It ended with exit code {ended.exit_code}.") if ended.exit_code else ended
 
-    copy = KernelCopy(ours, wait, "replay")
+    return KernelCopy(ours, wait, "replay")
+
+
+def replay_command(descriptor: int) -> list[str]:
+    """The words that start a fresh process, which serves this descriptor."""
+    return [sys.executable, "-m", "agentnb.plugins.branches.replay_program", str(descriptor)]
+
+
+def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path) -> KernelCopy:
+    """Start a fresh process, and run *cells* in it, one after another.
+
+    Raises:
+        UsageError: If a cell fails, or the time is up.
+    """
+    copy = fresh_kernel(folder, _shared(workspace, folder))
     try:
         for number, cell in enumerate(cells, 1):
             ran = copy.ask("run", cell, watch=False, seconds=REPLAY_SECONDS).ran

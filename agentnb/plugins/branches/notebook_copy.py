@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -19,13 +18,10 @@ if TYPE_CHECKING:
 
 
 class NotebookCopy:
-    """A notebook that no page shows; usable from any thread. Its file is the one in *workspace*, a copy of *folder*."""
+    """A notebook that no page shows; usable from any thread."""
 
-    def __init__(self, view: NotebookView, folder: Path, workspace: Path) -> None:
-        path = None if view.path is None else Path(view.path)
-        is_copied = path is not None and path.is_relative_to(folder.resolve())
-        file = str(workspace / path.relative_to(folder.resolve())) if path is not None and is_copied else None
-        self.before = replace(view, path=file)
+    def __init__(self, view: NotebookView) -> None:
+        self.before = view
         self._cells = [*view.cells]
         self._outputs: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {}
         self._lock = threading.Lock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.columns import html, lines, on_one_line, shortened
 from agentnb.plugins.branches.branch import counted
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LARGEST_PICTURE = 400_000
 
 def lines_of(tries: Sequence[Branch], title: str, best: Branch | None) -> list[str]:
     """A line for each try."""
-    rows = [tuple(_shortened(each) for each in _row(branch, best)) for branch in tries]
+    rows = [tuple(shortened(each, LONGEST_CELL) for each in _row(branch, best)) for branch in tries]
     return [title, *lines([_HEAD, *rows])]
 
 
@@ -62,7 +62,3 @@ def _details(branch: Branch) -> str:
     )
     body = f"{pictures}{diffs}{cells}" + (f"<p>{names}</p>" if names else "")
     return f"<details><summary>Try {branch.number}: {escape(branch.summary)}</summary>{body}</details>" if body else ""
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"

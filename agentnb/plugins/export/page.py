@@ -34,18 +34,23 @@ _VOID = ("br", "hr")
 
 def page(document: Document) -> str:
     """The whole page."""
-    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     title = text(document.title)
     head = "" if document.is_headed else f"<h1>{title}</h1>\n"
-    body = "\n".join(_entry(entry) for entry in document.entries)
+    body = "\n".join(entry_html(entry) for entry in document.entries)
+    return page_of(document.title, f"{head}{body}")
+
+
+def page_of(title: str, body: str, more_style: str = "") -> str:
+    """A page with this body, which is HTML of ours; *more_style* comes behind the style of all pages."""
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8") + more_style
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="referrer" content="no-referrer">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n{head}"
+        f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
         f"{body}\n</main>\n</body>\n</html>\n"
     )
 
@@ -54,7 +59,8 @@ def text(words: str) -> str:
     return escape(_CONTROLS.sub("", words), quote=True)
 
 
-def _entry(entry: DocumentEntry) -> str:
+def entry_html(entry: DocumentEntry) -> str:
+    """An entry as HTML that can do nothing."""
     about = " · ".join(word for word in (_HEADS[entry.kind], entry.agent, entry.tab) if word)
     head = f'<p class="head">{text(about)}</p>' if about else ""
     is_prose = entry.kind in ("text", "answer")

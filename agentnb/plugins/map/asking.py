@@ -159,7 +159,7 @@ class SessionWorker:
             reason=reason,
             input_tokens=usage.input_tokens if usage is not None else None,
             output_tokens=usage.output_tokens if usage is not None else None,
-            costs=_cost_of(self.session) if self._turn is not None else {},
+            costs=cost_of(self.session) if self._turn is not None else {},
             seconds=round(time.monotonic() - self._began, 3),
             session=self.session.tab_id if self.session is not None and self._turn is not None else "",
             changes=self._changes,
@@ -201,7 +201,8 @@ async def _close(session: Session, seconds: float) -> None:
         await session.aclose(seconds)
 
 
-def _cost_of(session: Session | None) -> dict[str, float]:
+def cost_of(session: Session | None) -> dict[str, float]:
+    """What a session has cost so far, by currency, where its agent says so."""
     usage = session.state.context_usage if session is not None else None
     cost = usage.cost if usage is not None else None
     return {cost.currency: cost.amount} if cost is not None else {}

@@ -23,14 +23,14 @@ _WIDTH = 24
 
 def show_progress(batch: Batch) -> None:
     """Show *batch* until it has ended; nothing where a notebook is run by a program, whose outputs are compared."""
-    shell = _shell()
+    shell = current_shell()
     shows: list[Callable[[], None]] = []
     if getattr(shell, "kernel", None) is not None:
         shows = _in_notebook(batch, shell) if is_watched(shell) else []
     elif sys.stderr is not None and sys.stderr.isatty():
         shows = [partial(_in_terminal, batch)]
     for each in shows:
-        batch.listen(_Paced(batch, each))
+        batch.listen(Paced(lambda: batch.done, each))
     if shows and batch.done:  # before anybody listened
         for each in shows:
             each()
@@ -56,11 +56,11 @@ def bar(batch: Batch, rows: str = "") -> str:
     )
 
 
-class _Paced:
-    """Shows changes, a few times a second at most, and the end always; on the batch's thread."""
+class Paced:
+    """Shows changes, a few times a second at most, and always while *is_over*; on the thread of what changes."""
 
-    def __init__(self, batch: Batch, show: Callable[[], None]) -> None:
-        self._batch = batch
+    def __init__(self, is_over: Callable[[], bool], show: Callable[[], None]) -> None:
+        self._is_over = is_over
         self._show = show
         self._next = 0.0
         self._lock = threading.Lock()
@@ -68,13 +68,14 @@ class _Paced:
     def __call__(self) -> None:
         with self._lock:
             began = time.monotonic()
-            if self._batch.done or began >= self._next:
+            if self._is_over() or began >= self._next:
                 self._show()
                 took = time.monotonic() - began
                 self._next = began + max(_PAUSE_SECONDS, took / _SHARE)
 
 
-def _shell() -> Any:
+def current_shell() -> Any:
+    """The IPython shell; None outside of IPython."""
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return get() if get is not None else None
 

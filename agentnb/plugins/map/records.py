@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import sqlite3
-import tempfile
-import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from agentnb.errors import LogUnavailable, UsageError
+from agentnb.errors import UsageError
 from agentnb.ids import new_id
-from agentnb.log.batch_file import NAME, batch_file
-from agentnb.log.database import make_private, opening_alone
-from agentnb.log.location import log_location
+from agentnb.plugins.map.rows_file import RowsFile
 from agentnb.plugins.map.workspaces import WorkspaceChange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_BUSY_SECONDS = 10.0
-_FORM = 1
 _PAGE = 200
 RowState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS batches (
-    id TEXT PRIMARY KEY, created REAL NOT NULL, agent TEXT NOT NULL, prompt TEXT NOT NULL, pass INTEGER NOT NULL,
-    touched REAL NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS rows (
-    batch TEXT NOT NULL, key TEXT NOT NULL, copy INTEGER NOT NULL, pass INTEGER NOT NULL, number INTEGER NOT NULL,
-    label TEXT NOT NULL, prompt TEXT NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL,
-    body TEXT NOT NULL, ended INTEGER, PRIMARY KEY (batch, key, copy)
-) WITHOUT ROWID;
-CREATE UNIQUE INDEX IF NOT EXISTS rows_by_number ON rows (batch, pass, number);
-CREATE INDEX IF NOT EXISTS rows_by_end ON rows (batch, pass, ended) WHERE ended IS NOT NULL;
-"""
 EQUAL_INPUTS = "SELECT COUNT(*) FROM rows WHERE batch = ? AND key = ? AND +pass = ?"
 """How many inputs of a pass ask the same. ``+`` keeps SQLite from the index by pass, which has all inputs."""
 _COLUMNS = "number, label, prompt, state, attempts, body, ended"
@@ -82,15 +60,15 @@ def key_of(agent: str, prompt: str, schema: Any) -> str:
     return hashlib.sha256(encoded).hexdigest()[:32]
 
 
-class BatchRows:
+class BatchRows(RowsFile):
     """The rows of one batch; safe from any thread."""
 
     def __init__(self, batch: str | None, agent: str, prompt: str, environ: Mapping[str, str] = os.environ) -> None:
-        self.note = ""
+        super().__init__("batch", environ, must_exist=batch is not None)
         self._ended = 0
-        self._lock = threading.RLock()
-        self._connection = self._opened(environ, must_exist=batch is not None)
         with self._lock:
+            if "touched" not in {each[1] for each in self._run("PRAGMA table_info(batches)")}:  # 0.2's first builds
+                self._run("ALTER TABLE batches ADD COLUMN touched REAL NOT NULL DEFAULT 0")
             if batch is None:
                 self.id, self._pass = new_id(), 1
                 values = (self.id, time.time(), agent, prompt[:2000], self._pass, time.time())
@@ -180,11 +158,6 @@ class BatchRows:
         )
         return {reason or "": number for reason, number in counts}
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._connection.close()
-
     def _next_end(self) -> int:
         self._ended += 1
         return self._ended
@@ -197,63 +170,6 @@ class BatchRows:
             self._pass,
             number,
         )
-
-    def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Run a statement to its end, and give its rows."""
-        with self._lock:
-            try:
-                return self._connection.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                raise LogUnavailable(f"The rows of the batch cannot be kept: {error}.") from error
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._run("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._run("ROLLBACK")
-            raise
-        self._run("COMMIT")
-
-    def _opened(self, environ: Mapping[str, str], *, must_exist: bool) -> sqlite3.Connection:
-        log = log_location(environ)
-        if log is not None:
-            try:
-                log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                with opening_alone(batch_file(log)):
-                    return _connected(batch_file(log))
-            except (OSError, sqlite3.Error) as error:
-                why = f"{batch_file(log)} cannot be used ({error})"
-        else:
-            why = "the log is off (AGENTNB_LOG)"
-        if must_exist:
-            raise LogUnavailable(f"No batch can be resumed: {why}.")
-        self.note = f"This batch cannot be resumed later: {why}."
-        with tempfile.TemporaryDirectory(prefix="agentnb-batch-", ignore_cleanup_errors=True) as folder:
-            return _connected(Path(folder) / NAME)  # its name goes at once, what it holds when it is closed
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    make_private(path)
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        if path.parent.name.startswith("agentnb-batch-"):
-            connection.execute("PRAGMA journal_mode = MEMORY")
-        else:
-            connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        form = connection.execute("PRAGMA user_version").fetchone()[0]
-        if form > _FORM:
-            raise sqlite3.OperationalError("a newer agentnb wrote it")
-        connection.executescript(_TABLES)
-        if "touched" not in {each[1] for each in connection.execute("PRAGMA table_info(batches)")}:
-            connection.execute("ALTER TABLE batches ADD COLUMN touched REAL NOT NULL DEFAULT 0")  # 0.2's first builds
-        connection.execute(f"PRAGMA user_version = {_FORM}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _encoded_label(label: Any) -> str:

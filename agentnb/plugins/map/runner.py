@@ -315,7 +315,7 @@ class BatchRunner:
     def _count(self, body: Body) -> None:
         self.input_tokens += body.input_tokens or 0
         self.output_tokens += body.output_tokens or 0
-        add_costs(self.costs, body)
+        add_costs(self.costs, body.costs)
 
     async def _keep_budget(self) -> None:
         """Cancel what is being asked where the budget is used up by it."""
@@ -334,7 +334,7 @@ class BatchRunner:
         bodies = [each.body() for each in self._busy]
         costs = dict(self.costs)
         for body in bodies:
-            add_costs(costs, body)
+            add_costs(costs, body.costs)
         tokens = self.input_tokens + self.output_tokens
         tokens += sum((each.input_tokens or 0) + (each.output_tokens or 0) for each in bodies)
         spent = Spent(tokens=tokens, costs=costs, seconds=self.seconds, turns=self.turns + more_turns)
@@ -353,9 +353,9 @@ class BatchRunner:
         self._used_up()
 
 
-def add_costs(costs: dict[str, float], body: Body) -> None:
-    """Add what *body* cost to *costs*."""
-    for currency, amount in body.costs.items():
+def add_costs(costs: dict[str, float], more: Mapping[str, float]) -> None:
+    """Add *more* money to *costs*, by currency."""
+    for currency, amount in more.items():
         costs[currency] = costs.get(currency, 0.0) + amount
 
 

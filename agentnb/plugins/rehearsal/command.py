@@ -29,8 +29,9 @@ def rehearse_command(
     descriptors: Sequence[int] = (),
     hosts: tuple[str, ...] = (),
     shared: Sequence[tuple[str, str]] = (),
+    hidden: Sequence[str] = (),
 ) -> Rehearsal:
-    """Returns what a command of the shell would do; but in *shared* folders it is done."""
+    """Returns what a command of the shell would do; but in *shared* folders it is done, and *hidden* ones are empty."""
     if not limits.is_linux():
         return unavailable("Commands can be rehearsed on Linux only.")
     # What Python compiles by the way is not what the command is about; a command that writes it itself is shown.
@@ -38,7 +39,8 @@ def rehearse_command(
 
     def start(scene: dict[str, Any], printing: int, reporting: int) -> int:
         address = "" if proxy is None else proxy.address
-        asked = json.dumps({**scene, "report": reporting, "command": command, "proxy": address, "shared": [*shared]})
+        more = {"proxy": address, "shared": [*shared], "hidden": [*scene["hidden"], *map(os.path.realpath, hidden)]}
+        asked = json.dumps({**scene, "report": reporting, "command": command, **more})
         started = subprocess.Popen(
             [sys.executable, "-I", "-S", command_program.__file__, asked],
             stdin=subprocess.DEVNULL,

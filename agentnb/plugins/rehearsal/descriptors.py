@@ -132,6 +132,20 @@ def replace_descriptors(keep: Collection[int], sink: int) -> None:
     os.close(sink)
 
 
+def links_but(keep: Collection[int]) -> list[int]:
+    """The pipes and sockets that are open, but for *keep*."""
+    modes = {each: os.fstat(each).st_mode for each in _open_descriptors() if each not in keep}
+    return [each for each, mode in modes.items() if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)]
+
+
+def drop(descriptors: Collection[int]) -> None:
+    """Replace each by ``/dev/null``."""
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for each in descriptors:
+        os.dup2(nothing, each, os.get_inheritable(each))
+    os.close(nothing)
+
+
 def _open_descriptors() -> list[int]:
     return [int(name) for name in os.listdir("/proc/self/fd") if _is_open(int(name))]
 

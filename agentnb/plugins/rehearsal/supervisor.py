@@ -21,7 +21,7 @@ from contextlib import suppress
 from agentnb.memory import address_space
 from agentnb.plugins.rehearsal import limits
 from agentnb.plugins.rehearsal.attempts import Attempts
-from agentnb.plugins.rehearsal.descriptors import changed_files, copy_writable_files
+from agentnb.plugins.rehearsal.descriptors import changed_files, copy_writable_files, drop, links_but
 from agentnb.plugins.rehearsal.overlay_changes import changes, versions
 from agentnb.plugins.sandbox import landlock, namespaces, private_network, seccomp
 from agentnb.processes import descendants, signal_descendants
@@ -94,6 +94,7 @@ def _supervise(
 ) -> dict[str, Any]:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should the kernel be killed
     _be_ended_first()
+    inherited = links_but({0, 1, 2, report})
     room, way = _enter(scene)
     first = _first_process(report) if room is not None else 0
     began = time.monotonic()
@@ -109,6 +110,7 @@ def _supervise(
         mine.close()
         _be_inside(scene, room, theirs, cut_off, play)
     theirs.close()
+    drop(inherited)  # the kernel may wait for their end, such as for a program that it started when it was forked
     why = _wait_for_word(mine, scene.seconds)
     if why:
         os.waitpid(inside, 0)

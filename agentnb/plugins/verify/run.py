@@ -125,12 +125,14 @@ class RunOptions(NamedTuple):
         hosts: The hosts that they may reach.
         progress: Is called with how many cells have run, and how many there are.
         stop: Ends it once it is set.
+        ran: Is called with the first run, once it has ended.
     """
 
     seconds: float = SECONDS
     hosts: tuple[str, ...] = ()
     progress: Callable[[int, int], object] = lambda _done, _all: None
     stop: threading.Event | None = None
+    ran: Callable[[Run], object] = lambda _run: None
 
 
 DEFAULTS = RunOptions()
@@ -163,6 +165,8 @@ class NotebookRunner:
         if self._stop.is_set():
             raise Stopped("The verification was stopped.")
         run.seconds = time.monotonic() - begun
+        if self.runs == 1:
+            self._options.ran(run)
         return run
 
     def _progress(self, done: int, count: int) -> None:
@@ -235,7 +239,7 @@ class NotebookRunner:
                 except subprocess.TimeoutExpired:
                     run.why = run.why or "time"
                 finally:
-                    _end(process)
+                    end_all(process)
             run.files = folder_copy.changed(self._folder, folder)
         return run
 
@@ -322,7 +326,7 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in environment.items() if not name.startswith(("JPY_", "COV_CORE"))}
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end_all(process: subprocess.Popen[bytes]) -> None:
     below = descendants(process.pid) if process.poll() is None else []
     with suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -45,6 +45,7 @@ class _Page(NamedTuple):
     context: contextvars.Context  # ipykernel answers where the comm's opening came from, and only from in here
     notebook: Notebook | None = None
     since: float = 0.0  # seconds since 1970
+    acted_at: float = 0.0  # when the user did something in it last, by the monotonic clock
     tells_outputs: bool = False
 
     def say(self, method: str, params: Any) -> None:
@@ -58,7 +59,7 @@ class Lab:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._pages: dict[str, _Page] = {}  # who spoke last is last
+        self._pages: dict[str, _Page] = {}  # where the user was last is last
         self._asked: dict[str, Future[m.EditedParams]] = {}
         self._wanted: dict[str, Future[m.CellsOutputsParams]] = {}
         self._saved: deque[tuple[m.SavedParams, float]] = deque(maxlen=MOST_SAVED)
@@ -69,13 +70,13 @@ class Lab:
 
     @property
     def notebook(self) -> Notebook | None:
-        """The notebook that a page spoke of last; None before the first."""
+        """The notebook of the page where the user was last; None where no page has told of one."""
         with self._lock:
             return next((page.notebook for page in reversed(self._pages.values()) if page.notebook), None)
 
     @property
     def told(self) -> list[tuple[Notebook, float]]:
-        """Returns what every page spoke of, who spoke last first; and since when it is so (seconds since 1970)."""
+        """Returns each page's notebook, where the user was last first, and since when it is so (seconds since 1970)."""
         with self._lock:
             return [(page.notebook, page.since) for page in reversed(self._pages.values()) if page.notebook]
 
@@ -97,7 +98,8 @@ class Lab:
         opened.on_msg(lambda message: self.heard(opened.comm_id, message))
         opened.on_close(lambda _: self._forget(opened.comm_id))
         with self._lock:
-            self._pages[opened.comm_id] = _Page(opened, contextvars.copy_context(), tells_outputs=tells_outputs)
+            context = contextvars.copy_context()
+            self._pages[opened.comm_id] = _Page(opened, context, acted_at=time.monotonic(), tells_outputs=tells_outputs)
             for comm_id in [*self._pages][:-MOST_PAGES]:
                 del self._pages[comm_id]
 
@@ -135,12 +137,14 @@ class Lab:
         with self._lock:
             if self._pages.pop(comm_id, None) is not None:
                 since = page.since if _is_as_it_was(page.notebook, notebook) else time.time()
-                self._pages[comm_id] = page._replace(notebook=notebook, since=since)
+                acted_at = time.monotonic() - content.params.idle / 1000
+                self._pages[comm_id] = page._replace(notebook=notebook, since=since, acted_at=acted_at)
+                self._pages = dict(sorted(self._pages.items(), key=lambda each: each[1].acted_at))
 
     async def edit(
         self, edit: m.EditParams, timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
     ) -> m.EditedParams:
-        """Let the page that spoke last change or run a cell of its notebook."""
+        """Let the page where the user was last change or run a cell of its notebook."""
         request = msgspec.structs.replace(edit, id=new_id())
         answer: Future[m.EditedParams] = Future()
         with self._lock:
@@ -159,7 +163,7 @@ class Lab:
                 self._asked.pop(request.id, None)
 
     def _fitting(self, notebook: Callable[[Notebook], int]) -> _Page | None:
-        """The page whose notebook fits best; of equals, who spoke last."""
+        """The page whose notebook fits best; of equals, where the user was last."""
         fits = [(notebook(page.notebook), page) for page in reversed(self._pages.values()) if page.notebook]
         fit, page = max(fits, key=lambda each: each[0], default=(0, None))
         return page if fit else None
@@ -173,7 +177,7 @@ class Lab:
     def outputs(
         self, cell_ids: Sequence[str], timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
     ) -> tuple[m.CellOutputsParams, ...]:
-        """The outputs of cells, as the page that spoke last shows them; nothing where no page tells them in time.
+        """The outputs of cells, as shown where the user was last; nothing where no page tells them in time.
 
         Blocks: not to be called on a thread that the answer comes on.
         """
@@ -229,7 +233,7 @@ def lab() -> Lab:
 
 
 def current_notebook() -> Notebook | None:
-    """The notebook that a page spoke of last; None where no page has the extension's sidebar open."""
+    """The notebook of the page where the user was last; None where no page has the extension's sidebar open."""
     return _lab.notebook
 
 

@@ -16,6 +16,15 @@ const VERSION = 1;
 const SUBSHELL_MS = 2_000;
 const QUIET_MS = 250;
 const LONGEST_MS = 1_500;
+/** After so long a pause the kernel hears at once that the user is in this page. */
+const AWAY_MS = 1_000;
+
+/** What the user does in a page, and whether it is heard wherever it is done; the focus is the window's. */
+const ACTS = [
+  ["focus", false],
+  ["pointerdown", true],
+  ["keydown", true],
+] as const;
 
 /** `SavedParams` of agentnb/server/lab_messages.py. */
 export interface Saved {
@@ -45,6 +54,7 @@ export class Link {
   #difference = new Difference();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #since = 0;
+  #actedAt = Date.now();
   #last = "";
   #open = false;
   /** What waits for the kernel's answer. */
@@ -78,15 +88,20 @@ export class Link {
       this.#follow(content.model.stateChanged, later); // saved, or no longer as saved
     }
     this.#follow(context.pathChanged, later);
-    window.addEventListener("focus", this.#back);
-    this.#endings.push(() => window.removeEventListener("focus", this.#back));
+    for (const [kind, capture] of ACTS) {
+      window.addEventListener(kind, this.#act, capture);
+      this.#endings.push(() => window.removeEventListener(kind, this.#act, capture));
+    }
     this.#watch();
     this.flush();
   }
 
-  /** The user has come back to the page: of several with the notebook this is the one that they work in. */
-  #back = (): void => {
+  /** The user does something in the page: of several with the notebook this is the one that they work in. */
+  #act = ({ type }: Event): void => {
     if (!this.#panel.isVisible) return;
+    const wasAway = type === "focus" || Date.now() - this.#actedAt > AWAY_MS;
+    this.#actedAt = Date.now();
+    if (!wasAway) return;
     this.#last = "";
     this.flush();
   };
@@ -100,7 +115,7 @@ export class Link {
     const whole = JSON.stringify(state);
     if (whole === this.#last) return;
     this.#last = whole;
-    this.#send("notebook", this.#difference.of(state));
+    this.#send("notebook", { ...this.#difference.of(state), idle: Math.max(0, Date.now() - this.#actedAt) });
   }
 
   /** The prompt to have the error of a cell fixed or explained, which the kernel remembers from then on. */

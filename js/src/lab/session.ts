@@ -17,7 +17,6 @@ import type { Rejoined, SentModel } from "./rejoin";
 import { knowsSubshells, subshellOf } from "./subshell";
 
 const SLOW_MS = 1_500;
-const FOCUS_MS = 5_000;
 /** How long a kernel that restarted may take to load agentnb before a cell is taken for the reason. */
 const START_MS = 10_000;
 const DYING = new Set(["restarting", "autorestarting"]);
@@ -42,6 +41,8 @@ export class Session {
   /** What was open when the kernel ended, on its way to the chat of the next one. */
   readonly #reopening = new PendingPrompt();
   #open: string | undefined;
+  /** Looks for the box to move the focus to. */
+  #focusing: ReturnType<typeof setInterval> | undefined;
   /** Called with the link once there is one. */
   #onLink: ((link: Link) => void) | undefined;
   #started: Kernel | null = null;
@@ -129,21 +130,24 @@ export class Session {
     if (this.#state === "missing") this.again();
   }
 
-  /** Moves the keyboard's focus to the box to write in, now or as soon as it is there. */
+  /** Moves the keyboard's focus to the box to write in, now or as soon as it is there; unless the user goes elsewhere. */
   focus(): void {
+    clearInterval(this.#focusing);
     if (this.#focusBox()) return;
-    this.node.node.tabIndex = -1;
-    this.node.node.focus();
     const root = this.node.node;
-    const watch = setInterval(() => {
+    root.tabIndex = -1;
+    root.focus();
+    const isOver = (): boolean => {
       const active = document.activeElement;
-      if ((active !== root && active !== document.body) || this.#focusBox()) clearInterval(watch);
-    }, 100);
-    setTimeout(() => clearInterval(watch), FOCUS_MS);
+      const isElsewhere = active !== root && active !== document.body;
+      return isElsewhere || !this.node.isVisible || this.#focusBox();
+    };
+    this.#focusing = setInterval(() => isOver() && clearInterval(this.#focusing), 100);
   }
 
   dispose(): void {
     this.#attempt++;
+    clearInterval(this.#focusing);
     this.#pending.cancel();
     this.#reopening.cancel();
     const { sessionContext, context } = this.#parts.panel;

@@ -97,13 +97,32 @@ test("the kernel is told again when the user comes back to the page, where the n
   const { link, panel, sent } = notebook();
   await link.open();
   window.dispatchEvent(new Event("focus"));
-  expect(sent.map(({ params }) => params)).toEqual([expect.objectContaining({ path: "a.ipynb" }), { path: "a.ipynb" }]);
+  expect(sent.map(({ params }) => params)).toEqual([
+    expect.objectContaining({ path: "a.ipynb" }),
+    { path: "a.ipynb", idle: 0 },
+  ]);
   panel.isVisible = false;
   window.dispatchEvent(new Event("focus"));
   link.dispose();
   panel.isVisible = true;
   window.dispatchEvent(new Event("focus"));
   expect(sent).toHaveLength(2);
+});
+
+test("the kernel is told how long ago the user did something here, and at once of the first act after a pause", async () => {
+  const { link, content, sent } = notebook();
+  await link.open();
+  const idle = () => sent.map(({ params }) => (params as { idle?: number }).idle);
+  window.dispatchEvent(new Event("keydown"));
+  await vi.advanceTimersByTimeAsync(5_000);
+  content.model.dirty = true;
+  content.model.stateChanged.emit(); // such as an agent's edit
+  await vi.runAllTimersAsync();
+  expect(idle()).toEqual([0, 5_250]);
+  document.body.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+  document.body.dispatchEvent(new Event("keydown", { bubbles: true }));
+  expect(idle()).toEqual([0, 5_250, 0]);
+  link.dispose();
 });
 
 test("the kernel is told what the user does to files, as long as the link is open", async () => {

@@ -6,7 +6,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from agentnb.errors import PolicyError
 from agentnb.log.location import log_location
 from agentnb.policy.store import PolicyFiles
 from agentnb.site_policy import LARGEST, read_file, site_files, site_policy
-from tests.other_users import reaching
+from tests.other_users import open_to_all, reaching
 from tests.unit.cli.command import run
 from tests.unit.conftest import Site
 
@@ -161,10 +160,8 @@ print(changeable([Path(sys.argv[1])]))
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that other users can go through; pytest's own is closed to them."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
+    with open_to_all() as folder:
+        yield folder
 
 
 @pytest.mark.skipif(

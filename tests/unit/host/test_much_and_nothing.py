@@ -146,7 +146,7 @@ def test_forty_agents_of_the_user_are_all_listed(kernel: Callable[[], Host], wor
     assert session.prompt("Hi").wait(PATIENCE).text == "model-0, 2 characters"
 
 
-def test_five_hundred_changed_files_are_undone_after_a_restart_in_the_middle_of_the_turn(
+def test_many_changed_files_are_undone_after_a_restart_in_the_middle_of_the_turn(
     kernel: Callable[[], Host], work: Path, tmp_path: Path
 ) -> None:
     """What the cut turn had changed is listed; what the user changed since is asked about, and nothing is undone."""
@@ -155,8 +155,8 @@ def test_five_hundred_changed_files_are_undone_after_a_restart_in_the_middle_of_
     session = begin(first, work, "writes_files")
     steps = [["write", f"{number}.txt", f"{number}\n"] for number in range(FILES)]
     session.prompt(json.dumps([*steps, ["wait", str(tmp_path / "pipe")]]))
-    until(first, session, (work / f"{FILES - 1}.txt").exists)
-    first.close()
+    with (tmp_path / "pipe").open("wb"):  # opens once the agent waits
+        first.close()
     (work / "7.txt").write_text("mine\n")
     restored = again(kernel(), session, "writes_files")
     (turn,) = restored.turns

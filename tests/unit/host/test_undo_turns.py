@@ -22,7 +22,7 @@ from agentnb.state import Message, MessageOrigin
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.changes.test_undo_machine import FOLDER, MEMORY, Leaf, Tree, leafs, move, put, text, with_folders
 
-STEPS = int(os.environ.get("AGENTNB_UNDOS", "600"))
+STEPS = int(os.environ.get("AGENTNB_UNDOS", "300"))
 SEED = int(os.environ.get("AGENTNB_UNDO_SEED", "0"))
 ROUND = 40
 """Steps in one workspace."""

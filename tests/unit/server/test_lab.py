@@ -68,6 +68,25 @@ def test_what_a_page_says_last_is_the_notebook() -> None:
     assert path(lab) == "two.ipynb"
 
 
+def test_a_page_that_speaks_late_of_an_earlier_act_does_not_take_the_place_of_the_one_where_the_user_is() -> None:
+    """Typing is told after a pause: meanwhile the user may have clicked in another page."""
+    lab = Lab()
+    typed, clicked = Page(lab, "c1"), Page(lab, "c2")
+    for page in (typed, clicked):
+        page.say(path="n.ipynb", cells=[cell("a", "x")])
+    clicked.say(path="n.ipynb", idle=0)
+    typed.say(path="n.ipynb", cells=[cell("a", "x#")], idle=60_000)
+    edit = EditParams(id="", action="replace", cell_id="a", source="y")
+    with pytest.raises(UsageError, match="did not answer"):
+        run(lab.edit(edit, 0.01))
+    assert [each["method"] for each in clicked.heard] == ["edit"]
+    assert typed.heard == []
+    typed.say(path="n.ipynb", idle=0)
+    with pytest.raises(UsageError, match="did not answer"):
+        run(lab.edit(edit, 0.01))
+    assert [each["method"] for each in typed.heard] == ["edit"]
+
+
 def test_a_source_that_is_left_out_is_the_one_sent_before() -> None:
     """Cells move and run; their sources come once."""
     page = Page(lab := Lab())

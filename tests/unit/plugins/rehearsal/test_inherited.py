@@ -51,3 +51,9 @@ def test_rehearse_code_that_writes_into_open_files_leaves_no_trace_and_says_what
     assert len(tried) >= 46
     assert [each for each in tried if each[0] != "unharmed" or each[2] != way] == []
     assert {each[1] for each in tried if each[3] == "Would change nothing."} <= _UNSEEN[way]
+
+
+@pytest.mark.parametrize("way", ["namespaces", "Landlock"])
+def test_a_pipe_ends_for_the_kernel_while_a_copy_of_it_runs(tmp_path: Path, way: str) -> None:
+    """Another thread may be starting a program when the kernel is forked: it waits for the end of such a pipe."""
+    assert tries("waits_for_pipe.py", tmp_path, way) == ["b''", f"{way} It ended the process (exit code 0)"]

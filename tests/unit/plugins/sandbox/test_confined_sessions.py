@@ -7,8 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -22,6 +21,7 @@ from agentnb.agent.confinement import way_here
 from agentnb.errors import UsageError
 from agentnb.plugins.sandbox.confined_variables import own_folder
 from tests.conftest import ROOT
+from tests.other_users import open_to_all
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
 Start = Callable[..., Session]
@@ -68,10 +68,13 @@ def as_ordinary_user(folder: Path) -> tuple[str, dict[str, Any]]:
         return sys.executable, {}
     for path in (folder, *folder.rglob("*")):
         os.chown(path, ORDINARY_USER, ORDINARY_USER)
-    for path in folder.parents:
-        if path.is_relative_to(tempfile.gettempdir()):
-            path.chmod(path.stat().st_mode | 0o011)
     return SYSTEM_PYTHON, {"user": ORDINARY_USER, "group": ORDINARY_USER, "extra_groups": ()}
+
+
+@pytest.fixture
+def reachable_folder() -> Iterator[Path]:
+    with open_to_all() as folder:
+        yield folder
 
 
 can_confine = pytest.mark.skipif(WAY is None, reason=WHY)
@@ -99,10 +102,10 @@ def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start,
 @can_confine
 @pytest.mark.parametrize(("how", "runs"), [("confined", True), ("free", False)])
 def test_auto_runs_commands_at_once_where_the_agent_is_confined_and_asks_elsewhere(
-    tmp_path: Path, how: str, runs: bool
+    reachable_folder: Path, how: str, runs: bool
 ) -> None:
     """No preview stands in; nobody is there to be asked, so what asks is denied. A critical command always asks."""
-    home, work = tmp_path / "home", tmp_path / "home/work"
+    home, work = reachable_folder / "home", reachable_folder / "home/work"
     for folder in (work, home / "config"):
         folder.mkdir(parents=True)
     (home / "config/settings.toml").write_text('rehearse = "off"\n')

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from agentnb.plugins.sandbox.confinement import (
 )
 from agentnb.plugins.sandbox.readable_paths import readable_paths, repository_of
 from tests.conftest import ROOT
+from tests.other_users import open_to_all
 from tests.unit.plugins.around import around
 from tests.unit.running import run
 
@@ -43,12 +43,23 @@ _SECRET = "hunter2-is-the-secret"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace below a home folder with a secret and another project."""
-    monkeypatch.setenv("HOME", str(tmp_path))
+    return _project(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def reachable_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The same where other users can go."""
+    with open_to_all() as home:
+        yield _project(home, monkeypatch)
+
+
+def _project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(home))
     for name in (".ssh", "other", "project", ".mine"):
-        (tmp_path / name).mkdir()
-    (tmp_path / ".ssh" / "id_test").write_text(_SECRET)
-    (tmp_path / "other" / "notes.txt").write_text(_SECRET)
-    return tmp_path / "project"
+        (home / name).mkdir()
+    (home / ".ssh" / "id_test").write_text(_SECRET)
+    (home / "other" / "notes.txt").write_text(_SECRET)
+    return home / "project"
 
 
 def confined(folder: Path, asked: Confine, *words: str, needs: Needs | None = None) -> subprocess.CompletedProcess[str]:
@@ -162,9 +173,10 @@ _SYSTEM_PYTHON = "/usr/bin/python3"
 @pytest.mark.skipif(not os.access(_SYSTEM_PYTHON, os.X_OK), reason="another user may not run this Python")
 @pytest.mark.parametrize("has_namespaces", [True, False], ids=["with namespaces", "without namespaces"])
 def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
-    folder: Path, terminal: str, shared_memory: int, *, has_namespaces: bool
+    reachable_folder: Path, terminal: str, shared_memory: int, *, has_namespaces: bool
 ) -> None:
     """Where no file system of its own can be had, what Landlock does not look at is in the summary."""
+    folder = reachable_folder
     home, outside, own = folder.parent, folder.parent / "outside.txt", folder.parent / "own"
     outside.write_text("kept")
     shutil.copytree(ROOT / "agentnb/plugins/sandbox", own / "agentnb/plugins/sandbox")
@@ -185,9 +197,6 @@ def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
         tcp.listen()
         for path in (Path(terminal), home, *home.rglob("*")):
             os.chown(path, _ORDINARY_USER, _ORDINARY_USER)
-        for path in home.parents:
-            if path.is_relative_to(tempfile.gettempdir()):
-                path.chmod(path.stat().st_mode | 0o011)  # pytest's folders are for root alone
         made = confinement_of(Needs(reads=(str(own),)), _SYSTEM_PYTHON, folder, Confine(network="none"), os.environ)
         words = [str(outside), str(home / ".ssh/id_test"), str(tcp.getsockname()[1]), str(home / "socket"), "none"]
         words += [str(other.pid), str(home / "datagrams"), terminal, str(shared_memory)]

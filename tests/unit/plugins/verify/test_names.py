@@ -90,7 +90,7 @@ def test_check_names_with_the_kernel_says_which_cell_was_deleted_or_changed() ->
     assert kinds["c0"][1].startswith("Cell [2] has been changed since it was run")
 
 
-def test_verify_without_running_of_200_cells_takes_less_than_100_ms(tmp_path: Path) -> None:
+def test_verify_without_running_of_200_cells_takes_a_few_times_what_compiling_them_takes(tmp_path: Path) -> None:
     """Of the processor: others may use it meanwhile; the fastest of five."""
     sources = [
         f"def f{i}(a, b=2):\n    c = a + b\n    for q in range(c):\n        c += q\n    return c\n"
@@ -98,16 +98,20 @@ def test_verify_without_running_of_200_cells_takes_less_than_100_ms(tmp_path: Pa
         for i in range(200)
     ]
     content = notebook(*ran(*sources))
-    taken = []
+    taken, compiled = [], []
     for _ in range(5):
         cell_names.cache_clear()
         parsed.cache_clear()
         begun = time.thread_time()
         result = agentnb.verify(content, run=False, cwd=tmp_path)
-        taken.append(time.thread_time() - begun)
+        ended = time.thread_time()
+        for source in sources:
+            compile(source, "<cell>", "exec")
+        compiled.append(time.thread_time() - ended)
+        taken.append(ended - begun)
         assert result.ok
         assert result.runs == 0
-    assert min(taken) < 0.1
+    assert min(taken) < 8 * min(compiled)
 
 
 def check(*cells: Json, live: LiveKernel | None = None) -> StaticAnswer:

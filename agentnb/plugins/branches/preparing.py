@@ -1,0 +1,145 @@
+"""A branch before its agent is prompted: the copies of the kernel, of the workspace and of the notebook."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
+
+from agentnb.api.configured import configured, default_agent
+from agentnb.api.session import session_of
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.plugins.branches.branch import Branch, BranchParts
+from agentnb.plugins.branches.kernel_copy import cannot_fork, fork_kernel, replay_kernel
+from agentnb.plugins.branches.notebook_copy import NotebookCopy
+from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread, branch_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agentnb.api.questions import PermissionRequest
+    from agentnb.host import Host
+    from agentnb.kernel.code_runner import CodeRunner, NotebookView
+    from agentnb.plugins.branches.kernel_copy import KernelCopy
+    from agentnb.plugins.map.workspaces import IsolatedWorkspace
+
+T = TypeVar("T")
+LONGEST_TITLE = 60
+START_SECONDS = 120.0
+"""How long the kernel may be busy before its copies are made."""
+
+
+class PreparedBranch:
+    """A copy whose agent has not been prompted."""
+
+    def __init__(
+        self,
+        host: Host,
+        kernel: KernelCopy,
+        workspace: IsolatedWorkspace,
+        notebook: NotebookView | None,
+        options: dict[str, Any],
+    ) -> None:
+        self._host = host
+        self._kernel = kernel
+        self._workspace = workspace
+        folder = host.environment.default_workspace().resolve()
+        self._notebook = None if notebook is None else NotebookCopy(_moved(notebook, folder, workspace.folder))
+        self._thread = BranchThread()
+        self._options = options
+
+    def begin(self, number: int, prompt: str, instructions: str = "") -> Branch:
+        """Open the conversation, and prompt its agent."""
+        host, options = self._host, {"command": None, "env": None, "mcp_servers": None, **self._options}
+        named = options.pop("agent", None)
+        agent = named if named or options["command"] else default_agent()
+        title = f"Try {number}: {prompt}"[:LONGEST_TITLE].splitlines()[0]
+        session_options = configured(
+            agent,
+            options.pop("command"),
+            options.pop("env"),
+            self._workspace.folder,
+            kernel_tools=True,
+            mode="auto",
+            title=title,
+            **options,
+        )
+        shell = host.environment.shell
+        if shell is None:
+            raise UsageError("There is no IPython kernel here to be copied.")
+        queue = self._thread.job_queue
+        runner = BranchRunner(self._kernel, self._notebook, queue, title)
+        environment = branch_environment(host.environment, BranchShell(runner, shell.mentions), self._thread)
+
+        def opened() -> Any:
+            return host.open_session(session_options, environment=environment)
+
+        conversation = host.loop.call(opened)
+        is_confined = session_options.network is not None
+        session = session_of(conversation, lambda asked: _answer(asked, is_confined=is_confined), START_SECONDS)
+        parts = BranchParts(self._kernel, self._notebook, self._workspace, self._thread, session)
+        return Branch(number, parts, session.prompt(prompt, instructions=instructions))
+
+    def close(self) -> None:
+        """It is not wanted."""
+        self._kernel.close()
+        self._thread.close()
+        self._workspace.remove()
+
+
+def _moved(notebook: NotebookView, folder: Path, workspace: Path) -> NotebookView:
+    """*notebook* with the path that its file has in *workspace*, a copy of *folder*; none where it has no copy."""
+    path = Path(notebook.path or "")
+    is_copied = path.is_relative_to(folder)
+    return replace(notebook, path=str(workspace / path.relative_to(folder)) if is_copied else None)
+
+
+def _answer(asked: PermissionRequest, *, is_confined: bool) -> str:
+    """Whatever stays in a branch is allowed; an agent that is not confined is not trusted to stay there."""
+    return "allow" if is_confined or asked.kind == "kernel" else "ask"
+
+
+def copied_kernels(
+    host: Host,
+    runner: CodeRunner,
+    folder: Path,
+    workspaces: Sequence[IsolatedWorkspace],
+    remember: Callable[[Mapping[str, Any]], None],
+) -> tuple[list[KernelCopy], str]:
+    """A copy of the kernel for each of *workspaces*, and why they are no forks, empty where they are.
+
+    *remember* is given the kernel's variables as the copies have them.
+    """
+    if why := cannot_fork():
+        cells = [each.source for each in runner.executed_cells()]
+        remember(runner.namespace.variables())
+        note = f"{why}: the notebook's cells were run in a fresh kernel."
+        return [replay_kernel(cells, folder, each.folder) for each in workspaces], note
+    shell = getattr(host.environment.shell, "ip", None)
+
+    def fork() -> list[KernelCopy]:
+        remember(runner.namespace.variables())
+        return [fork_kernel(shell, folder, each.folder) for each in workspaces]
+
+    return on_main_thread(host, runner, fork), ""
+
+
+def on_main_thread(host: Host, runner: CodeRunner, work: Callable[[], T]) -> T:
+    """The result of *work*, done where the user's code runs.
+
+    Raises:
+        KernelBusy: If that runs something else for too long.
+    """
+    if threading.current_thread() is threading.main_thread():
+        return work()
+    return host.loop.submit(host.environment.job_queue.run(runner.look(work), "", patience=START_SECONDS)).result()
+
+
+def notebook_of(runner: CodeRunner) -> NotebookView | None:
+    """The notebook; None where none is known."""
+    try:
+        return runner.notebook(outputs=True)
+    except AgentnbError:
+        return None

@@ -1,0 +1,140 @@
+"""Runs a task's check in a process of its own: without network, with limits of time and memory, on a copy."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentnb.plugins.evaluate import check_program
+from agentnb.plugins.rehearsal.command import rehearse_command
+from agentnb.plugins.verify.run import end_all
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+    from agentnb.plugins.evaluate.results import Outcome
+    from agentnb.plugins.evaluate.task import Task
+
+MEMORY = 4 * 1024**3
+"""Bytes that a check may take."""
+LARGEST_REPORT = 64 * 1024
+
+
+class Left(NamedTuple):
+    """What an agent left: what it said, its workspace, its notebook as it was run from the top, and the findings."""
+
+    answer: str
+    folder: Path
+    notebook: dict[str, Any] | None
+    verified: bool | None
+    findings: tuple[str, ...]
+
+
+class Checked(NamedTuple):
+    """What a check says, and why."""
+
+    outcome: Outcome
+    why: str = ""
+
+
+def check(task: Task, left: Left) -> Checked:
+    """What the check of *task* says of what an agent left."""
+    return check_closed_in(task, left) or check_in_the_open(task, left)
+
+
+def check_closed_in(task: Task, left: Left) -> Checked | None:
+    """The same, closed in as a preview; None where nothing can be closed in here."""
+    with _Exchange(_order(task, left)) as exchange:
+        ended = rehearse_command(
+            f"exec {shlex.join(exchange.command)}",
+            left.folder,
+            env=_environment(),
+            seconds=task.check_seconds,
+            descriptors=exchange.descriptors,
+        )
+        if not ended.available:
+            return None
+        return exchange.outcome() or _trouble(ended.error, task.check_seconds, ended.exit_code)
+
+
+def check_in_the_open(task: Task, left: Left) -> Checked:
+    """The same where nothing can be closed in: the workspace is thrown away, too, and Python refuses the network."""
+    with _Exchange({**_order(task, left), "block_network": True}) as exchange:
+        process = subprocess.Popen(
+            exchange.command,
+            cwd=left.folder,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=exchange.descriptors,
+            start_new_session=True,
+        )
+        late = None
+        try:
+            process.wait(task.check_seconds)
+        except subprocess.TimeoutExpired:
+            late = "It took longer than its limit"
+        finally:
+            end_all(process)
+        return exchange.outcome() or _trouble(late, task.check_seconds, process.returncode)
+
+
+def _order(task: Task, left: Left) -> dict[str, Any]:
+    places = {"folder": str(left.folder), "task": str(task.folder)}
+    return {**left._asdict(), **places, "memory": MEMORY, "block_network": False}
+
+
+def _trouble(error: str | None, seconds: float, status: int | None) -> Checked:
+    if error is not None and "longer than" in error:
+        return Checked("broken", f"check.py was still running after {seconds:g} s (check_seconds in task.toml).")
+    how = error.rstrip(".") if error else f"it ended with exit code {status}"
+    return Checked("broken", f"check.py gave no answer: {how}.")
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
+
+
+class _Exchange:
+    """The descriptors of one check: what to check, and what came out."""
+
+    def __init__(self, order: Mapping[str, Any]) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
+        self._file.write(json.dumps(order, default=str).encode("utf-8", "surrogatepass"))
+        self._file.seek(0)
+        self._reading, self._reporting = os.pipe()
+        os.set_blocking(self._reading, False)
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        return self._file.fileno(), self._reporting
+
+    @property
+    def command(self) -> list[str]:
+        return [sys.executable, check_program.__file__, *map(str, self.descriptors)]
+
+    def outcome(self) -> Checked | None:
+        """What came out, once the check has ended; None where nothing did."""
+        try:
+            said = read_json(os.read(self._reading, LARGEST_REPORT))
+            return Checked(said["outcome"], said["why"])
+        except (BlockingIOError, ValueError, KeyError, TypeError):
+            return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        for each in (self._reading, self._reporting):
+            os.close(each)

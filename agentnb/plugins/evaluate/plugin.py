@@ -1,0 +1,149 @@
+"""The plug-in: `agentnb eval` has agents do tasks of one's own, and says which answers are right."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write
+from agentnb.ports import Plugin
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from agentnb.plugins.evaluate.recordings import Recordings
+    from agentnb.plugins.evaluate.results import Comparison, Evaluation
+    from agentnb.plugins.evaluate.runner import Finished
+
+JOBS = 2
+MOST_RUNS, MOST_JOBS = 1_000, 64
+
+
+def _eval(arguments: argparse.Namespace) -> int:
+    from agentnb.errors import AgentnbError
+
+    try:
+        return _evaluated(arguments)
+    except AgentnbError as error:
+        complain(str(error))
+        return MISUSED
+
+
+def _evaluated(arguments: argparse.Namespace) -> int:
+    from agentnb.plugins.evaluate.recordings import check_report, write_report
+    from agentnb.plugins.evaluate.report import report
+    from agentnb.plugins.evaluate.results import check_baseline, compared, read_evaluation
+    from agentnb.plugins.evaluate.runner import EvaluationRunner
+    from agentnb.plugins.evaluate.table import comparison_lines, progress_line, table
+    from agentnb.plugins.evaluate.task import read_tasks
+
+    if not arguments.words:
+        complain("Name the folder with the tasks: agentnb eval tasks --agents claude.")
+        return MISUSED
+    runs, jobs = _number(arguments.runs, 1, MOST_RUNS, "--runs"), _number(arguments.jobs, JOBS, MOST_JOBS, "--jobs")
+    tasks = read_tasks(arguments.words)
+    recordings, agents, runs = _recordings(arguments, [each.name for each in tasks], runs)
+    baseline = None if arguments.baseline is None else Path(arguments.baseline)
+    before = None
+    if baseline is not None:
+        before = read_evaluation(baseline, "The baseline")
+        check_baseline(before, [each.name for each in tasks], agents, baseline)
+    files = [None if each is None else Path(each) for each in (arguments.json, arguments.html)]
+    for path in filter(None, files):
+        check_report(path)
+
+    def tell(finished: Finished) -> None:
+        print(progress_line(finished.result, runs), file=sys.stderr, flush=True)
+
+    answers = [each for each in (baseline, *files) if each is not None]
+    runner = EvaluationRunner(tasks, agents, runs, recordings, answers)
+    finished = runner.run(jobs, tell)
+    evaluation = runner.evaluation(finished)
+    write(table(evaluation))
+    if recordings is not None:
+        recordings.save(evaluation)
+    comparison = None if before is None else compared(evaluation, before)
+    if comparison is not None:
+        write("\n".join(["", *comparison_lines(comparison)]))
+    if files[0] is not None:
+        write_report(files[0], evaluation.text())
+    if files[1] is not None:
+        write_report(files[1], report(evaluation, finished, comparison))
+    return _exit_code(evaluation, comparison)
+
+
+def _recordings(
+    arguments: argparse.Namespace, tasks: Sequence[str], runs: int
+) -> tuple[Recordings | None, tuple[str, ...], int]:
+    from agentnb.errors import UsageError
+    from agentnb.plugins.evaluate.recordings import Recordings
+
+    named = tuple(dict.fromkeys(arguments.agents or ()))
+    if arguments.record is not None and arguments.replay is not None:
+        raise UsageError("--record and --replay exclude each other.", hint="Record first, then replay.")
+    folder = arguments.record if arguments.record is not None else arguments.replay
+    recordings = None
+    if folder is not None:
+        recordings = Recordings(Path(folder).expanduser().resolve(), is_replayed=arguments.replay is not None)
+    if recordings is not None and recordings.recorded is not None:
+        agents = named or recordings.recorded.agents
+        runs = runs if arguments.runs is not None else recordings.recorded.runs
+        recordings.check(tasks, agents, runs)
+        return recordings, agents, runs
+    if not named:
+        raise UsageError(
+            "No agent is named.", hint="agentnb eval tasks --agents claude codex; `agentnb agents` lists them."
+        )
+    for each in named:
+        _check_agent(each)
+    return recordings, named, runs
+
+
+def _check_agent(agent: str) -> None:
+    """See that it can be started, before others are paid for."""
+    from agentnb.api.configured import configured
+
+    configured(agent.partition("/")[0], None, None, None)
+
+
+def _number(given: int | None, usual: int, most: int, flag: str) -> int:
+    from agentnb.errors import UsageError
+
+    if given is not None and not 1 <= given <= most:
+        raise UsageError(f"{flag} {given} is not a number from 1 to {most:,}.")
+    return usual if given is None else given
+
+
+def _exit_code(evaluation: Evaluation, comparison: Comparison | None) -> int:
+    outcomes = {each.outcome for each in evaluation.results}
+    if "broken" in outcomes:
+        return MISUSED
+    if comparison is not None:
+        return FAILED if comparison.worse else OK
+    return OK if outcomes <= {"right"} else FAILED
+
+
+COMMANDS = (
+    Command(
+        "eval",
+        "Has agents do tasks of yours, each in a fresh copy of its files, and says which answers are right.",
+        "The exit code is 0 where all runs are right or, with --baseline, no task is worse than there; 1 where one is;"
+        " 2 where something could not be evaluated: wrong words, a task or a report that cannot be used, a check that"
+        " fails, a recording that is missing or does not fit. See docs/how-to/evaluate.md.",
+        _eval,
+        (
+            Option("--agents", "the agents, by name; NAME/MODEL chooses a model", "NAME …"),
+            Option("--runs", "how often each agent does each task; 1 by default", "N", kind=int),
+            Option("--jobs", f"how many runs go on at once; {JOBS} by default", "N", kind=int),
+            Option("--baseline", "results of an earlier evaluation: only what is worse fails", "FILE"),
+            Option("--json", "write the results to FILE, as JSON", "FILE"),
+            Option("--html", "write a report with all transcripts to FILE, one page", "FILE"),
+            Option("--record", "record each run in FOLDER", "FOLDER"),
+            Option("--replay", "replay the runs recorded in FOLDER: no agent and no model is needed", "FOLDER"),
+        ),
+        ("FOLDER", "tasks, or folders with tasks in them"),
+    ),
+)
+PLUGIN = Plugin(name="evaluate", summary="Evaluates agents on tasks of your own.", commands=COMMANDS)

@@ -1,0 +1,130 @@
+"""The results as one HTML page that carries all it needs and can do nothing, whatever agents and checks wrote."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentnb.credentials import Credentials
+from agentnb.plugins.evaluate.results import SUMS_HEAD, sums_of
+from agentnb.plugins.export.page import entry_html, page_of, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from agentnb.plugins.evaluate.results import Comparison, Evaluation, RunResult
+    from agentnb.plugins.evaluate.runner import Finished
+
+TITLE = "Evaluation"
+LONGEST_TRANSCRIPT = 200_000
+LONGEST_DIFF = 20_000
+
+
+def report(evaluation: Evaluation, finished: Sequence[Finished], comparison: Comparison | None = None) -> str:
+    """The whole page: the sums, a table of tasks, and each run with its transcript."""
+    body = "\n".join(
+        [
+            f"<h1>{TITLE}</h1>",
+            _sums(evaluation),
+            *(_compared(comparison) if comparison is not None else ()),
+            _tasks(evaluation),
+            '<h2>Runs</h2><div class="runs">',
+            *_runs(evaluation, finished),
+            "</div>",
+        ]
+    )
+    return page_of(TITLE, body, Path(__file__).with_name("report.css").read_text(encoding="utf-8"))
+
+
+def _sums(evaluation: Evaluation) -> str:
+    rows = [[_cell(agent), *map(_number, sums_of(evaluation.of(agent)).cells)] for agent in evaluation.agents]
+    count = f"{len(evaluation.tasks)} tasks, {evaluation.runs} run{'' if evaluation.runs == 1 else 's'} of each agent."
+    return f"<p>{count}</p>{_table(('agent', *SUMS_HEAD), rows)}"
+
+
+def _compared(comparison: Comparison) -> Iterable[str]:
+    yield "<h2>Beside the baseline</h2>"
+    rows = [("Worse", each) for each in comparison.worse] + [("Better", each) for each in comparison.better]
+    words = [f"<strong>{name}:</strong> {text(line)}" for name, line in rows] + [
+        text(each) for each in comparison.notes
+    ]
+    words += [] if comparison.worse else ["Nothing is worse."]
+    yield f"<ul>{''.join(f'<li>{each}</li>' for each in words)}</ul>"
+
+
+def _tasks(evaluation: Evaluation) -> str:
+    rows = []
+    for name, task in evaluation.tasks.items():
+        cells = [_cell(name)]
+        for agent in evaluation.agents:
+            links = (
+                f'<a class="{each.outcome}" href="#{_anchor(evaluation, each)}">{each.outcome}</a>'
+                for each in evaluation.of(agent, name)
+            )
+            cells.append(f"<td>{' '.join(links)}</td>")
+        rows.append([*cells, _cell(task.title)])
+    return f"<h2>Tasks</h2>{_table(('task', *evaluation.agents, 'title'), rows)}"
+
+
+def _runs(evaluation: Evaluation, finished: Sequence[Finished]) -> Iterable[str]:
+    hidden = Credentials(dict(os.environ)).hidden
+    for name, task in evaluation.tasks.items():
+        yield f"<h3>{text(name)}: {text(task.title)}</h3>"
+        for each in finished:
+            if each.result.task == name:
+                yield _run(evaluation, each, hidden)
+
+
+def _run(evaluation: Evaluation, finished: Finished, hidden: Callable[[str], str]) -> str:
+    result = finished.result
+    facts = [
+        ("Why", result.why),
+        ("Notebook", "" if result.verified is None else "verified" if result.verified else "not verified"),
+        ("Found", "; ".join(result.findings)),
+        ("Files", ", ".join(result.files)),
+        ("Asked for permission", f"{result.asked} ({result.denied} denied)" if result.asked else ""),
+        ("Confined", "yes" if result.is_confined else "no: it could read and write elsewhere"),
+        ("Tokens", "" if result.tokens is None else f"{result.tokens:,}"),
+    ]
+    rows = "".join(f"<tr><th>{name}</th>{_cell(hidden(value))}</tr>" for name, value in facts if value)
+    head = f'{text(result.agent)}, run {result.run}: <span class="{result.outcome}">{result.outcome}</span>'
+    diffs = "".join(
+        f"<details><summary>{text(each.path)} ({each.status})</summary>"
+        f"<pre><code>{text(hidden(each.diff[:LONGEST_DIFF]))}</code></pre></details>"
+        for each in finished.changes
+        if each.diff
+    )
+    said = "".join(entry_html(replace(entry, source=hidden(_cut(entry.source)))) for entry in finished.transcript)
+    return (
+        f'<details id="{_anchor(evaluation, result)}"><summary>{head} ({result.seconds:.1f} s)</summary>'
+        f'<table class="facts">{rows}</table>{diffs}{said}</details>'
+    )
+
+
+def _anchor(evaluation: Evaluation, result: RunResult) -> str:
+    """A name of ours for a run: names of tasks and agents may hold anything."""
+    task, agent = [*evaluation.tasks].index(result.task), evaluation.agents.index(result.agent)
+    return f"run-{task + 1}-{agent + 1}-{result.run}"
+
+
+def _cut(source: str) -> str:
+    if len(source) <= LONGEST_TRANSCRIPT:
+        return source
+    return f"{source[:LONGEST_TRANSCRIPT]}\n\n*{len(source) - LONGEST_TRANSCRIPT:,} characters are left out here.*"
+
+
+def _table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+    names = "".join(f"<th>{text(each)}</th>" for each in head)
+    body = "".join(f"<tr>{''.join(each)}</tr>" for each in rows)
+    return f'<div class="wide"><table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(words: str) -> str:
+    return f"<td>{text(words)}</td>"
+
+
+def _number(words: str) -> str:
+    return f'<td class="number">{text(words)}</td>'

@@ -1,0 +1,209 @@
+"""The results of an evaluation: one for each run, as a file keeps them, and compared with an earlier evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.plugins.evaluate.figures import Figures
+from agentnb.plugins.map.runner import add_costs, money
+from agentnb.safe_json import read_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+FORM = 1
+Outcome: TypeAlias = Literal["right", "wrong", "undone", "broken"]
+"""``right`` and ``wrong`` as the check says. ``undone``: the agent did not come to an end. ``broken``: not the agent's
+fault: the check failed, or the recording does not fit."""
+OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "undone", "broken")
+
+
+class RunResult(Figures, frozen=True, kw_only=True, omit_defaults=True):
+    """The result of one run, besides its figures.
+
+    Attributes:
+        task: The task's name.
+        agent: The agent, as it was named.
+        run: The run's number, from 1.
+        outcome: What came of it.
+        why: Why it is not right, a sentence.
+        files: The files that it changed in its workspace.
+        verified: Whether the notebook that it left runs from the top; None where it left none.
+        findings: Why not, a sentence each.
+    """
+
+    task: str
+    agent: str
+    run: int
+    outcome: Outcome
+    why: str = ""
+    files: tuple[str, ...] = ()
+    verified: bool | None = None
+    findings: tuple[str, ...] = ()
+
+
+class TaskSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A task as results name it."""
+
+    title: str
+    digest: str
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """All results.
+
+    Attributes:
+        agentnb_eval: The version of this form.
+        tasks: The tasks, by name.
+        agents: The agents, as they were named.
+        runs: How often each agent did each task.
+        results: The results, by agent, task and run.
+    """
+
+    agentnb_eval: int
+    tasks: dict[str, TaskSummary]
+    agents: tuple[str, ...]
+    runs: int
+    results: tuple[RunResult, ...]
+
+    def of(self, agent: str, task: str | None = None) -> list[RunResult]:
+        """The results of an agent, of one task or of all."""
+        return [each for each in self.results if each.agent == agent and task in (None, each.task)]
+
+    def text(self) -> str:
+        """As a file keeps it: equal for equal results."""
+        return f"{msgspec.json.format(msgspec.json.encode(self, order='sorted')).decode()}\n"
+
+
+class AgentSums(NamedTuple):
+    """What all runs of an agent come to."""
+
+    counts: dict[str, int]
+    verified: int
+    with_notebook: int
+    asked: int
+    tokens: int | None
+    costs: dict[str, float]
+    seconds: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As cells of a table: right, wrong, undone, broken, verified, asked, tokens, cost, time."""
+        return (
+            *(str(self.counts[each]) for each in OUTCOMES),
+            f"{self.verified} of {self.with_notebook}" if self.with_notebook else "",
+            str(self.asked),
+            "" if self.tokens is None else f"{self.tokens:,}",
+            money(self.costs),
+            f"{self.seconds:.1f} s",
+        )
+
+
+SUMS_HEAD = ("right", "wrong", "undone", "broken", "verified", "asked", "tokens", "cost", "time")
+
+
+def sums_of(results: Iterable[RunResult]) -> AgentSums:
+    """The sums of *results*."""
+    rows = list(results)
+    costs: dict[str, float] = {}
+    for each in rows:
+        add_costs(costs, each.costs)
+    counted = [each.tokens for each in rows if each.tokens is not None]
+    return AgentSums(
+        counts={outcome: sum(each.outcome == outcome for each in rows) for outcome in OUTCOMES},
+        verified=sum(each.verified is True for each in rows),
+        with_notebook=sum(each.verified is not None for each in rows),
+        asked=sum(each.asked for each in rows),
+        tokens=sum(counted) if counted else None,
+        costs=costs,
+        seconds=sum(each.seconds for each in rows),
+    )
+
+
+def read_evaluation(path: Path, what: str) -> Evaluation:
+    """The evaluation in the file *path*; *what* names the file in errors.
+
+    Raises:
+        UsageError: If it cannot be read, or is none.
+    """
+    hint = "agentnb eval … --json FILE writes one."
+    try:
+        found = read_record(path.read_bytes(), Evaluation)
+    except OSError as error:
+        raise UsageError(f"{what} {path} cannot be read: {error.strerror}.", hint=hint) from None
+    except ValueError as error:
+        raise UsageError(f"{what} {path} has no results of an evaluation: {error}.", hint=hint) from None
+    if found.agentnb_eval > FORM:
+        raise UsageError(f"{what} {path} was written by a newer agentnb.", hint="Update agentnb.")
+    return found
+
+
+class Comparison(NamedTuple):
+    """An evaluation beside an earlier one: sentences on what is worse, what is better, and what else to know."""
+
+    worse: tuple[str, ...]
+    better: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def check_baseline(before: Evaluation, tasks: Sequence[str], agents: Sequence[str], path: Path) -> None:
+    """See that an earlier evaluation can be compared with one of these tasks and agents.
+
+    Raises:
+        UsageError: If it is of other tasks or agents, or has tasks that are not run now.
+    """
+    for what, wanted, known in (("tasks", tasks, before.tasks), ("agents", agents, before.agents)):
+        if not set(wanted) & set(known):
+            message = f"The baseline {path} is of other {what}: {', '.join(known)}."
+            raise UsageError(message, hint="Write one of these with --json.")
+    missing = sorted(before.tasks.keys() - set(tasks))
+    if missing:
+        raise UsageError(
+            f"The baseline {path} has tasks that are not run: {', '.join(missing)}.",
+            hint="Run them, too, or write a new baseline with --json.",
+        )
+
+
+def compared(now: Evaluation, before: Evaluation) -> Comparison:
+    """Compare each agent's right answers to each task with those of an earlier evaluation."""
+    agents = [each for each in now.agents if each in before.agents]
+    common = [each for each in now.tasks if each in before.tasks]
+    worse: list[str] = []
+    better: list[str] = []
+    for agent in agents:
+        for task in common:
+            rates = [rate_of(each.of(agent, task)) for each in (before, now)]
+            if rates[1].part != rates[0].part:
+                line = f"{task} · {agent}: right in {rates[1].words}, before in {rates[0].words}"
+                (worse if rates[1].part < rates[0].part else better).append(line)
+    changed = [each for each in common if now.tasks[each].digest != before.tasks[each].digest]
+    notes = [f"Changed since the baseline: {', '.join(changed)}."] if changed else []
+    new = [each for each in now.tasks if each not in before.tasks] + [each for each in now.agents if each not in agents]
+    notes += [f"Not in the baseline: {', '.join(new)}."] if new else []
+    return Comparison(tuple(worse), tuple(better), tuple(notes))
+
+
+class Rate(NamedTuple):
+    """How many of some runs are right."""
+
+    right: int
+    runs: int
+
+    @property
+    def part(self) -> float:
+        """From 0 to 1."""
+        return self.right / self.runs if self.runs else 0.0
+
+    @property
+    def words(self) -> str:
+        """Such as ``1 of 2``."""
+        return f"{self.right} of {self.runs}"
+
+
+def rate_of(results: Sequence[RunResult]) -> Rate:
+    """How many of the runs of a task are right."""
+    return Rate(sum(each.outcome == "right" for each in results), len(results))

@@ -1,0 +1,204 @@
+"""The program of one run: it opens a conversation in the task's workspace, prompts the agent, and reports.
+
+It reads an :class:`Order` on stdin and writes a :class:`Report` to stdout, both as JSON. A process of its own has a
+cassette of its own, and what an agent does to it ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.agent.confinement import way_here
+from agentnb.api.configured import configured
+from agentnb.api.session import session_of
+from agentnb.errors import AgentnbError, CassetteError, TurnTimeout
+from agentnb.host import current_host
+from agentnb.ipython.record import relative
+from agentnb.ipython.transcript import transcript
+from agentnb.plugins.evaluate.figures import Figures
+from agentnb.plugins.export.document import DocumentEntry
+from agentnb.plugins.map.asking import cost_of
+from agentnb.safe_json import read_record
+from agentnb.testing.assertions import permissions_asked
+
+if TYPE_CHECKING:
+    from agentnb.api.questions import PermissionRequest
+    from agentnb.api.session import Session, Turn
+    from agentnb.plugins.evaluate.kernel import TaskKernel
+
+CALLBACK_SECONDS = 60.0
+CLOSE_SECONDS = 10.0
+FRESH_SECONDS = 120.0
+"""How long choosing a model may take, besides the task's own time."""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done.
+
+    Attributes:
+        agent: The agent's name.
+        model: Its model; empty for its own choice.
+        title: The conversation's title.
+        prompt: The prompt.
+        workspace: The folder that the agent works in.
+        notebook: The notebook, a path in it; empty where there is none.
+        seconds: How long the agent may take.
+        hidden: Files and folders that the kernel must not see.
+        confine: Whether it is confined; None: where something confines here.
+    """
+
+    agent: str
+    model: str
+    title: str
+    prompt: str
+    workspace: str
+    notebook: str
+    seconds: float
+    hidden: tuple[str, ...]
+    confine: bool | None = None
+
+
+class Report(Figures, frozen=True, kw_only=True):
+    """What came of it, besides its figures.
+
+    Attributes:
+        error: Why the agent did not come to an end; empty where it did.
+        is_mismatch: Whether that is because of the recording.
+        transcript: What was said, for the report.
+    """
+
+    error: str = ""
+    is_mismatch: bool = False
+    transcript: tuple[DocumentEntry, ...] = ()
+
+
+class Permissions:
+    """Answers the agent's permission requests, since nobody is there: what stays in the copy is allowed."""
+
+    def __init__(self, *, is_confined: bool, is_kernel_closed_in: bool) -> None:
+        self.asked = 0
+        self._is_confined = is_confined
+        self._is_kernel_closed_in = is_kernel_closed_in
+
+    def answer(self, request: PermissionRequest) -> str:
+        """``"allow"`` or ``"deny"``; the policy still denies what leaves the workspace."""
+        self.asked += 1
+        allowed = self._is_kernel_closed_in if request.kind == "kernel" else self._is_confined or not request.command
+        return "allow" if allowed else "deny"
+
+
+def run(order: Order) -> Report:
+    """Do what *order* says."""
+    is_confined = way_here()[0] is not None if order.confine is None else order.confine
+    workspace = Path(order.workspace)
+    kernel = _kernel(order, workspace) if order.notebook else None
+    try:
+        permissions = Permissions(
+            is_confined=is_confined, is_kernel_closed_in=kernel is not None and kernel.is_closed_in
+        )
+        session = _opened(order, kernel, permissions, is_confined=is_confined)
+        try:
+            report = _prompted(order, session, permissions)
+        finally:
+            with suppress(AgentnbError):
+                session.close(CLOSE_SECONDS)
+        if kernel is not None:
+            kernel.save()
+        return msgspec.structs.replace(report, is_confined=is_confined)
+    finally:
+        if kernel is not None:
+            kernel.close()
+
+
+def _kernel(order: Order, workspace: Path) -> TaskKernel:
+    from agentnb.plugins.evaluate.kernel import TaskKernel  # it loads IPython
+
+    return TaskKernel(workspace, order.notebook, order.hidden, order.title)
+
+
+def _opened(order: Order, kernel: TaskKernel | None, permissions: Permissions, *, is_confined: bool) -> Session:
+    host = current_host()
+    options = configured(
+        order.agent,
+        None,
+        None,
+        order.workspace,
+        kernel_tools=kernel is not None,
+        mode="auto",
+        title=order.title,
+        confine=is_confined,
+    )
+    environment = None if kernel is None else kernel.environment(host.environment)
+
+    def opened() -> Any:
+        return host.open_session(options, environment=environment)
+
+    return session_of(host.loop.call(opened), permissions.answer, CALLBACK_SECONDS)
+
+
+def _prompted(order: Order, session: Session, permissions: Permissions) -> Report:
+    began = time.monotonic()
+    turn: Turn | None = None
+    error, is_mismatch = "", False
+    try:
+        if order.model:
+            session.set_option("model", order.model, FRESH_SECONDS)
+        turn = session.prompt(order.prompt)
+        turn.wait(order.seconds).raise_for_error()
+    except TurnTimeout:
+        error = f"The agent was still at work after {order.seconds:g} s."
+        if turn is not None:
+            turn.cancel()
+            with suppress(AgentnbError):
+                turn.wait(CLOSE_SECONDS, check=False)
+    except CassetteError as problem:
+        error, is_mismatch = str(problem), True
+    except AgentnbError as problem:
+        error = problem.message
+    usage = turn.usage if turn is not None else None
+    return Report(
+        error=error,
+        is_mismatch=is_mismatch,
+        answer="" if turn is None else relative(turn.text, Path(order.workspace)),
+        asked=permissions.asked,
+        denied=0 if turn is None else sum(answer == "denied" for _, answer in permissions_asked(turn)),
+        tokens=None if usage is None else (usage.input_tokens or 0) + (usage.output_tokens or 0),
+        costs=cost_of(session),
+        seconds=round(time.monotonic() - began, 1),
+        transcript=() if turn is None else _transcript(order, session, turn),
+    )
+
+
+def _transcript(order: Order, session: Session, turn: Turn) -> tuple[DocumentEntry, ...]:
+    cwd = Path(order.workspace)
+    answer = relative(transcript(turn.snapshot, terminals=session.chat.terminals or (), cwd=cwd), cwd)
+    return (
+        DocumentEntry(kind="prompt", source=order.prompt, agent=order.agent),
+        DocumentEntry(kind="answer", source=answer, agent=order.agent, stop_reason=turn.stop_reason),
+    )
+
+
+def main() -> None:
+    """Do what is ordered on stdin."""
+    report = os.dup(1)
+    os.dup2(2, 1)  # whatever prints is not part of the report
+    order = read_record(sys.stdin.buffer.read(), Order)
+    try:
+        told = run(order)
+    except CassetteError as error:
+        told = Report(error=str(error), is_mismatch=True)
+    except AgentnbError as error:
+        told = Report(error=str(error))
+    with open(report, "wb") as file:  # noqa: PTH123 - a descriptor
+        file.write(msgspec.json.encode(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""Reads tasks: folders with a prompt, a workspace for the agent, and a check that the agent does not see."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.toml_file import parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+TASK, CHECK, WORKSPACE = "task.toml", "check.py", "workspace"
+FUNCTION = "check"
+MOST_SECONDS = 24 * 3600.0
+LARGEST_FILE = 1024 * 1024
+
+
+class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `task.toml` says."""
+
+    title: str
+    prompt: str
+    notebook: str = ""
+    seconds: float = 600.0
+    check_seconds: float = 60.0
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One task.
+
+    Attributes:
+        name: The name of its folder.
+        folder: Its folder.
+        title: A line for people.
+        prompt: What the agent is asked.
+        notebook: The notebook that the agent works in, a path in the workspace; empty where there is none.
+        seconds: How long the agent may take.
+        check_seconds: How long the check may take.
+        digest: Another one for another task: of all its files.
+    """
+
+    name: str
+    folder: Path
+    title: str
+    prompt: str
+    notebook: str
+    seconds: float
+    check_seconds: float
+    digest: str
+
+    @property
+    def workspace(self) -> Path:
+        """The files that the agent gets a copy of; the folder need not be there."""
+        return self.folder / WORKSPACE
+
+    @property
+    def check(self) -> Path:
+        """The file with the check."""
+        return self.folder / CHECK
+
+
+def read_tasks(words: Iterable[str]) -> list[Task]:
+    """The tasks in folders: each is a task itself, or has tasks in it.
+
+    Raises:
+        UsageError: If a folder has no task, two tasks have one name, or one cannot be read.
+    """
+    tasks: dict[str, Task] = {}
+    for word in words:
+        for folder in _task_folders(Path(word).expanduser().resolve()):
+            task = _read(folder)
+            other = tasks.setdefault(task.name, task)
+            if other.folder != folder:
+                raise UsageError(f"{other.folder} and {folder} have one name.", hint="Rename one of the folders.")
+    return [tasks[name] for name in sorted(tasks)]
+
+
+def _task_folders(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder.", hint="Name the folder with the tasks.")
+    if (folder / TASK).exists():
+        return [folder]
+    try:
+        inside = sorted(each for each in folder.iterdir() if (each / TASK).exists())
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}.", hint="Check the path.") from None
+    if not inside:
+        raise UsageError(
+            f"There is no task in {folder}.",
+            hint=f"A task is a folder with {TASK} and {CHECK} (docs/how-to/evaluate.md).",
+        )
+    return inside
+
+
+def _read(folder: Path) -> Task:
+    path = folder / TASK
+    try:
+        written = msgspec.convert(parsed(_text(path)), _Written)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise UsageError(f"{path} cannot be used: {error}.", hint="Correct the file.") from None
+    for name in ("title", "prompt"):
+        if not getattr(written, name).strip():
+            raise UsageError(f"{path}: {name} is empty.", hint="Write one.")
+    for name in ("seconds", "check_seconds"):
+        if not 0 < getattr(written, name) <= MOST_SECONDS:
+            raise UsageError(f"{path}: {name} is not a number above 0 and up to {MOST_SECONDS:g}.", hint="Correct it.")
+    _check_notebook(folder, written.notebook)
+    _check_function(folder / CHECK)
+    return Task(
+        name=folder.name,
+        folder=folder,
+        title=" ".join(written.title.split()),
+        prompt=written.prompt.strip(),
+        notebook=written.notebook,
+        seconds=written.seconds,
+        check_seconds=written.check_seconds,
+        digest=_digest(folder),
+    )
+
+
+def _check_notebook(folder: Path, notebook: str) -> None:
+    if not notebook:
+        return
+    path = (folder / WORKSPACE / notebook).resolve()
+    if path.suffix != ".ipynb" or not path.is_file() or (folder / WORKSPACE).resolve() not in path.parents:
+        raise UsageError(
+            f"{folder / TASK}: there is no notebook {notebook!r} in {folder / WORKSPACE}.",
+            hint="notebook is a path in the workspace, as notebook = 'sales.ipynb'.",
+        )
+
+
+def _check_function(path: Path) -> None:
+    """See that the check can be found, before anybody is asked anything."""
+    if not path.is_file():
+        raise UsageError(f"The task {path.parent.name} has no check: {path} is missing.", hint="Write it.")
+    try:
+        module = ast.parse(_text(path), str(path))
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{path} is no Python: {error}.", hint="Correct the file.") from None
+    functions = {each.name for each in module.body if isinstance(each, ast.FunctionDef)}
+    if FUNCTION not in functions:
+        raise UsageError(f"{path} has no function {FUNCTION}.", hint=f"Write one: def {FUNCTION}(run): …")
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="Keep data in files of their own.")
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", hint="Check the path.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not text in UTF-8.", hint="Save it as UTF-8.") from None
+
+
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in _files(folder):
+        digest.update(f"{path.relative_to(folder).as_posix()}\0".encode("utf-8", "surrogateescape"))
+        content = str(path.readlink()).encode("utf-8", "surrogateescape") if path.is_symlink() else path.read_bytes()
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()[:16]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if "__pycache__" not in path.parts and (path.is_symlink() or path.is_file()):
+            yield path

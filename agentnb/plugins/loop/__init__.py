@@ -1,0 +1,1 @@
+"""A loop with a measure: one try after another in a branch; those that improve the metric are kept."""

@@ -1,0 +1,179 @@
+"""One try of a loop: a branch, its agent's turn within the loop's limits, its measurement, and *Keep* or nothing."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
+
+from agentnb.api.columns import on_one_line, shortened
+from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict
+from agentnb.plugins.branches.branch import counted
+from agentnb.plugins.branches.branches import begin_branches
+from agentnb.plugins.loop.ledger import LoopTry
+from agentnb.plugins.loop.metric import check_held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agentnb.plugins.branches.branch import Branch
+    from agentnb.plugins.branches.branches import Branches
+    from agentnb.plugins.loop.judge import Judge, Judged
+
+POLL_SECONDS = 0.3
+GRACE_SECONDS = 20.0
+"""How long a try that was stopped may take to end before its processes are ended."""
+LONGEST_IDEA = 120
+SHOWN_TRIES = 20
+_IDEA = re.compile(r"^[^\w\n]*idea[^\w\n:]*:(?P<idea>.+)$", re.IGNORECASE | re.MULTILINE)
+
+
+class Rules(NamedTuple):
+    """What a loop says about a try.
+
+    Attributes:
+        stop: Why it is to stop now, given what it has used; empty while it may go on.
+        is_gain: Whether a value is better than what there is.
+        accept: Whether what was measured is to be kept.
+        keeping: Is told before it is kept.
+    """
+
+    stop: Callable[[LoopTry], str]
+    is_gain: Callable[[float], bool]
+    accept: Callable[[Judged], bool]
+    keeping: Callable[[LoopTry, str], object]
+
+
+class Attempt:
+    """One try: its number, what measures it, and what the loop says about it."""
+
+    def __init__(self, number: int, judge: Judge, rules: Rules) -> None:
+        self.row = LoopTry(number=number, state="running")
+        self.difference = ""
+        self.ends_loop = ""
+        self.judged: Judged | None = None
+        self._judge = judge
+        self._rules = rules
+        self._files = judge.metric.file_digests()
+
+    def run(self, prompt: str, options: dict[str, Any], instructions: str) -> None:
+        """Let the agent try, and keep what it did where that is better.
+
+        Raises:
+            AgentnbError: If it could not begin.
+        """
+        began = time.monotonic()
+        made = begin_branches(prompt, [options], instructions=instructions, first=self.row.number)
+        branch = made[0]
+        try:
+            stopped = self._follow(made, branch, began)
+            self._note(branch, began)
+            self._judge_and_keep(made, branch, stopped)
+        except AgentnbError as error:
+            self.row = replace(self.row, state="failed", why=on_one_line(error.message))
+        finally:
+            made.discard()
+            self.row = replace(self.row, seconds=time.monotonic() - began)
+
+    def _follow(self, made: Branches, branch: Branch, began: float) -> str:
+        """Wait for the end of the turn; returns why it was stopped, empty where it was not."""
+        changed, stopped, since = threading.Event(), "", 0.0
+        made.listen(changed.set)
+        while branch.state == "running":
+            changed.wait(POLL_SECONDS)
+            if not stopped and not branch.turn.done:  # what it did by its end counts
+                self._note(branch, began)
+                if stopped := self._rules.stop(self.row):
+                    since = time.monotonic()
+                    branch.turn.cancel()
+            elif stopped and time.monotonic() - since > GRACE_SECONDS:
+                branch.close("discarded")  # what it waits for ends with its processes
+        return stopped
+
+    def _note(self, branch: Branch, began: float) -> None:
+        """What it has used by now, and what it did."""
+        self.row = replace(
+            self.row,
+            agent=branch.agent,
+            tokens=branch.tokens,
+            costs=branch.costs,
+            seconds=time.monotonic() - began,
+            idea=idea_of(branch.text) if branch.state != "running" else "",
+            changes=", ".join(counted(branch.files, branch.cells, branch.variables)),
+        )
+
+    def _judge_and_keep(self, made: Branches, branch: Branch, stopped: str) -> None:
+        self.difference = difference_of(branch)
+        if stopped:
+            self.row = replace(self.row, state="stopped", why=stopped)
+            return
+        if branch.state != "done" or branch.error:
+            error = branch.turn.error
+            if error is not None and error.error_type == "BudgetExceeded":
+                self.ends_loop = branch.error
+            why = branch.error or branch.parts.kernel.why or f"Its turn ended: {branch.turn.state}."
+            self.row = replace(self.row, state="failed", why=on_one_line(why))
+            return
+        if not (branch.files or branch.cells or branch.variables):
+            self.row = replace(self.row, state="unchanged", why="It changed nothing.")
+            return
+        check_held(self._files, self._judge.metric.file_digests(branch.parts.workspace.folder))
+        self.judged = self._judge.branch(branch, self._rules.is_gain)
+        self.row = replace(self.row, values=self.judged.values)
+        if not self._rules.accept(self.judged):
+            chance = "The gain was not confirmed." if self._rules.is_gain(self.judged.values[0]) else ""
+            self.row = replace(self.row, state="not better", why=chance)
+            return
+        self._rules.keeping(self.row, self.difference)
+        try:
+            made.keep(self.row.number)
+        except (FilesConflict, KernelChangesConflict) as error:
+            self.row = replace(self.row, state="conflict", why=on_one_line(error.message))
+        else:
+            self.row = replace(self.row, state="kept")
+
+
+def idea_of(text: str) -> str:
+    """The agent's own short words for what it tried: its line *Idea: …*, else its last line."""
+    named = _IDEA.findall(text)
+    lines = [each for each in text.splitlines() if each.strip()]
+    idea = named[-1] if named else (lines[-1] if lines else "")
+    return shortened(on_one_line(idea.strip("*_ \t")), LONGEST_IDEA)
+
+
+def difference_of(branch: Branch) -> str:
+    """What a branch changed: diffs of files, texts of cells, names of variables."""
+    files = [each.diff or f"{each.path} ({each.status})" for each in branch.files]
+    cells = [f"{each.action} cell\n{each.source}" for each in branch.cells]
+    names = [f"{name} ({status})" for name, status in branch.variables.items()]
+    return "\n".join([*files, *cells, *names])
+
+
+def instructions_for(
+    number: int, metric: str, best: float, held: Sequence[str], rows: Sequence[LoopTry], *, higher_is_better: bool
+) -> str:
+    """What the agent of a try is told besides the prompt."""
+    better = "Higher" if higher_is_better else "Lower"
+    lines = [
+        f"This is try {number} of a loop. It is kept if it improves `{metric}`, which is {best:.6g} now.",
+        f"{better} is better. You work in a copy of the notebook, of its kernel and of the workspace.",
+        "Change variables, cells and files there, and run what you change.",
+        "The metric is evaluated afterwards, out of your reach.",
+    ]
+    if held:
+        lines.append(f"A try that changes one of these fails: {', '.join(held)}.")
+    tried = [each for each in rows if each.number]
+    if tried:
+        lines.append("Earlier tries:")
+        lines += [_line(each) for each in tried[-SHOWN_TRIES:]]
+    lines.append("Try one idea that was not tried. End with a line `Idea: …` that names it in a few words.")
+    return "\n".join(lines)
+
+
+def _line(row: LoopTry) -> str:
+    value = "" if row.metric is None else f" {row.metric:.6g}"
+    why = f" ({row.why})" if row.why else ""
+    return f"- {row.number}, {row.state}{value}: {row.idea}{why}"

@@ -1,0 +1,81 @@
+"""``%%agent loop --metric auc --until 07:00 --budget 5``: a loop with the cell as the task, as ``agentnb.loop``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UsageError
+from agentnb.plugins.loop.start import loop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.ipython.arguments import Arguments
+    from agentnb.ipython.config import Agentnb
+    from agentnb.plugins.loop.loop import Loop
+
+_OPTION = re.compile(r"""--(?P<name>[a-z-]+)(?:[ \t]+|=|(?=\n)|$)""")
+_VALUE = re.compile(r"""(?:"(?P<double>[^"\n]*)"|'(?P<single>[^'\n]*)'|(?P<word>\S+))\s*""")
+_HINT = "For example: %%agent loop --metric auc --until 07:00 --budget 5"
+
+
+def loop_of(arguments: Arguments, settings: Agentnb) -> Loop | None:
+    """The loop that *arguments* ask for, begun; None where they ask for a turn."""
+    if not re.match(r"loop\s+--", arguments.prompt):
+        return None
+    options, prompt = read_options(arguments.prompt.removeprefix("loop").lstrip())
+    arguments.refuse(("tab", "new", "kernel", "verify"), "loop", "Each try has a conversation of its own.")
+    if "metric" not in options:
+        raise UsageError("%agent loop needs a metric.", hint=_HINT)
+    if not prompt:
+        raise UsageError("%agent loop needs a prompt.", hint=_HINT)
+    options.setdefault("budget", arguments.budget)
+    if arguments.timeout is not None:
+        options["timeout"] = arguments.timeout
+    with settings.named_agent(arguments.agent) as agent:
+        return loop(prompt, agent=agent, **options)
+
+
+def read_options(text: str) -> tuple[dict[str, Any], str]:
+    """The options at the beginning of *text*, and the prompt after them.
+
+    Raises:
+        UsageError: If one is unknown, or its value makes no sense.
+    """
+    options: dict[str, Any] = {}
+    while match := _OPTION.match(text):
+        name, text = match["name"], text[match.end() :].lstrip()
+        if name == "lower":
+            options["higher_is_better"] = False
+            continue
+        read = _READERS.get(name)
+        if read is None:
+            known = ", ".join(f"--{each}" for each in (*_READERS, "lower"))
+            raise UsageError(f"%agent loop has no option --{name}.", hint=f"It has {known}.")
+        value = _VALUE.match(text)
+        if value is None:
+            raise UsageError(f"--{name} needs a value after it.", hint=_HINT)
+        word = next(each for each in value.group("double", "single", "word") if each is not None)
+        try:
+            options[name] = read(word)
+        except ValueError:
+            raise UsageError(f"--{name} {word}: that is no number.", hint=_HINT) from None
+        text = text[value.end() :]
+    return options, text.removeprefix("-- ").strip()
+
+
+def _names(word: str) -> list[str]:
+    return [each.strip() for each in word.split(",") if each.strip()]
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "metric": str,
+    "until": str,
+    "budget": str,
+    "target": float,
+    "patience": int,
+    "tries": int,
+    "again": int,
+    "held": _names,
+}

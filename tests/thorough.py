@@ -1,0 +1,127 @@
+"""What ``make test`` leaves to ``make test-all``: second kinds of a kernel, long inputs, rare ways (decision 431)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+WITH_IPYKERNEL_6 = (
+    "browser/test_magic.py::test_an_answer_streams",
+    "browser/test_sidebar.py::test_one_click",
+    "kernel/test_agent_magic.py",
+    "kernel/test_live_display.py",
+    "kernel/test_cell_request.py",
+)
+"""Tests that run with ipykernel 6, too; else that is for ``make test-all``."""
+THOROUGH = (
+    "browser/test_batches.py",
+    "browser/test_cell_review.py::test_a_review_in_two_pages",
+    "browser/test_cell_review.py::test_what_stands_in_cells_outside_the_view",
+    "browser/test_citations.py",
+    "browser/test_connection.py::test_a_busy_kernel",
+    "browser/test_connection.py::test_a_kernel_with_subshells",
+    "browser/test_connection.py::test_a_server_that_is_stopped",
+    "browser/test_delivery.py::test_jupyters_message_limiter",
+    "browser/test_delivery.py::test_page_reloaded_twice",
+    "browser/test_delivery.py::test_second_display",
+    "browser/test_errors.py::test_errors_in_notebook_7",
+    "browser/test_errors.py::test_the_shortcut_sends",
+    "browser/test_export.py::test_formulas_are_drawn_and_a_wide_one_scrolls[1200-dark]",
+    "browser/test_framed.py",
+    "browser/test_inline.py::test_comments_on_lines",
+    "browser/test_inline.py::test_edit_and_comment_work_in_notebook_7",
+    "browser/test_inline.py::test_edit_waits",
+    "browser/test_inline.py::test_first_edit",
+    "browser/test_inline.py::test_thousand",
+    "browser/test_kernel_access.py::test_kernel_access_and_a_terminal_agent_are_switched_by_keyboard",
+    "browser/test_large_notebook.py",
+    "browser/test_long.py::test_a_long_chat",
+    "browser/test_long.py::test_a_new_kernel",
+    "browser/test_long.py::test_large_output",
+    "browser/test_long_text.py::test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task[chat command stars]",
+    "browser/test_long_text.py::test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task[chat message a list]",
+    "browser/test_long_text.py::test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task[chat message code]",
+    "browser/test_long_text.py::test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task[chat path stars]",
+    "browser/test_long_text.py::test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task[chat user stars]",
+    "browser/test_marimo.py",
+    "browser/test_mentions.py::test_a_variable",
+    "browser/test_notifications.py",
+    "browser/test_phone.py::test_phone_comes_back",
+    "browser/test_provenance.py::test_code_that_is_taken",
+    "browser/test_provenance.py::test_notebook_that_says",
+    "browser/test_restart_in_the_middle.py::test_a_message_sent_around_a_restart_is_in_its_conversation_or_its_box[True]",
+    "browser/test_settings.py::test_an_agent_of_ones_own",
+    "browser/test_sidebar.py::test_code_is_run_in_a_cell",
+    "browser/test_sidebar.py::test_each_notebook",
+    "browser/test_sidebar.py::test_the_sidebar_fits",
+    "browser/test_sidebar.py::test_where_no_page",
+    "browser/test_sidebar.py::test_without_the_extension_sidecar",
+    "browser/test_sidebar_notebook7.py::test_python_and_the_palette",
+    "browser/test_sidebar_notebook7.py::test_selected_code",
+    "browser/test_sidebar_notebook7.py::test_the_chat_comes_back",
+    "browser/test_skill_offers.py",
+    "browser/test_suggestions.py",
+    "browser/test_translation.py",
+    "browser/test_verify.py::test_mark_in_notebook_7",
+    "browser/test_verify.py::test_verification_in_one_window",
+    "browser/test_verify.py::test_verification_is_stopped",
+    "browser/test_walkthrough.py",
+    "kernel/test_gateway.py",
+    "kernel/test_headless.py::test_a_long_turn",
+    "kernel/test_headless.py::test_every_runner_ends_with_the_error[ipython]",
+    "kernel/test_headless.py::test_every_runner_ends_with_the_error[nbclient]",
+    "kernel/test_headless.py::test_every_runner_ends_with_the_error[nbmake]",
+    "kernel/test_headless.py::test_nbval_fails_the_cells_that_fail[--nbval-lax]",
+    "kernel/test_headless.py::test_without_a_terminal",
+    "kernel/test_live_display.py::test_a_console_gets_the_words_printed[ipykernel6]",
+    "kernel/test_loop.py::test_a_killed_loop",
+    "kernel/test_loop.py::test_a_metric_that_fails_in_a_try",
+    "kernel/test_loop.py::test_a_notebook_that_a_program_runs",
+    "kernel/test_loop.py::test_many_tries",
+    "notebooks/test_actions.py::test_the_example_fails",
+    "notebooks/test_actions.py::test_the_example_runs",
+    "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[jupyter",
+    "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[nbconvert-several]",
+    "notebooks/test_background.py::test_background_turn_passes_with_the_recorded_prompt_only[papermill-near the end]",
+    "notebooks/test_background.py::test_background_turn_under_pytest_passes_with_the_recorded_prompt_only[nbmake]",
+    "notebooks/test_background.py::test_background_turn_under_pytest_passes_with_the_recorded_prompt_only[nbval]",
+    "notebooks/test_cassettes.py::test_replays_are_equal_to_the_byte[gemini]",
+    "notebooks/test_plugin.py::test_a_changed_prompt_fails_with_the_diff[options1]",
+    "notebooks/test_plugin.py::test_a_notebook_that_asks_for_nothing",
+    "notebooks/test_plugin.py::test_in_parallel",
+    "notebooks/test_plugin.py::test_papermill_and_nbclient",
+    "notebooks/test_plugin.py::test_record_anew",
+    "notebooks/test_plugin.py::test_runners_play_the_cassette[options1]",
+    "unit/plugins/evaluate/test_eval.py::test_recording_passes",
+    "unit/plugins/evaluate/test_examples.py::test_examples_pass",
+    "unit/plugins/evaluate/test_notebooks.py::test_kernel_tools",
+    "unit/plugins/knowledge/test_hostile_code.py::test_a_module_of_fifty_thousand_lines",
+    "unit/plugins/knowledge/test_package_tools.py::test_a_thousand_tools",
+    "unit/plugins/map/test_bad_input.py::test_memory_does_not_grow",
+    "unit/plugins/map/test_bad_input.py::test_rows_of_10_megabytes",
+    "unit/plugins/map/test_cluster_workers.py::test_the_settings_of_a_killed_worker",
+    "unit/plugins/map/test_cluster_workers.py::test_workers_with_another_version",
+    "unit/plugins/rehearsal/test_command.py::test_rehearse_command_that_makes_a_million_files",
+    "unit/plugins/remote/test_failures.py::test_server_that_never_answers",
+    "unit/plugins/verify/test_bad_input.py::test_verify_of_2000_cells",
+)
+"""The beginnings of their ids, below ``tests/``."""
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is thorough, unless ``AGENTNB_THOROUGH`` is set or a single test is named."""
+    if os.environ.get("AGENTNB_THOROUGH") or any("::" in each for each in config.args):
+        return
+    left_out = [each for each in items if is_thorough(each.nodeid)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [each for each in items if not is_thorough(each.nodeid)]
+
+
+def is_thorough(test_id: str) -> bool:
+    """True if ``make test`` leaves out the test with this id."""
+    name = test_id.removeprefix("tests/")
+    return name.startswith(THOROUGH) or ("ipykernel6" in name and not name.startswith(WITH_IPYKERNEL_6))

@@ -1,0 +1,109 @@
+"""Limits of a loop: how they are written, and when they are reached."""
+
+from __future__ import annotations
+
+from datetime import datetime, time, timezone
+
+import pytest
+
+import agentnb
+from agentnb.budget import Spent
+from agentnb.plugins.loop.limits import (
+    LimitCheck,
+    LoopLimits,
+    Standing,
+    budget_text,
+    check_limits,
+    read_until,
+)
+
+NOW = datetime(2027, 1, 30, 22, 30, tzinfo=timezone.utc)
+
+
+def standing(**fields: object) -> Standing:
+    values = {"spent": Spent(turns=3), "now": 0.0, "best": 0.5, "without_gain": 0, "higher_is_better": True}
+    return Standing(**{**values, **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("until", "day", "hour"),
+    [
+        ("07:00", 31, 7),
+        ("7:00", 31, 7),
+        ("23:15", 30, 23),
+        ("2027-02-03 07:00", 3, 7),
+        (time(7), 31, 7),
+        (datetime(2027, 2, 3, 7), 3, 7),  # noqa: DTZ001 - as users write it
+    ],
+)
+def test_a_time_is_the_next_one_of_the_clock_or_a_day(until: object, day: int, hour: int) -> None:
+    seconds = read_until(until, NOW)
+    assert seconds is not None
+    moment = datetime.fromtimestamp(seconds, timezone.utc)
+    assert (moment.day, moment.hour) == (day, hour)
+
+
+@pytest.mark.parametrize("until", ["seven", "25:00", "2026-01-01", 7, "2027-01-30 22:30"])
+def test_a_time_that_is_none_or_past_is_said(until: object) -> None:
+    with pytest.raises(agentnb.UsageError, match=r"is no time|is past"):
+        read_until(until, NOW)
+
+
+def test_a_number_is_a_budget_in_dollars() -> None:
+    assert [budget_text(each) for each in (5, 2.5, "5", "2M tokens, $20", None)] == [
+        "$5",
+        "$2.5",
+        "$5",
+        "2M tokens, $20",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({}, "Nothing would end the loop"),
+        ({"target": 1.0}, "Nothing would end the loop"),
+        ({"tries": 0}, "tries=0"),
+        ({"patience": True}, "patience=True"),
+        ({"budget": "5 apples"}, "apples"),
+    ],
+)
+def test_limits_that_make_no_sense_are_named(limits: dict[str, object], says: str) -> None:
+    with pytest.raises(agentnb.UsageError, match=says):
+        check_limits(LoopLimits(**limits))  # type: ignore[arg-type]
+
+
+def test_going_on_adds_as_much_again() -> None:
+    check = LimitCheck(LoopLimits(tries=3, budget="100 tokens", patience=2, until=50.0))
+    for reached_at, more in (
+        (standing(), "3 tries"),
+        (standing(spent=Spent(tokens=250, turns=1)), "200 tokens"),
+        (standing(spent=Spent(turns=1), without_gain=2), "2 tries"),
+        (standing(spent=Spent(turns=1), now=60.0), "1 h"),
+    ):
+        reached = check.reached(reached_at, is_running=False)
+        assert reached is not None
+        assert reached.more == more
+        check.go_on(reached, reached_at)
+        assert check.reached(reached_at, is_running=False) is None
+
+
+def test_patience_begins_anew_with_a_gain() -> None:
+    check = LimitCheck(LoopLimits(patience=2))
+    at = standing(without_gain=2)
+    reached = check.reached(at, is_running=False)
+    assert reached is not None
+    check.go_on(reached, at)
+    assert check.reached(standing(without_gain=3), is_running=False) is None
+    assert check.reached(standing(without_gain=1), is_running=False) is None
+    assert check.reached(standing(without_gain=2), is_running=False) is not None
+
+
+def test_a_target_is_the_loops_aim_and_nothing_is_asked() -> None:
+    for target, higher in ((0.5, True), (0.6, False)):
+        reached = LimitCheck(LoopLimits(target=target, tries=9)).reached(
+            standing(higher_is_better=higher), is_running=False
+        )
+        assert reached is not None
+        assert reached.then is None
