@@ -51,7 +51,6 @@ class Branches(Sequence[Branch]):
         self._folder = folder
         self._sign = 1 if higher_is_better else -1
         self._branches: list[Branch] = []
-        self._at_fork: dict[str, Any] = {}
         self._threads: list[threading.Thread] = []
         self._listeners: list[Callable[[], None]] = []
 
@@ -126,13 +125,11 @@ class Branches(Sequence[Branch]):
         branch.look()
         title = f"Keep try {number}: {self.prompt}"[:LONGEST_TITLE].splitlines()[0]
         parts = Parts(branch, only)
-        turn = Keeper(self._host, branch, parts, self._folder, self._at_fork).keep(title)
+        turn = Keeper(self._host, branch, parts, self._folder).keep(title)
         branch.kept_turn = turn
         if only is None:
             branch.close("kept")
             self.discard()
-        else:
-            self._remember(parts)
         self._tell()
         return turn
 
@@ -140,7 +137,6 @@ class Branches(Sequence[Branch]):
         """Let tries go: their processes end, and nothing of them stays. All that were not kept, if none is named."""
         for branch in [self._try(number) for number in numbers] or self._branches:
             branch.close("discarded")
-        self._at_fork = {} if self.decided else self._at_fork
         self._tell()
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -183,20 +179,6 @@ class Branches(Sequence[Branch]):
             self._threads.append(thread)
         for thread in self._threads:
             thread.start()
-
-    def remember(self, variables: Mapping[str, Any]) -> None:
-        """Note the kernel's variables as the copies have them."""
-        self._at_fork = dict(variables)
-
-    def _remember(self, parts: Parts) -> None:
-        """Note what was kept already: a second part is no conflict with it."""
-        runner = self._host.environment.code_runner()
-        if runner is not None:
-            now = runner.namespace.variables()
-            for name in parts.variables:
-                self._at_fork.pop(name, None)
-                if name in now:
-                    self._at_fork[name] = now[name]
 
     def _follow(self, branch: Branch, measure: str | None, check: Callable[[Branch], Verification] | None) -> None:
         with contextlib.suppress(AgentnbError):
@@ -301,7 +283,7 @@ def begin_branches(
     try:
         notebook = notebook_of(runner)
         workspaces += (IsolatedWorkspace(folder) for _ in choices)
-        kernels, made.note = copied_kernels(host, runner, folder, workspaces, made.remember)
+        kernels, made.note = copied_kernels(host, runner, folder, workspaces)
         for options, kernel, workspace in zip(choices, kernels, workspaces, strict=True):
             prepared.append(PreparedBranch(host, kernel, workspace, notebook, options))
         with parts_of_work():

@@ -16,6 +16,7 @@ from agentnb.kernel.data_checks import DataChecks, compare_watched, compared
 from agentnb.kernel.job_queue import JobQueue
 from agentnb.kernel.variables.changes import ChangeSet
 from agentnb.plugins.branches import variables
+from agentnb.plugins.branches.at_fork import AtFork
 from agentnb.plugins.branches.link import Answer, Link, Request
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ PROGRESS_SECONDS = 0.5
 class CopyServer:
     """One copy."""
 
-    def __init__(self, shell: Any, link: Link, evaluate: Callable[[str], tuple[Any, str]] | None) -> None:
+    def __init__(
+        self, shell: Any, link: Link, at_fork: AtFork | None, evaluate: Callable[[str], tuple[Any, str]] | None
+    ) -> None:
+        self._at_fork = at_fork
         self._evaluate = evaluate or self._expression
         self._shell = shell
         self._link = link
@@ -96,6 +100,8 @@ class CopyServer:
 
     def _run(self, asked: Request) -> Answer:
         namespace = self._runner.namespace
+        if asked.watch and self._at_fork is None:  # the notebook's cells have run
+            self._at_fork = AtFork(namespace.variables(), is_fork=False)
         watch = namespace.watch(asked.text, self._take) if asked.watch else None
         if watch is not None:
             compare_watched(watch, self._comparison, namespace.variables)
@@ -147,13 +153,18 @@ class CopyServer:
         return eval(text, self._shell.user_ns), ""  # noqa: S307 - the user's own expression
 
     def _save(self, asked: Request) -> Answer:
-        own = self._runner.namespace.variables()
-        changed = self._changed
-        lost = variables.save(Path(asked.text), self._shell.user_ns, own, changed)
-        kept = {name: status for name, status in changed.items() if name not in lost}
-        return Answer(number=asked.number, changed=kept, text="\n".join(f"{name}: {why}" for name, why in lost.items()))
+        at_fork, changed = self._at_fork or AtFork({}), self._changed
+        saved = variables.save(Path(asked.text), self._shell.user_ns, at_fork, changed, asked.names)
+        kept = {name: status for name, status in changed.items() if name not in saved.lost}
+        lost = "\n".join(f"{name}: {why}" for name, why in saved.lost.items())
+        return Answer(number=asked.number, changed=kept, objects=(*saved.objects,), text=lost)
 
 
-def serve(shell: Any, end: socket.socket, evaluate: Callable[[str], tuple[Any, str]] | None = None) -> None:
+def serve(
+    shell: Any,
+    end: socket.socket,
+    at_fork: AtFork | None = None,
+    evaluate: Callable[[str], tuple[Any, str]] | None = None,
+) -> None:
     """Serve requests that come from *end* with what *shell* has, on this thread; *evaluate* gives what is measured."""
-    CopyServer(shell, Link(end), evaluate).serve()
+    CopyServer(shell, Link(end), at_fork, evaluate).serve()

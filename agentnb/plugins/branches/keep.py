@@ -20,6 +20,7 @@ from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.kernel.code_runner import CellStep
 from agentnb.plugins.branches.branch import counted
+from agentnb.plugins.branches.variables import OTHER_PARTS, check, expecting
 from agentnb.plugins.map.workspaces import size_and_time
 from agentnb.state import ChatResponsePart, MarkdownResponsePart, Message, MessageKind, MessageOrigin
 
@@ -29,13 +30,16 @@ if TYPE_CHECKING:
 
     from agentnb.host import Host
     from agentnb.kernel.code_runner import CodeRunner, NotebookView
+    from agentnb.plugins.branches.at_fork import Key
     from agentnb.plugins.branches.branch import Branch
 
 KEEP_SECONDS = 900.0
 BUSY_SECONDS = 600.0
 """How long it waits for a kernel that is busy."""
 _TITLE = "Branches"
-_BRING = "__import__('agentnb.plugins.branches.variables', fromlist=['bring']).bring({!r}, {!r}, globals())"
+_BRING = (
+    "__import__('agentnb.plugins.branches.variables', fromlist=['bring']).bring({!r}, {!r}, globals(), is_checked=True)"
+)
 
 
 class Parts:
@@ -46,6 +50,7 @@ class Parts:
     """
 
     def __init__(self, branch: Branch, only: Collection[str] | None) -> None:
+        self.is_all = only is None
         wanted = None if only is None else set(only)
         self.files = [each for each in branch.files if wanted is None or each.path in wanted]
         self.cells = [each for each in branch.cells if wanted is None or each.cell_id in wanted]
@@ -53,7 +58,7 @@ class Parts:
         known = {*(each.path for each in self.files), *(each.cell_id for each in self.cells), *self.variables}
         if wanted is not None and (unknown := sorted(wanted - known)):
             raise UsageError(
-                f"Branch {branch.number} changed no {unknown[0]!r}.",
+                f"Try {branch.number} changed no {unknown[0]!r}.",
                 hint="only= takes paths of branch.files, ids of branch.cells and names of branch.variables.",
             )
 
@@ -61,12 +66,12 @@ class Parts:
 class Keeper:
     """Brings the wanted parts of one branch."""
 
-    def __init__(self, host: Host, branch: Branch, parts: Parts, folder: Path, at_fork: Mapping[str, Any]) -> None:
+    def __init__(self, host: Host, branch: Branch, parts: Parts, folder: Path) -> None:
         self._host = host
         self._branch = branch
         self._parts = parts
         self._folder = folder
-        self._at_fork = at_fork
+        self._at_fork = branch.parts.kernel.at_fork
 
     def keep(self, title: str) -> Turn:
         """Bring them; returns the turn, whose ``undo`` takes them back.
@@ -79,21 +84,25 @@ class Keeper:
         if runner is None:
             raise UsageError("There is no IPython kernel here.")
         self._check_files()
-        self._check_variables(runner)
+        self._check_variables(runner, ())
         self._check_cells(runner)
         box = TemporaryFolder()  # removed by the next host where this one is killed
         box.make()
         try:
             saved = box.path / "variables"
-            lost = self._save(saved)
-            late = UsageError(f"Branch {self._branch.number} was not kept within {KEEP_SECONDS:g} s.")
+            objects, lost = self._save(saved)
+            self._check_variables(runner, objects)
+            late = UsageError(f"Try {self._branch.number} was not kept within {KEEP_SECONDS:g} s.")
             work = self._bring(title, saved, lost)
-            turn, failed = with_main_thread(self._host, new_id(), work, KEEP_SECONDS, late)
+            with expecting(saved, self._at_fork):
+                turn, failed = with_main_thread(self._host, new_id(), work, KEEP_SECONDS, late)
         finally:
             box.remove()
         if failed:
             turn.undo()
-            raise UsageError(f"Branch {self._branch.number} was not kept. {failed}", hint="Nothing was changed.")
+            raise UsageError(f"Try {self._branch.number} was not kept. {failed}", hint="Nothing was changed.")
+        if self._at_fork is not None:
+            self._at_fork.note_kept(runner.namespace.variables(), self._parts.variables, objects)
         return turn
 
     # --- conflicts ---
@@ -102,21 +111,13 @@ class Keeper:
         conflicts = [each.path for each in self._parts.files if size_and_time(self._folder / each.path) != each.was]
         if conflicts:
             raise FilesConflict(
-                f"Changed since the branch began: {', '.join(conflicts[:8])}. Nothing was kept.",
-                hint="Keep the other parts with only=.",
+                f"You have changed {', '.join(conflicts[:8])} since the try began. Nothing was kept.",
+                hint=OTHER_PARTS,
             )
 
-    def _check_variables(self, runner: CodeRunner) -> None:
-        names = runner.namespace.variables()
-        gone = object()
-        conflicts = [
-            name for name in self._parts.variables if names.get(name, gone) is not self._at_fork.get(name, gone)
-        ]
-        if conflicts:
-            raise KernelChangesConflict(
-                f"Assigned since the branch began: {', '.join(conflicts[:8])}. Nothing was kept.",
-                hint="Keep the other parts with only=.",
-            )
+    def _check_variables(self, runner: CodeRunner, objects: Collection[Key]) -> None:
+        if self._at_fork is not None:
+            check(self._at_fork, runner.namespace.variables(), self._parts.variables, objects)
 
     def _check_cells(self, runner: CodeRunner) -> None:
         if not self._parts.cells:
@@ -129,8 +130,8 @@ class Keeper:
         ]
         if conflicts:
             raise KernelChangesConflict(
-                f"{len(conflicts)} cells have changed since the branch began. Nothing was kept.",
-                hint="Keep the other parts with only=.",
+                f"You have changed {', '.join(counted((), conflicts, ()))} since the try began. Nothing was kept.",
+                hint=OTHER_PARTS,
             )
 
     def _was(self, step: CellStep) -> str:
@@ -144,17 +145,18 @@ class Keeper:
 
     # --- the turn ---
 
-    def _save(self, saved: Path) -> str:
-        """Have the copy write its variables; returns those that it could not write, in words."""
+    def _save(self, saved: Path) -> tuple[Collection[Key], str]:
+        """Have the copy write its variables; returns the objects among them, and what it could not write, in words."""
         if not self._parts.variables:
-            return ""
+            return (), ""
         box = self._branch.parts.workspace.folder.parent / "variables"
-        answer = self._branch.parts.kernel.ask("save", str(box))
+        names = None if self._parts.is_all else [*self._parts.variables]
+        answer = self._branch.parts.kernel.ask("save", str(box), names=names)
         shutil.move(box, saved)
         self._parts.variables = {
             name: status for name, status in self._parts.variables.items() if name in answer.changed
         }
-        return answer.text
+        return answer.objects, answer.text
 
     async def _bring(self, title: str, saved: Path, lost: str) -> tuple[Turn, str]:
         """Carry out everything in a turn; returns it, and what failed, empty where nothing did."""

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 from agentnb.api.configured import configured, default_agent
 from agentnb.api.session import session_of
 from agentnb.errors import AgentnbError, UsageError
+from agentnb.plugins.branches.at_fork import AtFork
 from agentnb.plugins.branches.branch import Branch, BranchParts
 from agentnb.plugins.branches.kernel_copy import cannot_fork, fork_kernel, replay_kernel
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
 from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread, branch_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from agentnb.api.questions import PermissionRequest
     from agentnb.host import Host
@@ -102,26 +103,19 @@ def _answer(asked: PermissionRequest, *, is_confined: bool) -> str:
 
 
 def copied_kernels(
-    host: Host,
-    runner: CodeRunner,
-    folder: Path,
-    workspaces: Sequence[IsolatedWorkspace],
-    remember: Callable[[Mapping[str, Any]], None],
+    host: Host, runner: CodeRunner, folder: Path, workspaces: Sequence[IsolatedWorkspace]
 ) -> tuple[list[KernelCopy], str]:
-    """A copy of the kernel for each of *workspaces*, and why they are no forks, empty where they are.
-
-    *remember* is given the kernel's variables as the copies have them.
-    """
+    """A copy of the kernel for each of *workspaces*, and why they are no forks, empty where they are."""
     if why := cannot_fork():
         cells = [each.source for each in runner.executed_cells()]
-        remember(runner.namespace.variables())
+        now = on_main_thread(host, runner, lambda: AtFork(runner.namespace.variables()))
         note = f"{why}: the notebook's cells were run in a fresh kernel."
-        return [replay_kernel(cells, folder, each.folder) for each in workspaces], note
+        return [replay_kernel(cells, folder, each.folder, now) for each in workspaces], note
     shell = getattr(host.environment.shell, "ip", None)
 
     def fork() -> list[KernelCopy]:
-        remember(runner.namespace.variables())
-        return [fork_kernel(shell, folder, each.folder) for each in workspaces]
+        now = AtFork(runner.namespace.variables())
+        return [fork_kernel(shell, folder, each.folder, at_fork=now) for each in workspaces]
 
     return on_main_thread(host, runner, fork), ""
 
