@@ -64,6 +64,7 @@ class Branch:
         data_checks: What may be wrong with tables that it changed, a line each.
         seconds: How long it took.
         kept_turn: The turn that kept it, or the last parts of it; None before.
+        inserted: The ids that cells which it inserted have in the notebook, where they were kept.
     """
 
     def __init__(self, number: int, parts: BranchParts, turn: Turn) -> None:
@@ -81,6 +82,7 @@ class Branch:
         self.data_checks: tuple[str, ...] = ()
         self.seconds = 0.0
         self.kept_turn: Turn | None = None
+        self.inserted: dict[str, str] = {}
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._state: BranchState = "running"

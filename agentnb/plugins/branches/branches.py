@@ -52,6 +52,7 @@ class Branches(Sequence[Branch]):
         self._sign = 1 if higher_is_better else -1
         self._branches: list[Branch] = []
         self._threads: list[threading.Thread] = []
+        self._originals: dict[str, bytes | None] = {}
         self._listeners: list[Callable[[], None]] = []
 
     @overload
@@ -125,7 +126,7 @@ class Branches(Sequence[Branch]):
         branch.look()
         title = f"Keep try {number}: {self.prompt}"[:LONGEST_TITLE].splitlines()[0]
         parts = Parts(branch, only)
-        turn = Keeper(self._host, branch, parts, self._folder).keep(title)
+        turn = Keeper(self._host, branch, parts, self._folder, self._originals).keep(title)
         branch.kept_turn = turn
         if only is None:
             branch.close("kept")
