@@ -134,20 +134,16 @@ def explained(kernel: RunningKernel, seed: int, one: str, other: str) -> bool:
 
 def test_what_others_share_with_a_kept_variable_is_shared_afterwards(loaded: RunningKernel) -> None:
     """Also where the code of the try did not name them: a list with the frame, a view of the array."""
-    value(
-        loaded,
-        "df = pd.DataFrame({'x': [1, 2]}); frames = [df]; row = np.arange(3); part = row[:2]; deep = {0: frames}",
-    )
-    value(loaded, "def f(): return n\nn, g = 1, [f]")
+    value(loaded, "df = pd.DataFrame({'x': [1, 2]}); frames = [df]; deep = {0: frames}; row = np.arange(3)")
+    value(loaded, "def f(): return n\nn, g, part = 1, [f], row[:2]")
     code = "df.v = 7; df.loc[0, 'x'] = 5; row[:] = 9; xs.append(frames); f.also = xs\ndef h(): return n"
     value(loaded, f"turn = tries({code!r}).keep(1)")
     shared = "[frames[0] is df, deep[0] is frames, xs[1] is frames, g[0].also is xs, part.tolist(), h()]"
     assert value(loaded, shared) == [True, True, True, True, [9, 9], 1]
     assert value(loaded, "[frames[0].v, df.x.tolist()]") == [7, [5, 2]]
     value(loaded, "turn.undo()")
-    assert value(loaded, "[hasattr(df, 'v'), df.x.tolist(), part.tolist(), xs, vars(f), frames[0] is df]") == [
-        *(False, [1, 2], [0, 1], [1], {}, True)
-    ]
+    undone = value(loaded, "(hasattr(df, 'v'), df.x.tolist(), part.tolist(), xs, vars(f), frames[0] is df)")
+    assert undone == (False, [1, 2], [0, 1], [1], {}, True)
 
 
 def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays(loaded: RunningKernel) -> None:
