@@ -26,8 +26,8 @@ pytestmark = [
     pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True),  # it is the same on any
 ]
 
-CASES, SEED = (int(os.environ.get(f"AGENTNB_KEEP_{name}", usual)) for name, usual in (("CASES", "6"), ("SEED", "2026")))
-"""Generated programs that are tried, kept and compared with having been run directly; and the first one's seed."""
+FIRST, LAST = map(int, os.environ.get("AGENTNB_KEEP_SEEDS", "2026-2031").split("-"))
+"""The seeds of generated programs that are tried, kept and compared with having been run directly."""
 AGENTS = Path(__file__).parents[1] / "agents"
 SETUP = f"""
 import agentnb, json, os, tempfile, numpy as np, pandas as pd
@@ -117,7 +117,7 @@ def program(seed: int) -> str:
 def test_keeping_a_try_is_having_done_it_and_undo_takes_it_back(loaded: RunningKernel) -> None:
     """Generated: values, what is the same object, and files byte for byte, with their modes and links."""
     value(loaded, "a = [1]; b = a; c = pd.DataFrame({'x': [1, 2]}); d = np.arange(3); e = Thing(a)")
-    for seed in range(SEED, SEED + CASES):
+    for seed in range(FIRST, LAST + 1):
         code = program(seed)
         value(loaded, f"code = {code!r}\nbefore = facts()\nmade = tries(code)")
         assert value(loaded, "facts() == before")
