@@ -30,8 +30,8 @@ def agent(name, says, *calls):
 EDIT = "text = open('features.py').read().replace('SCALE = 1', 'SCALE = {{}}')\\nopen('features.py', 'w').write(text)"
 AGENTS = [
     agent("a", "I scaled the sales.", ["run_code", {{"code": "score = 0.8\\n" + EDIT.format(2)}}]),
-    agent("b", "I made the day a text.\\nThe score is better: <b>0.91</b>.",
-          ["run_code", {{"code": "df['day'] = df['day'].astype(str)\\nscore = 0.91\\ndisplay(Image(figure))"}}],
+    agent("b", "I made the sales a text.\\nThe score is better: <b>0.91</b>.",
+          ["run_code", {{"code": "df['sales'] = df['sales'].astype(str)\\nscore = 0.91\\ndisplay(Image(figure))"}}],
           ["run_code", {{"code": EDIT.format(3)}}], ["insert_cell", {{"source": "df.describe()"}}]),
     agent("c", "I could not do it.",
           ["run_code", {{"code": "score = 0.4\\nopen('notes.txt', 'w').write('no gain')"}}],
@@ -114,7 +114,7 @@ def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_b
     expect(second.get_by_text("Best", exact=True)).to_be_visible()
     expect(second).to_contain_text("The score is better: <b>0.91</b>.")
     expect(second.get_by_role("img", name="Output 1 of try 2")).to_be_visible(timeout=PATIENCE_MS)
-    expect(second.get_by_role("list", name="Data checks")).to_contain_text("day")
+    expect(second.get_by_role("list", name="Data checks")).to_contain_text("sales became text")
     expect(second.get_by_role("list", name="Changes")).to_contain_text("New cell: df.describe()")
     expect(cell.output.locator(".agentnb-branches-saved")).to_be_hidden()
     second.get_by_role("button", name=re.compile("features.py")).click()
@@ -148,9 +148,9 @@ def test_parts_of_tries_are_kept_and_nothing_of_the_users_is_overwritten(lab: La
     lab.expect_in_kernel(f"[score, {FEATURES}]", [0.8, "SCALE = 1"])
     keep_parts(second, "df")
     expect(second).to_contain_text("Parts are in your notebook.", timeout=PATIENCE_MS)
-    lab.expect_in_kernel("[frames[0] is df, df['day'].tolist(), score]", [True, ["1", "2", "3"], 0.8])
+    lab.expect_in_kernel("[frames[0] is df, df['sales'][0], score]", [True, "4.0", 0.8])
     undo(side, second, "Keep try 2")
-    lab.expect_in_kernel("[frames[0] is df, df['day'].tolist()]", [True, [1, 2, 3]])
+    lab.expect_in_kernel("[frames[0] is df, df['sales'].tolist()[:2]]", [True, [4.0, 2.0]])
     keep_parts(first, "features.py")
     lab.expect_in_kernel(FEATURES, "SCALE = 2")
     keep_parts(third, "Changed cell: score * 10")
@@ -167,9 +167,7 @@ def test_parts_of_tries_are_kept_and_nothing_of_the_users_is_overwritten(lab: La
     expect_conflict(second, "df", "score")
     keep_parts(third, "Changed cell: score * 10", "New cell: 'nothing'")
     expect_conflict(third, "1 cell")
-    lab.expect_in_kernel(
-        f"[score, {FEATURES}, df['sales'].tolist()[:2], df['day'].tolist()]", [0.6, "MINE = 1", [9.0, 2.0], [1, 2, 3]]
-    )
+    lab.expect_in_kernel(f"[score, {FEATURES}, df['sales'].tolist()[:2]]", [0.6, "MINE = 1", [9.0, 2.0]])
     expect_sources(lab, ["mine", BEGIN])
     third.get_by_role("button", name="Cancel").click()
     keep_parts(third, "New cell: 'nothing'")
