@@ -70,7 +70,7 @@ def look(lab: Lab, cell: Cell, name: str) -> None:
     """Pictures, narrow and wide, light and dark; axe finds nothing, and nothing is cut off."""
     for theme, width in (("Dark", 420), ("Light", 420), ("Light", 1200), ("Dark", 1200)):
         lab.theme(f"JupyterLab {theme}")
-        lab.page.set_viewport_size({"width": max(900, width + 300), "height": 1400})
+        lab.page.set_viewport_size({"width": width + 1000, "height": 1400})  # with both sidebars
         cell.output.evaluate("(output, width) => { output.style.maxWidth = `${width}px`; }", width)
         assert cell.output.locator(".agentnb-branches").evaluate("view => view.scrollWidth <= view.clientWidth")
         assert serious(lab.page) == []
@@ -110,7 +110,7 @@ def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_b
     """They stand side by side with their measures, pictures, data checks and changes; the others vanish."""
     cell = begin(lab, "branches.ipynb")
     tries = cell.output.get_by_role("article")
-    second, third = tries.nth(1), tries.nth(2)
+    second, third = (cell.output.get_by_role("article", name=f"Try {number}") for number in (2, 3))
     expect(second.get_by_text("Best", exact=True)).to_be_visible()
     expect(second).to_contain_text("The score is better: <b>0.91</b>.")
     expect(second.get_by_role("img", name="Output 1 of try 2")).to_be_visible(timeout=PATIENCE_MS)
@@ -129,7 +129,7 @@ def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_b
     expect_sources(lab, ["score * 10", BEGIN, "'nothing'"])
     lab.cell(1).expect_text("4.0")
     lab.expect_in_kernel(f"[score, open('notes.txt').read(), {FEATURES}]", [0.4, "no gain", "SCALE = 1"])
-    undo(Side(lab.page), tries.first, "Keep try 3")
+    undo(Side(lab.page), third, "Keep try 3")
     expect_sources(lab, ["score", BEGIN])
     lab.cell(1).expect_text("0.5")
     lab.expect_in_kernel("[score, __import__('os').path.exists('notes.txt')]", [0.5, False])

@@ -66,6 +66,7 @@ class CellChanges:
                 action="outputs",
                 cell_id=self._ids.get(each.cell_id, each.cell_id),
                 source=self._was.get(each.cell_id, ""),
+                expected=None,
                 outputs=outputs,
             )
             for each in self.steps
