@@ -89,7 +89,6 @@ class Keeper:
         if runner is None:
             raise UsageError("There is no IPython kernel here.")
         self._check_files()
-        self._check_variables(runner, ())
         cells = self._changed_cells(runner)
         box = TemporaryFolder()  # removed by the next host where this one is killed
         box.make()

@@ -71,7 +71,7 @@ export function Card({ set, one, onOpen }: Props) {
       <Trouble text={trouble} />
       {one.kept && (
         <p class="try-kept">
-          {one.state === "kept" ? "It is in your notebook." : "Parts are in your notebook."}{" "}
+          {one.state === "kept" ? "Brought into your notebook." : "Parts were brought into your notebook."}{" "}
           {onOpen && <TextButton onClick={() => onOpen(one.kept)}>Changes and Undo</TextButton>}
         </p>
       )}
@@ -90,7 +90,7 @@ export function Card({ set, one, onOpen }: Props) {
           {chosen && (
             <>
               <Button class="primary" disabled={isBusy || chosen.size === 0} onClick={keepChosen}>
-                {`Keep ${chosen.size} ${chosen.size === 1 ? "part" : "parts"}`}
+                {chosen.size === 0 ? "Keep parts" : `Keep ${chosen.size} ${chosen.size === 1 ? "part" : "parts"}`}
               </Button>
               <Button onClick={() => choose(undefined)}>Cancel</Button>
             </>
