@@ -428,7 +428,7 @@ class KernelChanges:
         changes = [each for turn in self._turns.values() for each in turn.variables.names.values()]
         bindings = [each for change in changes for each in change.bindings if values]
         leading = [(each, each.mark) for each in bindings if each.mark and each.mark.is_about(values)]
-        return [each.read if each.is_as_read else partial(mark.read_again, values) for each, mark in leading]
+        return [each.read_beside if each.is_as_read else partial(mark.read_again, values) for each, mark in leading]
 
     def _turn_objects(self, namespace: Namespace, variables: Sequence[NameChange], *, undone: bool) -> None:
         """Bring back what was changed in place: all objects, or none."""

@@ -142,6 +142,7 @@ class Hub:
             with urlopen(request, timeout=START_SECONDS) as answer:  # noqa: S310 - loopback
                 text = answer.read()
         except HTTPError as error:
+            error.close()
             return None if path == "/hub/api/" else error.code
         except (URLError, OSError):
             return None

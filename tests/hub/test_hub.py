@@ -121,6 +121,7 @@ def test_a_served_kernel_lets_another_user_in_with_its_token_only(alice: UserKer
         headers = {**upgrade, "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Authorization": f"Bearer {token}"}
         with pytest.raises(HTTPError) as refused:
             urlopen(Request(address, headers=headers), timeout=60)  # noqa: S310 - loopback
+        refused.value.close()
         assert refused.value.code == 401
 
 
@@ -213,6 +214,7 @@ def test_the_chat_works_through_the_proxy_while_the_hub_restarts_and_a_culled_se
     lab.open("work.ipynb")
     if not side.panel.is_visible():
         side.open()
+    side.chat.get_by_role("region", name="Earlier conversations").get_by_role("button").first.click()
     side.expect_text("The kernel ended while this turn ran.")
     side.say("/say after the culling")
     side.expect_answer("after the culling")

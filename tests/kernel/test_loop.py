@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests.kernel.running_kernel import RunningKernel
-from tests.notebooks.recorded import notebook
+from tests.notebooks.recorded import execute_here, notebook, without_agents
 from tests.notebooks.recorded import run as run_notebook
 from tests.rehearsal_here import HERE
 
@@ -303,6 +303,33 @@ def test_a_notebook_that_a_program_runs_waits_for_its_loop(tmp_path: Path) -> No
     ran = run_notebook("papermill", "--no-progress-bar", "loop.ipynb", "out.ipynb", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "kept.txt").read_text() == "3"
+
+
+def test_a_recorded_loop_is_replayed_byte_for_byte_without_its_agent(tmp_path: Path) -> None:
+    """Better, worse, failing and file-writing tries; the ledger but for its times, and what was kept."""
+    agent = tmp_path / "agent"
+    agent.mkdir()
+    for name in ("improves.py", "wire.py"):
+        (agent / name).write_bytes((AGENTS / name).read_bytes())
+    steps = [run_of(2), run_of(1), {"run": "1 / 0"}, {"run": "model.x = 3; open('kept.txt', 'w').write('3')"}]
+    ledger = "[(each.number, each.state, each.values, each.why, each.changes, each.idea) for each in made.tries]"
+    cells = (
+        f"%load_ext agentnb\n{SETUP.replace(str(AGENTS), str(agent))}",
+        CELLS.partition("os.remove(name)")[2],
+        f"made = loop(*{steps!r}, tries=4, patience=3).wait()",
+        f"({ledger}, outcome(made), model.x, open('kept.txt').read(), made.difference(4))",
+    )
+    path = notebook(tmp_path / "loop.ipynb", *cells)
+    cassette = tmp_path / "loop.cassette.jsonl"
+    seen = []
+    for mode in ("record", "replay", "replay"):
+        (tmp_path / "kept.txt").unlink(missing_ok=True)
+        execute_here(path, {**without_agents(), "AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": mode})
+        seen.append((path.read_bytes(), cassette.read_bytes()))
+        for script in agent.iterdir():
+            script.unlink()
+    assert b"'kept', (3.0,)" in seen[0][0]
+    assert seen[1:] == seen[:1] * 2
 
 
 RESUMED = """

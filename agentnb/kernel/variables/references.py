@@ -98,9 +98,14 @@ class Mark:
     def __init__(self, value: Any, skip: Container[int]) -> None:
         marked = Keeper({"": value}, LIMIT, mode="mark", skip=skip).keep([""])
         self.entries = [(each.at, _followed(each.follow()), each.state) for each in marked.objects.values()]
+        self.earlier: Mark | None = None
+        """What counts, too: what a turn left, before others were undone or redone."""
 
     def matches(self) -> bool:
         """True if all is like that now, as far as it is still there."""
+        return self._matches() or (self.earlier is not None and self.earlier.matches())
+
+    def _matches(self) -> bool:
         for _, follow, state in self.entries:
             value = follow()
             try:
@@ -161,6 +166,13 @@ class Binding(Reference):
         """Remember what the object is like."""
         for value in self.objects:
             self.mark = None if is_primitive(value) else Mark(value, skip)
+
+    def read_beside(self) -> None:
+        """Remember what the object is like now, beside what it was like when the turn left it."""
+        before = self.mark
+        self.read()
+        if self.mark is not None and before is not None:
+            self.mark.earlier = before.earlier or before
 
     def read_with(self, earlier: Binding | None, changed: Sequence[ObjectChange]) -> None:
         """Remember also what *earlier* does, but what the objects *changed* since are like now."""

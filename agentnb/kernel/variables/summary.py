@@ -19,7 +19,7 @@ from agentnb.kernel.bounded_text import cut, masked
 from agentnb.kernel.variables.kinds import library_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from agentnb.credentials import Credentials
 
@@ -213,6 +213,7 @@ def _columns(what: str, names: list[str]) -> str:
 def estimated_size(value: Any) -> int:
     """About how many bytes would be freed if *value* and all that only it refers to were gone."""
     seen: set[int] = set()
+    sizers: dict[type, Callable[[Any], int]] = {}
     left: list[tuple[Any, float]] = [(value, 1.0)]
     total = 0.0
     while left and len(seen) < MOST_OBJECTS:
@@ -221,7 +222,9 @@ def estimated_size(value: Any) -> int:
             continue
         seen.add(id(each))
         try:
-            total += weight * _own_size(each)
+            kind = type(each)
+            sizers[kind] = sizer = sizers.get(kind) or _sizer(kind)
+            total += weight * sizer(each)
             inner, scale = _referents(each)
             left.extend((other, weight * scale) for other in inner)
         except Exception:  # noqa: BLE001, S112 - changed by another thread meanwhile: an estimate goes on without it
@@ -229,16 +232,14 @@ def estimated_size(value: Any) -> int:
     return int(total)
 
 
-def _own_size(value: Any) -> int:
-    kind = type(value)
+def _sizer(kind: type) -> Callable[[Any], int]:
+    """How to read the bytes that an object of *kind* takes by itself; none of its own code runs."""
     if library_class(kind, _WITH_SIZE):
-        return int(value.nbytes)
+        return lambda value: int(value.nbytes)
     if library_class(kind, ("torch.Tensor",)):
-        return _tensor_size(value)
+        return _tensor_size
     sizer = getattr(kind, "__sizeof__", None)
-    if not isinstance(sizer, types.MethodDescriptorType):  # a class's own, which is the user's code
-        return object.__sizeof__(value)
-    return int(sizer(value))
+    return sizer if isinstance(sizer, types.MethodDescriptorType) else object.__sizeof__
 
 
 def _tensor_size(value: Any) -> int:

@@ -94,6 +94,9 @@ def common_factor(was: Array, now: Array) -> float | None:
     """The factor between all values; None where there is no single one, or it is 1."""
     import numpy as np
 
+    few = slice(0, None, max(1, len(was) // _FIRST))
+    if len(was) > 2 * _FIRST and (was[few] * now[few] > 0).any() and common_factor(was[few], now[few]) is None:
+        return None
     usable = np.isfinite(was) & np.isfinite(now) & (was != 0)
     if not usable.any() or bool(((was == 0) & (now != 0) & np.isfinite(now)).any()):
         return None
@@ -106,6 +109,8 @@ def common_factor(was: Array, now: Array) -> float | None:
 
 
 _EQUAL_SHARE = 0.5
+_FIRST = 1_000
+"""Rows that are looked at before all others are."""
 
 
 def _is_unit(factor: float) -> bool:
@@ -147,13 +152,15 @@ def _degrees(was: Array, now: Array) -> str:
     was, now = was[usable], now[usable]
     if len(was) < _FEW or bool((was == was[0]).all()):
         return ""
-    scales = {
-        "°C → °F": was * 1.8 + 32,
-        "°F → °C": (was - 32) / 1.8,
-        "°C → K": was + 273.15,
-        "K → °C": was - 273.15,
-    }
-    return next((each for each, values in scales.items() if bool(np.allclose(values, now, rtol=0, atol=0.06))), "")
+    few = slice(0, None, max(1, len(was) // _FIRST))
+    for scale, (factor, added) in _SCALES.items():
+        parts = ((was[rows] * factor + added, now[rows]) for rows in (few, slice(None)))
+        if all(bool(np.allclose(one, other, rtol=0, atol=0.06)) for one, other in parts):
+            return scale
+    return ""
+
+
+_SCALES = {"°C → °F": (1.8, 32.0), "°F → °C": (1 / 1.8, -32 / 1.8), "°C → K": (1.0, 273.15), "K → °C": (1.0, -273.15)}
 
 
 def _moves_away(was: Array, now: Array, changed: Array) -> bool:

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 Kind = Literal["integer", "number", "bool", "time", "duration", "text", "mixed", "other"]
 
-SAMPLE = 100_000
+SAMPLE = 60_000
 """Rows of numbers and times that are read of a larger table, evenly spaced."""
-TEXT_SAMPLE = 30_000
+TEXT_SAMPLE = 20_000
 """Rows of texts, likewise."""
+MOST_PARTS = 4
+"""Selections of a column's rows that are held."""
 MOST_COLUMNS = 200
 """Columns of one table that are read, evenly spaced."""
 MOST_LEVELS = 3
@@ -44,6 +46,7 @@ class Column:
         self.rows = rows
         self._series = series
         self._dtype = series.dtype
+        self._parts: dict[object, tuple[Rows, Any]] = {}
 
     @property
     def dtype(self) -> str:
@@ -169,11 +172,17 @@ class Column:
         return self._series.to_numpy()
 
     def _part(self, rows: Rows) -> Any:
+        """The values of some rows; the same ones are read by several checks, one after another."""
         if isinstance(rows, slice):
             start, stop, step = rows.indices(self.rows)
             whole = (start, stop, step) == (0, self.rows, 1)
             return self._series if whole else self._series[start:stop].gather_every(step)
-        return self._series[rows]
+        key = rows.__array_interface__["data"][0], rows.strides, len(rows)
+        if key not in self._parts:
+            if len(self._parts) == MOST_PARTS:
+                del self._parts[next(iter(self._parts))]
+            self._parts[key] = rows, self._series[rows]  # the rows are held: another array has another address
+        return self._parts[key][1]
 
     def _objects(self, rows: Rows) -> list[Any]:
         found: list[Any] = self._part(rows).to_list()

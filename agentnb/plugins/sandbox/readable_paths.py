@@ -54,6 +54,7 @@ def readable_paths(
     """Returns what a confined agent reads besides what its description names; ``~`` is in some of these paths."""
     package = str(Path(__file__).parent.parent.parent)
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
+    python += [each for each in sys.path if Path(each).name in _INSTALLED]  # of an environment below this one, too
     here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
     here += [path for command in started for path in _server(command, env, folder)]
     named = [env[name] for name in _INDEX_VARIABLES if name in env]

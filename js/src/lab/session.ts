@@ -38,6 +38,8 @@ export class Session {
   #body: Widget | undefined;
   #link: Link | undefined;
   readonly #pending = new PendingPrompt();
+  /** What the user wrote, which nothing else takes the place of. */
+  readonly #message = new PendingPrompt();
   /** What was open when the kernel ended, on its way to the chat of the next one. */
   readonly #reopening = new PendingPrompt();
   #open: string | undefined;
@@ -59,7 +61,7 @@ export class Session {
     this.node.addClass("agentnb-session");
     this.#head.addClass("agentnb-head");
     this.node.addWidget(this.#head);
-    this.node.addWidget(new Widget({ node: this.#pending.node }));
+    for (const { node } of [this.#message, this.#pending]) this.node.addWidget(new Widget({ node }));
     this.node.node.addEventListener("focusin", () => this.#link?.flush());
     const { sessionContext, context } = parts.panel;
     sessionContext.kernelChanged.connect(this.#onKernel);
@@ -96,7 +98,7 @@ export class Session {
 
   /** Sends a message, as soon as the chat is there. */
   say(text: string): void {
-    void this.#pending.send(this.node.node, "Your message", Promise.resolve(text));
+    void this.#message.send(this.node.node, "Your message", Promise.resolve(text));
   }
 
   /** Adds mentions to the message that is being written, as soon as the chat is there and a conversation is open. */
@@ -148,6 +150,7 @@ export class Session {
   dispose(): void {
     this.#attempt++;
     clearInterval(this.#focusing);
+    this.#message.cancel();
     this.#pending.cancel();
     this.#reopening.cancel();
     const { sessionContext, context } = this.#parts.panel;

@@ -1,5 +1,5 @@
 /** Begins a conversation: the box of the next one becomes its box, and what was sent goes to it. */
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../state/types.gen";
 import { useView } from "./context";
 import { nextFreedom } from "./freedom";
@@ -21,8 +21,8 @@ export interface Beginning {
   forget(): void;
 }
 
-/** `before` is called when one is being begun, `then` when it has. */
-export function useBeginning(before: () => void, then: (channel: string) => void): Beginning {
+/** `before` is called when one is being begun; `then` when it has: it calls `done` once the box is that of the chat. */
+export function useBeginning(before: () => void, then: (channel: string, done: () => void) => void): Beginning {
   const view = useView();
   const { store, drafts } = view;
   const [starts, setStarts] = useState("");
@@ -33,6 +33,12 @@ export function useBeginning(before: () => void, then: (channel: string) => void
     waiting.current = message;
     setWaits(message?.text ?? "");
   };
+  const forget = (box: string) => {
+    drafts.set(box, "");
+    drafts.setPictures(box, []);
+  };
+  // Another kernel knows nothing of what was being begun.
+  useEffect(() => setStarts(""), [store.hostId.value]);
   const begin: Beginning["begin"] = async (agent, { message: first, folder = "", from } = {}) => {
     setStarts(agent);
     setFailed(undefined);
@@ -45,25 +51,33 @@ export function useBeginning(before: () => void, then: (channel: string) => void
         freedom: nextFreedom(view),
         ...(folder && { folder }),
       });
-      const message = first ?? waiting.current;
-      wait(undefined);
-      if (from && from !== chat) {
-        if (!message) drafts.setPictures(chat, drafts.pictures(from).peek());
-        const text = drafts.of(from).peek();
-        if (text && text !== message?.text) drafts.set(chat, text);
-        drafts.set(from, "");
-        drafts.setPictures(from, []);
-      }
-      if (message) store.dispatch(chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
-      then(channel);
+      const send = (message: Message | undefined) => {
+        if (!message) return;
+        wait(undefined);
+        const sent = [from, chat].filter((box) => box !== undefined && drafts.of(box).peek() === message.text);
+        for (const box of sent) forget(box as string);
+        const id = uuid();
+        if (store.chat(chat).peek()?.activeTurn)
+          store.dispatch(chat, { type: "chat/pendingMessageSet", kind: "queued", id, message });
+        else store.dispatch(chat, { type: "chat/turnStarted", turnId: id, message, time: Date.now() });
+      };
+      send(first ?? waiting.current);
+      then(channel, () => {
+        if (from && from !== chat && drafts.pictures(from).peek().length > 0) {
+          drafts.setPictures(chat, drafts.pictures(from).peek());
+          drafts.setPictures(from, []);
+        }
+        send(waiting.current);
+        setStarts("");
+      });
     } catch (error) {
       // Nothing is lost: what was not written in the box is written there now.
       if (first && from && drafts.of(from).peek().trim() === "") drafts.set(from, first.text);
       wait(undefined);
       store.notebook?.comments?.giveBack();
       setFailed({ agent, why: reason(error) });
+      setStarts("");
     }
-    setStarts("");
   };
   return {
     starts,

@@ -49,8 +49,8 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     select(resource);
     toBox();
   };
-  const place = useRef<{ before: string | undefined; replaces: boolean }>({ before: undefined, replaces: false });
-  // What was typed between the kernel's answer and this went to the box before.
+  const place = useRef({ before: undefined as string | undefined, replaces: false, done: () => {} });
+  // What was typed before this went to the box before.
   const keepTyped = (before: string | undefined, resource: string | undefined) => {
     const [from, to] = [before, resource].map((one) => chatOf(store, one)) as [string, string];
     const late = drafts.of(from).peek();
@@ -59,12 +59,13 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     drafts.set(from, "");
   };
   const begun = useExpected(sessions, (resource) => {
-    const { before, replaces } = place.current;
+    const { before, replaces, done } = place.current;
     if (replaces && before !== resource) {
       boxes.hand(before, resource);
       keepTyped(before, resource);
       if (before) store.dispatch(before, { type: "session/isArchivedChanged", isArchived: true });
     }
+    done();
     select(resource);
   });
   const startNew = () => {
@@ -237,8 +238,8 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             jump={jump}
             onGo={select}
             onBeginning={choose}
-            onBegun={(channel, before, replaces) => {
-              place.current = { before, replaces };
+            onBegun={(channel, before, replaces, done) => {
+              place.current = { before, replaces, done };
               begun(channel);
             }}
           />

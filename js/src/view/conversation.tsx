@@ -55,8 +55,8 @@ interface Props {
   onGo: (resource: string) => void;
   /** A conversation is about to begin in the box of another one, or of none: that stays in sight. */
   onBeginning: (before: string | undefined) => void;
-  /** A conversation has begun in the box of another one, whose place it takes where `replaces`. */
-  onBegun: (channel: string, before: string | undefined, replaces: boolean) => void;
+  /** A conversation has begun in the box of another one, whose place it takes where `replaces`; `done` once it has. */
+  onBegun: (channel: string, before: string | undefined, replaces: boolean, done: () => void) => void;
 }
 
 const NONE = signal(undefined);
@@ -77,7 +77,7 @@ export function Conversation(props: Props) {
   const isEmpty = !chat || (chat.turns.length === 0 && !chat.activeTurn);
   const beginning = useBeginning(
     () => onBeginning(resource),
-    (begun) => onBegun(begun, resource, isEmpty),
+    (begun, done) => onBegun(begun, resource, isEmpty, done),
   );
   const byDefault = useDefaultAgent(agents);
   const provided = its === undefined ? (byDefault ?? "") : provider(its);

@@ -98,6 +98,31 @@ describe("the chat without a conversation", () => {
     await page.until(() => expect(activeTab(page)).toContain("mine"));
   });
 
+  test.each(["before", "after"])(
+    "sends what was sent %s the kernel's answer, before its tab is there",
+    async (when) => {
+      const { store, page, box } = without("eliza");
+      let answer: (made: typeof MADE) => void = () => {};
+      store.answer = (method) =>
+        method === "createSession" ? new Promise((resolve) => (answer = resolve)) : Promise.resolve({});
+      await page.until(() => expect(page.find(".pill").textContent).toEqual("Eliza"));
+      page.find(".pill").click();
+      await page.until(() => page.find(".pop-item"));
+      page.find(".pop-item").click();
+      type(box(), "Hello");
+      await page.until(() => page.button("Send message"));
+      if (when === "before") press(box(), "Enter");
+      answer(MADE);
+      await new Promise(requestAnimationFrame);
+      await page.until(() => expect(page.all(".agents-pop")).toEqual([]));
+      if (when === "after") press(box(), "Enter");
+      addSession(store, SESSION);
+      store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First") });
+      await page.until(() => expect(activeTab(page)).toContain("First"));
+      await page.until(() => expect([sentTo(store, CHAT), box().value]).toEqual([["Hello"], ""]));
+    },
+  );
+
   test("keeps the text and says why, where a conversation could not be begun", async () => {
     const { store, page, box } = without("eliza");
     store.answer = (method) =>
