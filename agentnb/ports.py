@@ -132,7 +132,8 @@ class PromptWord(NamedTuple):
     Attributes:
         name: The word.
         begin: Takes the arguments of the magic, the shell and the settings; gives what was begun, None where the
-            prompt is one for the agent.
+            prompt is one for the agent. ``-o NAME`` is bound to what it gives; options that make no sense with the
+            word are refused with ``arguments.refuse``.
     """
 
     name: str

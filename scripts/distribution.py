@@ -24,6 +24,7 @@ BUILT = (
             "highlighting",
             "agents",
             "attention",
+            "branches",
             "cell-changes",
             "data-checks",
             "freedom",

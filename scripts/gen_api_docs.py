@@ -60,6 +60,7 @@ VARIABLES = """\
 | `AGENTNB_LOCAL_MODEL` | `agentnb local` | the model that new conversations begin with |
 | `AGENTNB_LOCAL_KEY_VARIABLE` | `agentnb local` | the name of the variable that holds the server's key |
 | `AGENTNB_LOCAL_PORTS` | `agentnb local` | the ports of this machine where it looks; `11434,1234,8000,8080` |
+| `AGENTNB_KEEP_SEEDS` | tests | seeds of tries that are kept and compared with direct runs, as `2026-2031` |
 | `AGENTNB_SCHEDULES` | tests | how many delivery schedules are tried; `make soak` |
 | `AGENTNB_THOROUGH` | tests | runs what `make test` leaves out; `make test-all` |
 | `AGENTNB_UNDOS` | tests | how many orders of edits and undos are tried; `make soak` |

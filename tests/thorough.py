@@ -18,6 +18,8 @@ WITH_IPYKERNEL_6 = (
 """Tests that run with ipykernel 6, too; else that is for ``make test-all``."""
 THOROUGH = (
     "browser/test_batches.py",
+    "browser/test_branches.py::test_parts_of_tries",
+    "browser/test_branches.py::test_text_of_the_message_box",
     "browser/test_cell_review.py::test_a_review_in_two_pages",
     "browser/test_cell_review.py::test_what_stands_in_cells_outside_the_view",
     "browser/test_citations.py",

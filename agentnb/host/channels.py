@@ -61,6 +61,8 @@ LOOK = "look"
 """The host's value with the settings that a page itself needs, those that are not as by default."""
 REMOTE_CLIENTS = "remoteClients"
 """Which clients are connected from elsewhere (`agentnb.serve`), one line for each."""
+BRANCHES = "branches"
+"""How often tries side by side have changed (`agentnb.branches`): a page that shows them asks again."""
 CHANGES = "/changes"
 """What stands behind a session's URI in those of its change sets; behind that a slash and the turn's id."""
 KernelAccess: TypeAlias = Literal["off", "look", "run"]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.budget import read_budget
 from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 FREEDOMS = ("ask", "edit", "auto")
 PERMISSIONS = ("ask", "allow", "deny")
@@ -32,6 +35,12 @@ class Arguments:
     kernel: bool = False
     verify: bool = False
     budget: str | None = None
+
+    def refuse(self, fields: Iterable[str], word: str, why: str) -> None:
+        """Refuse those of *fields* that were given: a prompt that begins with *word* does not take them."""
+        wrong = [name for name in _SPELLINGS if _SPELLINGS[name] in fields and getattr(self, _SPELLINGS[name])]
+        if wrong:
+            raise UsageError(f"%agent {word} takes no {wrong[0]}.", hint=why)
 
 
 _SPELLINGS = {

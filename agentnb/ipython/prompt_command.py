@@ -100,6 +100,8 @@ class PromptCommand:
             if [word.name] == first:
                 with plugins().guard(plugin.name, f"`%%agent {word.name}`"):
                     batch: AwaitableWork | None = word.begin(arguments, self.shell, self.settings)
+                if batch is not None and arguments.output:
+                    self.shell.user_ns[arguments.output] = batch
                 return batch
         return None
 

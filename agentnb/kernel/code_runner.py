@@ -92,9 +92,9 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellStep(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """One step of a change of several cells."""
+    """One step of a change of several cells; ``outputs`` sets those of a cell whose text was *source* before."""
 
-    action: Literal["insert", "replace", "delete", "move", "clear", "restore"]
+    action: Literal["insert", "replace", "delete", "move", "clear", "restore", "outputs"]
     cell_id: str
     kind: str = "code"
     new_kind: str | None = None
@@ -105,6 +105,7 @@ class CellStep(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     expected_tags: tuple[str, ...] | None = None
     below: str | None = None
     index: int = 0
+    outputs: tuple[dict[str, Any], ...] | None = None
 
 
 class CodeWatch(Protocol):

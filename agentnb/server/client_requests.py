@@ -29,6 +29,7 @@ MODULES = {
     for name in (
         "agents",
         "attention",
+        "branches",
         "cell-changes",
         "data-checks",
         "freedom",

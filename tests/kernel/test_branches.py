@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 import sys
 from ast import literal_eval
@@ -25,6 +26,8 @@ pytestmark = [
     pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True),  # it is the same on any
 ]
 
+FIRST, LAST = map(int, os.environ.get("AGENTNB_KEEP_SEEDS", "2026-2031").split("-"))
+"""The seeds of generated programs that are tried, kept and compared with having been run directly."""
 AGENTS = Path(__file__).parents[1] / "agents"
 SETUP = f"""
 import agentnb, json, os, tempfile, numpy as np, pandas as pd
@@ -44,11 +47,12 @@ def files():
             found[path] = os.readlink(path) if link else (open(path, "rb").read(), os.stat(path).st_mode & 0o777)
     return dict(sorted(found.items()))
 def shape(value, seen):
+    if isinstance(value, (int, float, str)): return [type(value).__name__, repr(value)]  # nobody can tell two of them
     if id(value) in seen: return ["again", seen[id(value)]]
     seen[id(value)] = len(seen)
     if isinstance(value, list): return ["list", *[shape(each, seen) for each in value]]
     if isinstance(value, dict): return ["dict", *[[key, shape(each, seen)] for key, each in value.items()]]
-    if isinstance(value, pd.DataFrame): return ["frame", value.to_json(), str(dict(value.dtypes))]
+    if isinstance(value, pd.DataFrame): return ["frame", value.to_json(), str(dict(value.dtypes)), vars(value).get("v")]
     if isinstance(value, np.ndarray): return ["array", value.tolist(), str(value.dtype)]
     if callable(value): return ["callable", called(value)]
     if type(value).__module__ == "__main__": return [type(value).__name__, shape(vars(value), seen)]
@@ -113,7 +117,7 @@ def program(seed: int) -> str:
 def test_keeping_a_try_is_having_done_it_and_undo_takes_it_back(loaded: RunningKernel) -> None:
     """Generated: values, what is the same object, and files byte for byte, with their modes and links."""
     value(loaded, "a = [1]; b = a; c = pd.DataFrame({'x': [1, 2]}); d = np.arange(3); e = Thing(a)")
-    for seed in range(2026, 2032):
+    for seed in range(FIRST, LAST + 1):
         code = program(seed)
         value(loaded, f"code = {code!r}\nbefore = facts()\nmade = tries(code)")
         assert value(loaded, "facts() == before")
@@ -126,6 +130,20 @@ def test_keeping_a_try_is_having_done_it_and_undo_takes_it_back(loaded: RunningK
 def explained(kernel: RunningKernel, seed: int, one: str, other: str) -> bool:
     """Fail, and show both."""
     pytest.fail(f"seed {seed}:\n{program(seed)}\n{one}: {value(kernel, one)}\n{other}: {value(kernel, other)}")
+
+
+def test_what_others_share_with_a_kept_variable_is_shared_afterwards(loaded: RunningKernel) -> None:
+    """Also where the code of the try did not name them: a list with the frame, a view of the array."""
+    value(loaded, "df = pd.DataFrame({'x': [1, 2]}); frames = [df]; deep = {0: frames}; row = np.arange(3)")
+    value(loaded, "def f(): return n\nn, g, part = 1, [f], row[:2]")
+    code = "df.v = 7; df.loc[0, 'x'] = 5; row[:] = 9; xs.append(frames); f.also = xs\ndef h(): return n"
+    value(loaded, f"turn = tries({code!r}).keep(1)")
+    shared = "[frames[0] is df, deep[0] is frames, xs[1] is frames, g[0].also is xs, part.tolist(), h()]"
+    assert value(loaded, shared) == [True, True, True, True, [9, 9], 1]
+    assert value(loaded, "[frames[0].v, df.x.tolist()]") == [7, [5, 2]]
+    value(loaded, "turn.undo()")
+    undone = value(loaded, "(hasattr(df, 'v'), df.x.tolist(), part.tolist(), xs, vars(f), frames[0] is df)")
+    assert undone == (False, [1, 2], [0, 1], [1], {}, True)
 
 
 def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays(loaded: RunningKernel) -> None:
@@ -173,6 +191,13 @@ def test_what_the_user_changed_meanwhile_is_a_conflict_and_other_parts_can_be_ke
     )
     value(loaded, "made.keep(1, only=['new']); made.keep(1, only=['n'])")
     assert value(loaded, "(xs, new, open('kept.txt').read(), os.path.exists('n'))") == ([8], 7, "mine", True)
+    value(loaded, "made.discard(); made = tries('xs.append(1); n2 = 1')\nys = [xs]; xs.append(2)")
+    conflict = loaded.run("made.keep(1)")
+    assert "You have changed xs since" in conflict.error
+    assert value(loaded, "(xs, 'n2' in globals())") == ([8, 2], False)
+    value(loaded, "made.keep(1, only=['n2']); xs.pop(); made.keep(1).undo()")  # as it was: the rest can be kept
+    assert value(loaded, "(xs, ys[0] is xs, n2)") == ([8], True, 1)
+    value(loaded, "made = tries('n2 = 2')")
     assert "changed no 'nothing'" in loaded.run("made.keep(1, only=['nothing'])").error
 
 

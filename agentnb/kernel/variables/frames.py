@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_COMPARED = 64_000_000
 """Bytes of columns that are compared where they lie elsewhere than before; larger ones count as changed."""
-_OF_PANDAS = frozenset({"_mgr", "_item_cache", "_cache", "_cacher", "_is_copy"})
+_OF_PANDAS = frozenset({"_mgr", "_item_cache", "_cache", "_cacher", "_is_copy", "_flags"})
 
 
 class PandasState(State):
@@ -53,9 +53,10 @@ class PandasState(State):
         attributes = attributes_of(value)
         if attributes is None:
             return
-        caches: dict[str, Any] = {"_item_cache": {}} if "_item_cache" in attributes else {}  # before pandas 3
+        own = {name: attributes[name] for name in ("_flags",) if name in attributes}  # which refer to the object
+        own |= {"_item_cache": {}} if "_item_cache" in attributes else {}  # before pandas 3
         dict.clear(attributes)
-        dict.update(attributes, self._attributes, _mgr=self._manager.copy(deep=False), **caches)
+        dict.update(attributes, self._attributes, _mgr=self._manager.copy(deep=False), **own)
 
     def as_it_was(self, _value: Any, of: Callable[[Any], Any]) -> Any:
         pandas = sys.modules["pandas"]

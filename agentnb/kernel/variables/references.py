@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.kernel.variables.arrays import share_memory
 from agentnb.kernel.variables.keeper import Keeper
 from agentnb.kernel.variables.kinds import ARRAYS, class_name, is_primitive, is_same, library_class, weak_reference
+from agentnb.kernel.variables.overwrite import AllBut, state_of
 from agentnb.kernel.variables.states import CannotRestore
 from agentnb.kernel.variables.summary import ValueSummary, estimated_size, summarize_value
 
@@ -124,7 +125,7 @@ class Mark:
         for number in self._about(values):
             value = self.entries[number][1]()
             if value is not None:
-                self.entries[number : number + 1] = Mark(value, _AllBut(value)).entries
+                self.entries[number : number + 1] = Mark(value, AllBut(value)).entries
 
     def is_about(self, values: Sequence[Any]) -> bool:
         """True if one of *values*, or an array that has memory of one, is among the objects."""
@@ -147,16 +148,6 @@ def _is_array(value: Any) -> bool:
 
 def _followed(value: Any) -> Callable[[], Any]:
     return weak_reference(value) or (lambda: value)
-
-
-class _AllBut:
-    """The ids of all objects but one."""
-
-    def __init__(self, value: Any) -> None:
-        self._id = id(value)
-
-    def __contains__(self, at: object) -> bool:
-        return at != self._id
 
 
 class Binding(Reference):
@@ -226,7 +217,7 @@ class ObjectChange(Reference):
     def read(self) -> None:
         """Remember what the object itself is like, not what is in it."""
         for value in self.objects:
-            self.mark = Mark(value, _AllBut(value))
+            self.mark = Mark(value, AllBut(value))
 
     @property
     def can_turn(self) -> bool:
@@ -275,13 +266,13 @@ class ObjectChange(Reference):
         target = self._target
         if target is None:
             raise CannotRestore(class_name(type(value)))
-        now = Keeper({"": value}, limit, skip=_AllBut(value)).keep([""]).objects.get(id(value))
+        now = state_of(value, limit)
         try:
             target.restore(value)
         except CannotRestore:
             self._swap(value, target.rebuilt(), bind)
             return
-        self._target = now.state if now is not None and now.state.is_kept else None
+        self._target = now
 
     def _swap(self, value: Any, other: Any, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
         self.still = bind(value, other)

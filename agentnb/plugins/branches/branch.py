@@ -63,6 +63,8 @@ class Branch:
         variables: The variables that it changed, each with ``"added"``, ``"changed"`` or ``"deleted"``.
         data_checks: What may be wrong with tables that it changed, a line each.
         seconds: How long it took.
+        kept_turn: The turn that kept it, or the last parts of it; None before.
+        inserted: The ids that cells which it inserted have in the notebook, where they were kept.
     """
 
     def __init__(self, number: int, parts: BranchParts, turn: Turn) -> None:
@@ -79,6 +81,8 @@ class Branch:
         self.variables: dict[str, str] = {}
         self.data_checks: tuple[str, ...] = ()
         self.seconds = 0.0
+        self.kept_turn: Turn | None = None
+        self.inserted: dict[str, str] = {}
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._state: BranchState = "running"
@@ -100,7 +104,9 @@ class Branch:
 
     @property
     def pictures(self) -> tuple[str, ...]:
-        """The pictures that its tools showed, PNG in base64."""
+        """The last pictures that its code showed, else those of other tools, PNG in base64."""
+        if self.parts.kernel.pictures:
+            return tuple(self.parts.kernel.pictures)
         content = (item for call in self.turn.tool_calls for item in call.content)
         blocks = (each.block for each in content if isinstance(each, ToolBlockContent))
         return tuple(str(each["data"]) for each in blocks if each.get("mimeType") == "image/png" and each.get("data"))

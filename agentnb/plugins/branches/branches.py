@@ -16,6 +16,7 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
 from agentnb.ids import new_id
 from agentnb.plugins.branches.branch import Branch
+from agentnb.plugins.branches.display import show
 from agentnb.plugins.branches.keep import Keeper, Parts
 from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS
 from agentnb.plugins.branches.preparing import LONGEST_TITLE, PreparedBranch, copied_kernels, notebook_of
@@ -44,12 +45,14 @@ class Branches(Sequence[Branch]):
     def __init__(self, host: Host, folder: Path, prompt: str, *, higher_is_better: bool) -> None:
         self.prompt = prompt
         self.note = ""
+        self.id = new_id()
+        self.is_shown_here: Callable[[], bool] = lambda: False
         self._host = host
         self._folder = folder
         self._sign = 1 if higher_is_better else -1
         self._branches: list[Branch] = []
-        self._at_fork: dict[str, Any] = {}
         self._threads: list[threading.Thread] = []
+        self._originals: dict[str, bytes | None] = {}
         self._listeners: list[Callable[[], None]] = []
 
     @overload
@@ -70,6 +73,11 @@ class Branches(Sequence[Branch]):
         return not any(thread.is_alive() for thread in self._threads)
 
     @property
+    def decided(self) -> bool:
+        """True once every try was kept or discarded."""
+        return all(each.state in ("kept", "discarded") for each in self)
+
+    @property
     def best(self) -> Branch | None:
         """The try with the best measure among those that ended well; None where none was measured."""
         measured = [each for each in self if each.measure is not None and each.state == "done"]
@@ -88,10 +96,10 @@ class Branches(Sequence[Branch]):
     def __await__(self) -> Generator[Any, None, Branches]:
         return asyncio.to_thread(self._joined).__await__()
 
-    def cancel(self) -> None:
-        """Stop the tries that run; what they have done so far can be kept."""
-        for each in self:
-            each.turn.cancel()
+    def cancel(self, *numbers: int) -> None:
+        """Stop the tries that run, or those that are named; what they have done so far can be kept."""
+        for branch in [self._try(number) for number in numbers] or self._branches:
+            branch.turn.cancel()
 
     def keep(self, number: int, only: Collection[str] | None = None) -> Turn:
         """Bring what a try changed into the notebook, as one turn that can be undone; the other tries are discarded.
@@ -118,12 +126,11 @@ class Branches(Sequence[Branch]):
         branch.look()
         title = f"Keep try {number}: {self.prompt}"[:LONGEST_TITLE].splitlines()[0]
         parts = Parts(branch, only)
-        turn = Keeper(self._host, branch, parts, self._folder, self._at_fork).keep(title)
+        turn = Keeper(self._host, branch, parts, self._folder, self._originals).keep(title)
+        branch.kept_turn = turn
         if only is None:
             branch.close("kept")
             self.discard()
-        else:
-            self._remember(parts)
         self._tell()
         return turn
 
@@ -131,7 +138,6 @@ class Branches(Sequence[Branch]):
         """Let tries go: their processes end, and nothing of them stays. All that were not kept, if none is named."""
         for branch in [self._try(number) for number in numbers] or self._branches:
             branch.close("discarded")
-        self._at_fork = {} if all(each.state in ("kept", "discarded") for each in self) else self._at_fork
         self._tell()
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -141,8 +147,17 @@ class Branches(Sequence[Branch]):
     def __repr__(self) -> str:
         return "\n".join(lines_of(self, self._title, self.best))
 
-    def _repr_html_(self) -> str:
+    @property
+    def table(self) -> str:
+        """It as HTML."""
         return html_of(self, self._title, self.best)
+
+    def _repr_html_(self) -> str:
+        return self.table
+
+    def _ipython_display_(self) -> None:
+        if not self.is_shown_here():  # else once is enough
+            raise NotImplementedError
 
     @property
     def _title(self) -> str:
@@ -165,20 +180,6 @@ class Branches(Sequence[Branch]):
             self._threads.append(thread)
         for thread in self._threads:
             thread.start()
-
-    def remember(self, variables: Mapping[str, Any]) -> None:
-        """Note the kernel's variables as the copies have them."""
-        self._at_fork = dict(variables)
-
-    def _remember(self, parts: Parts) -> None:
-        """Note what was kept already: a second part is no conflict with it."""
-        runner = self._host.environment.code_runner()
-        if runner is not None:
-            now = runner.namespace.variables()
-            for name in parts.variables:
-                self._at_fork.pop(name, None)
-                if name in now:
-                    self._at_fork[name] = now[name]
 
     def _follow(self, branch: Branch, measure: str | None, check: Callable[[Branch], Verification] | None) -> None:
         with contextlib.suppress(AgentnbError):
@@ -248,8 +249,14 @@ def branches(
         raise UsageError(f"n={n!r} is not a number from 1 to {MOST}.")
     if measure is not None:
         _check_expression(measure)
+    from agentnb.plugins.branches.page import add  # pages begin tries, too
+
     choices = [{"confine": confine, **options, **own} for own in _choices(agents, n)]
-    return begin_branches(prompt, choices, measure=measure, higher_is_better=higher_is_better, verify=verify)
+    made = begin_branches(prompt, choices, measure=measure, higher_is_better=higher_is_better, verify=verify)
+    host = current_host()
+    add(made, host)
+    show(made, host)
+    return made
 
 
 def begin_branches(
@@ -277,7 +284,7 @@ def begin_branches(
     try:
         notebook = notebook_of(runner)
         workspaces += (IsolatedWorkspace(folder) for _ in choices)
-        kernels, made.note = copied_kernels(host, runner, folder, workspaces, made.remember)
+        kernels, made.note = copied_kernels(host, runner, folder, workspaces)
         for options, kernel, workspace in zip(choices, kernels, workspaces, strict=True):
             prepared.append(PreparedBranch(host, kernel, workspace, notebook, options))
         with parts_of_work():

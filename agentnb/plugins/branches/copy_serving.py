@@ -14,7 +14,9 @@ from agentnb.host.environment import current_environment
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.kernel.data_checks import DataChecks, compare_watched, compared
 from agentnb.kernel.job_queue import JobQueue
+from agentnb.kernel.variables.changes import ChangeSet
 from agentnb.plugins.branches import variables
+from agentnb.plugins.branches.at_fork import AtFork
 from agentnb.plugins.branches.link import Answer, Link, Request
 
 if TYPE_CHECKING:
@@ -26,20 +28,22 @@ if TYPE_CHECKING:
     from agentnb.kernel.variables.changes import NameChange
 
 PROGRESS_SECONDS = 0.5
-_NEW = {"added", "changed"}
 
 
 class CopyServer:
     """One copy."""
 
-    def __init__(self, shell: Any, link: Link, evaluate: Callable[[str], tuple[Any, str]] | None) -> None:
+    def __init__(
+        self, shell: Any, link: Link, at_fork: AtFork | None, evaluate: Callable[[str], tuple[Any, str]] | None
+    ) -> None:
+        self._at_fork = at_fork
         self._evaluate = evaluate or self._expression
         self._shell = shell
         self._link = link
         self._runner = ShellCodeRunner(shell, JobQueue())
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._running: MainThreadWork[Any] | None = None
-        self._changed: dict[str, str] = {}
+        self._changes = ChangeSet()
         self._checks: DataChecks = DataChecks()
         self._comparison = current_environment().step_comparison(is_fork=True)
         self._answers: dict[str, Callable[[Request], Answer]] = {
@@ -96,6 +100,8 @@ class CopyServer:
 
     def _run(self, asked: Request) -> Answer:
         namespace = self._runner.namespace
+        if asked.watch and self._at_fork is None:  # the notebook's cells have run
+            self._at_fork = AtFork(namespace.variables(), is_fork=False)
         watch = namespace.watch(asked.text, self._take) if asked.watch else None
         if watch is not None:
             compare_watched(watch, self._comparison, namespace.variables)
@@ -114,17 +120,14 @@ class CopyServer:
 
     def _take(self, changes: Sequence[NameChange]) -> None:
         for change in changes:
-            status = change.status
-            before = self._changed.get(change.name)
-            if status == "deleted" and before == "added":
-                del self._changed[change.name]
-            elif before == "added" and status in _NEW:
-                continue
-            else:
-                self._changed[change.name] = "changed" if before == "deleted" else status
+            self._changes.add(change)
         found = compared(self._comparison, self._runner.namespace.variables(), [each.name for each in changes])
         if found is not None:
             self._checks = DataChecks(found)
+
+    @property
+    def _changed(self) -> dict[str, str]:
+        return {name: change.status for name, change in self._changes.names.items()}
 
     def _measure(self, asked: Request) -> Answer:
         """A number that an expression gives; what its evaluation changes is not the branch's doing."""
@@ -150,12 +153,18 @@ class CopyServer:
         return eval(text, self._shell.user_ns), ""  # noqa: S307 - the user's own expression
 
     def _save(self, asked: Request) -> Answer:
-        own = self._runner.namespace.variables()
-        lost = variables.save(Path(asked.text), self._shell.user_ns, own, self._changed)
-        kept = {name: status for name, status in self._changed.items() if name not in lost}
-        return Answer(number=asked.number, changed=kept, text="\n".join(f"{name}: {why}" for name, why in lost.items()))
+        at_fork, changed = self._at_fork or AtFork({}), self._changed
+        saved = variables.save(Path(asked.text), self._shell.user_ns, at_fork, changed, asked.names)
+        kept = {name: status for name, status in changed.items() if name not in saved.lost}
+        lost = "\n".join(f"{name}: {why}" for name, why in saved.lost.items())
+        return Answer(number=asked.number, changed=kept, objects=(*saved.objects,), text=lost)
 
 
-def serve(shell: Any, end: socket.socket, evaluate: Callable[[str], tuple[Any, str]] | None = None) -> None:
+def serve(
+    shell: Any,
+    end: socket.socket,
+    at_fork: AtFork | None = None,
+    evaluate: Callable[[str], tuple[Any, str]] | None = None,
+) -> None:
     """Serve requests that come from *end* with what *shell* has, on this thread; *evaluate* gives what is measured."""
-    CopyServer(shell, Link(end), evaluate).serve()
+    CopyServer(shell, Link(end), at_fork, evaluate).serve()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
 import os
 import shutil
 import stat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentnb.api.session import Turn, session_of
 from agentnb.api.waiting import with_main_thread
@@ -18,22 +20,28 @@ from agentnb.host.outside_programs import client_spec, show_running
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.plugins.branches.branch import counted
+from agentnb.plugins.branches.keep_cells import CellChanges, text_of
+from agentnb.plugins.branches.variables import OTHER_PARTS, check, expecting
 from agentnb.plugins.map.workspaces import size_and_time
 from agentnb.state import ChatResponsePart, MarkdownResponsePart, Message, MessageKind, MessageOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection
     from pathlib import Path
 
     from agentnb.host import Host
-    from agentnb.kernel.code_runner import CellStep, CodeRunner, NotebookView
+    from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.plugins.branches.at_fork import Key
     from agentnb.plugins.branches.branch import Branch
+    from agentnb.plugins.map.workspaces import WorkspaceChange
 
 KEEP_SECONDS = 900.0
 BUSY_SECONDS = 600.0
 """How long it waits for a kernel that is busy."""
 _TITLE = "Branches"
-_BRING = "__import__('agentnb.plugins.branches.variables', fromlist=['bring']).bring({!r}, {!r}, globals())"
+_BRING = (
+    "__import__('agentnb.plugins.branches.variables', fromlist=['bring']).bring({!r}, {!r}, globals(), is_checked=True)"
+)
 
 
 class Parts:
@@ -44,6 +52,7 @@ class Parts:
     """
 
     def __init__(self, branch: Branch, only: Collection[str] | None) -> None:
+        self.is_all = only is None
         wanted = None if only is None else set(only)
         self.files = [each for each in branch.files if wanted is None or each.path in wanted]
         self.cells = [each for each in branch.cells if wanted is None or each.cell_id in wanted]
@@ -51,20 +60,23 @@ class Parts:
         known = {*(each.path for each in self.files), *(each.cell_id for each in self.cells), *self.variables}
         if wanted is not None and (unknown := sorted(wanted - known)):
             raise UsageError(
-                f"Branch {branch.number} changed no {unknown[0]!r}.",
+                f"Try {branch.number} changed no {unknown[0]!r}.",
                 hint="only= takes paths of branch.files, ids of branch.cells and names of branch.variables.",
             )
 
 
 class Keeper:
-    """Brings the wanted parts of one branch."""
+    """Brings the wanted parts of one branch; *originals* is added to: hashes of the files that are overwritten."""
 
-    def __init__(self, host: Host, branch: Branch, parts: Parts, folder: Path, at_fork: Mapping[str, Any]) -> None:
+    def __init__(
+        self, host: Host, branch: Branch, parts: Parts, folder: Path, originals: dict[str, bytes | None]
+    ) -> None:
         self._host = host
+        self._originals = originals
         self._branch = branch
         self._parts = parts
         self._folder = folder
-        self._at_fork = at_fork
+        self._at_fork = branch.parts.kernel.at_fork
 
     def keep(self, title: str) -> Turn:
         """Bring them; returns the turn, whose ``undo`` takes them back.
@@ -77,122 +89,124 @@ class Keeper:
         if runner is None:
             raise UsageError("There is no IPython kernel here.")
         self._check_files()
-        self._check_variables(runner)
-        self._check_cells(runner)
+        cells = self._changed_cells(runner)
         box = TemporaryFolder()  # removed by the next host where this one is killed
         box.make()
         try:
             saved = box.path / "variables"
-            lost = self._save(saved)
-            late = UsageError(f"Branch {self._branch.number} was not kept within {KEEP_SECONDS:g} s.")
-            work = self._bring(title, saved, lost)
-            turn, failed = with_main_thread(self._host, new_id(), work, KEEP_SECONDS, late)
+            objects, lost = self._save(saved)
+            self._check_variables(runner, objects)
+            late = UsageError(f"Try {self._branch.number} was not kept within {KEEP_SECONDS:g} s.")
+            work = self._bring(title, saved, cells, lost)
+            with expecting(saved, self._at_fork):
+                turn, failed = with_main_thread(self._host, new_id(), work, KEEP_SECONDS, late)
         finally:
             box.remove()
         if failed:
             turn.undo()
-            raise UsageError(f"Branch {self._branch.number} was not kept. {failed}", hint="Nothing was changed.")
+            raise UsageError(f"Try {self._branch.number} was not kept. {failed}", hint="Nothing was changed.")
+        if self._at_fork is not None:
+            self._at_fork.note_kept(runner.namespace.variables(), self._parts.variables, objects)
         return turn
 
     # --- conflicts ---
 
     def _check_files(self) -> None:
-        conflicts = [each.path for each in self._parts.files if size_and_time(self._folder / each.path) != each.was]
+        self._parts.files = [each for each in self._parts.files if not self._is_kept(each)]
+        conflicts = [each.path for each in self._parts.files if not self._is_as_copied(each)]
         if conflicts:
             raise FilesConflict(
-                f"Changed since the branch began: {', '.join(conflicts[:8])}. Nothing was kept.",
-                hint="Keep the other parts with only=.",
+                f"You have changed {', '.join(conflicts[:8])} since the try began. Nothing was kept.",
+                hint=OTHER_PARTS,
             )
 
-    def _check_variables(self, runner: CodeRunner) -> None:
-        names = runner.namespace.variables()
-        gone = object()
-        conflicts = [
-            name for name in self._parts.variables if names.get(name, gone) is not self._at_fork.get(name, gone)
-        ]
-        if conflicts:
-            raise KernelChangesConflict(
-                f"Assigned since the branch began: {', '.join(conflicts[:8])}. Nothing was kept.",
-                hint="Keep the other parts with only=.",
-            )
+    def _is_kept(self, file: WorkspaceChange) -> bool:
+        """True if it was kept before, and the user has it as the branch does."""
+        ours = _content_of(self._branch.parts.workspace.folder / file.path)
+        return file.path in self._originals and ours == _content_of(self._folder / file.path)
 
-    def _check_cells(self, runner: CodeRunner) -> None:
-        if not self._parts.cells:
-            return
-        now = {each.id: each for each in self._notebook(runner).cells}
-        conflicts = [
-            each.cell_id
-            for each in self._parts.cells
-            if each.action != "insert" and (each.cell_id not in now or now[each.cell_id].source != self._was(each))
-        ]
-        if conflicts:
-            raise KernelChangesConflict(
-                f"{len(conflicts)} cells have changed since the branch began. Nothing was kept.",
-                hint="Keep the other parts with only=.",
-            )
+    def _is_as_copied(self, file: WorkspaceChange) -> bool:
+        """True if it is as when the copies were made; also where it was kept, and that was undone."""
+        path = self._folder / file.path
+        if size_and_time(path) == file.was:
+            return True
+        return file.path in self._originals and self._originals[file.path] == _content_of(path)
 
-    def _was(self, step: CellStep) -> str:
+    def _check_variables(self, runner: CodeRunner, objects: Collection[Key]) -> None:
+        if self._at_fork is not None:
+            check(self._at_fork, runner.namespace.variables(), self._parts.variables, objects)
+
+    def _changed_cells(self, runner: CodeRunner) -> CellChanges | None:
         notebook = self._branch.parts.notebook
-        cells = () if notebook is None else notebook.before.cells
-        return next((each.source for each in cells if each.id == step.cell_id), "")
-
-    def _notebook(self, runner: CodeRunner) -> NotebookView:
-        notebook = self._branch.parts.notebook
-        return runner.notebook(outputs=False, named=None if notebook is None else notebook.before.name)
+        if notebook is None or not self._parts.cells:
+            return None
+        shown = runner.notebook(outputs=False, named=notebook.before.name)
+        cells = CellChanges(self._parts.cells, notebook, shown, self._branch.inserted)
+        if conflicts := cells.conflicts:
+            raise KernelChangesConflict(
+                f"You have changed {counted((), conflicts, ())[0]} since the try began. Nothing was kept.",
+                hint=OTHER_PARTS,
+            )
+        return cells
 
     # --- the turn ---
 
-    def _save(self, saved: Path) -> str:
-        """Have the copy write its variables; returns those that it could not write, in words."""
+    def _save(self, saved: Path) -> tuple[Collection[Key], str]:
+        """Have the copy write its variables; returns the objects among them, and what it could not write, in words."""
         if not self._parts.variables:
-            return ""
+            return (), ""
         box = self._branch.parts.workspace.folder.parent / "variables"
-        answer = self._branch.parts.kernel.ask("save", str(box))
+        names = None if self._parts.is_all else [*self._parts.variables]
+        answer = self._branch.parts.kernel.ask("save", str(box), names=names)
         shutil.move(box, saved)
         self._parts.variables = {
             name: status for name, status in self._parts.variables.items() if name in answer.changed
         }
-        return answer.text
+        return answer.objects, answer.text
 
-    async def _bring(self, title: str, saved: Path, lost: str) -> tuple[Turn, str]:
+    async def _bring(self, title: str, saved: Path, cells: CellChanges | None, lost: str) -> tuple[Turn, str]:
         """Carry out everything in a turn; returns it, and what failed, empty where nothing did."""
-        ended = "A branch was kept here."
+        ended = "A try was kept here."
         conversation = own_conversation(self._host, self._folder, title, name=_TITLE, ended=ended)
         turn_id = new_id()
         session = session_of(conversation, lambda _asked: "allow", KEEP_SECONDS)
         origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
         await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin))
-        failed = await self._done(conversation, saved)
+        failed = await self._done(conversation, saved, cells)
         said = MarkdownResponsePart(id=new_id(), content=failed or self._words(lost))
         conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=said, time=now_ms()))
         conversation.turns.complete(turn_id)
         return Turn(session, conversation, turn_id), failed
 
-    async def _done(self, conversation: Conversation, saved: Path) -> str:
+    async def _done(self, conversation: Conversation, saved: Path, cells: CellChanges | None) -> str:
         if conversation.kernel is None:
             return "The kernel is closed to it."
         call = conversation.kernel.tool_runner().call
         try:
             await asyncio.to_thread(self._write_files)
-            new_ids: dict[str, str] = {}
-            for step in self._parts.cells:
-                for name, arguments in _calls(step, new_ids):
-                    result = await call(name, arguments)
-                    if result.get("isError"):
-                        return _text(result)
-                    if name == "insert_cell":
-                        new_ids[step.cell_id] = _text(result).rpartition("(id ")[2].partition(")")[0]
+            if cells is not None:
+                if failed := await cells.carry_out(call):
+                    return failed
+                await self._bring_outputs(cells)
             if self._parts.variables:
                 code = _BRING.format(str(saved), self._parts.variables)
                 result = await call("run_code", {"code": code, "wait": BUSY_SECONDS})
-                return _text(result) if result.get("isError") else ""
+                return text_of(result) if result.get("isError") else ""
         except (AgentnbError, OSError) as error:
             return str(error)
         return ""
 
+    async def _bring_outputs(self, cells: CellChanges) -> None:
+        """They go with the cell, or with its text, when it is undone."""
+        notebook, runner = self._branch.parts.notebook, self._host.environment.code_runner()
+        if notebook is not None and runner is not None and (steps := cells.outputs):
+            with contextlib.suppress(AgentnbError):  # the cells are there; a run gives them their outputs
+                await runner.change_cells(notebook.before.name, steps)
+
     def _write_files(self) -> None:
         for each in self._parts.files:
             source, target = self._branch.parts.workspace.folder / each.path, self._folder / each.path
+            self._originals.setdefault(each.path, _content_of(target))
             if each.status == "deleted":
                 target.unlink(missing_ok=True)
                 continue
@@ -222,26 +236,15 @@ def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: 
     return conversation
 
 
-def _calls(step: CellStep, new_ids: Mapping[str, str]) -> Sequence[tuple[str, dict[str, Any]]]:
-    """The kernel tools that do *step*; *new_ids* are the ids in the page of cells that were inserted."""
-    cell = new_ids.get(step.cell_id, step.cell_id)
-    below = None if step.below is None else new_ids.get(step.below, step.below)
-    if step.action == "delete":
-        return [("delete_cell", {"cell": cell})]
-    if step.action == "move":
-        return [("move_cell", {"cell": cell, "below": below})] if below else []
-    if step.action == "insert":
-        place = {} if below is None else {"below": below}
-        return [("insert_cell", {"source": step.source, "cell_type": step.kind, **place})]
-    calls: list[tuple[str, dict[str, Any]]] = []
-    if step.source != step.expected:
-        calls.append(("replace_cell", {"cell": cell, "source": step.source}))
-    if step.new_kind is not None:
-        calls.append(("set_cell_type", {"cell": cell, "cell_type": step.new_kind}))
-    if step.tags is not None:
-        calls.append(("set_cell_tags", {"cell": cell, "tags": [*step.tags]}))
-    return calls
-
-
-def _text(result: Mapping[str, Any]) -> str:
-    return "\n".join(each.get("text", "") for each in result.get("content", ()))
+def _content_of(path: Path) -> bytes | None:
+    """A hash of a file's content, or where a link leads; None where there is neither."""
+    digest = hashlib.sha256()
+    try:
+        if path.is_symlink():
+            return os.fsencode(path.readlink())
+        with path.open("rb") as file:
+            while data := file.read(1 << 20):
+                digest.update(data)
+    except OSError:
+        return None
+    return digest.digest()

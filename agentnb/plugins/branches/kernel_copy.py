@@ -11,6 +11,7 @@ import shlex
 import socket
 import sys
 import threading
+from collections import deque
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TooLong
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.plugins.branches.at_fork import AtFork
     from agentnb.plugins.rehearsal.code import Notes
 
 LONGEST_SECONDS = 7 * 24 * 3600.0
@@ -36,6 +38,7 @@ LONGEST_SECONDS = 7 * 24 * 3600.0
 REPLAY_SECONDS = 600.0
 """How long the notebook's cells may take in a fresh process."""
 END_SECONDS = 15.0
+MOST_PICTURES = 8
 
 
 class KernelCopy:
@@ -44,11 +47,15 @@ class KernelCopy:
     Attributes:
         way: ``"fork"`` or ``"replay"``.
         printed: The end of what the running code has printed.
+        pictures: The last pictures that code showed, PNG in base64.
+        at_fork: The kernel's variables when it was copied; None where nothing is to be kept, or the copy was closed.
     """
 
     def __init__(self, end: socket.socket, wait: Callable[[], Rehearsal], way: str) -> None:
         self.way = way
+        self.at_fork: AtFork | None = None
         self.printed = ""
+        self.pictures: deque[str] = deque(maxlen=MOST_PICTURES)
         self._link = Link(end)
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -62,7 +69,15 @@ class KernelCopy:
         """True until it has ended, by itself or because it was closed."""
         return not self._ended.done()
 
-    def ask(self, kind: str, text: str = "", *, watch: bool = True, seconds: float | None = None) -> Answer:
+    def ask(
+        self,
+        kind: str,
+        text: str = "",
+        *,
+        watch: bool = True,
+        names: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
         """The answer to a request; waits for it, but not on the thread of a host.
 
         Raises:
@@ -75,7 +90,8 @@ class KernelCopy:
         with self._lock:
             self._waiting[number] = answer
         try:
-            self._send(Request(number=number, kind=kind, text=text, watch=watch))
+            wanted = None if names is None else tuple(names)
+            self._send(Request(number=number, kind=kind, text=text, watch=watch, names=wanted))
             answered = self._in_time(answer, seconds)
         finally:
             with self._lock:
@@ -92,6 +108,7 @@ class KernelCopy:
     def close(self) -> Rehearsal | None:
         """End it, and everything that it started; returns what it did elsewhere, None where it does not end."""
         self._link.close()
+        self.at_fork = None
         try:
             return self._ended.result(END_SECONDS)
         except TooLong:
@@ -163,12 +180,17 @@ def cannot_fork() -> str:
 
 
 def fork_kernel(
-    shell: Any, folder: Path, workspace: Path | None, evaluate: Callable[[str], tuple[Any, str]] | None = None
+    shell: Any,
+    folder: Path,
+    workspace: Path | None,
+    *,
+    at_fork: AtFork | None = None,
+    evaluate: Callable[[str], tuple[Any, str]] | None = None,
 ) -> KernelCopy:
     """Fork this process; *workspace*, a copy of *folder*, is seen in its place. To be called on the main thread.
 
-    Without a *workspace* the folder itself is seen, and nothing that is written to it stays. *evaluate* gives what is
-    measured, and a text with it; else expressions are.
+    Without a *workspace* the folder itself is seen, and nothing that is written to it stays. *at_fork* is what is to be
+    kept relative to. *evaluate* gives what is measured, and a text with it; else expressions are.
     """
     ours, theirs = socket.socketpair()
 
@@ -177,7 +199,7 @@ def fork_kernel(
 
         own = shell if shell is not None else new_shell()
         cut_off(own)
-        serve(own, theirs, evaluate)
+        serve(own, theirs, at_fork, evaluate)
         return 0
 
     wait = begin_code(
@@ -188,7 +210,9 @@ def fork_kernel(
         shared=() if workspace is None else _shared(workspace, folder),
     )
     theirs.close()
-    return KernelCopy(ours, wait, "fork")
+    copy = KernelCopy(ours, wait, "fork")
+    copy.at_fork = at_fork
+    return copy
 
 
 def _shared(workspace: Path, folder: Path) -> tuple[tuple[str, str], ...]:
@@ -224,13 +248,14 @@ def replay_command(descriptor: int) -> list[str]:
     return [sys.executable, "-m", "agentnb.plugins.branches.replay_program", str(descriptor)]
 
 
-def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path) -> KernelCopy:
+def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path, at_fork: AtFork) -> KernelCopy:
     """Start a fresh process, and run *cells* in it, one after another.
 
     Raises:
         UsageError: If a cell fails, or the time is up.
     """
     copy = fresh_kernel(folder, _shared(workspace, folder))
+    copy.at_fork = at_fork
     try:
         for number, cell in enumerate(cells, 1):
             ran = copy.ask("run", cell, watch=False, seconds=REPLAY_SECONDS).ran

@@ -29,12 +29,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             changed; ``"stop"`` interrupts what runs, and has no answer.
         text: The code, the path of a variable, an expression, or the file to save to.
         watch: Whether what the code changes counts as the branch's.
+        names: The variables that are wanted; all if None.
     """
 
     number: int
     kind: str
     text: str = ""
     watch: bool = True
+    names: tuple[str, ...] | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -50,6 +52,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         changed: The names that code changed, each with what became of it.
         value: A number that was measured.
         checks: What may be wrong with tables, a line each.
+        objects: The keys of objects that were saved, to be changed in place.
     """
 
     number: int
@@ -61,6 +64,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     changed: dict[str, str] = {}
     value: float | None = None
     checks: tuple[str, ...] = ()
+    objects: tuple[int | str, ...] = ()
 
 
 class Link:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agentnb.errors import UsageError
 from agentnb.plugins.branches.branches import branches
 
 if TYPE_CHECKING:
@@ -20,19 +19,16 @@ _COMMAND = re.compile(
     \s+ (?P<prompt> .*\S)""",
     re.DOTALL | re.VERBOSE,
 )
-_NOT_TAKEN = {"tab": "-t", "new": "-n", "kernel": "-k"}
 
 
-def branches_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Branches | None:
+def branches_of(arguments: Arguments, settings: Agentnb) -> Branches | None:
     """The tries that *arguments* ask for, begun; None where they ask for a turn."""
     match = _COMMAND.match(arguments.prompt)
     if match is None:
         return None
-    wrong = [spelling for field, spelling in _NOT_TAKEN.items() if getattr(arguments, field)]
-    if wrong:
-        raise UsageError(f"%agent try takes no {wrong[0]}.", hint="Each try has a conversation of its own.")
+    arguments.refuse(("tab", "new", "kernel"), "try", "Each try has a conversation of its own.")
     with settings.named_agent(arguments.agent) as agent:
-        begun = branches(
+        return branches(
             match["prompt"],
             int(match["n"]),
             agents=[agent],
@@ -40,6 +36,3 @@ def branches_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Branches
             higher_is_better=match["lower"] is None,
             verify=arguments.verify,
         )
-    if arguments.output:
-        shell.user_ns[arguments.output] = begun
-    return begun

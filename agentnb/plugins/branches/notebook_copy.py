@@ -23,6 +23,7 @@ class NotebookCopy:
     def __init__(self, view: NotebookView) -> None:
         self.before = view
         self._cells = [*view.cells]
+        self._outputs: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -68,11 +69,17 @@ class NotebookCopy:
                 raise
             return {}
 
-    def ran(self, cell_id: str, count: int, output: str) -> None:
-        """A cell has run."""
+    def ran(self, cell_id: str, count: int, output: str, outputs: tuple[dict[str, Any], ...]) -> None:
+        """A cell has run; *outputs* are as a notebook's file has them."""
         with self._lock:
             at = self._index(cell_id)
             self._cells[at] = replace(self._cells[at], count=count, output=output)
+            self._outputs[cell_id] = (self._cells[at].source, outputs)
+
+    def outputs_of(self, cell: CellStep) -> tuple[dict[str, Any], ...] | None:
+        """The outputs of a cell that has run as *cell* has it; None where it has not."""
+        source, outputs = self._outputs.get(cell.cell_id, (None, ()))
+        return outputs if source == cell.source else None
 
     def source(self, cell_id: str) -> str:
         """The text of a cell."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentnb.plugins.branches.requests import REQUESTS
 from agentnb.ports import Plugin, PromptWord
 
 if TYPE_CHECKING:
@@ -12,14 +13,15 @@ if TYPE_CHECKING:
     from agentnb.plugins.branches.branches import Branches
 
 
-def _try(arguments: Arguments, shell: Any, settings: Agentnb) -> Branches | None:
+def _try(arguments: Arguments, _shell: Any, settings: Agentnb) -> Branches | None:
     from agentnb.plugins.branches.magic import branches_of
 
-    return branches_of(arguments, shell, settings)
+    return branches_of(arguments, settings)
 
 
 PLUGIN = Plugin(
     name="branches",
     summary="Tries a task several times side by side, each in a copy of the kernel, and keeps one try.",
     prompt_words=(PromptWord("try", _try),),
+    requests=REQUESTS,
 )

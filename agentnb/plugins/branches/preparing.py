@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from agentnb.api.configured import configured, default_agent
 from agentnb.api.session import session_of
 from agentnb.errors import AgentnbError, UsageError
+from agentnb.plugins.branches.at_fork import AtFork
 from agentnb.plugins.branches.branch import Branch, BranchParts
 from agentnb.plugins.branches.kernel_copy import cannot_fork, fork_kernel, replay_kernel
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
 from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread, branch_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from agentnb.api.questions import PermissionRequest
     from agentnb.host import Host
@@ -43,7 +46,8 @@ class PreparedBranch:
         self._host = host
         self._kernel = kernel
         self._workspace = workspace
-        self._notebook = None if notebook is None else NotebookCopy(notebook)
+        folder = host.environment.default_workspace().resolve()
+        self._notebook = None if notebook is None else NotebookCopy(_moved(notebook, folder, workspace.folder))
         self._thread = BranchThread()
         self._options = options
 
@@ -86,32 +90,32 @@ class PreparedBranch:
         self._workspace.remove()
 
 
+def _moved(notebook: NotebookView, folder: Path, workspace: Path) -> NotebookView:
+    """*notebook* with the path that its file has in *workspace*, a copy of *folder*; none where it has no copy."""
+    path = Path(notebook.path or "")
+    is_copied = path.is_relative_to(folder)
+    return replace(notebook, path=str(workspace / path.relative_to(folder)) if is_copied else None)
+
+
 def _answer(asked: PermissionRequest, *, is_confined: bool) -> str:
     """Whatever stays in a branch is allowed; an agent that is not confined is not trusted to stay there."""
     return "allow" if is_confined or asked.kind == "kernel" else "ask"
 
 
 def copied_kernels(
-    host: Host,
-    runner: CodeRunner,
-    folder: Path,
-    workspaces: Sequence[IsolatedWorkspace],
-    remember: Callable[[Mapping[str, Any]], None],
+    host: Host, runner: CodeRunner, folder: Path, workspaces: Sequence[IsolatedWorkspace]
 ) -> tuple[list[KernelCopy], str]:
-    """A copy of the kernel for each of *workspaces*, and why they are no forks, empty where they are.
-
-    *remember* is given the kernel's variables as the copies have them.
-    """
+    """A copy of the kernel for each of *workspaces*, and why they are no forks, empty where they are."""
     if why := cannot_fork():
         cells = [each.source for each in runner.executed_cells()]
-        remember(runner.namespace.variables())
+        now = on_main_thread(host, runner, lambda: AtFork(runner.namespace.variables()))
         note = f"{why}: the notebook's cells were run in a fresh kernel."
-        return [replay_kernel(cells, folder, each.folder) for each in workspaces], note
+        return [replay_kernel(cells, folder, each.folder, now) for each in workspaces], note
     shell = getattr(host.environment.shell, "ip", None)
 
     def fork() -> list[KernelCopy]:
-        remember(runner.namespace.variables())
-        return [fork_kernel(shell, folder, each.folder) for each in workspaces]
+        now = AtFork(runner.namespace.variables())
+        return [fork_kernel(shell, folder, each.folder, at_fork=now) for each in workspaces]
 
     return on_main_thread(host, runner, fork), ""
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.branches.notebook_copy import NotebookCopy
 
 T = TypeVar("T")
+_SAFE = ("text/plain", "image/png", "image/jpeg")
 IN_A_BRANCH = "It runs in a branch: nothing of it stays unless the branch is kept."
 
 
@@ -93,7 +94,7 @@ class BranchRunner:
         read = of_run(ran)
         text = "\n".join(each["text"] for each in read["content"] if each.get("type") == "text")
         pictures = tuple(each for each in read["content"] if each.get("type") == "image")
-        notebook.ran(edit.cell_id, self._count, text)
+        notebook.ran(edit.cell_id, self._count, text, outputs_of(ran))
         return Edited(text=f"Ran the cell (id {edit.cell_id}).\n{text}", pictures=pictures, raised=read["isError"])
 
     async def change_cells(
@@ -120,6 +121,20 @@ class BranchRunner:
         return notebook
 
 
+def outputs_of(ran: Ran) -> tuple[dict[str, Any], ...]:
+    """The outputs of a cell as a notebook's file has them: text and pictures, nothing that a page would carry out."""
+    outputs: list[dict[str, Any]] = []
+    if ran.printed:
+        outputs.append({"output_type": "stream", "name": "stdout", "text": ran.printed})
+    bundles = [*ran.shown, *([] if ran.result is None else [{"text/plain": ran.result}])]
+    shown = ({kind: bundle[kind] for kind in _SAFE if kind in bundle} for bundle in bundles)
+    outputs += ({"output_type": "display_data", "data": data, "metadata": {}} for data in shown if data)
+    if (failure := ran.failure) is not None:
+        error = {"ename": failure.name, "evalue": failure.message, "traceback": failure.traceback.splitlines()}
+        outputs.append({"output_type": "error", **error})
+    return tuple(outputs)
+
+
 class BranchWork:
     """Code for a copy (:class:`agentnb.kernel.code_runner.CodeWork`)."""
 
@@ -137,10 +152,11 @@ class BranchWork:
     def begin(self, done: Callable[[Ran], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - a copy's is
         """Run it, to its end."""
         self.started_at, self._kernel.printed = now_ms(), ""
-        ran = self._kernel.ask("run", self._code).ran
+        ran = self._kernel.ask("run", self._code).ran or Ran()
+        self._kernel.pictures.extend(bundle["image/png"] for bundle in ran.shown if "image/png" in bundle)
         if self._watch is not None:
             self._watch.finish()
-        done(ran or Ran())
+        done(ran)
 
     def stop(self, why: Stop) -> None:
         """Interrupt it."""

@@ -1,97 +1,223 @@
 """The variables of a branch on their way into the kernel: one pickle for all that changed, so that names stay aliases.
 
-What a changed variable refers to and the branch has not changed, such as the frame that a new list holds, is not
-copied: it is named, and found in the kernel.
+An object that the kernel had when it was copied is not copied back: it is named, found in the kernel, and changed there
+in place where the branch changed it. So a list around a large frame is small, and whatever else has the frame sees it.
 """
 
 from __future__ import annotations
 
 import io
 import pickle
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cloudpickle
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+from agentnb.errors import KernelChangesConflict, UsageError
+from agentnb.kernel.variables.kinds import FRAMES, library_class
+from agentnb.kernel.variables.overwrite import overwrite
+from agentnb.kernel.variables.states import CannotRestore, attributes_of
 
-_SMALL = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from agentnb.plugins.branches.at_fork import AtFork, Key
+
 _GLOBALS = " globals"
 """Stands for the namespace that functions of the notebook look names up in; no variable has this name."""
+OTHER_PARTS = "Other parts can be kept: Keep parts… in the try's menu, or only= in Python."
+_LARGEST = 1 << 40
+"""Bytes of an object that is changed in place: it was read already."""
+_SETTER = 5
+"""Where a function that sets the state stands in what ``__reduce__`` gives."""
+_expected: dict[str, AtFork] = {}
+
+
+class Saved(NamedTuple):
+    """What was written: the objects that are to be changed in place, and variables that cannot be written, and why."""
+
+    objects: list[Key]
+    lost: dict[str, str]
 
 
 class _Saver(cloudpickle.Pickler):  # type: ignore[misc]
-    def __init__(self, file: io.BytesIO, names: Mapping[str, Any], known: Mapping[int, str]) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._globals: dict[str, Any] = {}
-        self._known = {**known, id(self._globals): _GLOBALS}
-        self.globals_ref[id(names)] = self._globals
+    """Writes values, then the objects that they lead to and that the branch changed."""
 
-    def persistent_id(self, obj: Any) -> str | None:
-        """The name of an object that the kernel has, too."""
-        return self._known.get(id(obj))
+    def __init__(self, file: io.BytesIO, names: Mapping[str, Any], at_fork: AtFork, changed: Mapping[int, Key]) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self.globals_ref[id(names)] = self._globals = dict[str, Any]()
+        self._at_fork = at_fork
+        self._changed = changed
+        self._leading = at_fork.leading_to(changed)
+        self._wanted: dict[int, None] = {}
+        self._root = self._inside = 0
+
+    def persistent_id(self, obj: Any) -> Key | None:
+        """The key of an object that the kernel has, too."""
+        at = id(obj)
+        if obj is self._globals:
+            return _GLOBALS
+        if at == self._inside:
+            self._inside = 0
+            return None
+        key = self._at_fork.key_of(obj)
+        if key is not None:
+            self.want(at)
+        return key
+
+    def reducer_override(self, obj: Any) -> Any:
+        """As cloudpickle has it, but for attributes that the user gave a data frame, which pandas leaves out."""
+        if library_class(type(obj), FRAMES):
+            own = {name: each for name, each in (attributes_of(obj) or {}).items() if not name.startswith("_")}
+            function, arguments, state, *rest = obj.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+            return (function, arguments, {**state, **own}, *rest) if own else NotImplemented
+        reduced = super().reducer_override(obj)
+        if id(obj) == self._root and isinstance(reduced, tuple) and reduced[_SETTER:]:
+            function, arguments, state, *_, setter = reduced  # else the setter would be given the kernel's own object
+            return _built, (function, arguments, state, setter)
+        return reduced
+
+    def want(self, at: int) -> None:
+        """Write the changed objects, too, to which the object with this address led."""
+        self._wanted |= self._leading.get(at, {})
+
+    def write(self, values: dict[str, Any]) -> list[Key]:
+        """Write *values*, then the changed objects; returns the keys of those."""
+        self.dump(values)
+        done: dict[int, Key] = {}
+        while left := [at for at in self._wanted if at not in done]:
+            for at in left:
+                done[at] = key = self._changed[at]
+                self._root = self._inside = at
+                self.dump((key, self._at_fork.find(key)))
+        return [*done.values()]
+
+
+def _built(function: Any, arguments: Any, state: Any, setter: Any) -> Any:
+    made = function(*arguments)
+    setter(made, state)
+    return made
 
 
 class _Loader(pickle.Unpickler):
-    def __init__(self, file: io.BufferedIOBase, names: dict[str, Any]) -> None:
+    def __init__(self, file: io.BufferedIOBase, names: dict[str, Any], at_fork: AtFork | None) -> None:
         super().__init__(file)
         self._names = names
+        self._at_fork = at_fork
 
     def persistent_load(self, pid: Any) -> Any:
-        """The kernel's object of that name."""
-        return self._names if pid == _GLOBALS else self._names[pid]
+        """The kernel's object with this key."""
+        if pid == _GLOBALS:
+            return self._names
+        if self._at_fork is None:
+            raise UsageError("The branch is gone.")
+        return self._at_fork.find(pid)
 
 
-def save(path: Path, names: Mapping[str, Any], own: Collection[str], changed: Mapping[str, str]) -> dict[str, str]:
-    """Write the *changed* of the user's *own* variables to *path*; returns those that cannot be written, and why.
+def save(
+    path: Path, names: Mapping[str, Any], at_fork: AtFork, changed: Collection[str], wanted: Collection[str] | None
+) -> Saved:
+    """Write the *wanted* ones of the *changed* variables to *path*, with what they lead to; everything if None.
 
     *names* is the namespace that they are in.
     """
-    wanted = {name: names[name] for name in changed if name in names}
-    moved = {*map(id, wanted.values())}
-    same = {name: names[name] for name in own if name not in changed}
-    known = {
-        id(value): name for name, value in same.items() if not isinstance(value, _SMALL) and id(value) not in moved
-    }
+    chosen = [name for name in changed if wanted is None or name in wanted]
+    values = {name: names[name] for name in chosen if name in names}
+    objects = at_fork.changed(names, changed)
+    roots = [*objects] if wanted is None else [id(at_fork.names[name]) for name in chosen if name in at_fork.names]
     lost: dict[str, str] = {}
+
+    def pickled(some: dict[str, Any], some_roots: Sequence[int]) -> tuple[bytes, list[Key]]:
+        file = io.BytesIO()
+        saver = _Saver(file, names, at_fork, objects)
+        for at in some_roots:
+            saver.want(at)
+        keys = saver.write(some)
+        return file.getvalue(), keys
+
+    def failure(some: dict[str, Any], some_roots: Sequence[int]) -> str:
+        try:
+            pickled(some, some_roots)
+        except Exception as error:  # noqa: BLE001 - a user's object may raise anything
+            return f"{type(error).__name__}: {error}"[:200]
+        return ""
+
     try:
-        data = _pickled(wanted, names, known)
-    except Exception:  # noqa: BLE001 - a user's object may raise anything
-        lost = {name: why for name, value in wanted.items() if (why := _failure(value, names, known))}
-        data = _pickled({name: value for name, value in wanted.items() if name not in lost}, names, known)
+        data, keys = pickled(values, roots)
+    except Exception:  # noqa: BLE001 - as above
+        lost = {name: why for name, value in values.items() if (why := failure({name: value}, ()))}
+        kept = {name: value for name, value in values.items() if name not in lost}
+        data, keys = pickled(kept, [at for at in roots if not failure({}, (at,))])
     path.write_bytes(data)
-    return lost
+    return Saved(keys, lost)
 
 
-def load(path: Path, names: dict[str, Any]) -> dict[str, Any]:
-    """The variables that :func:`save` wrote; the objects that it named are taken from *names*.
+@contextmanager
+def expecting(path: Path, at_fork: AtFork | None) -> Iterator[None]:
+    """While :func:`bring` may be called with *path*, here or in a fork that is made meanwhile."""
+    if at_fork is not None:
+        _expected[str(path)] = at_fork
+    try:
+        yield
+    finally:
+        _expected.pop(str(path), None)
+
+
+def bring(path: str, changed: Mapping[str, str], names: dict[str, Any], *, is_checked: bool = False) -> None:
+    """Bring what :func:`save` wrote to *path* into *names*: objects in place, then the *changed* variables.
 
     Unpickling runs code of the branch's: only for a branch that the user keeps.
+
+    Raises:
+        KernelChangesConflict: If *is_checked* and the user has changed some of it; nothing is brought then.
     """
-    with path.open("rb") as file:
-        return dict(_Loader(file, names).load())
-
-
-def bring(path: str, changed: Mapping[str, str], names: dict[str, Any]) -> None:
-    """Bind the *changed* variables that :func:`save` wrote to *path* in *names*, and delete those that were deleted."""
-    loaded = load(Path(path), names)
+    at_fork = _expected.get(path)
+    before = dict(names)
+    try:
+        with Path(path).open("rb") as file:
+            loader = _Loader(file, names, at_fork)
+            values, objects = dict(loader.load()), [*_objects(loader)]
+    finally:
+        names.update(before)  # a function brings the variables that it uses: only those that are missing
+    if at_fork is not None and is_checked:
+        check(at_fork, names, changed, [key for key, _ in objects])
     for name, status in changed.items():
         if status == "deleted":
             names.pop(name, None)
-        elif name in loaded:
-            names[name] = loaded[name]
+    if at_fork is not None:
+        values |= _overwritten(at_fork, objects, names | values)
+    names |= values
 
 
-def _pickled(values: dict[str, Any], names: Mapping[str, Any], known: Mapping[int, str]) -> bytes:
-    file = io.BytesIO()
-    _Saver(file, names, known).dump(values)
-    return file.getvalue()
+def check(at_fork: AtFork, names: Mapping[str, Any], changed: Collection[str], keys: Collection[Key]) -> None:
+    """Look for what the user has changed since the copies were made.
+
+    Raises:
+        KernelChangesConflict: If there is some.
+    """
+    if found := dict.fromkeys([*at_fork.reassigned(names, changed), *at_fork.touched(keys)]):
+        raise KernelChangesConflict(
+            f"You have changed {', '.join([*found][:8])} since the try began. Nothing was kept.",
+            hint=OTHER_PARTS,
+        )
 
 
-def _failure(value: Any, names: Mapping[str, Any], known: Mapping[int, str]) -> str:
-    try:
-        _pickled({"": value}, names, known)
-    except Exception as error:  # noqa: BLE001 - as above
-        return f"{type(error).__name__}: {error}"[:200]
-    return ""
+def _objects(loader: _Loader) -> Iterator[tuple[Key, Any]]:
+    while True:
+        try:
+            yield loader.load()
+        except EOFError:
+            return
+
+
+def _overwritten(at_fork: AtFork, objects: Sequence[tuple[Key, Any]], names: Mapping[str, Any]) -> dict[str, Any]:
+    """Change the *objects* in place; gives the variables of those where that cannot be done, with their new objects."""
+    others: dict[str, Any] = {}
+    for key, other in objects:
+        value = at_fork.find(key)
+        try:
+            overwrite(value, other, _LARGEST)
+        except CannotRestore:
+            others |= {name: other for name, each in names.items() if each is value}
+    return others

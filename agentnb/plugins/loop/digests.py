@@ -57,7 +57,7 @@ class _Digest:
             self.word("code", value.co_code.hex(), value.co_names, value.co_varnames, value.co_freevars)
             self.all("constants", value.co_consts)
         elif inspect.isfunction(value) and value.__module__ == "__main__":
-            self.all("function", (value.__code__, value.__defaults__, value.__kwdefaults__))
+            self.all("function", (value.__code__, value.__defaults__, value.__kwdefaults__, value.__dict__))
             self.all("closure", map(_content, value.__closure__ or ()))
         elif inspect.isclass(value) and value.__module__ == "__main__":
             own = {name: each for name, each in vars(value).items() if _is_own(name, each)}

@@ -9,6 +9,7 @@ import msgspec
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.plugins.branches.kernel_copy import cannot_fork, fork_kernel
 from agentnb.plugins.branches.preparing import on_main_thread
+from agentnb.plugins.branches.variables import expecting
 from agentnb.plugins.loop.metric import Brought
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class Judge:
             lost = tuple(each for each in branch.variables if each not in saved.changed)
             brought = Brought(path=str(box), changed=saved.changed, lost=lost)
         try:
-            return self._measured(branch.parts.workspace.folder, brought, is_gain)
+            with expecting(box, branch.parts.kernel.at_fork):
+                return self._measured(branch.parts.workspace.folder, brought, is_gain)
         except AgentnbError as error:
             if brought.lost:
                 message = f"{error.message} Could not be copied out of the try: {', '.join(brought.lost[:8])}."
@@ -85,7 +87,7 @@ class Judge:
             raise UsageError(f"{why}, so nothing can be measured.", hint="A loop needs a kernel that can be forked.")
 
         copy = on_main_thread(
-            self._host, self._runner, lambda: fork_kernel(shell, self._folder, workspace, self.metric.evaluate)
+            self._host, self._runner, lambda: fork_kernel(shell, self._folder, workspace, evaluate=self.metric.evaluate)
         )
         try:
             first = copy.ask("measure", msgspec.json.encode(brought).decode(), seconds=self._seconds)

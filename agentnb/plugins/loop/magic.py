@@ -17,18 +17,15 @@ if TYPE_CHECKING:
 
 _OPTION = re.compile(r"""--(?P<name>[a-z-]+)(?:[ \t]+|=|(?=\n)|$)""")
 _VALUE = re.compile(r"""(?:"(?P<double>[^"\n]*)"|'(?P<single>[^'\n]*)'|(?P<word>\S+))\s*""")
-_NOT_TAKEN = {"tab": "-t", "new": "-n", "kernel": "-k", "verify": "--verify"}
 _HINT = "For example: %%agent loop --metric auc --until 07:00 --budget 5"
 
 
-def loop_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Loop | None:
+def loop_of(arguments: Arguments, settings: Agentnb) -> Loop | None:
     """The loop that *arguments* ask for, begun; None where they ask for a turn."""
     if not re.match(r"loop\s+--", arguments.prompt):
         return None
     options, prompt = read_options(arguments.prompt.removeprefix("loop").lstrip())
-    wrong = [spelling for field, spelling in _NOT_TAKEN.items() if getattr(arguments, field)]
-    if wrong:
-        raise UsageError(f"%agent loop takes no {wrong[0]}.", hint="Each try has a conversation of its own.")
+    arguments.refuse(("tab", "new", "kernel", "verify"), "loop", "Each try has a conversation of its own.")
     if "metric" not in options:
         raise UsageError("%agent loop needs a metric.", hint=_HINT)
     if not prompt:
@@ -37,10 +34,7 @@ def loop_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Loop | None:
     if arguments.timeout is not None:
         options["timeout"] = arguments.timeout
     with settings.named_agent(arguments.agent) as agent:
-        begun = loop(prompt, agent=agent, **options)
-    if arguments.output:
-        shell.user_ns[arguments.output] = begun
-    return begun
+        return loop(prompt, agent=agent, **options)
 
 
 def read_options(text: str) -> tuple[dict[str, Any], str]:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from agentnb.plugins.loop.loop import Loop
 
 
-def _loop(arguments: Arguments, shell: Any, settings: Agentnb) -> Loop | None:
+def _loop(arguments: Arguments, _shell: Any, settings: Agentnb) -> Loop | None:
     from agentnb.plugins.loop.magic import loop_of
 
-    return loop_of(arguments, shell, settings)
+    return loop_of(arguments, settings)
 
 
 PLUGIN = Plugin(

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.batch import Batch
 
 _COMMAND = re.compile(r"map[ \t]+@?(?P<name>[^\W\d]\w*)[ \t]*\n(?P<prompt>.*\S.*)", re.DOTALL)
-_OF_TABS = {"tab": "-t", "new": "-n", "context": "-c", "kernel": "-k"}
 
 
 def batch_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Batch | None:
@@ -27,13 +26,11 @@ def batch_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Batch | Non
             f"There is no variable {name!r} to ask about.",
             hint="`%%agent map df` takes a list, a dict, a Series or a data frame; a prompt goes after ` -- `.",
         )
-    wrong = [spelling for field, spelling in _OF_TABS.items() if getattr(arguments, field)]
-    if wrong:
-        raise UsageError(f"%%agent map takes no {wrong[0]}.", hint="Each input has a conversation of its own.")
+    arguments.refuse(("tab", "new", "context", "kernel"), "map", "Each input has a conversation of its own.")
     from agentnb.plugins.map.start import map as ask
 
     with settings.named_agent(arguments.agent) as agent:
-        batch = ask(
+        return ask(
             match["prompt"],
             shell.user_ns[name],
             agent=agent,
@@ -42,6 +39,3 @@ def batch_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Batch | Non
             timeout=arguments.timeout,
             budget=arguments.budget,
         )
-    if arguments.output:
-        shell.user_ns[arguments.output] = batch
-    return batch

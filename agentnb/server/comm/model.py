@@ -39,6 +39,8 @@ class PanelModel(anywidget.AnyWidget):
     def __repr__(self) -> str:
         if self.what.get("kind") == "turn":
             return "An agent's turn: shown live where the page has widgets."
+        if self.what.get("kind") == "branches":
+            return "Tries side by side: shown live where the page has widgets."
         return "agentnb's chat: shown where the page has widgets. In a cell: %agent and %agents."
 
 

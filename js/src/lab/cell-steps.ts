@@ -8,8 +8,11 @@ import { cellOf, type Kind, tagsOf, update } from "./edits";
 
 /** One step (agentnb/server/lab_messages.py: `CellStep`). */
 export interface CellStep {
-  /** `restore`: gives the outputs back that `clear` took, as long as this page is open. */
-  action: "insert" | "replace" | "delete" | "move" | "clear" | "restore";
+  /**
+   * `restore`: gives the outputs back that `clear` took, as long as this page is open. `outputs`: gives a cell others;
+   * those that it has go with the text `source` that it had before, and come back with it.
+   */
+  action: "insert" | "replace" | "delete" | "move" | "clear" | "restore" | "outputs";
   /** The cell; for `insert` the id that it gets. */
   cellId: string;
   /** For `insert`: its type. */
@@ -27,6 +30,8 @@ export interface CellStep {
   /** For `insert` and `move`: the cell above it, else the place where that is gone. */
   below?: string | null;
   index?: number;
+  /** For `outputs`: as a notebook's file has them. */
+  outputs?: readonly unknown[] | null;
 }
 
 /** A cell that is other than a step expects. */
@@ -94,7 +99,7 @@ function isExpected(
 const isSame = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((one, index) => one === others[index]);
 
-const isOfOutputs = (action: CellStep["action"]): boolean => action === "clear" || action === "restore";
+const isOfOutputs = (action: CellStep["action"]): boolean => ["clear", "restore", "outputs"].includes(action);
 
 function isLocked(cell: SharedCell, action: CellStep["action"]): boolean {
   return (
@@ -121,7 +126,7 @@ class Change {
     const at = this.#order.indexOf(cellId);
     if (action === "insert") this.#put(this.#place(step), inserted(this.#shared, step));
     else if (action === "delete") this.#take(at);
-    else if (isOfOutputs(action)) changeOutputs(this.#shared, this.#cells.get(cellId) as SharedCell, action);
+    else if (isOfOutputs(action)) changeOutputs(this.#shared, this.#cells.get(cellId) as SharedCell, step);
     else if (action === "move") {
       const cell = this.#take(at);
       this.#put(this.#place(step), cell);
@@ -140,6 +145,8 @@ class Change {
       return;
     }
     update(cell, source);
+    const shown = outputsOf(this.#shared).get(`${cellId} ${source}`);
+    if (shown) show(cell, shown);
     if (!tags) return;
     if (tags.length) cell.setMetadata("tags", tags);
     else cell.deleteMetadata("tags");
@@ -167,26 +174,40 @@ class Change {
   }
 }
 
-/** The outputs that were cleared, and the count, by cell. */
-const cleared = new WeakMap<SharedNotebook, Map<string, [outputs: unknown[], count: number | null]>>();
+type Shown = readonly [outputs: unknown[], count: number | null];
 
-function changeOutputs(shared: SharedNotebook, cell: SharedCell, action: CellStep["action"]): void {
-  const kept = cleared.get(shared) ?? new Map();
-  cleared.set(shared, kept);
-  const now = cell.toJSON().outputs;
-  const [outputs, count] = action === "clear" ? [[], null] : (kept.get(cell.id) ?? [now, cell.execution_count ?? null]);
-  if (action === "clear") kept.set(cell.id, [Array.isArray(now) ? now : [], cell.execution_count ?? null]);
+/** The outputs that were cleared, by cell; and those that go with a text that it had or has, by cell and text. */
+const kept = new WeakMap<SharedNotebook, Map<string, Shown>>();
+
+function outputsOf(shared: SharedNotebook): Map<string, Shown> {
+  const all = kept.get(shared) ?? new Map<string, Shown>();
+  kept.set(shared, all);
+  return all;
+}
+
+function changeOutputs(shared: SharedNotebook, cell: SharedCell, { action, source = "", outputs }: CellStep): void {
+  const all = outputsOf(shared);
+  const found = cell.toJSON().outputs;
+  const now: Shown = [Array.isArray(found) ? found : [], cell.execution_count ?? null];
+  if (action === "restore") return show(cell, all.get(cell.id) ?? now);
+  const next: Shown = [action === "clear" ? [] : [...(outputs ?? [])], null];
+  if (action === "clear") all.set(cell.id, now);
+  else all.set(`${cell.id} ${source}`, now).set(`${cell.id} ${cell.getSource()}`, next);
+  show(cell, next);
+}
+
+function show(cell: SharedCell, [outputs, count]: Shown): void {
   cell.setOutputs?.(outputs);
   cell.execution_count = count;
 }
 
 function keep(shared: SharedNotebook, id: string, cell: CellJson): void {
-  const kept = removed.get(shared) ?? new Map<string, CellJson>();
-  removed.set(shared, kept);
+  const cells = removed.get(shared) ?? new Map<string, CellJson>();
+  removed.set(shared, cells);
   const key = `${id} ${cell.cell_type}`;
-  kept.delete(key);
-  kept.set(key, cell);
-  for (const oldest of [...kept.keys()].slice(0, -MOST_REMOVED)) kept.delete(oldest);
+  cells.delete(key);
+  cells.set(key, cell);
+  for (const oldest of [...cells.keys()].slice(0, -MOST_REMOVED)) cells.delete(oldest);
 }
 
 /** The cell that is put in: one that was taken out before as it was then, with its outputs. */

@@ -211,6 +211,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         <Panel
           id={`${id}-panel`}
           name={history.isShown}
+          session={active}
           onClose={history.close}
           onRefused={(why) => setTrouble({ what: "setting", why })}
           onOpen={(resource) => {

@@ -1,4 +1,4 @@
-/** The place of the history and of the settings in the chat; each is a module that is fetched when it is opened first. */
+/** The place of the history, of the settings and of tries in the chat; each is a module that is fetched when it is opened first. */
 import { useView } from "./context";
 import { onEscape, useFocused } from "./controls";
 import type { HistoryContext } from "./history/panel";
@@ -6,18 +6,21 @@ import type { PanelName } from "./host-events";
 import { IconButton, Spacer } from "./icons";
 import { OnDemand } from "./on-demand";
 import type { SettingsContext } from "./settings/panel";
+import { SideBySide } from "./side-by-side";
 
 interface Props {
   id: string;
   name: PanelName;
+  /** The conversation in whose place it stands. */
+  session: string | undefined;
   onOpen: (resource: string) => void;
   onClose: () => void;
   /** Says why a setting that was typed last is not set. */
   onRefused: (why: string) => void;
 }
 
-export function Panel({ id, name, onOpen, onClose, onRefused }: Props) {
-  const title = name === "history" ? "History" : "Settings";
+export function Panel({ id, name, session, onOpen, onClose, onRefused }: Props) {
+  const title = name === "history" ? "History" : name === "settings" ? "Settings" : "Tries";
   const { store, announce, memory } = useView();
   const box = useFocused<HTMLElement>();
   const context: HistoryContext & SettingsContext = {
@@ -38,7 +41,11 @@ export function Panel({ id, name, onOpen, onClose, onRefused }: Props) {
         <Spacer />
         <IconButton name="Close (Escape)" icon="cross" onClick={onClose} />
       </div>
-      <OnDemand key={name} name={name} what={`the ${name}`} className="column panel" context={context} />
+      {title === "Tries" ? (
+        <SideBySide begins={name === "try"} session={session} onOpen={onOpen} />
+      ) : (
+        <OnDemand key={name} name={name} what={`the ${name}`} className="column panel" context={context} />
+      )}
     </section>
   );
 }

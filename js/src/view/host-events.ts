@@ -2,7 +2,8 @@
 import { useLayoutEffect } from "preact/hooks";
 import { useView } from "./context";
 
-export type PanelName = "history" | "settings";
+/** `try`: tries side by side, and the text of the message box is to be tried. */
+export type PanelName = "history" | "settings" | "branches" | "try";
 
 /** Hears events of a name while the component is there; one that is taken is marked by preventing its default. */
 export function useHostEvent<T>(name: string, hear: (event: CustomEvent<T>) => void): void {
@@ -19,7 +20,7 @@ export function showAgents({ host }: ShadowRoot, which: "agents" | "missing"): v
   host.dispatchEvent(new CustomEvent("agentnb-agents", { detail: which }));
 }
 
-/** Shows the history or the settings in the place of the conversation. */
+/** Shows the history, the settings or the tries in the place of the conversation. */
 export function showPanel({ host }: ShadowRoot, panel: PanelName): void {
   host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: panel, cancelable: true }));
 }

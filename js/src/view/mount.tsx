@@ -11,6 +11,7 @@ import { keepShortcutsAway } from "./keyboard";
 import { Memory, takePlace } from "./memory";
 import { addChat } from "./on-screen";
 import { refocus } from "./refocus";
+import { SideBySide } from "./side-by-side";
 import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
 import { TextGrowth } from "./text-growth";
@@ -35,7 +36,13 @@ function announcements(said: Signal<string>): (sentence: string) => void {
 function App({ view, what, said }: { view: View; what: What; said: ReadonlySignal<string> }) {
   return (
     <ViewContext.Provider value={view}>
-      {what.kind === "chat" ? <Chat tab={what.tab} /> : <TurnView channel={what.channel} turnId={what.turnId} />}
+      {what.kind === "chat" ? (
+        <Chat tab={what.tab} />
+      ) : what.kind === "turn" ? (
+        <TurnView channel={what.channel} turnId={what.turnId} />
+      ) : (
+        <SideBySide id={what.id} />
+      )}
       <div class="sr-only" role="status" aria-live="polite">
         {said}
       </div>

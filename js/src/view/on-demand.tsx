@@ -34,6 +34,7 @@ interface Props<C> {
 
 /** The parts of this view, by their names in the kernel. */
 interface Parts {
+  branches: typeof import("../branches");
   "data-checks": typeof import("../data-checks");
   questions: typeof import("../questions");
   review: typeof import("../review");

@@ -318,8 +318,11 @@ export function perStore<T>(make: (store: Store) => T): (store: Store) => T {
   };
 }
 
-/** What one mounted view shows: the whole chat (on one tab), or one turn. */
-export type What = { kind: "chat"; tab?: string } | { kind: "turn"; channel: string; turnId: string };
+/** What one mounted view shows: the whole chat (on one tab), one turn, or tries side by side. */
+export type What =
+  | { kind: "chat"; tab?: string }
+  | { kind: "turn"; channel: string; turnId: string }
+  | { kind: "branches"; id: string };
 
 /** The text and the id of the message that an action sends; undefined where it sends none. */
 export function messageOf(action: Action): { id: string; text: string } | undefined {

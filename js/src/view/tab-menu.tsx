@@ -28,6 +28,7 @@ export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefuse
   const state = session === undefined ? undefined : store.session(session).value;
   const hasChanges = state?.changesets?.some(({ changeKind }) => changeKind === "session");
   const isOurs = !isRemote(store.root.value);
+  const values = store.root.value?.config?.values;
   const canFork = isOurs && state?.agentProcess?.fork === true;
   const item = (name: string, detail: string | undefined, onSelect: () => void, isThere = true) =>
     isThere ? [{ name, detail, onSelect }] : [];
@@ -47,6 +48,8 @@ export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefuse
     ...item("Add a picture", "Or paste it, or drop it on the box", () =>
       root.host.dispatchEvent(new CustomEvent("agentnb-picture")),
     ),
+    ...item("Try 3 ways", "Each in a copy of the kernel", () => showPanel(root, "try"), isOurs),
+    ...item("Tries", undefined, () => showPanel(root, "branches"), isOurs && values?.branches !== undefined),
     ...item("History", "Alt+H", () => showPanel(root, "history"), isOurs),
     ...item("Settings", undefined, () => showPanel(root, "settings"), isOurs),
     ...(isOurs ? notificationItems(store, announce, onRefused) : []),

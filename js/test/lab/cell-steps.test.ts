@@ -68,6 +68,21 @@ describe("clearing outputs", () => {
   });
 });
 
+describe("outputs that come with a text", () => {
+  it("go with it when it is undone, come back when it is redone, and those of the text before likewise", () => {
+    const cell = new Cell("a", "new", {}, "code", [{ text: "old" }], 3);
+    const { shared } = notebook(cell);
+    changeCells(shared, [
+      { action: "outputs", cellId: "a", source: "old", expected: null, outputs: [{ text: "new" }] },
+    ]);
+    expect([cell.outputs, cell.execution_count]).toEqual([[{ text: "new" }], null]);
+    changeCells(shared, [{ action: "replace", cellId: "a", source: "old", expected: "new" }]);
+    expect([cell.outputs, cell.execution_count]).toEqual([[{ text: "old" }], 3]);
+    changeCells(shared, [{ action: "replace", cellId: "a", source: "new", expected: "old" }]);
+    expect(cell.outputs).toEqual([{ text: "new" }]);
+  });
+});
+
 describe("changing cells", () => {
   const steps: CellStep[] = [
     { action: "delete", cellId: "a", expected: "1" },

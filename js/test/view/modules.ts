@@ -1,4 +1,5 @@
 /** The parts of the front end that a page fetches, as the kernel gives them. */
+import * as branches from "../../src/branches";
 import * as dataChecks from "../../src/data-checks";
 import * as questions from "../../src/questions";
 import * as review from "../../src/review";
@@ -18,6 +19,7 @@ const MODULES = new Map<string, () => Promise<{ default: unknown }>>([
 
 /** The parts of the view: as they are built, they are given what they share, which here they have. */
 const PARTS = new Map<string, unknown>([
+  ["branches", branches],
   ["data-checks", dataChecks],
   ["questions", questions],
   ["review", review],

@@ -15,15 +15,13 @@ from agentnb.plugins.map.magic import batch_of
 
 def batch(line: str, cell: str, **variables: Any) -> Any:
     """Returns what the magic begins in a shell with these variables."""
-    shell = SimpleNamespace(user_ns=variables)
-    return batch_of(parse(line, cell), shell, Agentnb(agent="eliza")), shell.user_ns
+    return batch_of(parse(line, cell), SimpleNamespace(user_ns=variables), Agentnb(agent="eliza"))
 
 
-def test_each_row_of_a_variable_is_asked_about_and_the_batch_is_bound() -> None:
+def test_each_row_of_a_variable_is_asked_about() -> None:
     """The options come before the word, as for every prompt."""
-    begun, variables = batch("-o answers map rows", "/say {a} and {b}\n", rows=[{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+    begun = batch("-o answers map rows", "/say {a} and {b}\n", rows=[{"a": 1, "b": 2}, {"a": 3, "b": 4}])
     assert list(begun) == ["1 and 2", "3 and 4"]
-    assert variables["answers"] is begun
 
 
 @pytest.mark.parametrize(
@@ -31,7 +29,7 @@ def test_each_row_of_a_variable_is_asked_about_and_the_batch_is_bound() -> None:
 )
 def test_a_prompt_that_only_begins_like_it_is_a_prompt(line: str, cell: str) -> None:
     """A word that is no variable's name alone on the line, or nothing below it."""
-    assert batch(line, cell, df=[1], data=[1])[0] is None
+    assert batch(line, cell, df=[1], data=[1]) is None
 
 
 @pytest.mark.parametrize(
@@ -45,4 +43,4 @@ def test_a_prompt_that_only_begins_like_it_is_a_prompt(line: str, cell: str) -> 
 )
 def test_what_does_not_fit_is_told(line: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        batch(line, "a prompt", df=["a"])[0].wait()
+        batch(line, "a prompt", df=["a"]).wait()

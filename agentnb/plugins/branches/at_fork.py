@@ -1,0 +1,126 @@
+"""The kernel's variables when copies of it are made: which objects they lead to, and what those are like.
+
+What a branch changes in place is changed in place when it is kept, so that all names and lists that have an object
+see it; and an object that the user has changed meanwhile is found.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agentnb.kernel.variables.keeper import Keeper
+from agentnb.kernel.variables.overwrite import state_of
+from agentnb.kernel.variables.snapshot import parents_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentnb.kernel.variables.states import State
+
+Key: TypeAlias = int | str
+"""An object's address when the copies were made, or the name of a variable."""
+MOST_COMPARED = 64_000_000
+"""Bytes of arrays that are compared; of what is more only samples are."""
+_SMALL = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
+_absent = object()
+
+
+class AtFork:
+    """The variables *names* and their objects, which stay as long as this does.
+
+    An object of a fork has the address that it has in the kernel; a copy that ran the cells again (*is_fork* is False)
+    knows only objects that have a name.
+    """
+
+    def __init__(self, names: Mapping[str, Any], *, is_fork: bool = True) -> None:
+        self.names = dict(names)
+        smallest_first = sorted(self.names, key=lambda name: _length(self.names[name]))
+        self._snapshot = Keeper(self.names, MOST_COMPARED, mode="mark").keep(smallest_first)
+        self._keys: dict[int, Key] = {at: at for at in self._snapshot.objects} if is_fork else {}
+        for name, value in self.names.items():
+            if not isinstance(value, _SMALL):
+                self._keys.setdefault(id(value), name)
+        self._kept_values: dict[str, Any] = {}
+        self._kept_states: dict[Key, State | None] = {}
+
+    def find(self, key: Key) -> Any:
+        """The object with this key.
+
+        Raises:
+            LookupError: If there is none, or nobody has it any more.
+        """
+        if isinstance(key, str):
+            return self.names[key]
+        value = self._snapshot.objects[key].follow()
+        if value is None:
+            raise LookupError(key)
+        return value
+
+    def key_of(self, value: Any) -> Key | None:
+        """The key of *value*; None where it is new."""
+        key = self._keys.get(id(value))
+        if key is None or isinstance(key, str):
+            return key
+        return key if self._snapshot.objects[key].follow() is value else None
+
+    # --- in a copy ---
+
+    def changed(self, names: Mapping[str, Any], reported: Iterable[str]) -> dict[int, Key]:
+        """The keys of the objects that are not as they were, by their addresses.
+
+        What no state shows is taken to be changed where a variable is *reported* to be and still has it; *names* are
+        the variables now.
+        """
+        at_all = [each.at for each in self._snapshot.changed()]
+        for name in reported:
+            value = self.names.get(name, _absent)
+            kept = self._snapshot.objects.get(id(value))
+            if value is names.get(name) and (kept is None or not kept.state.is_kept):
+                at_all.append(id(value))
+        return {at: self._keys[at] for at in at_all if at in self._keys}
+
+    def leading_to(self, changed: Iterable[int]) -> dict[int, dict[int, None]]:
+        """For each object that led to some of *changed*, which ones."""
+        parents = parents_of(self._snapshot.edges)
+        leading: dict[int, dict[int, None]] = {}
+        for target in changed:
+            waiting = [target]
+            while waiting:
+                at = waiting.pop()
+                known = leading.setdefault(at, {})
+                if target not in known:
+                    known[target] = None
+                    waiting += parents.get(at, ())
+        return leading
+
+    # --- in the kernel ---
+
+    def reassigned(self, names: Mapping[str, Any], wanted: Iterable[str]) -> list[str]:
+        """Those of the *wanted* variables to which the user has assigned something else; *names* are those now."""
+        return [
+            name
+            for name in wanted
+            if (now := names.get(name, _absent)) is not self.names.get(name, _absent)
+            and now is not self._kept_values.get(name, self)
+        ]
+
+    def touched(self, keys: Iterable[Key]) -> list[str]:
+        """Variables that lead to one of these objects which the user has changed."""
+        objects = [self._snapshot.objects.get(id(self.names[key]) if isinstance(key, str) else key) for key in keys]
+        changed = [each for each in objects if each is not None and each.is_changed and not self._is_as_kept(each.at)]
+        return sorted(self._snapshot.names_of(changed))
+
+    def note_kept(self, names: Mapping[str, Any], wanted: Iterable[str], keys: Iterable[Key]) -> None:
+        """Parts were kept: what there is now is no change of the user's."""
+        self._kept_values |= {name: names.get(name, _absent) for name in wanted}
+        for key in keys:
+            value = self.find(key)
+            self._kept_states[id(value)] = state_of(value, MOST_COMPARED, mode="mark")
+
+    def _is_as_kept(self, at: int) -> bool:
+        state = self._kept_states.get(at)
+        return state is not None and state.matches(self.find(at))
+
+
+def _length(value: Any) -> int:
+    return len(value) if type(value) in (list, dict, set, tuple) else 0

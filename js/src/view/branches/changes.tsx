@@ -1,0 +1,108 @@
+/** What a try changed: files and cells with their differences, and variables; parts of it can be chosen. */
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { Fold } from "../fold";
+import { Icon, type IconName, Spacer } from "../icons";
+import { Changed, Hunks, LineCount } from "../parts/diff";
+import { compare } from "../parts/line-diff";
+import { line } from "../plain";
+import type { Try, TryCell, TryFile } from "./requests";
+import { readUnified } from "./unified";
+
+const KINDS = { added: "created", modified: "changed", deleted: "deleted" } as const;
+const CELLS: Record<TryCell["action"], readonly [icon: IconName, words: string]> = {
+  insert: ["insert", "New cell"],
+  replace: ["replace", "Changed cell"],
+  delete: ["delete", "Deleted cell"],
+  move: ["move", "Moved cell"],
+};
+
+/** What names the parts for the kernel. */
+export function partsOf({ files, cells, variables }: Try): string[] {
+  return [...files.map(({ path }) => path), ...cells.map(({ id }) => id), ...Object.keys(variables)];
+}
+
+interface Props {
+  id: string;
+  one: Try;
+  /** The parts that are chosen; undefined where none are to be chosen. */
+  chosen: ReadonlySet<string> | undefined;
+  onChoose: (chosen: ReadonlySet<string>) => void;
+}
+
+export function Changes({ id, one, chosen, onChoose }: Props) {
+  const part = (key: string, name: string, shown: ComponentChildren) => (
+    <li key={key} class="row try-part">
+      {chosen && (
+        <input
+          type="checkbox"
+          aria-label={`Keep ${name}`}
+          checked={chosen.has(key)}
+          onChange={(event) => onChoose(toggled(chosen, key, event.currentTarget.checked))}
+        />
+      )}
+      <div class="try-change">{shown}</div>
+    </li>
+  );
+  const names = Object.entries(one.variables);
+  if (one.files.length + one.cells.length + names.length === 0) return null;
+  return (
+    <ul class="list try-changes" aria-label="Changes">
+      {one.cells.map((cell) => part(cell.id, cellName(cell), <Cell id={`${id} ${cell.id}`} cell={cell} />))}
+      {one.files.map((file) => part(file.path, line(file.path, 200), <File id={`${id} ${file.path}`} file={file} />))}
+      {chosen
+        ? names.map(([name, status]) => part(name, line(name, 100), <Variables names={[[name, status]]} />))
+        : names.length > 0 && (
+            <li class="try-part">
+              <Variables names={names} />
+            </li>
+          )}
+    </ul>
+  );
+}
+
+function toggled(chosen: ReadonlySet<string>, key: string, isOn: boolean): ReadonlySet<string> {
+  const next = new Set(chosen);
+  if (isOn) next.add(key);
+  else next.delete(key);
+  return next;
+}
+
+const cellName = ({ action, before, after }: TryCell): string =>
+  `${CELLS[action]?.[1] ?? "Cell"}: ${line(after || before, 60) || "empty"}`;
+
+function File({ id, file }: { id: string; file: TryFile }) {
+  const change = useMemo(() => readUnified(file.diff), [file.diff]);
+  return <Changed id={id} path={file.path} kind={KINDS[file.status]} change={change} label="Show change of " />;
+}
+
+function Cell({ id, cell }: { id: string; cell: TryCell }) {
+  const change = useMemo(() => compare(cell.before, cell.after), [cell.before, cell.after]);
+  const head = (
+    <>
+      <Icon name={CELLS[cell.action]?.[0] ?? "edit"} />
+      <span class="cut">{cellName(cell)}</span>
+      <Spacer />
+      {change && cell.action !== "move" && <LineCount {...change} />}
+    </>
+  );
+  if (!change || cell.action === "move") return <div class="diff row fold-head bare">{head}</div>;
+  return (
+    <Fold id={id} className="diff" head={head}>
+      <Hunks change={change} />
+    </Fold>
+  );
+}
+
+function Variables({ names }: { names: readonly (readonly [name: string, status: string])[] }) {
+  return (
+    <span class="row wraps try-variables">
+      <Icon name="variable" />
+      {names.map(([name, status]) => (
+        <span key={name}>
+          <code>{line(name, 60)}</code> <span class="dim">{line(status, 20)}</span>
+        </span>
+      ))}
+    </span>
+  );
+}
