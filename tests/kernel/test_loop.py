@@ -326,7 +326,7 @@ def test_a_recorded_loop_is_replayed_byte_for_byte_without_its_agent(tmp_path: P
         (tmp_path / "kept.txt").unlink(missing_ok=True)
         execute_here(path, {**without_agents(), "AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": mode})
         seen.append((path.read_bytes(), cassette.read_bytes()))
-        for script in agent.iterdir():
+        for script in agent.glob("*.py"):
             script.unlink()
     assert b"'kept', (3.0,)" in seen[0][0]
     assert seen[1:] == seen[:1] * 2

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def test_no_process_is_left_when_the_kernel_ends(end: str, kernel: RunningKernel) -> None:
     """Neither of an agent that is done nor of one that is silent or speaks."""
     turns = ("/say Hello", "-t silent -b /hang", "-t speaks -b /slow 500 100")
-    assert "ok" == kernel.run("\n".join(f"%agent {turn}" for turn in turns), console=True).status
+    result = kernel.run("\n".join(f"%agent {turn}" for turn in turns), console=True)
+    assert result.status == "ok", result.error
     below = kernel.descendants()
     assert below
     if end == "shutdown":
