@@ -52,7 +52,7 @@ class Branches(Sequence[Branch]):
         self._sign = 1 if higher_is_better else -1
         self._branches: list[Branch] = []
         self._threads: list[threading.Thread] = []
-        self._originals: dict[str, bytes | None] = {}
+        self._originals: dict[str, str] = {}
         self._listeners: list[Callable[[], None]] = []
 
     @overload

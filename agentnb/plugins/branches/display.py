@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentnb.api.unattended import is_watched
+from agentnb.plugins.map.progress import current_shell, has_widgets, show_in_cell
 
 if TYPE_CHECKING:
     from agentnb.host import Host
@@ -16,26 +16,19 @@ if TYPE_CHECKING:
 
 def show(made: Branches, host: Host) -> None:
     """Show *made* in the cell that runs; nothing where a program runs the notebook, or something else began them."""
-    shell = _shell()
+    shell = current_shell()
     is_cell = threading.current_thread() is threading.main_thread() and not host.environment.job_queue.is_running_job
     if not is_cell or getattr(shell, "kernel", None) is None or not is_watched(shell):
         return
-    from IPython.display import HTML, display
 
-    def table() -> Any:
-        shown = f'<div class="agentnb-branches-saved agentnb-branches-{escape(made.id)}">{made.table}</div>'
-        return HTML(shown)  # type: ignore[no-untyped-call]
+    def table() -> str:
+        return f'<div class="agentnb-branches-saved agentnb-branches-{escape(made.id)}">{made.table}</div>'
 
-    cell = shell.execution_count
-    made.is_shown_here = lambda: bool(shell.execution_count == cell)
-    handle: Any = display(table(), display_id=True)  # type: ignore[no-untyped-call]
-    made.listen(lambda: handle.update(table()))
-    if "cellId" in ((shell.kernel.get_parent() or {}).get("metadata") or {}):  # a console has no widgets
+    update = show_in_cell(made, shell, table())
+    made.listen(lambda: update(table()))
+    if has_widgets(shell):
+        from IPython.display import display
+
         from agentnb.server.comm.frontend import current_frontend
 
         display(current_frontend().panel({"kind": "branches", "id": made.id}))  # type: ignore[no-untyped-call]
-
-
-def _shell() -> Any:
-    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    return get() if get is not None else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import os
 import shutil
 import stat
@@ -22,7 +21,7 @@ from agentnb.ids import new_id
 from agentnb.plugins.branches.branch import counted
 from agentnb.plugins.branches.keep_cells import CellChanges, text_of
 from agentnb.plugins.branches.variables import OTHER_PARTS, check, expecting
-from agentnb.plugins.map.workspaces import size_and_time
+from agentnb.plugins.map.workspaces import hash_of, size_and_time
 from agentnb.state import ChatResponsePart, MarkdownResponsePart, Message, MessageKind, MessageOrigin
 
 if TYPE_CHECKING:
@@ -68,9 +67,7 @@ class Parts:
 class Keeper:
     """Brings the wanted parts of one branch; *originals* is added to: hashes of the files that are overwritten."""
 
-    def __init__(
-        self, host: Host, branch: Branch, parts: Parts, folder: Path, originals: dict[str, bytes | None]
-    ) -> None:
+    def __init__(self, host: Host, branch: Branch, parts: Parts, folder: Path, originals: dict[str, str]) -> None:
         self._host = host
         self._originals = originals
         self._branch = branch
@@ -156,7 +153,7 @@ class Keeper:
         if not self._parts.variables:
             return (), ""
         box = self._branch.parts.workspace.folder.parent / "variables"
-        names = None if self._parts.is_all else [*self._parts.variables]
+        names = None if self._parts.is_all else (*self._parts.variables,)
         answer = self._branch.parts.kernel.ask("save", str(box), names=names)
         shutil.move(box, saved)
         self._parts.variables = {
@@ -236,15 +233,6 @@ def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: 
     return conversation
 
 
-def _content_of(path: Path) -> bytes | None:
-    """A hash of a file's content, or where a link leads; None where there is neither."""
-    digest = hashlib.sha256()
-    try:
-        if path.is_symlink():
-            return os.fsencode(path.readlink())
-        with path.open("rb") as file:
-            while data := file.read(1 << 20):
-                digest.update(data)
-    except OSError:
-        return None
-    return digest.digest()
+def _content_of(path: Path) -> str:
+    """Where a link leads, or the hash of a file's content; empty where there is neither."""
+    return f"→ {path.readlink()}" if path.is_symlink() else hash_of(path)

@@ -75,7 +75,7 @@ class KernelCopy:
         text: str = "",
         *,
         watch: bool = True,
-        names: Sequence[str] | None = None,
+        names: tuple[str, ...] | None = None,
         seconds: float | None = None,
     ) -> Answer:
         """The answer to a request; waits for it, but not on the thread of a host.
@@ -90,8 +90,7 @@ class KernelCopy:
         with self._lock:
             self._waiting[number] = answer
         try:
-            wanted = None if names is None else tuple(names)
-            self._send(Request(number=number, kind=kind, text=text, watch=watch, names=wanted))
+            self._send(Request(number=number, kind=kind, text=text, watch=watch, names=names))
             answered = self._in_time(answer, seconds)
         finally:
             with self._lock:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from agentnb.errors import UsageError
+from agentnb.plugins.map.workspaces import hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
 _PLAIN = (int, float, complex, str, bytes, type(None), type(Ellipsis), slice)
-_READ = 1 << 20
 
 
 class _Digest:
@@ -124,11 +124,4 @@ def digest_of_file(path: Path) -> str:
     if path.is_dir():
         files = sorted(each for each in path.rglob("*") if each.is_file())
         return digest_of([(str(each.relative_to(path)), digest_of_file(each)) for each in files])
-    digest = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while data := file.read(_READ):
-                digest.update(data)
-    except OSError:
-        return ""
-    return digest.hexdigest()
+    return hash_of(path)

@@ -18,7 +18,7 @@ from agentnb.plugins.loop.ledger_view import html_of
 from agentnb.plugins.loop.limits import LoopLimits, budget_text, check_limits, is_count, read_until
 from agentnb.plugins.loop.loop import Loop
 from agentnb.plugins.loop.metric import Metric
-from agentnb.plugins.map.progress import Paced, current_shell
+from agentnb.plugins.map.progress import Paced, current_shell, show_in_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -217,14 +217,10 @@ def _show(begun: Loop) -> None:
     shell = current_shell()
     if getattr(shell, "kernel", None) is None or not is_watched(shell):
         return
-    from IPython.display import HTML, display
-
-    cell = shell.execution_count
-    begun.is_shown_here = lambda: bool(shell.execution_count == cell)
-    handle = display(HTML(html_of(begun.view)), display_id=True)  # type: ignore[no-untyped-call]
+    show = show_in_cell(begun, shell, html_of(begun.view))
 
     def update() -> None:
-        handle.update(HTML(html_of(begun.view)))  # type: ignore[no-untyped-call]
+        show(html_of(begun.view))
 
     begun.listen(Paced(lambda: begun.state != "running", update))
     if begun.done:  # before anybody listened

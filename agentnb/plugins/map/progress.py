@@ -7,7 +7,7 @@ import threading
 import time
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.api.unattended import is_watched
 
@@ -80,27 +80,41 @@ def current_shell() -> Any:
     return get() if get is not None else None
 
 
-def _in_notebook(batch: Batch, shell: Any) -> list[Callable[[], None]]:
-    """An output that is updated by its id, so that it stays in its cell whatever runs meanwhile; the rows below it."""
+class ShownWork(Protocol):
+    """Work that is shown in the cell that began it."""
+
+    is_shown_here: Callable[[], bool]
+
+
+def show_in_cell(work: ShownWork, shell: Any, html: str) -> Callable[[str], None]:
+    """Show *html* in the cell that runs; returns what shows other HTML there, whatever runs meanwhile."""
     from IPython.display import HTML, display
 
     cell = shell.execution_count
-    batch.is_shown_here = lambda: bool(shell.execution_count == cell)
-    handle = display(HTML(bar(batch)), display_id=True)  # type: ignore[no-untyped-call]
-    if "cellId" not in ((shell.kernel.get_parent() or {}).get("metadata") or {}):  # a console has no widgets
-        return [lambda: handle.update(HTML(bar(batch)))]  # type: ignore[no-untyped-call]
+    work.is_shown_here = lambda: bool(shell.execution_count == cell)
+    handle: Any = display(HTML(html), display_id=True)  # type: ignore[no-untyped-call]
+    return lambda other: handle.update(HTML(other))  # type: ignore[no-untyped-call]
+
+
+def has_widgets(shell: Any) -> bool:
+    """True if a notebook's cell runs: a console has no widgets."""
+    return "cellId" in ((shell.kernel.get_parent() or {}).get("metadata") or {})
+
+
+def _in_notebook(batch: Batch, shell: Any) -> list[Callable[[], None]]:
+    """The bar, and the rows below it where the page has widgets."""
+    update = show_in_cell(batch, shell, bar(batch))
+    if not has_widgets(shell):
+        return [lambda: update(bar(batch))]
+    from IPython.display import display
+
     from agentnb.plugins.map.rows_view import RowsView, saved_rows
     from agentnb.server.comm.batch_model import batch_model
 
     model = batch_model(batch.id)
     display(model)  # type: ignore[no-untyped-call]
     view = RowsView(batch, model)
-
-    def show() -> None:
-        groups = view.show()
-        handle.update(HTML(bar(batch, saved_rows(batch.id, groups))))  # type: ignore[no-untyped-call]
-
-    return [show]
+    return [lambda: update(bar(batch, saved_rows(batch.id, view.show())))]
 
 
 def _in_terminal(batch: Batch) -> None:

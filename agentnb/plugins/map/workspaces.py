@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import hashlib
 import os
 import shutil
 import stat
@@ -21,6 +22,7 @@ from agentnb.policy.sensitive import holds_secrets
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_READ = 1 << 20
 ISOLATED = "isolated"
 """``cwd=`` of :func:`agentnb.map` for a workspace of its own."""
 MOST_FILES = 50_000
@@ -209,6 +211,18 @@ def size_and_time(path: Path) -> tuple[int, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_size, status.st_mtime_ns
+
+
+def hash_of(path: Path) -> str:
+    """The hash of a file's content; empty where it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while data := file.read(_READ):
+                digest.update(data)
+    except OSError:
+        return ""
+    return digest.hexdigest()
 
 
 def _content(path: Path, largest: int) -> bytes | None:

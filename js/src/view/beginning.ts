@@ -33,7 +33,7 @@ export function useBeginning(before: () => void, then: (channel: string, done: (
     waiting.current = message;
     setWaits(message?.text ?? "");
   };
-  const forget = (box: string) => {
+  const empty = (box: string) => {
     drafts.set(box, "");
     drafts.setPictures(box, []);
   };
@@ -54,8 +54,7 @@ export function useBeginning(before: () => void, then: (channel: string, done: (
       const send = (message: Message | undefined) => {
         if (!message) return;
         wait(undefined);
-        const sent = [from, chat].filter((box) => box !== undefined && drafts.of(box).peek() === message.text);
-        for (const box of sent) forget(box as string);
+        for (const box of [from ?? chat, chat]) if (drafts.of(box).peek() === message.text) empty(box);
         const id = uuid();
         if (store.chat(chat).peek()?.activeTurn)
           store.dispatch(chat, { type: "chat/pendingMessageSet", kind: "queued", id, message });
