@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.fixture(autouse=True)
+def data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test's kernel knows which agents another test has used: the one used last is the default."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+
+
 @pytest.fixture
 def kernel(kernel_name: str, tmp_path: Path) -> Iterator[RunningKernel]:
     """A kernel with agentnb loaded, once of each kind."""
