@@ -354,7 +354,7 @@ def _check_moved_rows(findings: Findings, before: Table, after: Table, rows: Ali
 
     if not isinstance(rows.after, slice) or before.rows != after.rows or before.rows < 10:  # noqa: PLR2004
         return
-    whole = slice(0, min(after.rows, 20_000))
+    whole = slice(0, min(after.rows, 2_000))
     for name, column in after.columns.items():
         if name not in before.columns or column.kind not in {"integer", "number", "time", "text"}:
             continue

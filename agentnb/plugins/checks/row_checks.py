@@ -53,7 +53,7 @@ def _repeats(table: Table, names: Sequence[str]) -> int:
         return 0
     rows: Array | slice = slice(0, table.rows)
     bits = 0
-    while table.rows >> bits > SAMPLE:
+    while table.rows >> bits > (SAMPLE if bits == 0 else SAMPLE // 2):
         bits += 1
     if bits:
         codes = table.everything[_most_different(table, names)].rough()
@@ -82,7 +82,7 @@ def _expected(repeats: Mapping[int, int], after: Table) -> int:
 
 def _names_rows(table: Table, names: Sequence[str], share: float) -> bool:
     """True if equal rows are no chance: some column has nearly as many values as there are different rows."""
-    rows = slice(0, min(table.rows, SAMPLE))
+    rows = slice(0, min(table.rows, TEXT_SAMPLE))
     keys = row_keys(table, names, rows)
     if keys is None or len(keys) < _FEW:
         return False

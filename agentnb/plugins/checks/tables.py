@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 Kind = Literal["integer", "number", "bool", "time", "duration", "text", "mixed", "other"]
 
 SAMPLE = 60_000
-"""Rows of numbers and times that are read of a larger table, evenly spaced."""
+"""Rows of numbers and times up to which each is read; of a larger table half as many are, evenly spaced."""
 TEXT_SAMPLE = 20_000
-"""Rows of texts, likewise."""
+"""The same of texts."""
 MOST_PARTS = 4
 """Selections of a column's rows that are held."""
 MOST_COLUMNS = 200
@@ -68,7 +68,7 @@ class Column:
             return "time"
         if name.startswith("Duration"):
             return "duration"
-        if name.startswith(("Categorical", "Enum")):
+        if name == "String" or name.startswith(("Categorical", "Enum")):
             return "text"
         return kind_of_objects(self._objects(slice(0, min(self.rows, TEXT_SAMPLE))))
 
@@ -149,9 +149,11 @@ class Column:
             return np.where(values == _NO_TIME, 0, _mixed(values))
         if self.kind == "text":
             objects = self._objects(rows)
-            if not {*map(type, objects)} <= {str, type(None), float}:
+            kinds = {*map(type, objects)}
+            if not kinds <= {str, type(None), float}:
                 return None
-            coded = np.fromiter((hash(each) if each.__class__ is str else 0 for each in objects), "int64", len(objects))
+            texts = objects if kinds == {str} else [each if each.__class__ is str else "" for each in objects]
+            coded = np.fromiter(map(hash, texts), "int64", len(texts))  # of an empty text it is 0
             return np.where(coded == 0, 0, _mixed(coded))
         return None
 
@@ -252,8 +254,8 @@ class Table:
 
 
 def every(rows: int, most: int = SAMPLE) -> slice:
-    """At most about *most* rows, evenly spaced."""
-    return slice(0, rows, max(1, -(-rows // most)))
+    """All of at most *most* rows, or about half as many, evenly spaced."""
+    return slice(0, rows, 1 if rows <= most else -(-2 * rows // most))
 
 
 def rows_for(table: Table, names: Iterable[str], most: int | None = None) -> slice:
