@@ -66,7 +66,7 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
   const inSight = new Map<string, number>();
   const me = {};
   let before: readonly string[] = [];
-  let marked = 0;
+  let marked: readonly [number, number] = [0, 0];
   const end = effect(() => {
     const { sessions = [], agents = [], config } = store.root.value ?? {};
     const isFront = front.value;
@@ -100,15 +100,16 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
     // Where a conversation of this kernel is on screen, the marks of the others are, too.
     const isWanted = seen.length === 0 && wantsNotifications(config?.values);
     notifications.show(isWanted ? all.filter(({ id }) => !inSight.has(id)) : []);
-    if (marked !== all.length) store.notebook?.attention?.(all.length);
-    marked = all.length;
+    const mark = [all.length, asked.length] as const;
+    if (marked.join() !== mark.join()) store.notebook?.attention?.(...mark);
+    marked = mark;
   });
   return () => {
     end();
     over.abort();
     notifications.show([]);
     number.set(me, 0);
-    if (marked) store.notebook?.attention?.(0);
+    if (marked[0]) store.notebook?.attention?.(0, 0);
   };
 }
 

@@ -5,15 +5,15 @@ import { addStyles } from "../element";
 import styles from "./attention.css";
 import type { Sidebar } from "./sidebar";
 
-const ATTENTION = "agentnb-attention";
 let isStyled = false;
 
 /** Marks the sidebar's icon (in Notebook 7, which has none, the toolbar's button) and the notebook's tab, or takes the marks away. */
 export function markNotebook(sidebar: Sidebar, panel: NotebookPanel): void {
   if (!isStyled) addStyles(styles);
   isStyled = true;
-  document.body.classList.toggle(ATTENTION, sidebar.hasAttention);
-  if (!panel.isDisposed) panel.title.dataset = { ...panel.title.dataset, agentnb: sidebar.needs(panel) ? "waits" : "" };
+  if (sidebar.attention) document.body.dataset.agentnbAttention = sidebar.attention;
+  else delete document.body.dataset.agentnbAttention;
+  if (!panel.isDisposed) panel.title.dataset = { ...panel.title.dataset, agentnb: sidebar.attentionOf(panel) };
 }
 
 /** Brings a notebook and its chat to the front, with one of its conversations. */

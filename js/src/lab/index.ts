@@ -117,8 +117,8 @@ export function activate(
     const written = part("provenance").then((made) => new made.NotebookProvenance(panel, around));
     const replaced = proposals.replaced.bind(proposals);
     const typed = part("inline").then((made) => new made.NotebookInline(panel, { ...around, edits, replaced, placed }));
-    const attend = (count: number): void => {
-      sidebar.attend(panel, count);
+    const attend = (count: number, questions: number): void => {
+      sidebar.attend(panel, count, questions);
       void attention().then(({ markNotebook }) => markNotebook(sidebar, panel));
     };
     Object.assign(edits, diagrams(panel), classic ? {} : mainArea(app, panel, languages, warn), {
@@ -140,7 +140,7 @@ export function activate(
       showConversation: (resource: string): void =>
         void attention().then((known) => known.showConversation(app, sidebar, panel, reveal, resource)),
     });
-    panel.disposed.connect(() => sidebar.hasAttention && attend(0));
+    panel.disposed.connect(() => sidebar.attention && attend(0, 0));
     const manager = managerOf(panel);
     manager.then((widgets) => offer(widgets, edits)).catch((error: unknown) => console.warn("agentnb:", error));
     followKernel(panel, () => reveal());

@@ -8,12 +8,14 @@ import type { Session } from "./session";
 import { fitWidth } from "./sidebar-width";
 
 export const ID = "agentnb-sidebar";
+/** What conversations that nobody looks at have: a question, or only an answer. */
+type Attention = "" | "waits" | "ended";
 
 export class Sidebar extends Panel {
   readonly #sessions = new Map<NotebookPanel, Session>();
   /** The next time that it opens, the focus stays where it is. */
   opensQuietly = false;
-  readonly #attention = new Map<NotebookPanel, number>();
+  readonly #attention = new Map<NotebookPanel, Attention>();
   readonly #tracker: Tracker;
   readonly #make: (panel: NotebookPanel) => Session;
   readonly #onVisible: (visible: boolean) => void;
@@ -80,19 +82,23 @@ export class Sidebar extends Panel {
   }
 
   /** A notebook's conversations have so much that the user should look at. */
-  attend(panel: NotebookPanel, count: number): void {
-    if (count && !panel.isDisposed) this.#attention.set(panel, count);
+  attend(panel: NotebookPanel, count: number, questions: number): void {
+    if (count && !panel.isDisposed) this.#attention.set(panel, questions ? "waits" : "ended");
     else this.#attention.delete(panel);
-    this.title.caption = this.hasAttention ? "Agent chat: an agent needs you" : "Agent chat";
+    const isAsked = this.attention === "waits";
+    const called = isAsked ? "Agent chat: an agent needs you" : "Agent chat: an agent has finished";
+    this.title.caption = this.attention ? called : "Agent chat";
   }
 
   /** Whether a notebook's conversations have something that the user should look at. */
-  needs(panel: NotebookPanel): boolean {
-    return this.#attention.has(panel);
+  attentionOf(panel: NotebookPanel): Attention {
+    return this.#attention.get(panel) ?? "";
   }
 
-  get hasAttention(): boolean {
-    return this.#attention.size > 0;
+  /** The most urgent of all notebooks. */
+  get attention(): Attention {
+    const all = [...this.#attention.values()];
+    return all.includes("waits") ? "waits" : (all[0] ?? "");
   }
 
   /** Shows what belongs to the active notebook. */

@@ -107,8 +107,8 @@ export interface NotebookActions {
   showProposal?(id: string): void;
   /** Shows, in its cells, the changes that were made without a question and are neither kept nor undone: all of them. */
   applied?(changes: readonly CellChange[]): void;
-  /** How many things of its conversations the user should look at, and does not see now. */
-  attention?(count: number): void;
+  /** How many things of its conversations the user should look at, and does not see now; how many of them are questions. */
+  attention?(count: number, questions: number): void;
   /** Brings the notebook and its chat to the front, with this conversation. */
   showConversation?(resource: string): void;
   /** Shows the settings in JupyterLab's own editor, too, for as long as the kernel of this chat is there. */

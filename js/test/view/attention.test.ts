@@ -53,8 +53,10 @@ function world(notifications = true) {
   const store = readyStore();
   const root = store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>;
   store.root.value = { ...root, config: { schema: {}, values: { look: { notifications } } } };
-  const marks: number[] = [];
-  store.notebook = { attention: (count) => void marks.push(count) } as Partial<NotebookActions> as NotebookActions;
+  const marks: string[] = [];
+  store.notebook = {
+    attention: (...mark) => void marks.push(mark.join(", ")),
+  } as Partial<NotebookActions> as NotebookActions;
   const onScreen = signal<readonly string[]>([]);
   return { store, marks, onScreen, begin: () => follow(store, onScreen) };
 }
@@ -87,7 +89,7 @@ test("a question is called once, in the title, on the icon and in a notification
   status(store, WORKING);
   begin();
   ask(store, "c1");
-  expect([document.title, marks]).toEqual(["(1) fit.ipynb", [1]]);
+  expect([document.title, marks]).toEqual(["(1) fit.ipynb", ["1, 1"]]);
   await notified(1);
   status(store, WAITING);
   store.apply(CHAT, { type: "chat/delta", turnId: "t1", partId: "p", content: "more" } as never);
@@ -99,7 +101,7 @@ test("a question is called once, in the title, on the icon and in a notification
   for (const id of ["c1", "c2"])
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: id, approved: true });
   status(store, WORKING);
-  expect([document.title, marks.at(-1)]).toEqual(["other.ipynb", 0]);
+  expect([document.title, marks.at(-1)]).toEqual(["other.ipynb", "0, 0"]);
   expect(FakeNotification.shown.map(({ isOpen }) => isOpen)).toEqual([false, false]);
   const said = JSON.stringify(FakeNotification.shown);
   expect([said.includes("kx81"), said.includes("<img"), said.includes("Eliza needs your answer")]).toEqual([
@@ -117,14 +119,14 @@ test.each([
   status(store, WORKING | READ);
   begin();
   status(store, state);
-  expect([document.title, marks]).toEqual(["(1) fit.ipynb", [1]]);
+  expect([document.title, marks]).toEqual(["(1) fit.ipynb", ["1, 0"]]);
   await notified(1);
   expect(FakeNotification.shown[0]?.title).toBe(`Eliza ${words}`);
   focus(true);
-  expect([document.title, marks.at(-1)]).toEqual(["fit.ipynb", 1]); // back in the page, with the sidebar closed
+  expect([document.title, marks.at(-1)]).toEqual(["fit.ipynb", "1, 0"]); // back in the page, with the sidebar closed
   expect(FakeNotification.shown[0]?.isOpen).toBe(true);
   onScreen.value = [SESSION];
-  expect(marks).toEqual([1, 0]);
+  expect(marks).toEqual(["1, 0", "0, 0"]);
   expect(FakeNotification.shown[0]?.isOpen).toBe(false);
 });
 
