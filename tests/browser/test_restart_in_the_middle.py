@@ -1,4 +1,4 @@
-"""Messages that are sent while the kernel restarts: none is lost, none goes astray."""
+"""What a user does while the kernel restarts is done, or visibly is not."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
+from tests.browser.test_freedom import grant
 
 SEND = """async ([text, inNew]) => {
   const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
@@ -22,6 +23,17 @@ SEND = """async ([text, inNew]) => {
   box()?.dispatchEvent(new KeyboardEvent("keydown", asked));
 }"""
 """Restarts the kernel, and sends a message in the first box that takes it: at once, or in that of the new kernel."""
+
+REVOKE = """async (isFirst) => {
+  const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+  const root = document.querySelector(".agentnb-session:not(.lm-mod-hidden) .agentnb-view").shadowRoot;
+  const revoke = [...root.querySelectorAll(".grants button")].find((one) => one.textContent === "Revoke");
+  if (isFirst) revoke.click();
+  const restarted = kernel.restart();
+  if (!isFirst) revoke.click();
+  await restarted;
+}"""
+"""Revokes the grant in the list and restarts the kernel, one right after the other."""
 
 
 @pytest.mark.parametrize("in_new", [False, True])
@@ -43,3 +55,24 @@ def test_a_message_sent_around_a_restart_is_in_its_conversation_or_its_box(lab: 
         else:
             assert side.box.input_value() == f"/say {word}" or said.count() == 1
         side.box.fill("")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_grant_revoked_around_a_restart_is_gone_or_still_listed(lab: Lab, side: Side, is_first: bool) -> None:
+    """The list and what the agent may do agree afterwards."""
+    lab.open("revoked.ipynb", notebook("x = 1", kernel="ipykernel7"))
+    side.open()
+    side.start()
+    side.choose_freedom("Ask")
+    grant(side, "in this folder")
+    lab.page.evaluate(REVOKE, is_first)
+    expect(side.chat.locator(".user-message", has_text="/run ls")).to_be_visible(timeout=PATIENCE_MS)
+    panel = side.custom()
+    listed, nothing = panel.locator(".grant-text"), panel.get_by_text("Nothing beyond its freedom.")
+    expect(listed.or_(nothing)).to_be_visible(timeout=PATIENCE_MS)
+    is_kept = listed.count() == 1
+    lab.page.keyboard.press("Escape")
+    side.say("/run ls")
+    ran, card = side.chat.get_by_role("button", name="ls", exact=False), side.chat.locator(".permission")
+    expect(ran.or_(card).last).to_be_visible(timeout=PATIENCE_MS)
+    expect(card).to_have_count(0 if is_kept else 1)
