@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[1]
 IPYKERNEL6 = Path(os.environ.get("AGENTNB_IPYKERNEL6", ROOT / ".venv-ipykernel6/bin/python"))
 KERNELS = {"ipykernel7": Path(sys.executable), "ipykernel6": IPYKERNEL6}
 
-settings.register_profile("agentnb", deadline=None, derandomize=True)
+EXAMPLES = 100 if os.environ.get("AGENTNB_THOROUGH") else 50
+settings.register_profile("agentnb", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.register_profile("few", settings.get_profile("agentnb"), max_examples=20)
 settings.load_profile(os.environ.get("AGENTNB_EXAMPLES", "agentnb"))
 

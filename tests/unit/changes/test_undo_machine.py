@@ -23,7 +23,7 @@ from agentnb.errors import ChangesError, FilesConflict
 from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
 
 COMMON = 2_000
-RUNS = int(os.environ.get("AGENTNB_UNDOS", "800"))
+RUNS = int(os.environ.get("AGENTNB_UNDOS", "400"))
 PARTS = max(1, RUNS // COMMON)
 STEPS = 5
 MEMORY = "/dev/shm"  # noqa: S108 - where it is there, no disk is waited for

@@ -35,7 +35,7 @@ from tests.unit.server.world import World
 from tests.vitest import needs_node, run_vitest
 
 COMMON = 1_000
-SCHEDULES = int(os.environ.get("AGENTNB_SCHEDULES", "250"))
+SCHEDULES = int(os.environ.get("AGENTNB_SCHEDULES", "150"))
 PARTS = max(1, SCHEDULES // COMMON)
 STEPS = 25
 USER = Message(text="hi", origin=MessageOrigin(kind="user"))

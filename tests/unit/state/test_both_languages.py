@@ -17,7 +17,7 @@ from tests.unit.state.strategies import actions
 from tests.unit.state.test_laws import CHANNELS, kinds
 from tests.vitest import needs_node, run_vitest
 
-EXAMPLES = 150
+EXAMPLES = 80
 
 
 def write_cases(folder: Path, channel: str) -> None:
