@@ -15,7 +15,7 @@ from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, SessionError, UsageError
 from agentnb.host.conversation import Conversation
-from agentnb.host.outside_programs import client_spec, show_running
+from agentnb.host.outside_programs import NOTEBOOK, client_spec, show_running
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.plugins.branches.branch import counted
@@ -38,6 +38,8 @@ KEEP_SECONDS = 900.0
 BUSY_SECONDS = 600.0
 """How long it waits for a kernel that is busy."""
 _TITLE = "Branches"
+_DECIDED = {"agentnb": {"isDecided": True}}
+"""The user has chosen it: the cells do not ask once more whether the changes are to stay."""
 _BRING = (
     "__import__('agentnb.plugins.branches.variables', fromlist=['bring']).bring({!r}, {!r}, globals(), is_checked=True)"
 )
@@ -168,7 +170,7 @@ class Keeper:
         turn_id = new_id()
         session = session_of(conversation, lambda _asked: "allow", KEEP_SECONDS)
         origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
-        await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin))
+        await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin, meta=_DECIDED))
         failed = await self._done(conversation, saved, cells)
         said = MarkdownResponsePart(id=new_id(), content=failed or self._words(lost))
         conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=said, time=now_ms()))
@@ -222,13 +224,13 @@ class Keeper:
 
 
 def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: str) -> Conversation:
-    """A conversation that has no agent; *ended* says why nobody answers in it."""
-    spec = client_spec("", name.lower(), title=name, about=ended, command=("agentnb",))
+    """A conversation that has no agent; *ended* says what happened in it."""
+    spec = client_spec(NOTEBOOK, name, title=name, about=ended, command=("agentnb",))
     options = SessionOptions(spec=spec, cwd=folder, kernel_tools=True)
     configured = options.configuration(host.environment)
     conversation = Conversation(host, configured, tab_id=new_id(), mode="allow", title=title)
     host.adopt(conversation)
-    conversation.restored(None, SessionError(ended, hint="Go on in another conversation."))
+    conversation.restored(None, SessionError(ended, hint="Nobody answers here: go on in another conversation."))
     show_running(conversation)
     return conversation
 
