@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shutil
-import stat
 from typing import TYPE_CHECKING
 
 from agentnb.api.session import Turn, session_of
@@ -76,6 +74,7 @@ class Keeper:
         self._parts = parts
         self._folder = folder
         self._at_fork = branch.parts.kernel.at_fork
+        self._is_begun = False
 
     def keep(self, title: str) -> Turn:
         """Bring them; returns the turn, whose ``undo`` takes them back.
@@ -102,7 +101,8 @@ class Keeper:
         finally:
             box.remove()
         if failed:
-            turn.undo()
+            if self._is_begun:
+                turn.undo()
             raise UsageError(f"Try {self._branch.number} was not kept. {failed}", hint="Nothing was changed.")
         if self._at_fork is not None:
             self._at_fork.note_kept(runner.namespace.variables(), self._parts.variables, objects)
@@ -203,18 +203,25 @@ class Keeper:
                 await runner.change_cells(notebook.before.name, steps)
 
     def _write_files(self) -> None:
-        for each in self._parts.files:
-            source, target = self._branch.parts.workspace.folder / each.path, self._folder / each.path
-            self._originals.setdefault(each.path, _content_of(target))
-            if each.status == "deleted":
-                target.unlink(missing_ok=True)
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if stat.S_ISLNK(source.lstat().st_mode):
-                target.unlink(missing_ok=True)
-                target.symlink_to(os.readlink(source))  # noqa: PTH115 - as it stands
-            else:
-                shutil.copy2(source, target)
+        """Write all files beside where they belong, so that a full disk changes none; then put them there."""
+        beside = {each.path: _beside(self._folder / each.path) for each in self._parts.files}
+        try:
+            for each in self._parts.files:
+                if each.status != "deleted":
+                    source = self._branch.parts.workspace.folder / each.path
+                    shutil.copy2(source, beside[each.path], follow_symlinks=False)
+            self._is_begun = True
+            for each in self._parts.files:
+                target = self._folder / each.path
+                self._originals.setdefault(each.path, _content_of(target))
+                if each.status == "deleted":
+                    target.unlink(missing_ok=True)
+                else:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    beside[each.path].replace(target)
+        finally:
+            for path in beside.values():
+                path.unlink(missing_ok=True)
 
     def _words(self, lost: str) -> str:
         files, cells, names = self._parts.files, self._parts.cells, self._parts.variables
@@ -233,6 +240,11 @@ def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: 
     conversation.restored(None, SessionError(ended, hint="Nobody answers here: go on in another conversation."))
     show_running(conversation)
     return conversation
+
+
+def _beside(path: Path) -> Path:
+    """A new name in the nearest folder above *path* that is there."""
+    return next(each for each in path.parents if each.is_dir()) / f".{new_id()}.agentnb"
 
 
 def _content_of(path: Path) -> str:

@@ -293,7 +293,7 @@ class Loop:
         except (AgentnbError, OSError) as error:
             why = error.message if isinstance(error, AgentnbError) else f"{error.strerror or error}."
             attempt.row = replace(attempt.row, state="failed", why=why)
-            if isinstance(error, (*_HOPELESS, OSError)):
+            if isinstance(error, (*_HOPELESS, OSError)) or isinstance(error.__cause__, OSError):
                 attempt.ends_loop = why
         row = attempt.row
         self._put(row, at, attempt.difference)
