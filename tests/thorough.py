@@ -48,6 +48,7 @@ THOROUGH = (
     "browser/test_long_text.py::test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task[chat message code]",
     "browser/test_long_text.py::test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task[chat path stars]",
     "browser/test_long_text.py::test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task[chat user stars]",
+    "browser/test_loop.py",
     "browser/test_many_agents.py",
     "browser/test_marimo.py",
     "browser/test_mentions.py::test_a_variable",

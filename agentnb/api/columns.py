@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from datetime import datetime
 
 T = TypeVar("T")
@@ -98,15 +98,18 @@ def lines(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def html(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """The same as an HTML table; what the cells say is text.
+def html(head: Iterable[str], rows: Iterable[Iterable[str]], texts: Collection[str] = ()) -> str:
+    """The same as an HTML table; what the cells say is text. The columns *texts* begin at their left.
 
     Example:
         >>> html(["id"], [["<b>"]])
         '<table><thead><tr><th>id</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
     """
-    names = "".join(f"<th>{escape(word)}</th>" for word in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    head = [*head]
+    styles = [' style="text-align:left"' if word in texts else "" for word in head]
+    names = "".join(f"<th{style}>{escape(word)}</th>" for style, word in zip(styles, head, strict=True))
+    cells = ((f"<td{style}>{escape(cell)}</td>" for style, cell in zip(styles, row, strict=True)) for row in rows)
+    body = "".join(f"<tr>{''.join(each)}</tr>" for each in cells)
     return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
 
 

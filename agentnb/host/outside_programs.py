@@ -1,4 +1,4 @@
-"""Programs that connect from elsewhere, treated as agents: each has a conversation, a name and a log like one."""
+"""Programs from elsewhere, and the notebook itself, treated as agents: each has a conversation, a name and a log."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 C = TypeVar("C", bound=Conversation)
 
+NOTEBOOK = "notebook-"
+"""What the agent's name begins with where the notebook itself did something that can be undone."""
 ANSWER_SECONDS = 300.0
 """How long a card waits for the user's answer."""
 IDLE_SECONDS = 20.0
@@ -46,8 +48,9 @@ def open_for(kind: type[C], host: SessionOwner, options: SessionOptions, read_on
 
 
 def show_running(conversation: Conversation, version: str | None = None) -> None:
-    """Show that the program is connected."""
-    running = AgentProcess(name=conversation.spec.title, version=version, state="running")
+    """Show that the program is connected, and why it takes no messages."""
+    why = None if conversation.barred is None else str(conversation.barred)
+    running = AgentProcess(name=conversation.spec.title, version=version, state="running", message=why)
     conversation.dispatch(SessionReady(time=now_ms()))
     conversation.dispatch(XAgentChanged(agent_process=running, time=now_ms()))
 

@@ -9,7 +9,7 @@ import type { effect, ReadonlySignal } from "@preact/signals";
 import { isObject } from "./state/object";
 import { openRequests } from "./state/open-requests";
 import type { AgentInfo, SessionSummary } from "./state/types.gen";
-import { chatChannel, isInTerminal } from "./view/identity";
+import { chatChannel, isReadOnly } from "./view/identity";
 import { pendingCalls } from "./view/permission-answer";
 import { line } from "./view/plain";
 import { isArchived, isIdle, isRead, needsAnswer } from "./view/status";
@@ -131,9 +131,10 @@ function wantsNotifications(values: Readonly<Record<string, unknown>> | undefine
 
 const isInFront = (): boolean => document.visibilityState !== "hidden" && document.hasFocus();
 
-function nameOf(agents: readonly AgentInfo[], { provider }: SessionSummary): string {
+function nameOf(agents: readonly AgentInfo[], { provider, title }: SessionSummary): string {
+  if (provider.startsWith("terminal-")) return "An agent in a terminal";
   const known = agents.find((agent) => agent.provider === provider);
-  return isInTerminal(provider) ? "An agent in a terminal" : line(known?.displayName || provider || "An agent", 40);
+  return line(known?.displayName || (isReadOnly(provider) && title) || provider || "An agent", 40);
 }
 
 /** A call for each question that waits; one for all where they are not known: chats that nobody sees are not told of. */

@@ -3,7 +3,7 @@
  * user keeps or undoes them: the same changes, with the same operations, as below the turn. Fetched when an agent may
  * change cells.
  */
-import type { ChatState, SessionState, ToolCallState, Turn } from "./state/types.gen";
+import type { ChatState, JsonObject, SessionState, ToolCallState, Turn } from "./state/types.gen";
 import { type Change, changesOf } from "./view/change-set";
 import { changesChannel, chatChannel } from "./view/identity";
 import { line, reason } from "./view/plain";
@@ -61,9 +61,11 @@ function changesIn(store: Store, session: string, given: Map<string, CellChange>
   return [...cells.values()];
 }
 
-function hasOpenCells({ changes }: Turn): boolean {
+/** Whether a turn has changes that the user has not decided on; *Keep* of a try was a decision. */
+function hasOpenCells({ changes, message }: Turn): boolean {
   const { status, files = 0, cells = 0, variables = 0, undone = 0, kept = 0 } = changes ?? {};
-  return status === "ready" && cells > 0 && undone + kept < files + cells + variables;
+  const isDecided = (message._meta?.agentnb as JsonObject | null | undefined)?.isDecided === true;
+  return !isDecided && status === "ready" && cells > 0 && undone + kept < files + cells + variables;
 }
 
 /** Those that the user has not been shown before they were made. */

@@ -28,13 +28,15 @@ def agent(name, says, *calls):
     pathlib.Path(name + ".json").write_text(json.dumps(steps))
     return {{"command": [*{PROGRAM!r}, name + ".json"], "directories": [{str(AGENTS)!r}]}}
 EDIT = "text = open('features.py').read().replace('SCALE = 1', 'SCALE = {{}}')\\nopen('features.py', 'w').write(text)"
+TELL = "book = json.load(open('NOTEBOOK'))\\nbook['cells'].append({{'id': 'told', 'cell_type': 'markdown', " \
+    "'metadata': {{}}, 'source': 'Told.'}})\\njson.dump(book, open('NOTEBOOK', 'w'))"
 AGENTS = [
     agent("a", "I scaled the sales.", ["run_code", {{"code": "score = 0.8\\n" + EDIT.format(2)}}]),
     agent("b", "I made the sales a text.\\nThe score is better: <b>0.91</b>.",
           ["run_code", {{"code": "df['sales'] = df['sales'].astype(str)\\nscore = 0.91\\ndisplay(Image(figure))"}}],
           ["run_code", {{"code": EDIT.format(3)}}], ["insert_cell", {{"source": "df.describe()"}}]),
     agent("c", "I could not do it.",
-          ["run_code", {{"code": "score = 0.4\\nopen('notes.txt', 'w').write('no gain')"}}],
+          ["run_code", {{"code": "score = 0.4\\nopen('notes.txt', 'w').write('no gain')\\n" + TELL}}],
           ["replace_cell", {{"cell": "now", "source": "score * 10"}}], ["run_cell", {{"cell": "now"}}],
           ["insert_cell", {{"source": "'nothing'"}}]),
 ]"""
@@ -51,7 +53,7 @@ def choose(card: Locator, item: str) -> None:
 
 def begin(lab: Lab, name: str) -> Cell:
     """Open a notebook whose third cell has three tries, and see them done."""
-    document = notebook(SETUP, "score", BEGIN, kernel="ipykernel7")
+    document = notebook(SETUP.replace("NOTEBOOK", name), "score", BEGIN, kernel="ipykernel7")
     document.cells[1].id = "now"
     lab.open(name, document)
     side = Side(lab.page)
@@ -116,6 +118,8 @@ def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_b
     expect(second.get_by_role("img", name="Output 1 of try 2")).to_be_visible(timeout=PATIENCE_MS)
     expect(second.get_by_role("list", name="Data checks")).to_contain_text("sales became text")
     expect(second.get_by_role("list", name="Changes")).to_contain_text("New cell: df.describe()")
+    expect(third.get_by_role("list", name="Changes")).to_contain_text("New cell: Told.")
+    expect(third.get_by_role("list", name="Changes")).not_to_contain_text("branches.ipynb")
     expect(cell.output.locator(".agentnb-branches-saved")).to_be_hidden()
     second.get_by_role("button", name=re.compile("features.py")).click()
     expect(second.locator(".line.added")).to_contain_text("SCALE = 3")
@@ -126,10 +130,15 @@ def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_b
     expect(third).to_contain_text("Brought into your notebook.", timeout=PATIENCE_MS)
     expect(tries).to_have_count(1)
     lab.picture("branches-kept")
-    expect_sources(lab, ["score * 10", BEGIN, "'nothing'"])
+    expect_sources(lab, ["score * 10", BEGIN, "Told.", "'nothing'"])
     lab.cell(1).expect_text("4.0")
     lab.expect_in_kernel(f"[score, open('notes.txt').read(), {FEATURES}]", [0.4, "no gain", "SCALE = 1"])
-    undo(Side(lab.page), third, "Keep try 3")
+    side = Side(lab.page)
+    undo(side, third, "Keep try 3")
+    expect(side.chat.get_by_text("Nobody answers here: go on in another conversation.")).to_be_visible()
+    expect(side.box).to_have_count(0)
+    expect(lab.page.locator(".agentnb-changed-cell")).to_have_count(0)
+    lab.picture("branches-read-only")
     expect_sources(lab, ["score", BEGIN])
     lab.cell(1).expect_text("0.5")
     lab.expect_in_kernel("[score, __import__('os').path.exists('notes.txt')]", [0.5, False])

@@ -246,6 +246,27 @@ def test_what_can_be_copied_by_no_pickle_is_named(loaded: RunningKernel) -> None
     assert "lock: TypeError" in value(loaded, "turn.text")
 
 
+NO_FILE_ABOVE = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({}, r.getrlimit(r.RLIMIT_FSIZE)[1]))"
+
+
+def test_a_full_disk_is_an_error_and_leaves_the_notebook_as_it_was(loaded: RunningKernel) -> None:
+    """While the workspace is copied, and while a try is kept; then there is room."""
+    value(loaded, "open('large.bin', 'wb').write(b'1' * 2 ** 24); n = 1")
+    code = "n = 2; open('a.txt', 'w').write('a'); open('kept.txt', 'a').write('b'); open('large.bin', 'ab').write(b'2')"
+    value(loaded, f"made = tries({code!r}); before = files()")
+    copies = value(loaded, "sorted(os.listdir(tempfile.tempdir))")
+    value(loaded, NO_FILE_ABOVE.format(2**23))
+    full = loaded.run("tries('1')")
+    assert "could not be copied: File too large" in full.error
+    assert "Make room there" in full.error
+    assert value(loaded, "sorted(os.listdir(tempfile.tempdir))") == copies
+    full = loaded.run("made.keep(1)")
+    assert "Try 1 was not kept. [Errno 27] File too large" in full.error
+    assert value(loaded, "(files() == before, n, made[0].state)") == (True, 1, "done")
+    value(loaded, f"{NO_FILE_ABOVE.format('r.RLIM_INFINITY')}\nmade.keep(1)")
+    assert value(loaded, "(open('a.txt').read(), n, os.path.getsize('large.bin'))") == ("a", 2, 2**24 + 1)
+
+
 def test_a_kernel_that_cannot_fork_is_replayed_and_that_is_said(loaded: RunningKernel) -> None:
     """Polars' threads are not in a fork."""
     value(loaded, "import polars as pl\nframe = pl.DataFrame({'a': [1, 2]})")

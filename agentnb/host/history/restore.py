@@ -19,6 +19,7 @@ from agentnb.host import pairing
 from agentnb.host.channels import KERNEL, PERMISSIONS, SENSITIVE, session_config, setting_value
 from agentnb.host.conversation import Conversation
 from agentnb.host.files import client_files
+from agentnb.host.outside_programs import NOTEBOOK
 from agentnb.host.turns.rewind import finish
 from agentnb.state import (
     AgentProcess,
@@ -174,6 +175,8 @@ def _why_not(stored: StoredSession) -> SessionError | None:
         return SessionError(ELSEWHERE.format(record.title), hint=f"Continue there, or close it there. {export}")
     if record.agent.startswith(client_files.PREFIX):
         return SessionError(f"{record.title} only changed files here.", hint=f"It can do so again. {export}")
+    if record.agent.startswith(NOTEBOOK):
+        return SessionError("Nobody answers here.", hint=f"Go on in another conversation. {export}")
     if record.agent.startswith(pairing.PREFIX):
         return SessionError(f"{record.title} was used in its terminal.", hint=f"Pair the kernel again there. {export}")
     if not Path(record.cwd).is_dir():

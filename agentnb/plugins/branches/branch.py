@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from agentnb.api.history import forget
 from agentnb.errors import AgentnbError
 from agentnb.plugins.branches.notebook_copy import steps_to
+from agentnb.plugins.branches.written_file import WrittenFile
 from agentnb.plugins.map.asking import cost_of
 from agentnb.state import ToolBlockContent
 
@@ -83,6 +84,7 @@ class Branch:
         self.seconds = 0.0
         self.kept_turn: Turn | None = None
         self.inserted: dict[str, str] = {}
+        self._file = WrittenFile(parts.notebook, parts.workspace.folder)
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._state: BranchState = "running"
@@ -143,7 +145,8 @@ class Branch:
     def look(self, measure: str | None = None) -> None:
         """See what it has changed by now, and measure it."""
         kernel, notebook, workspace = self.parts.kernel, self.parts.notebook, self.parts.workspace
-        self.files = workspace.changes()
+        self.files, left_out = self._file.take(workspace.changes())
+        self.error = left_out or self.error
         if notebook is not None:
             self.cells = tuple(steps_to(notebook.before, notebook.view))
         answer = kernel.ask("changed", seconds=LOOK_SECONDS)

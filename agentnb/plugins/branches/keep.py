@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shutil
-import stat
 from typing import TYPE_CHECKING
 
 from agentnb.api.session import Turn, session_of
@@ -15,7 +13,7 @@ from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, SessionError, UsageError
 from agentnb.host.conversation import Conversation
-from agentnb.host.outside_programs import client_spec, show_running
+from agentnb.host.outside_programs import NOTEBOOK, client_spec, show_running
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.plugins.branches.branch import counted
@@ -38,6 +36,8 @@ KEEP_SECONDS = 900.0
 BUSY_SECONDS = 600.0
 """How long it waits for a kernel that is busy."""
 _TITLE = "Branches"
+_DECIDED = {"agentnb": {"isDecided": True}}
+"""The user has chosen it: the cells do not ask once more whether the changes are to stay."""
 _BRING = (
     "__import__('agentnb.plugins.branches.variables', fromlist=['bring']).bring({!r}, {!r}, globals(), is_checked=True)"
 )
@@ -74,6 +74,7 @@ class Keeper:
         self._parts = parts
         self._folder = folder
         self._at_fork = branch.parts.kernel.at_fork
+        self._is_begun = False
 
     def keep(self, title: str) -> Turn:
         """Bring them; returns the turn, whose ``undo`` takes them back.
@@ -100,7 +101,8 @@ class Keeper:
         finally:
             box.remove()
         if failed:
-            turn.undo()
+            if self._is_begun:
+                turn.undo()
             raise UsageError(f"Try {self._branch.number} was not kept. {failed}", hint="Nothing was changed.")
         if self._at_fork is not None:
             self._at_fork.note_kept(runner.namespace.variables(), self._parts.variables, objects)
@@ -168,7 +170,7 @@ class Keeper:
         turn_id = new_id()
         session = session_of(conversation, lambda _asked: "allow", KEEP_SECONDS)
         origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
-        await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin))
+        await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin, meta=_DECIDED))
         failed = await self._done(conversation, saved, cells)
         said = MarkdownResponsePart(id=new_id(), content=failed or self._words(lost))
         conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=said, time=now_ms()))
@@ -201,18 +203,25 @@ class Keeper:
                 await runner.change_cells(notebook.before.name, steps)
 
     def _write_files(self) -> None:
-        for each in self._parts.files:
-            source, target = self._branch.parts.workspace.folder / each.path, self._folder / each.path
-            self._originals.setdefault(each.path, _content_of(target))
-            if each.status == "deleted":
-                target.unlink(missing_ok=True)
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if stat.S_ISLNK(source.lstat().st_mode):
-                target.unlink(missing_ok=True)
-                target.symlink_to(os.readlink(source))  # noqa: PTH115 - as it stands
-            else:
-                shutil.copy2(source, target)
+        """Write all files beside where they belong, so that a full disk changes none; then put them there."""
+        beside = {each.path: _beside(self._folder / each.path) for each in self._parts.files}
+        try:
+            for each in self._parts.files:
+                if each.status != "deleted":
+                    source = self._branch.parts.workspace.folder / each.path
+                    shutil.copy2(source, beside[each.path], follow_symlinks=False)
+            self._is_begun = True
+            for each in self._parts.files:
+                target = self._folder / each.path
+                self._originals.setdefault(each.path, _content_of(target))
+                if each.status == "deleted":
+                    target.unlink(missing_ok=True)
+                else:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    beside[each.path].replace(target)
+        finally:
+            for path in beside.values():
+                path.unlink(missing_ok=True)
 
     def _words(self, lost: str) -> str:
         files, cells, names = self._parts.files, self._parts.cells, self._parts.variables
@@ -222,15 +231,20 @@ class Keeper:
 
 
 def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: str) -> Conversation:
-    """A conversation that has no agent; *ended* says why nobody answers in it."""
-    spec = client_spec("", name.lower(), title=name, about=ended, command=("agentnb",))
+    """A conversation that has no agent; *ended* says what happened in it."""
+    spec = client_spec(NOTEBOOK, name, title=name, about=ended, command=("agentnb",))
     options = SessionOptions(spec=spec, cwd=folder, kernel_tools=True)
     configured = options.configuration(host.environment)
     conversation = Conversation(host, configured, tab_id=new_id(), mode="allow", title=title)
     host.adopt(conversation)
-    conversation.restored(None, SessionError(ended, hint="Go on in another conversation."))
+    conversation.restored(None, SessionError(ended, hint="Nobody answers here: go on in another conversation."))
     show_running(conversation)
     return conversation
+
+
+def _beside(path: Path) -> Path:
+    """A new name in the nearest folder above *path* that is there."""
+    return next(each for each in path.parents if each.is_dir()) / f".{new_id()}.agentnb"
 
 
 def _content_of(path: Path) -> str:

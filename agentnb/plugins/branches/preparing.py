@@ -32,6 +32,10 @@ START_SECONDS = 120.0
 """How long the kernel may be busy before its copies are made."""
 
 
+class CopyInterrupted(UsageError):
+    """The user interrupted the kernel while it was being copied."""
+
+
 class PreparedBranch:
     """A copy whose agent has not been prompted."""
 
@@ -125,10 +129,17 @@ def on_main_thread(host: Host, runner: CodeRunner, work: Callable[[], T]) -> T:
 
     Raises:
         KernelBusy: If that runs something else for too long.
+        CopyInterrupted: If the user interrupts it.
     """
     if threading.current_thread() is threading.main_thread():
         return work()
-    return host.loop.submit(host.environment.job_queue.run(runner.look(work), "", patience=START_SECONDS)).result()
+    look = host.environment.job_queue.run(runner.look(work), "", patience=START_SECONDS)
+    try:
+        return host.loop.submit(look).result()
+    except UsageError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise CopyInterrupted("The kernel was interrupted while it was being copied.") from error
+        raise
 
 
 def notebook_of(runner: CodeRunner) -> NotebookView | None:

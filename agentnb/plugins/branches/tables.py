@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.branches.branch import Branch
 
 _HEAD = ("try", "agent", "state", "measure", "changes", "data checks", "tokens", "time", "says")
+_TEXTS = ("agent", "state", "changes", "data checks", "says")
 LONGEST_TEXT = 400
 LONGEST_CELL = 60
 LARGEST_PICTURE = 400_000
@@ -27,7 +28,7 @@ def lines_of(tries: Sequence[Branch], title: str, best: Branch | None) -> list[s
 
 def html_of(tries: Sequence[Branch], title: str, best: Branch | None) -> str:
     """A table, and what each try says and shows."""
-    table = html(_HEAD, [_row(branch, best) for branch in tries])
+    table = html(_HEAD, [_row(branch, best) for branch in tries], _TEXTS)
     return f"<p>{escape(title)}</p>{table}{''.join(map(_details, tries))}"
 
 

@@ -13,6 +13,7 @@ from agentnb.api.columns import on_one_line, shortened
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict
 from agentnb.plugins.branches.branch import counted
 from agentnb.plugins.branches.branches import begin_branches
+from agentnb.plugins.branches.preparing import CopyInterrupted
 from agentnb.plugins.loop.ledger import LoopTry
 from agentnb.plugins.loop.metric import check_held
 
@@ -64,6 +65,7 @@ class Attempt:
 
         Raises:
             AgentnbError: If it could not begin.
+            CopyInterrupted: If the user interrupted it.
         """
         began = time.monotonic()
         made = begin_branches(prompt, [options], instructions=instructions, first=self.row.number)
@@ -72,6 +74,8 @@ class Attempt:
             stopped = self._follow(made, branch, began)
             self._note(branch, began)
             self._judge_and_keep(made, branch, stopped)
+        except CopyInterrupted:
+            raise
         except AgentnbError as error:
             self.row = replace(self.row, state="failed", why=on_one_line(error.message))
         finally:

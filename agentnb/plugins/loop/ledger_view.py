@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from agentnb.budget import Spent
     from agentnb.plugins.loop.ledger import LoopTry
 
+_TEXTS = ("idea", "outcome", "changes")
 _HEAD = ("try", "idea", "metric", "outcome", "changes", "tokens", "cost", "time")
 SHOWN_ROWS = 30
 SHOWN_DIFFERENCES = 10
 LONGEST_CELL = 60
-_WIDTH, _HEIGHT, _LEFT, _EDGE = 640, 180, 64, 14
+_WIDTH, _HEIGHT, _LEFT, _EDGE = 480, 150, 64, 14
 _LINE = "var(--jp-brand-color1, #1976d2)"
 _QUIET = "var(--jp-ui-font-color2, #757575)"
 
@@ -40,13 +41,14 @@ class LedgerView(NamedTuple):
 def lines_of(loop: LedgerView) -> list[str]:
     """A line for how it stands, a line for each of the latest tries, and notes."""
     rows = [tuple(shortened(each, LONGEST_CELL) for each in _row(row)) for row in loop.rows[-SHOWN_ROWS:]]
-    return [summary_of(loop), *lines([_HEAD, *rows]), *_notes(loop)]
+    return [summary_of(loop), *lines(_filled([_HEAD, *rows])), *_notes(loop)]
 
 
 def html_of(loop: LedgerView) -> str:
     """The same with a plot, and what the tries that were kept changed."""
     rows = loop.rows
-    table = f'<div style="overflow-x:auto">{html(_HEAD, [_row(row) for row in rows[-SHOWN_ROWS:]])}</div>'
+    head, *cells = _filled([_HEAD, *(_row(row) for row in rows[-SHOWN_ROWS:])])
+    table = f'<div style="overflow-x:auto">{html(head, cells, _TEXTS)}</div>'
     left = len(rows) - SHOWN_ROWS
     more = f"<p>{left:,} earlier rows: <code>loop.tries</code>.</p>" if left > 0 else ""
     notes = "".join(f"<p>{escape(each)}</p>" for each in _notes(loop))
@@ -121,8 +123,14 @@ def _row(row: LoopTry) -> tuple[str, ...]:
         row.changes,
         f"{row.tokens:,}" if row.tokens else "",
         _money(row.costs),
-        f"{row.seconds:.1f} s" if row.number else "",
+        f"{row.seconds:.1f}\N{NO-BREAK SPACE}s" if row.number else "",
     )
+
+
+def _filled(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """*rows*, the head first, without the columns that are empty, such as that of the cost."""
+    wanted = [at for at, name in enumerate(_HEAD) if name in ("try", *_TEXTS) or any(row[at] for row in rows[1:])]
+    return [tuple(row[at] for at in wanted) for row in rows]
 
 
 def _details(loop: LedgerView, kept: Sequence[LoopTry]) -> list[str]:

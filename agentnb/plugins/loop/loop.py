@@ -24,6 +24,7 @@ from agentnb.errors import (
 )
 from agentnb.ids import new_id
 from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS
+from agentnb.plugins.branches.preparing import CopyInterrupted
 from agentnb.plugins.loop.asking import ask_to_go_on
 from agentnb.plugins.loop.attempt import Attempt, Rules, instructions_for
 from agentnb.plugins.loop.ledger import LoopTry
@@ -98,6 +99,7 @@ class Loop:
         self._why = ""
         self._error: Exception | None = None
         self._answer: bool | None = None
+        self._is_interrupted = False
         self._cancelled = threading.Event()
         self._listeners: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._run, name="agentnb loop", daemon=True)
@@ -185,14 +187,18 @@ class Loop:
         """
         seconds = LONGEST_SECONDS if timeout is None else timeout
         late = TimeoutError(f"The loop has not ended within {seconds:g} s.")
+        self._is_interrupted = False
         try:
-            return with_main_thread(self._host, new_id(), self._joined(), seconds, late)
+            with_main_thread(self._host, new_id(), self._joined(), seconds, late)
         except TimeoutError:
             give_up(self)
             raise
         except KeyboardInterrupt:
             self.cancel()
             raise
+        if self._is_interrupted:
+            raise KeyboardInterrupt
+        return self
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self._awaited().__await__()
@@ -238,6 +244,8 @@ class Loop:
         with parts_of_work():
             try:
                 why = self._tries()
+            except CopyInterrupted:
+                why, self._is_interrupted = STOPPED, True
             except AgentnbError as error:
                 why, self._error = error.message, error
             except Exception as error:  # noqa: BLE001 - whoever waits hears of it
@@ -279,10 +287,13 @@ class Loop:
         except KernelBusy:  # you were faster
             self._rows.pop()
             return
+        except CopyInterrupted:
+            self._put(replace(attempt.row, state="stopped", why=STOPPED), at, attempt.difference)
+            raise
         except (AgentnbError, OSError) as error:
             why = error.message if isinstance(error, AgentnbError) else f"{error.strerror or error}."
             attempt.row = replace(attempt.row, state="failed", why=why)
-            if isinstance(error, (*_HOPELESS, OSError)):
+            if isinstance(error, (*_HOPELESS, OSError)) or isinstance(error.__cause__, OSError):
                 attempt.ends_loop = why
         row = attempt.row
         self._put(row, at, attempt.difference)
@@ -334,6 +345,8 @@ class Loop:
         """
         try:
             judged = self._judge.notebook()
+        except CopyInterrupted:
+            raise
         except AgentnbError as error:
             raise UsageError(f"The metric fails on the notebook as it is now. {error.message}") from error
         self._count = self._executed()

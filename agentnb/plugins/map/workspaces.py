@@ -59,6 +59,10 @@ class IsolatedWorkspace:
         self._before: dict[str, _Stamp] = {}
         try:
             self._copy()
+        except OSError as error:
+            self.remove()
+            message = f"{folder} could not be copied: {error.strerror}: {error.filename2 or error.filename}."
+            raise UsageError(message, hint="Make room there, or set TMPDIR to another folder.") from error
         except BaseException:
             self.remove()
             raise

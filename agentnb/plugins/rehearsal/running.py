@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import selectors
-import shutil
 import signal
-import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.changes.text_diff import count_lines, unified
 from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
 from agentnb.plugins.rehearsal.limits import MOST_AT_ONCE, MOST_PROCESSES, hidden_paths, touched_folders
@@ -60,7 +59,9 @@ class SupervisorReport(msgspec.Struct, frozen=True, kw_only=True):
 class Running:
     """A rehearsal that was started."""
 
-    def __init__(self, pid: int, printed: int, report: int, *, cwd: str, temporary: str, seconds: float) -> None:
+    def __init__(
+        self, pid: int, printed: int, report: int, *, cwd: str, temporary: TemporaryFolder, seconds: float
+    ) -> None:
         self._pid = pid
         self._pipes = {printed: bytearray(), report: bytearray()}
         self._printed, self._report = printed, report
@@ -133,7 +134,7 @@ class Running:
             ended, _ = os.waitpid(self._pid, os.WNOHANG)
             if not ended:
                 self._kill()
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._temporary.remove()
 
     def _kill(self) -> None:
         """End the supervisor, and what is below it: it writes its report last, so nothing is there as a rule."""
@@ -188,13 +189,16 @@ def begin(
     ways: Sequence[str] | None,
 ) -> Running:
     """Begin a rehearsal."""
-    folder, temporary = os.path.realpath(cwd), tempfile.mkdtemp(prefix="agentnb-rehearsal-")
+    folder, box = os.path.realpath(cwd), TemporaryFolder()  # where this process is killed, the next one removes it
+    box.make()
+    temporary = box.path / "temporary"
+    temporary.mkdir(mode=0o700)
     scene = {
         "cwd": folder,
         "seconds": seconds,
         "touched": touched_folders(folder, environ),
         "hidden": hidden_paths(environ),
-        "temporary": temporary,
+        "temporary": str(temporary),
         **({} if ways is None else {"ways": list(ways)}),
     }
     printed, printing = os.pipe()
@@ -204,9 +208,9 @@ def begin(
     except (OSError, ValueError):
         for each in (printed, report):
             os.close(each)
-        os.rmdir(temporary)
+        box.remove()
         raise
     finally:
         os.close(printing)
         os.close(reporting)
-    return Running(pid, printed, report, cwd=folder, temporary=temporary, seconds=seconds)
+    return Running(pid, printed, report, cwd=folder, temporary=box, seconds=seconds)

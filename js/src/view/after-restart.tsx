@@ -7,7 +7,7 @@ import { useView } from "./context";
 import { keptHere } from "./earlier-conversations";
 import { isFreedom } from "./freedom";
 import { useHostEvent } from "./host-events";
-import { chatChannel, isInTerminal, isRemote } from "./identity";
+import { chatChannel, isReadOnly, isRemote } from "./identity";
 import { reason } from "./plain";
 
 const LOOKED_AT = 100;
@@ -56,7 +56,7 @@ export function useAfterRestart(
   const { store, memory } = useView();
   const summary = sessions.find((one) => one.resource === active);
   useHostEvent<Leaving>("agentnb-leaving", ({ detail }) => {
-    if (!summary || isRemote(root) || isInTerminal(summary.provider)) return;
+    if (!summary || isRemote(root) || isReadOnly(summary.provider)) return;
     const { resource, provider } = summary;
     const { kernel, freedom } = store.session(resource).peek()?.config?.values ?? {};
     const chat = store.chat(chatChannel(resource)).peek();

@@ -16,14 +16,14 @@ import { FollowUps } from "./follow-ups";
 import { Freedom } from "./freedom";
 import { showAgents } from "./host-events";
 import { IconButton, Spacer } from "./icons";
-import { chatChannel, isInTerminal, isRemote, provider, ROOT, sessionChannel } from "./identity";
+import { chatChannel, isReadOnly, isRemote, provider, ROOT, sessionChannel } from "./identity";
 import { InputRequests } from "./input-requests";
 import { isNews } from "./news";
 import { AgentWarning, SessionTrouble, useGap } from "./notices";
 import { Fetched } from "./on-demand";
 import { useOnScreen } from "./on-screen";
 import { AllChanges } from "./parts/change-set";
-import { line } from "./plain";
+import { line, plain } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
 import { Refusals } from "./rejected-actions";
@@ -148,7 +148,7 @@ export function Conversation(props: Props) {
     [agent, wanted, session, asks, isEmpty, isStarting, dead, failed, usage.words, folder, channel, beginning.waits],
   );
   if (resource !== undefined && gap && (!session || !chat)) return null;
-  const inTerminal = session !== undefined && isInTerminal(session.provider);
+  const readOnly = session !== undefined && isReadOnly(session.provider);
   return (
     <PlaceContext.Provider value={place}>
       {doing === "rename" && resource && (
@@ -168,7 +168,7 @@ export function Conversation(props: Props) {
       {doing === "clear" && <Rewind kind="clear" onDone={stop} />}
       {doing === "changes" && <AllChanges title={title || agent} onDone={stop} />}
       {opening && <Spacer />}
-      {isEmpty && !opening && !failed && !inTerminal && <EmptyChat agent={agent} agents={agents} onAgent={onAgent} />}
+      {isEmpty && !opening && !failed && !readOnly && <EmptyChat agent={agent} agents={agents} onAgent={onAgent} />}
       {!isEmpty && chat && <Transcript chat={chat} jump={jump} started={started} />}
       {session && chat && <SessionTrouble agent={agent} session={session} chat={chat} />}
       {session && <AgentWarning session={session} />}
@@ -190,11 +190,8 @@ export function Conversation(props: Props) {
             {({ Uses }) => <Uses session={session} />}
           </Fetched>
         )}
-        {inTerminal ? (
-          <p class="note">
-            {agent.replace(/ \(terminal\)$/, "")} works in a terminal: write to it there. What it does with this kernel
-            is shown here.
-          </p>
+        {readOnly ? (
+          process?.state === "running" && <p class="note">{plain(process.message)}</p>
         ) : (
           <Prompt
             running={chat?.activeTurn?.id}

@@ -42,9 +42,9 @@ export function isTab(resource: string, tab: string): boolean {
   return resource === sessionChannel(tab) || resource.endsWith(`:/${tab}`);
 }
 
-/** Whether an agent is a program in a terminal that is paired with the kernel (agentnb/host/pairing.py). */
-export function isInTerminal(provider: string): boolean {
-  return provider.startsWith("terminal-");
+/** Whether nobody answers here: a program elsewhere, or the notebook itself (agentnb/host/outside_programs.py). */
+export function isReadOnly(provider: string): boolean {
+  return /^(?:terminal|remote|notebook)-/.test(provider);
 }
 
 /** Whether the conversations are those of another host, with which this page's own kernel is connected. */

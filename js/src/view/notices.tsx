@@ -8,7 +8,7 @@ import { Banner, ErrorCard } from "./cards";
 import { usePlace, useView } from "./context";
 import { Button } from "./controls";
 import { Icon, Spinner } from "./icons";
-import { chatChannel, isInTerminal, ROOT } from "./identity";
+import { chatChannel, isReadOnly, ROOT } from "./identity";
 import { line, plain } from "./plain";
 import { type Connection, isOver } from "./store";
 import { useWork } from "./use-work";
@@ -86,7 +86,7 @@ export function SessionTrouble({ agent, session, chat }: TroubleProps) {
     return (
       <div class="row wraps note stopped">
         <span>{plain(process.message) || `${agent} stopped. It restarts with your next message.`}</span>
-        {!isInTerminal(session.provider) && <Restart />}
+        {!isReadOnly(session.provider) && <Restart />}
       </div>
     );
   }

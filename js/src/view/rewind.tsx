@@ -10,7 +10,7 @@ import { copyText } from "./copy";
 import { turnMarkdown } from "./export";
 import { failed } from "./failure";
 import { Icon } from "./icons";
-import { changesChannel, isInTerminal, isRemote, uuid } from "./identity";
+import { changesChannel, isReadOnly, isRemote, uuid } from "./identity";
 import { Menu, type MenuItem } from "./menu";
 import { OnDemand } from "./on-demand";
 import { toolTitle } from "./parts/tool-body";
@@ -26,7 +26,7 @@ export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
   const holder = useRef<HTMLSpanElement>(null);
   const copy = async () =>
     announce((await copyText(turnMarkdown(turn, store.chat(chat).peek()))) ? "Turn copied." : "Could not copy.");
-  const isOurs = !isRemote(store.root.value) && !isInTerminal(session);
+  const isOurs = !isRemote(store.root.value) && !isReadOnly(session);
   const item = (name: string, detail: string, kind: "back" | "edit", isThere: boolean): MenuItem[] =>
     isThere ? [{ name, detail, onSelect: () => want(kind) }] : [];
   const wrong = useComputed(() => failedLast(turn, store.chat(chat).value)).value;

@@ -4,7 +4,7 @@ import { useView } from "./context";
 import type { ConversationTask } from "./conversation";
 import { showPanel } from "./host-events";
 import { Icon } from "./icons";
-import { isInTerminal, isRemote } from "./identity";
+import { isReadOnly, isRemote } from "./identity";
 import { Menu, type MenuItem } from "./menu";
 import { line, reason } from "./plain";
 import type { Store } from "./store";
@@ -40,8 +40,8 @@ export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefuse
     ...item("Duplicate", "Continue separately from here", () => onDuplicate(resource), canFork),
     ...item("Copy as Markdown", undefined, () => onDo("copy")),
     ...item("Save as Markdown", undefined, () => onDo("save")),
-    ...item("Clear conversation", "History keeps a copy", () => onDo("clear"), isOurs && !isInTerminal(resource)),
-    ...item("Restart agent", undefined, () => onRestart(resource), !isInTerminal(resource)),
+    ...item("Clear conversation", "History keeps a copy", () => onDo("clear"), isOurs && !isReadOnly(resource)),
+    ...item("Restart agent", undefined, () => onRestart(resource), !isReadOnly(resource)),
   ];
   const items: readonly MenuItem[] = [
     ...(session === undefined ? [] : ofSession(session)),

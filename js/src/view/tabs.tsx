@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentInfo, AgentProcess, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { Icon, Spinner } from "./icons";
-import { chatChannel, isInTerminal } from "./identity";
+import { chatChannel, isReadOnly } from "./identity";
 import { targetOf } from "./keyboard";
 import { Menu } from "./menu";
 import { line } from "./plain";
@@ -164,8 +164,8 @@ export function tabId(id: string, resource: string): string {
   return `${id}-${resource.replace(/\s/g, "_")}`;
 }
 
-/** What an agent is called; a program in a terminal, which no list has, as its conversation is. */
+/** What an agent is called; one that no list has as its conversation is. */
 export function agentName(agents: readonly AgentInfo[], provider: string, title = ""): string {
   const known = agents.find((agent) => agent.provider === provider);
-  return line(known?.displayName || (isInTerminal(provider) && title) || provider || "Agent", 40);
+  return line(known?.displayName || (isReadOnly(provider) && title) || provider || "Agent", 40);
 }

@@ -2,11 +2,11 @@
 import { effect } from "@preact/signals";
 import { expect, test, vi } from "vitest";
 import follow from "../../src/cell-changes";
-import type { ToolCallCell, TurnChanges } from "../../src/state/types.gen";
+import type { JsonObject, ToolCallCell, TurnChanges } from "../../src/state/types.gen";
 import { followCellChanges } from "../../src/view/followers";
 import type { CellChange, NotebookActions } from "../../src/view/store";
 import { eventually } from "../eventually";
-import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
+import { CHAT, type MemoryStore, readyStore, SESSION } from "./memory-store";
 
 const OPEN = { status: "ready", files: 0, cells: 2, variables: 0, undone: 0, kept: 0 } as TurnChanges;
 
@@ -21,8 +21,15 @@ function world(kernel = "run") {
 }
 
 /** A turn that changed these cells; `asked` were answered on cards. */
-function turn(store: MemoryStore, id: string, cells: object[], asked: readonly Partial<ToolCallCell>[] = []): void {
-  startTurn(store, id, "Change them");
+function turn(
+  store: MemoryStore,
+  id: string,
+  cells: object[],
+  asked: readonly Partial<ToolCallCell>[] = [],
+  _meta?: JsonObject,
+): void {
+  const message = { text: "Change them", origin: { kind: "user" as const }, ...(_meta && { _meta }) };
+  store.apply(CHAT, { type: "chat/turnStarted", turnId: id, message });
   for (const [at, cell] of asked.entries()) {
     const call = { turnId: id, toolCallId: `${id}-${at}` };
     const details = { cell: { notebook: "fit.ipynb", action: "replace", ...cell } };
@@ -88,6 +95,16 @@ test("what the user accepted before it was made is not shown again", () => {
   turn(store, "t2", [{ id: "cell:d", status: "deleted", place, language: "markdown" }]);
   expect(cells(given)).toEqual(["d deleted"]);
   expect(given.at(-1)?.[0]?.place).toEqual({ ...place, kind: "markdown" });
+  end();
+});
+
+test("what the user kept of a try is not shown again", () => {
+  const { store, given } = world();
+  const end = follow({ store, effectWithOffers: effect });
+  const changes = [{ id: "cell:a" }, { id: "cell:new", status: "added" }];
+  turn(store, "t1", changes, [], { agentnb: { isDecided: true } });
+  turn(store, "t2", changes, [], { agentnb: { isDecided: "yes" } });
+  expect(given.flat().map(({ id }) => id.includes("/changes/t2"))).toEqual([true, true]);
   end();
 });
 

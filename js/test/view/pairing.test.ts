@@ -79,17 +79,23 @@ test("clients that are connected from elsewhere are named with what they may do,
   await page.until(() => expect(page.text()).not.toContain("Connected:"));
 });
 
-test("a conversation of a program in a terminal has no message box, and says where to write", async () => {
+test.each([
+  [TERMINAL, "Claude Code (terminal)", "Claude Code is used in its terminal. Type there."],
+  ["remote-editor:/two", "editor (remote client)", "It only changes files here. Write to an agent in another tab."],
+  ["notebook-branches:/two", "Keep try 2: Improve it", "A try was kept here. Nobody answers here."],
+])("the conversation %s has no message box, and says where to write", async (channel, title, why) => {
   const store = withPairing(true, [TERMINAL]);
-  addSession(store, TERMINAL);
-  store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(TERMINAL, "Claude Code (terminal)") });
-  const page = open(store, { kind: "chat", tab: TERMINAL });
-  const session = store.session(TERMINAL);
+  addSession(store, channel);
+  store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(channel, title) });
+  const page = open(store, { kind: "chat", tab: channel });
+  const session = store.session(channel);
   const state = session.peek() as NonNullable<ReturnType<typeof session.peek>>;
+  session.value = { ...state, agentProcess: { state: "running", message: why } };
+  await page.until(() => expect(page.text()).toContain(why));
   session.value = { ...state, agentProcess: { state: "stopped", message: "It is not connected any more." } };
-  await page.until(() => expect(page.text()).toContain("Claude Code works in a terminal: write to it there."));
-  expect(page.text()).toContain("It is not connected any more.");
-  expect(page.find("[aria-selected=true]").textContent).toBe("Claude Code (terminal)");
+  await page.until(() => expect(page.text()).toContain("It is not connected any more."));
+  expect(page.text()).not.toContain(why);
+  expect(page.find("[aria-selected=true]").textContent).toBe(title);
   expect(page.all("button").map((one) => one.textContent)).not.toContain("Restart agent");
   expect([page.all("textarea").length, page.text().includes("Ask ")]).toEqual([0, false]);
   page.find<HTMLElement>("[role=tab]").click();

@@ -297,3 +297,24 @@ def test_rehearsal_displays_as_a_table_that_runs_nothing() -> None:
     assert "ValueError: &lt;b&gt;" in shown
     assert 'src="data:image/png;base64,cG5n"' in shown
     assert "printed: <script>" in repr(found)
+
+
+def test_the_folder_of_a_killed_process_is_removed_by_the_next_rehearsal(folder: Path, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    program = "import sys; from agentnb.plugins.rehearsal.command import rehearse_command as run; run(sys.argv[1], '.')"
+
+    def begun(command: str) -> psutil.Popen:
+        words, env = [sys.executable, "-c", program, command], {**os.environ, "TMPDIR": str(temporary)}
+        return psutil.Popen(words, env=env, cwd=folder)
+
+    killed = begun("sleep 1000")
+    while not any("sleep" in each.name() for each in killed.children(recursive=True)):
+        assert killed.poll() is None
+    below = killed.children(recursive=True)
+    killed.kill()
+    killed.wait()
+    assert psutil.wait_procs(below, timeout=30)[1] == []
+    assert sorted(each.name for each in temporary.glob("*/*")) == ["owner", "temporary"]
+    assert begun("true").wait() == 0
+    assert [*temporary.iterdir()] == []

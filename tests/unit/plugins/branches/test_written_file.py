@@ -1,0 +1,89 @@
+"""A try whose agent writes the notebook's own file: its cells count as changes of cells, the file as none."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentnb.kernel.code_runner import CellStep, NotebookCell, NotebookView
+from agentnb.plugins.branches.notebook_copy import NotebookCopy, steps_to
+from agentnb.plugins.branches.written_file import WrittenFile
+from agentnb.plugins.map.workspaces import IsolatedWorkspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAME = "notes/fit.ipynb"
+
+
+def content(**cells: str) -> str:
+    """A notebook's file with these cells."""
+    made = [{"id": name, "cell_type": "code", "metadata": {}, "source": source} for name, source in cells.items()]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": made})
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[IsolatedWorkspace]:
+    """A copy of a workspace with a notebook and another file."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / NAME).write_text(content(a="x = 1", b="x"))
+    (tmp_path / "data.csv").write_text("1")
+    made = IsolatedWorkspace(tmp_path)
+    yield made
+    made.remove()
+
+
+def shown(workspace: IsolatedWorkspace, *, path: str = NAME, **cells: str) -> NotebookCopy:
+    """The notebook as its page has it."""
+    all_cells = tuple(NotebookCell(id=name, kind="code", source=source) for name, source in cells.items())
+    where = str(workspace.folder / path) if path else None
+    return NotebookCopy(NotebookView(name=NAME, path=where, live=True, cells=all_cells))
+
+
+def changed(notebook: NotebookCopy) -> list[tuple[str, str, str]]:
+    """The changes of its cells."""
+    return [(each.action, each.cell_id, each.source) for each in steps_to(notebook.before, notebook.view)]
+
+
+def test_cells_that_an_agent_writes_to_the_notebooks_file_are_changes_of_cells(workspace: IsolatedWorkspace) -> None:
+    """Again and again, beside what it changes with the notebook's tools."""
+    notebook = shown(workspace, a="x = 1", b="x")
+    file = WrittenFile(notebook, workspace.folder)
+    assert file.take(workspace.changes()) == ((), "")
+    (workspace.folder / NAME).write_text(content(a="x = 2", new="y", b="x"))
+    (workspace.folder / "data.csv").write_text("22")
+    others, left_out = file.take(workspace.changes())
+    assert ([each.path for each in others], left_out) == (["data.csv"], "")
+    assert changed(notebook) == [("replace", "a", "x = 2"), ("insert", "new", "y")]
+    notebook.change([CellStep(action="replace", cell_id="b", source="x * 2", expected="x")], exact=True)
+    (workspace.folder / NAME).write_text(content(a="x = 3", b="x"))
+    assert file.take(workspace.changes())[1] == ""
+    assert sorted(changed(notebook)) == [("replace", "a", "x = 3"), ("replace", "b", "x * 2")]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [content(a="x = 9", b="other"), content(b="x"), "{", '{"nbformat": 4, "cells": [{"cell_type": "code"}]}', None],
+    ids=["another text", "deleted", "no notebook", "no ids", "gone"],
+)
+def test_what_does_not_fit_the_notebook_is_left_out_and_that_is_said(
+    workspace: IsolatedWorkspace, written: str | None
+) -> None:
+    """The page has other cells than the file had, or the file cannot be read."""
+    notebook = shown(workspace, a="x = 5, unsaved", b="unsaved")
+    file = WrittenFile(notebook, workspace.folder)
+    path = workspace.folder / NAME
+    path.unlink() if written is None else path.write_text(written)
+    others, left_out = file.take(workspace.changes())
+    assert (others, "notes/fit.ipynb itself was left out" in left_out) == ((), True)
+    assert changed(notebook) == []
+
+
+def test_another_notebook_is_a_file_as_any_other(workspace: IsolatedWorkspace) -> None:
+    for notebook in (None, shown(workspace, path=""), shown(workspace, path="other.ipynb")):
+        (workspace.folder / NAME).write_text(content(a=f"x = {notebook}"))
+        others, left_out = WrittenFile(notebook, workspace.folder).take(workspace.changes())
+        assert ([each.path for each in others], left_out) == ([NAME], "")
