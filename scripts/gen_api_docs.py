@@ -44,7 +44,7 @@ VARIABLES = """\
 | `AGENTNB_PLUGINS` | everywhere | the only [plug-ins](../how-to/plugins.md) to load; empty: none |
 | `AGENTNB_EVENTS` | kernels, `agentnb record`, `replay` | a file for [events](events.md), a line of JSON each |
 | `AGENTNB_EVENTS_TEXT` | the same | `1`: events hold what was said as well |
-| `AGENTNB_WIRE_LOG` | kernels | the file of the component [log](../how-to/components/log.md) |
+| `AGENTNB_WIRE_LOG` | kernels | the file of the component [log](../how-to/components.md#shipped-components) |
 | `AGENTNB_LONG_TEXTS` | `make test-browser` | `all`: every long text, as `make test-long-texts`; else a few |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_VERIFY` | kernels | as the setting `verify`: `each turn` or `until verified`; else on demand |

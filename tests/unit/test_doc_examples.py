@@ -102,7 +102,7 @@ def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
     for each in BLOCKS:
         if each.language == "toml":
             of_page.setdefault(each.page, []).append(each)
-    agent, replaced, asks = of_page["agents.md"]
+    agent, replaced, providers, asks = of_page["own-agents.md"]
     (local,), (codex,), (policy,) = of_page["local-model.md"], of_page["pair.md"], of_page["permissions.md"]
     (settings,), (tool,) = of_page["settings.md"], of_page["skills.md"]
     for there in of_page["remote-agents.md"]:
@@ -119,6 +119,7 @@ def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
     assert read(agent.text).name == "mine"
     assert read(f'name = "mine"\ntitle = "Mine"\ncommand = ["mine"]\n{asks.text}').asks is not None
     assert tomllib.loads(replaced.text)["name"] == "claude"
+    assert tomllib.loads(providers.text)["providers"].keys() == {"main", "other"}
     assert 'command = "agentnb"\nargs = ["mcp"]' in codex.text
     assert len(parse(policy.text, "user").rules) == 3
     assert tomllib.loads(settings.text).keys() <= SETTINGS.keys()
@@ -131,9 +132,10 @@ def test_the_pages_of_the_first_hour_run(tmp_path: Path) -> None:
     """Cell by cell in one shell, with the built-in agent in the place of another."""
     pages = ("README.md", "cells.md", "chat.md", "permissions.md", "agents.md", "history.md")
     blocks = [block.text for page in pages for block in BLOCKS if block.page == page and block.text.startswith(CELL)]
+    blocks += [block.text for block in PYTHON if block.page == "python-asyncio.md"]
     cells = [text.replace('"claude"', '"eliza"').replace('"../data"', '"."') for text in blocks]
     (tmp_path / "cells").write_text("\0".join(cells), encoding="utf-8")
     command = [sys.executable, "-c", RUN, "cells"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(cells) == 10
+    assert len(cells) == 16
