@@ -141,9 +141,7 @@ COMMANDS = (
         " those that a running kernel has open are never deleted.",
         _storage,
         (
-            Option(
-                "--older-than", "delete conversations that were quiet for this long", "DAYS", kind=float
-            ),
+            Option("--older-than", "delete conversations that were quiet for this long", "DAYS", kind=float),
             Option("--larger-than", "delete the oldest until the rest fits this size, such as 2G", "SIZE"),
             Option("--delete-all", "delete all conversations"),
             Option("--yes", "do it, instead of saying what would be deleted"),

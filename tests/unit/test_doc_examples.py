@@ -47,7 +47,8 @@ class Block(NamedTuple):
 
 BLOCKS = [Block(page.name, *found) for page in PAGES for found in FENCE.findall(page.read_text(encoding="utf-8"))]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
-PROSE = {page.name: page.read_text(encoding="utf-8") for page in (*PAGES, *(ROOT / "docs/reference").glob("*.md"))}
+OTHERS = [ROOT / "docs/contributing.md", *(ROOT / "docs/reference").glob("*.md")]
+PROSE = {page.name: page.read_text(encoding="utf-8") for page in (*PAGES, *OTHERS)}
 OF_PLUGINS = {each.name for plugin in (PROVENANCE, VERIFY) for each in plugin.magics}
 COMMANDS = set(re.findall(r"^## `agentnb ([a-z]+)", PROSE["cli.md"], re.MULTILINE))
 CELL = ("%", "import agentnb", "agentnb.", "session = agentnb.start", "turn.")
@@ -92,7 +93,8 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
     named = set(re.findall(r"\"(AGENTNB_[A-Z0-9_]+)\"", code)) | set(
         re.findall(r"AGENTNB_[A-Z0-9_]+", "".join(PROSE.values()))
     )
-    listed = set(re.findall(r"^\| `(AGENTNB_[A-Z0-9_]+)`", PROSE["settings.md"], re.MULTILINE))
+    tables = PROSE["settings.md"] + PROSE["contributing.md"]
+    listed = set(re.findall(r"^\| `(AGENTNB_[A-Z0-9_]+)`", tables, re.MULTILINE))
     assert named - listed == OURS
 
 
