@@ -273,8 +273,8 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/plugins/map/test_batch_machine.py $(PYTEST_ARGS)
 	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/plugins/map/test_bad_input.py -k memory $(PYTEST_ARGS)
 
-bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios (about half an hour)
-	$(BIN)/python -m tests.benchmarks
+bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios, write docs/explanation/benchmarks.md (about half an hour)
+	$(BIN)/python -m tests.benchmarks --page docs/explanation/benchmarks.md
 
 provenance-histories: $(VENV)/.installed ## attribute the lines of 1,000 generated histories, and print how many rightly (opt-in, 1 min; SEED: others)
 	$(BIN)/python -m tests.unit.plugins.provenance.test_histories 1000 $(or $(SEED),1)

@@ -122,8 +122,22 @@ def made_elsewhere(
     return ("", None) if name in {"agentnb.Session", "agentnb.Turn", "agentnb.ToolCall"} else None
 
 
+def on_the_site(env: Any, page: str) -> Iterator[str]:
+    """The page, and those that the lists of contents below it name."""
+    yield page
+    for below in env.toctree_includes.get(page, ()):
+        yield from on_the_site(env, below)
+
+
+def keep_out_of_search(_app: object, env: Any) -> None:
+    """Pages that no list of contents names are for contributors: they are built, but the site's search skips them."""
+    for page in env.found_docs.difference(on_the_site(env, env.config.root_doc)):
+        env.metadata[page].update(orphan="", nosearch="")
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("env-updated", keep_out_of_search)
     app.add_transform(PicturesForBothThemes)
     app.connect("autodoc-process-signature", made_elsewhere)
     app.add_lexer("python", NotebookLexer)

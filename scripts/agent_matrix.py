@@ -18,8 +18,8 @@ HEAD = """\
 Each agent was started with its own default settings, in the version named. *Asks by default*: in the mode that it
 starts in, it asks before it writes a file; no also for agents that a variable makes ask. *Asks under Ask*: it wrote and
 ran nothing before somebody was asked, where agentnb's permissions are Ask; its
-[description](../how-to/agents.md#how-an-agent-is-made-to-ask) says how it is made to ask. *Confined by default*: see
-[confinement](../how-to/permissions.md#confine-an-agent). *Own writes undone*: files that it wrote by its own tools were
+[description](../how-to/own-agents.md#how-an-agent-is-made-to-ask) says how it is made to ask. *Confined by default*:
+see [confinement](../how-to/confine.md). *Own writes undone*: files that it wrote by its own tools were
 undone. *Tokens*: it says how many it used.
 
 | agent | version | asks by default | asks under Ask | confined by default | own writes undone | tokens | tried |

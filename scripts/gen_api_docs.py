@@ -23,48 +23,35 @@ VARIABLES = """\
 
 | variable | read by | meaning |
 |---|---|---|
-| `AGENTNB_CASSETTE` | kernels, `agentnb.start` | the cassette that agents are played from or recorded in |
+| `AGENTNB_CASSETTE` | kernels, `agentnb.start` | the cassette to replay or record |
 | `AGENTNB_CASSETTE_MODE` | the same | `auto`, `record`, `replay`, `off`, or `builtin`: the built-in agent only |
-| `AGENTNB_CASSETTE_FILES` | the same, `agentnb replay` | `off`: without the files that agents write by themselves |
-| `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: take as long as the agent did |
-| `AGENTNB_CASSETTE_REPORT` | `agentnb replay` | a folder in which to say what was played |
-| `AGENTNB_NOTEBOOK` | kernels | the notebook that is run; the pytest plugin sets it |
+| `AGENTNB_CASSETTE_FILES` | the same, `agentnb replay` | `off`: leave out files that agents write by themselves |
+| `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: as slow as the agent was |
+| `AGENTNB_CASSETTE_REPORT` | `agentnb replay` | a folder for a report of what was replayed |
+| `AGENTNB_NOTEBOOK` | kernels | the notebook being run; the pytest plug-in sets it |
 | `AGENTNB_AUDIENCE` | kernels | `nobody`: no user is attached, whatever the client says |
-| `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
+| `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: the same ids in every run |
 | `AGENTNB_PROGRESS_SECONDS` | kernels | seconds until a turn without a front end shows its progress; 5 |
-| `AGENTNB_CASES` | tests | one more folder of reducer cases |
-| `AGENTNB_CHANGES` | kernels, `env=` | `off`: what turns change is not followed, and cannot be undone |
-| `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` and `agents` are; else `agentnb` in Jupyter's settings folder |
-| `AGENTNB_DATA_DIR` | kernels | where sessions, changes and decisions are; else `agentnb` in Jupyter's data folder |
-| `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says |
-| `AGENTNB_CHANGES_MAX` | kernels | size of a workspace's store of changes: bytes, or with `K`, `M`, `G`; `4G` |
-| `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
-| `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
-| `AGENTNB_EXAMPLES` | unit tests | `few`: fewer generated examples, as `make test-fast` |
+| `AGENTNB_CHANGES` | kernels, `env=` | `off`: changes of turns are not tracked and cannot be undone |
+| `AGENTNB_CONFIG_DIR` | kernels | the folder of `policy.toml` and `agents`; default: `~/.jupyter/agentnb` |
+| `AGENTNB_DATA_DIR` | kernels | the folder of what is kept; default: `agentnb` in Jupyter's data folder |
+| `AGENTNB_HEADLESS` | kernels | `allow` or `deny` requests that nobody can answer; default: as the policy file says |
+| `AGENTNB_CHANGES_MAX` | kernels | size limit of a workspace's undo history, such as `4G` (the default) |
 | `AGENTNB_PLUGINS` | everywhere | the only [plug-ins](../how-to/plugins.md) to load; empty: none |
-| `AGENTNB_EVENTS` | kernels, `agentnb record`, `replay` | a file for [events](events.md), a line of JSON each |
-| `AGENTNB_EVENTS_TEXT` | the same | `1`: events hold what was said as well |
-| `AGENTNB_WIRE_LOG` | kernels | the file of the component [log](../how-to/components/log.md) |
-| `AGENTNB_LONG_TEXTS` | `make test-browser` | `all`: every long text, as `make test-long-texts`; else a few |
-| `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
-| `AGENTNB_VERIFY` | kernels | as the setting `verify`: `each turn` or `until verified`; else on demand |
-| `AGENTNB_DATA_CHECKS` | kernels | as the setting `data_checks`: `required` or `off`; else shown |
-| `AGENTNB_LOG_DAYS` | kernels | delete conversations that were quiet for so many days; else none |
-| `AGENTNB_LOG_MAX` | kernels | delete the oldest ones beyond this size, as `2G`; else none |
-| `AGENTNB_AGENT_MATRIX` | `make agent-matrix` | the file in which tests of real agents write what they found |
-| `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
-| `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 1 |
-| `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it ask for a login: [how](eliza.md) |
-| `AGENTNB_ELIZA_STORE` | `agentnb eliza` | where it keeps its sessions: [how](eliza.md) |
+| `AGENTNB_EVENTS` | kernels, `agentnb record`, `replay` | a file for [events](events.md), one line of JSON each |
+| `AGENTNB_EVENTS_TEXT` | the same | `1`: events also contain what was said |
+| `AGENTNB_WIRE_LOG` | kernels | the file of the component [log](../how-to/components.md#shipped-components) |
+| `AGENTNB_LOG` | kernels | the file of the session log, or `off`; default: `sessions.db` in the data folder |
+| `AGENTNB_VERIFY` | kernels | as the setting `verify`: `each turn` or `until verified` |
+| `AGENTNB_DATA_CHECKS` | kernels | as the setting `data_checks`: `required` or `off` |
+| `AGENTNB_LOG_DAYS` | kernels | delete conversations that were quiet for this many days |
+| `AGENTNB_LOG_MAX` | kernels | delete the oldest conversations beyond this size, such as `2G` |
+| `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | ask for a login: [how](eliza.md) |
+| `AGENTNB_ELIZA_STORE` | `agentnb eliza` | the folder of its sessions: [how](eliza.md) |
 | `AGENTNB_LOCAL_URL` | `agentnb local` | the base URL of the model server: [how](../how-to/local-model.md) |
 | `AGENTNB_LOCAL_MODEL` | `agentnb local` | the model that new conversations begin with |
 | `AGENTNB_LOCAL_KEY_VARIABLE` | `agentnb local` | the name of the variable that holds the server's key |
-| `AGENTNB_LOCAL_PORTS` | `agentnb local` | the ports of this machine where it looks; `11434,1234,8000,8080` |
-| `AGENTNB_KEEP_SEEDS` | tests | seeds of tries that are kept and compared with direct runs, as `2026-2031` |
-| `AGENTNB_SCHEDULES` | tests | how many delivery schedules are tried; `make soak` |
-| `AGENTNB_THOROUGH` | tests | runs what `make test` leaves out; `make test-all` |
-| `AGENTNB_UNDOS` | tests | how many orders of edits and undos are tried; `make soak` |
-| `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |
+| `AGENTNB_LOCAL_PORTS` | `agentnb local` | the ports of this machine to look at; `11434,1234,8000,8080` |
 """
 
 
@@ -81,11 +68,11 @@ def magics() -> str:
 
 HOW = """\
 `agentnb settings` in a shell, `agentnb.settings()` in Python and ⋯ → *Settings* in the chat show them all, with where
-each value comes from, and change them: [how](../how-to/settings.md). The first of these places that has a value counts:
+each value comes from, and change them: [how](../how-to/settings.md). The first of these that has a value counts:
 
 1. `%config Agentnb.agent = "claude"`: this kernel, until it ends.
 2. `c.Agentnb.agent = "claude"` in `ipython_config.py`.
-3. The setting's environment variable, where it has one.
+3. The setting's environment variable, if it has one.
 4. The project's file, `.agentnb/settings.toml` in the workspace. It can only choose a value that lets agents do less.
 5. Your file: `settings.toml` in agentnb's settings folder (`agentnb` in `JUPYTER_CONFIG_DIR`, or
    `AGENTNB_CONFIG_DIR`), with a line such as `agent = "claude"`; for some settings another file of that folder.

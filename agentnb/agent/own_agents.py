@@ -28,7 +28,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MOST_VARIABLES = 100
 _LONGEST_VALUE = 10_000
-_HEAD = "# An agent of your own; docs/how-to/agents.md has what else can stand here.\n"
+_HEAD = "# An agent of your own; docs/how-to/own-agents.md has what else can stand here.\n"
 
 
 class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ def _conversation(arguments: argparse.Namespace) -> int:
     if not arguments.words:
         return complain("Which conversation? `agentnb history` lists them; the beginning of an id is enough.")
     if all(value in (None, False) for value in changes.values()) and not (arguments.unpin or arguments.unarchive):
-        return complain("What is to be done with it? `agentnb conversation --help` lists what there is.")
+        return complain("What should be done with it? `agentnb conversation --help` lists what there is.")
     failed = OK
     for word in arguments.words:
         try:
@@ -56,7 +56,7 @@ def _storage(arguments: argparse.Namespace) -> int:
     if options.delete_all:
         texts.append(str(kept.delete_all(dry_run=dry)))
     if dry and (options.older_than is not None or options.larger_than is not None or options.delete_all):
-        texts.append("With --yes it is done.")
+        texts.append("Add --yes to do it.")
     if options.compact:
         texts.append(f"{in_words(kept.compact())} given back to the disk.")
     if options.export is not None:
@@ -109,46 +109,44 @@ COMMANDS = (
             Option("--unpin", "list it by its time again"),
             Option("--archive", "leave it out of lists; `agentnb history --archived` shows it"),
             Option("--unarchive", "list it again"),
-            Option("--duplicate", "copy what was said to a new conversation"),
-            Option("--delete", "delete it for good, with its undo history"),
+            Option("--duplicate", "copy its transcript to a new conversation"),
+            Option("--delete", "delete it permanently, with its undo history"),
         ),
-        ("ID", "the beginning of a conversation's id; several are treated alike"),
+        ("ID", "the beginning of a conversation's id; several are possible"),
     ),
     Command(
         "history",
-        "Lists the kept conversations, or those in which a text was said.",
-        "To go on with one, type %agents resume ID in a notebook; `agentnb export ID` saves it.",
+        "Lists kept conversations, or searches them for a text.",
+        "To continue one, type %agents resume ID in a notebook; `agentnb export ID` saves it.",
         _history,
         (
             Option("--folder", "only those of this folder", "FOLDER"),
             Option("--agent", "only those of this agent", "NAME"),
-            Option("--since", "only those in which something happened since then, as 2026-11-02", "DATE"),
+            Option("--since", "only those active since then, such as 2026-11-02", "DATE"),
             Option(
                 "--state",
-                "only those where a turn runs, waits for an answer, or was the last and failed",
+                "only those whose last turn runs, waits for an answer, or failed",
                 choices=("running", "needs-you", "failed"),
             ),
             Option("--archived", "only those that are archived; otherwise only those that are not"),
             Option("--limit", "how many, at most; 50 by default", "N", kind=int),
             Option("--json", "print them as JSON, with what was found"),
         ),
-        ("WORD", "what to look for, in titles, prompts and answers; several words are one text"),
+        ("WORD", "the text to search for in titles, prompts and answers; several words form one text"),
     ),
     Command(
         "storage",
         "Says what agentnb keeps on disk, and deletes, compacts, checks, repairs, exports or imports it.",
-        "What would be deleted is only listed; with --yes it is deleted. Pinned conversations are deleted by"
-        " --delete-all only, those that a running kernel has open never.",
+        "Without --yes it only lists what would be deleted. Pinned conversations are deleted by --delete-all only;"
+        " those that a running kernel has open are never deleted.",
         _storage,
         (
-            Option(
-                "--older-than", "delete conversations in which nothing has happened for so long", "DAYS", kind=float
-            ),
-            Option("--larger-than", "delete the oldest until the others have no more than this, as 2G", "SIZE"),
+            Option("--older-than", "delete conversations that were quiet for this long", "DAYS", kind=float),
+            Option("--larger-than", "delete the oldest until the rest fits this size, such as 2G", "SIZE"),
             Option("--delete-all", "delete all conversations"),
             Option("--yes", "do it, instead of saying what would be deleted"),
-            Option("--compact", "give the room of what was deleted back to the disk"),
-            Option("--check", "look through the whole log for damage"),
+            Option("--compact", "return the space of what was deleted to the disk"),
+            Option("--check", "check the whole log for damage"),
             Option("--repair", "copy what can be read to a new log; the old file stays beside it"),
             Option("--export", "write all conversations to a new file", "FILE"),
             Option("--import-from", "add the conversations of such a file", "FILE"),
@@ -157,15 +155,15 @@ COMMANDS = (
     ),
     Command(
         "usage",
-        "Adds up the tokens and the money that turns used, as far as their agents say.",
-        "Counted are the turns of the sessions that the log still has.",
+        "Adds up the tokens and money that turns used, as the agents report them.",
+        "Turns of deleted conversations are not counted.",
         _usage,
         (
             Option("--by", "what to add up by; day by default", choices=("day", "session", "turn", "agent", "folder")),
             Option("--session", "only this session, by its id or the beginning of it", "ID"),
             Option("--folder", "only sessions of this folder", "FOLDER"),
             Option("--agent", "only this agent", "NAME"),
-            Option("--since", "only turns that ended since then, as 2026-11-02", "DATE"),
+            Option("--since", "only turns that ended since then, such as 2026-11-02", "DATE"),
             Option("--until", "only turns that ended before that", "DATE"),
             Option("--limit", "how many rows, at most; 100 by default", "N", kind=int),
             Option("--json", "print them as JSON"),

@@ -74,22 +74,22 @@ COMMANDS = (
     Command(
         "mcp",
         "Serves the notebooks that you have paired to an agent in a terminal (MCP over stdin and stdout).",
-        "The agent starts it; what it runs is asked for in the notebook. A kernel is reachable once you have run"
-        " `%agents pair` in its notebook. See docs/how-to/pair.md.",
+        "The agent starts it; you are asked in the notebook before it runs anything. A kernel is reachable once you"
+        " have run `%agents pair` in its notebook. See docs/how-to/pair.md.",
         _mcp,
         (Option("--notebook", "the notebook to use; by default the only one that is paired", "NAME"),),
     ),
     Command(
         "record",
         "Runs an agent, passes everything on between it and its client, and writes it into a cassette.",
-        "Start it from any ACP client in the agent's place. Its exit code is the agent's.",
+        "Start it from any ACP client instead of the agent. Its exit code is the agent's.",
         _record,
         (
             Option("--name", "what to call the agent; by default its program's name", "NAME"),
             Option(
                 "[PATH] -- COMMAND",
-                "the cassette ($AGENTNB_CASSETTE by default, else NAME.cassette.jsonl in this folder; one that is"
-                " there is replaced), and the agent",
+                "the cassette ($AGENTNB_CASSETTE by default, else NAME.cassette.jsonl in this folder; an"
+                " existing one is replaced), and the agent",
                 "...",
             ),
         ),
@@ -97,9 +97,9 @@ COMMANDS = (
     Command(
         "replay",
         "Acts as the agent of a cassette.",
-        "Start it from any ACP client in the agent's place: it needs no agent, no network and no key. It asks the"
-        " client again for files, terminals, permissions and answers. A prompt that is not as recorded is refused"
-        " with a diff. It ends when its stdin is closed, and names the turns that were not asked for.",
+        "Start it from any ACP client instead of the agent: it needs no agent, no network and no key. It asks the"
+        " client again for files, terminals, permissions and answers. A prompt that differs from the recording is"
+        " refused with a diff. It ends when its stdin is closed, and names the turns that were not asked for.",
         _replay,
         (
             Option("PATH", "the cassette", kind=Path),
@@ -112,21 +112,21 @@ COMMANDS = (
     ),
     Command(
         "serve",
-        "Lists the kernels that are served to other programs (Agent Host Protocol), or has one served.",
+        "Lists the kernels that are served to other programs (Agent Host Protocol), or serves one.",
         "A kernel is served once you have run agentnb.serve() or `%agents serve` in it, or with --kernel. The"
         " addresses have tokens in them: treat them as passwords. See docs/how-to/serve.md.",
         _serve,
         (
             Option("--list", "list the served kernels, with the address of each client"),
-            Option("--kernel", "have this running kernel served: its id, or its connection file", "KERNEL"),
+            Option("--kernel", "serve this running kernel: its id, or its connection file", "KERNEL"),
             Option("--json", "print them as JSON"),
         ),
     ),
     Command(
         "show",
-        "Writes a cassette as text to read, with the pieces of each text joined and without the pace.",
+        "Prints a cassette as readable text, with the pieces of each text joined and without timing.",
         "Made for reviews: `git config diff.cassette.textconv 'agentnb show'` and the line"
-        " `*.cassette.jsonl diff=cassette` in .gitattributes make `git diff` show cassettes so.",
+        " `*.cassette.jsonl diff=cassette` in .gitattributes make `git diff` show cassettes like this.",
         _show,
         (Option("PATH", "the cassette", kind=Path),),
     ),

@@ -130,9 +130,9 @@ def _trust(arguments: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "agents",
-        "Lists the agents that agentnb knows, which of them are installed, and what to type.",
-        "An agent that is missing shows how it starts without an install, or how to install it. The versions are"
-        " those of a registry in the format of the public ACP registry; one ships with agentnb.",
+        "Lists known agents, which of them are installed, and what to type for the rest.",
+        "For a missing agent it shows how to start it without installing, or how to install it. Versions come from"
+        " a registry in the format of the public ACP registry; one ships with agentnb.",
         _agents,
         (
             Option("--json", "print everything that is known, as JSON"),
@@ -142,10 +142,10 @@ COMMANDS = (
     Command(
         "doctor",
         "Examines Jupyter and the agents, and says what works, what is missing, too old, broken or not logged in.",
-        "What to type is the exact line. Of Jupyter it looks at versions, at every kernel (can it import agentnb?),"
-        " at the extension in JupyterLab and at the files that agentnb keeps, and fails if something is wrong with"
-        " them. Agents it starts for a moment and opens a session in an empty folder, which some keep in their"
-        " history. With names it examines those, and fails unless all are ready.",
+        "Each problem comes with the exact line to type. For Jupyter it checks versions, every kernel (can it import"
+        " agentnb?), the extension in JupyterLab and the files that agentnb keeps, and fails if something is wrong."
+        " It starts each agent for a moment and opens a session in an empty folder, which some agents keep in their"
+        " history. With names it examines only those, and fails unless all are ready.",
         _doctor,
         (Option("--json", "print everything that was found, as JSON"),),
         ("NAME", "an agent's name, or jupyter; everything by default"),
@@ -153,7 +153,7 @@ COMMANDS = (
     Command(
         "plugins",
         "Lists the plug-ins and what each adds.",
-        "`agentnb settings plugins_off NAMES` switches plug-ins off. It fails where a plug-in cannot be loaded.",
+        "`agentnb settings plugins_off NAMES` switches plug-ins off. It fails if a plug-in cannot be loaded.",
         _plugins,
         (Option("--json", "print them as JSON"),),
     ),
@@ -161,7 +161,7 @@ COMMANDS = (
         "settings",
         "Shows every setting and where its value comes from, or changes one in your settings file.",
         "A name shows one; a name and a value write it into your file, where every kernel finds it. A kernel's"
-        " own `%config Agentnb` and `ipython_config.py`, which count before it, are not known here.",
+        " own `%config Agentnb` and `ipython_config.py`, which take precedence, are not known here.",
         _settings,
         (
             Option("--reset", "remove settings from your file, by their names, separated by commas", "NAMES"),
@@ -174,7 +174,7 @@ COMMANDS = (
         "site-policy",
         "Shows what the site's policy files say and where they are, or checks one.",
         "`agentnb site-policy check FILE` says what is wrong in a file, with line numbers, and where it contradicts"
-        " itself or the other files; it fails then. See docs/how-to/administer.md.",
+        " itself or the other files; in that case it fails. See docs/how-to/administer.md.",
         _site_policy,
         (),
         ("WORD", "nothing, or check and a file"),
@@ -182,7 +182,7 @@ COMMANDS = (
     Command(
         "trust",
         "Trusts a folder and everything in it: your allow rules apply there.",
-        "In other folders its allow rules, bypass and headless ask nevertheless. See docs/reference/policy.md.",
+        "In other folders, your allow rules, bypass and headless still ask. See docs/reference/policy.md.",
         _trust,
         (Option("--remove", "remove the trust"),),
         ("FOLDER", "a folder; the current one by default"),

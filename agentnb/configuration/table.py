@@ -64,7 +64,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Default agent",
             kind="agent",
             default="",
-            about="The agent of a new chat and of `%agent`. Empty: the last used, else the first installed.",
+            about="The agent of a new chat and of `%agent`. Empty: the one used last, otherwise the first installed.",
             counts="at once",
         ),
         Setting(
@@ -184,8 +184,8 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             kind="choice",
             default="first",
             about="When you review an agent's edit of a cell. Before: the cell shows it until you accept. Afterwards: "
-            "it is made at once, and you can undo it. 'policy' in a file: as `cell_review` in your policy file, else "
-            "'first'.",
+            "it is made at once, and you can undo it. 'policy' in a file: as `cell_review` in your policy file, "
+            "otherwise 'first'.",
             choices={"policy": "As the policy file says", "first": "Before it is made", "after": "Afterwards"},
             file="policy.toml",
             unset="policy",

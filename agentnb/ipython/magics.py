@@ -57,36 +57,36 @@ class AgentMagics(Magics):
             %agent [options] PROMPT         one line
             turn = %agent [options] PROMPT  the same, and bind the turn
 
-            %%agent [options]               a whole cell of prompt
+            %%agent [options]               a whole cell as the prompt
             PROMPT ...
 
         The cell shows the turn while it runs and ends when the turn ends. The kernel's interrupt (or Ctrl-C) cancels
-        the turn. What stays in the notebook is plain Markdown. With nobody there to click (nbconvert, papermill, nbval)
-        it is one output at the end, and permissions are denied unless you said otherwise.
+        the turn. What stays in the notebook is plain Markdown. If nobody can click (nbconvert, papermill, nbval), it is
+        one output at the end, and permissions are denied unless you allow them.
 
         Options, before the prompt only:
 
         -a, --agent NAME        the agent to talk to; `%agents known` lists them
-        -t, --tab NAME          the tab (session) to talk in; opened where there is none of that name
+        -t, --tab NAME          the tab (session) to use; opened if there is none of that name
         -n, --new               open a new tab
         -b, --background        return at once; the turn goes on
         -c, --context NAMES     attach variables, files or cells: `-c df,model -c data/a.csv`
         -o, --output NAME       bind the turn to the variable NAME
         --timeout SECONDS       cancel the turn after that long
         --freedom WORD          ask, edit or auto: how freely the agent works; it can be changed in an open tab
-        --permissions MODE      ask, allow or deny: what answers the agent's requests in a tab that this opens
-        --verify                verify the notebook before the turn is done; the agent mends what is found
+        --permissions MODE      ask, allow or deny: what answers the agent's requests in a new tab
+        --verify                verify the notebook before the turn is done; the agent fixes what is found
         --budget TEXT           what the tab may use: `--budget "200k tokens, $5, 30 min, 20 turns"`
         -k, --kernel            give the agent of a new tab access to this kernel: variables, code, cells
-        --                      end of options; what follows is prompt, even if it begins with a dash
+        --                      end of options; the rest is the prompt, even if it begins with a dash
 
-        What failed last, without a prompt of your own:
+        Errors, without writing a prompt:
 
-        %agent fix              have the last error of a cell fixed; `%agent fix 3`: that of cell [3]
-        %agent explain          have it explained; nothing is changed
-        %%agent fix             the same, with more words below
+        %agent fix              fix the last error of a cell; `%agent fix 3`: that of cell [3]
+        %agent explain          explain it; nothing is changed
+        %%agent fix             fix it, with more instructions below
 
-        The same about many inputs, in the background with -b, bound with -o:
+        Many inputs, in the background with -b, bound with -o:
 
         %%agent map df          ask about each row of df: the cell is a template, `{column}` a field; a list's elements
                                 are `{input}`. See `agentnb.map`.
@@ -101,7 +101,7 @@ class AgentMagics(Magics):
         @cell:3, @output:3      the cell with that number and its outputs, pictures too; the outputs alone
         @plot                   the latest figure
         @cells                  all cells, without their pictures
-        @cell, @selection       the active cell; selected text, else the selected cells (where the sidebar is open)
+        @cell, @selection       the active cell; selected text, otherwise the selected cells (with the sidebar open)
         @error, @error:3        the last error, or that of cell [3]: your own frames, their lines and values
 
         An @ inside a word (an address), in backticks or in a decorator is just an @. Quotes, braces, dollars and
@@ -156,41 +156,41 @@ class AgentMagics(Magics):
 
             %agents                   the open tabs (the current one is marked)
             %agents list              the same
-            %agents known             the agents that can be talked to, and what to type for those missing
+            %agents known             known agents, and what to type for missing ones
             %agents doctor [NAMES]    examine Jupyter and each agent: missing, too old, not logged in, and what to type
-            %agents use NAME          make the tab NAME the one that %agent talks to
+            %agents use NAME          make the tab NAME the one that %agent uses
             %agents new [AGENT] [NAME] [--kernel]  open a tab; with --kernel its agent gets tools for this kernel
             %agents cancel [NAME]     stop the turn that runs in a tab
             %agents close [NAME]      close a tab
-            %agents restart [NAME]    end a tab's agent and start it anew
-            %agents history [WORDS]   the sessions that the log has kept; WORDS are searched for
-            %agents resume ID         open one of them again; the beginning of its id is enough
-            %agents delete ID         delete one of them from the log, for good
-            %agents fork [NAME] [AS COPY]  copy a tab: what was said, and what its agent knows
+            %agents restart [NAME]    restart a tab's agent
+            %agents history [WORDS]   the sessions in the log, or those that contain WORDS
+            %agents resume ID         reopen one of them; the beginning of its id is enough
+            %agents delete ID         delete one of them from the log permanently
+            %agents fork [NAME] [AS COPY]  copy a tab: the transcript, and what its agent knows
             %agents kept [AGENT] [CURSOR]  the sessions that an agent itself keeps, a page of them
             %agents open ID [AGENT]   open one of those in a tab
-            %agents erase ID [AGENT]  make the agent forget one of those, for good
-            %agents logout AGENT      make an agent forget its login
+            %agents erase ID [AGENT]  make the agent delete one of those permanently
+            %agents logout AGENT      sign an agent out
             %agents changes [NAME]    what a tab's turns changed: files, cells, variables
             %agents undo [TURN]       undo what a turn of the current tab changed: its number (-1: the last), or the
                                       last that can be undone
-            %agents redo [TURN]       do again what was undone of it
-            %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last output on stderr
-            %agents record PATH       write what agents that start from now on say into a cassette
-            %agents record stop       end that
+            %agents redo [TURN]       redo what was undone
+            %agents health [NAME]     a tab's agent: process, age, deaths, silence, last output on stderr
+            %agents record PATH       record agents that start from now on into a cassette
+            %agents record stop       stop recording
             %agents freedom [WORD [NAME]]
             %agents permissions [MODE [NAME]]
-                                      what answers a tab's permission requests; with a MODE (ask, allow or deny) from
-                                      now on that
+                                      what answers a tab's permission requests; a MODE (ask, allow or deny) changes
+                                      that
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
-            %agents pair              let agents in a terminal of yours use this kernel (`agentnb mcp`)
-            %agents unpair            end that, and their connections
+            %agents pair              let agents in your terminal use this kernel (`agentnb mcp`)
+            %agents unpair            stop that, and close their connections
             %agents serve             let other programs join the conversations (Agent Host Protocol); `agentnb serve
                                       --list` in a terminal shows the address
             %agents serve NAME [RIGHTS]  let one more client connect: watch, drive, approve
-            %agents serve stop        end that, and their connections
-            %agents trust [FOLDER]    let what your policy file allows count in FOLDER (the workspace) and below it
-            %agents untrust [FOLDER]  let it ask there again
+            %agents serve stop        stop that, and close their connections
+            %agents trust [FOLDER]    let your policy file's allow rules count in FOLDER (default: the workspace)
+            %agents untrust [FOLDER]  let them ask there again
             %agents sidebar           show the chat in the sidebar
 
         Without NAME it is the current tab.

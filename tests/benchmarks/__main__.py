@@ -1,26 +1,42 @@
-"""Runs every benchmark and prints one table; ``make bench``. Modules beside this one give rows by ``measure()``."""
+"""Runs every benchmark and prints one table; ``make bench``. Modules beside this one give rows by ``measure()``.
+
+With ``--page FILE`` before the names of benchmarks it also writes them as a page of the documentation.
+"""
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import sys
 from importlib import import_module
 from pathlib import Path
 
+from tests.benchmarks.report import report
 from tests.benchmarks.row import Row
 
 
 def main() -> int:
     """Print the table; 1 if a limit was not kept."""
     chosen = sys.argv[1:]
+    page = Path(chosen[1]) if chosen[:1] == ["--page"] else None
+    chosen = chosen[2:] if page else chosen
     names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
-    rows: list[Row] = []
+    groups: dict[str, list[Row]] = {}
+    left_out: list[str] = []
+    before = os.getloadavg()[0]
     for name in names:
         module = import_module(f"tests.benchmarks.{name}")
-        if hasattr(module, "measure") and (not chosen or name in chosen):
+        if not hasattr(module, "measure"):
+            continue
+        if chosen and name not in chosen:
+            left_out.append(name)
+        else:
             print(f"measuring {name} …", file=sys.stderr, flush=True)
-            rows += module.measure()
+            groups[(module.__doc__ or name).partition("\n")[0].rstrip(".")] = module.measure()
+    rows = [row for each in groups.values() for row in each]
     print(table(rows))
+    if page:
+        page.write_text(report(groups, before, left_out), encoding="utf-8")
     return 1 if any(row.kept is False for row in rows) else 0
 
 

@@ -47,7 +47,8 @@ class Block(NamedTuple):
 
 BLOCKS = [Block(page.name, *found) for page in PAGES for found in FENCE.findall(page.read_text(encoding="utf-8"))]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
-PROSE = {page.name: page.read_text(encoding="utf-8") for page in (*PAGES, *(ROOT / "docs/reference").glob("*.md"))}
+OTHERS = [ROOT / "docs/contributing.md", *(ROOT / "docs/reference").glob("*.md")]
+PROSE = {page.name: page.read_text(encoding="utf-8") for page in (*PAGES, *OTHERS)}
 OF_PLUGINS = {each.name for plugin in (PROVENANCE, VERIFY) for each in plugin.magics}
 COMMANDS = set(re.findall(r"^## `agentnb ([a-z]+)", PROSE["cli.md"], re.MULTILINE))
 CELL = ("%", "import agentnb", "agentnb.", "session = agentnb.start", "turn.")
@@ -92,7 +93,8 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
     named = set(re.findall(r"\"(AGENTNB_[A-Z0-9_]+)\"", code)) | set(
         re.findall(r"AGENTNB_[A-Z0-9_]+", "".join(PROSE.values()))
     )
-    listed = set(re.findall(r"^\| `(AGENTNB_[A-Z0-9_]+)`", PROSE["settings.md"], re.MULTILINE))
+    tables = PROSE["settings.md"] + PROSE["contributing.md"]
+    listed = set(re.findall(r"^\| `(AGENTNB_[A-Z0-9_]+)`", tables, re.MULTILINE))
     assert named - listed == OURS
 
 
@@ -102,7 +104,7 @@ def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
     for each in BLOCKS:
         if each.language == "toml":
             of_page.setdefault(each.page, []).append(each)
-    agent, replaced, asks = of_page["agents.md"]
+    agent, replaced, providers, asks = of_page["own-agents.md"]
     (local,), (codex,), (policy,) = of_page["local-model.md"], of_page["pair.md"], of_page["permissions.md"]
     (settings,), (tool,) = of_page["settings.md"], of_page["skills.md"]
     for there in of_page["remote-agents.md"]:
@@ -119,6 +121,7 @@ def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
     assert read(agent.text).name == "mine"
     assert read(f'name = "mine"\ntitle = "Mine"\ncommand = ["mine"]\n{asks.text}').asks is not None
     assert tomllib.loads(replaced.text)["name"] == "claude"
+    assert tomllib.loads(providers.text)["providers"].keys() == {"main", "other"}
     assert 'command = "agentnb"\nargs = ["mcp"]' in codex.text
     assert len(parse(policy.text, "user").rules) == 3
     assert tomllib.loads(settings.text).keys() <= SETTINGS.keys()
@@ -131,9 +134,10 @@ def test_the_pages_of_the_first_hour_run(tmp_path: Path) -> None:
     """Cell by cell in one shell, with the built-in agent in the place of another."""
     pages = ("README.md", "cells.md", "chat.md", "permissions.md", "agents.md", "history.md")
     blocks = [block.text for page in pages for block in BLOCKS if block.page == page and block.text.startswith(CELL)]
+    blocks += [block.text for block in PYTHON if block.page == "python-asyncio.md"]
     cells = [text.replace('"claude"', '"eliza"').replace('"../data"', '"."') for text in blocks]
     (tmp_path / "cells").write_text("\0".join(cells), encoding="utf-8")
     command = [sys.executable, "-c", RUN, "cells"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(cells) == 10
+    assert len(cells) == 16

@@ -10,6 +10,31 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
 TARGET = re.compile(r"`make ((?:[a-z0-9-]+ ?)+)")
 DEFINED = re.compile(r"^([a-z0-9-]+):", re.MULTILINE)
+CONTENTS = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MOST_WORDS = 45_000
+MOST_WORDS_OF_A_GUIDE = 900
+ANCHOR = re.compile(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def contents(page: Path) -> list[Path]:
+    """The pages that the lists of contents of *page* name, and those that these name."""
+    found: list[Path] = []
+    for names in CONTENTS.findall(page.read_text(encoding="utf-8")):
+        for name in (line for line in names.split() if not line.startswith(":")):
+            below = (page.parent / f"{name}.md").resolve()
+            found += [below, *contents(below)] if below.exists() else []
+    return found
+
+
+def words(page: Path) -> int:
+    """How many words a reader sees: what has a letter or digit in it, without the lists of contents."""
+    return len(re.findall(r"\S*\w\S*", CONTENTS.sub("", page.read_text(encoding="utf-8"))))
+
+
+SITE = [ROOT / "docs/index.md", *contents(ROOT / "docs/index.md")]
+GUIDES = [page for page in SITE if page.parent == ROOT / "docs/how-to"]
 
 
 def test_every_link_leads_to_a_file() -> None:
@@ -23,12 +48,30 @@ def test_every_link_leads_to_a_file() -> None:
     assert dead == []
 
 
+def anchors(page: Path) -> set[str]:
+    """What the headings of *page* are linked by, on the site and on code hosts."""
+    headings = HEADING.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).strip().replace(" ", "-") for heading in plain}
+
+
+def test_every_link_to_a_heading_finds_it() -> None:
+    """A heading that was renamed leaves a link that leads to the top of its page."""
+    dead = [
+        f"{page.relative_to(ROOT)}: {link}#{anchor}"
+        for page in PAGES
+        for link, anchor in ANCHOR.findall(page.read_text(encoding="utf-8"))
+        if anchor not in anchors((page.parent / link) if link else page)
+    ]
+    assert dead == []
+
+
 def test_every_page_is_reached_from_the_index() -> None:
     """A page that nothing links to is not found by anybody."""
     linked = {
         (page.parent / link).resolve() for page in PAGES for link in LINK.findall(page.read_text(encoding="utf-8"))
     }
-    assert [page for page in PAGES if page.parent != ROOT and page.resolve() not in linked] == []
+    assert [page for page in PAGES if page.parent != ROOT and page.resolve() not in linked | set(SITE)] == []
 
 
 def test_every_make_target_that_is_named_exists() -> None:
@@ -49,3 +92,35 @@ def test_decisions_are_listed_by_number_each_once() -> None:
     numbers = [int(number) for number, _ in listed]
     assert numbers == sorted(set(numbers)) == [int(file) for _, file in listed]
     assert len(numbers) == len([*folder.glob("0*.md")])
+
+
+def test_site_for_users_is_short_enough_to_be_read() -> None:
+    """All of its pages together, and each guide. The changelog has a limit of its own."""
+    counted = {str(page.relative_to(ROOT)): words(page) for page in SITE if page.name != "CHANGELOG.md"}
+    assert sum(counted.values()) <= MOST_WORDS, counted
+    assert {page.name: words(page) for page in GUIDES if words(page) > MOST_WORDS_OF_A_GUIDE} == {}
+    assert len(GUIDES) > 40
+
+
+def test_page_that_is_not_on_the_site_is_listed_for_contributors() -> None:
+    """What no list of contents names is left out of the site's search; `docs/contributing.md` links it."""
+    listed = [ROOT / "docs/contributing.md", *(ROOT / "docs/decisions").glob("*.md")]
+    listed += [(ROOT / "docs" / link).resolve() for link in LINK.findall(listed[0].read_text(encoding="utf-8"))]
+    assert set((ROOT / "docs").rglob("*.md")) - set(SITE) - set(listed) == set()
+    assert set(SITE) & set((ROOT / "docs/decisions").iterdir()) == set()
+
+
+def test_release_in_the_changelog_is_short_and_says_nothing_twice() -> None:
+    """What a user notices, in at most 60 lines for each release."""
+    releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert [release.splitlines()[0] for release in releases if len(release.strip().splitlines()) > 60] == []
+    entries = re.findall(r"^- .+$", "".join(releases), re.MULTILINE)
+    assert [entry for entry in set(entries) if entries.count(entry) > 1] == []
+
+
+def test_data_flow_names_every_package() -> None:
+    """A package that the page does not name is found by reading the code only."""
+    page = (ROOT / "docs/explanation/data-flow.md").read_text(encoding="utf-8")
+    folder = ROOT / "agentnb"
+    packages = {path.parent.relative_to(folder).as_posix() for path in folder.rglob("__init__.py")} - {"."}
+    assert [name for name in sorted(packages) if f"`{name}`" not in page] == []

@@ -39,10 +39,10 @@ def _components(arguments: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "components",
-        "Lists what can stand between you and an agent, what of it does, and what it costs in tokens.",
-        "Names and commands set which do, in that order, in your settings file.",
+        "Lists the components that can stand between you and an agent, those in use, and their cost in tokens.",
+        "Names and commands choose components, in that order, in your settings file.",
         _components,
-        (Option("--none", "let none stand between you and agents"),),
+        (Option("--none", "use no components"),),
         ("NAME", "a component: a name or a quoted command; the first one is next to you"),
     ),
 )

@@ -128,9 +128,9 @@ def _exit_code(evaluation: Evaluation, comparison: Comparison | None) -> int:
 COMMANDS = (
     Command(
         "eval",
-        "Has agents do tasks of yours, each in a fresh copy of its files, and says which answers are right.",
-        "The exit code is 0 where all runs are right or, with --baseline, no task is worse than there; 1 where one is;"
-        " 2 where something could not be evaluated: wrong words, a task or a report that cannot be used, a check that"
+        "Lets agents do your tasks, each in a fresh copy of its files, and says which answers are right.",
+        "The exit code is 0 if all runs are right or, with --baseline, no task is worse than there; 1 if one is not;"
+        " 2 if something could not be evaluated: a wrong argument, a task or report that cannot be used, a check that"
         " fails, a recording that is missing or does not fit. See docs/how-to/evaluate.md.",
         _eval,
         (
@@ -146,4 +146,4 @@ COMMANDS = (
         ("FOLDER", "tasks, or folders with tasks in them"),
     ),
 )
-PLUGIN = Plugin(name="evaluate", summary="Evaluates agents on tasks of your own.", commands=COMMANDS)
+PLUGIN = Plugin(name="evaluate", summary="Evaluates agents on your own tasks.", commands=COMMANDS)

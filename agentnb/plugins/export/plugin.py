@@ -55,7 +55,7 @@ COMMANDS = (
     Command(
         "export",
         "Writes a conversation as Markdown, one HTML page, JSON lines or a notebook.",
-        "The page carries all it needs and runs nothing, whatever the agent wrote.",
+        "The HTML page is self-contained and runs nothing, whatever the agent wrote.",
         _export,
         (
             Option("SOURCE", "a notebook, a cassette, or the id of a session"),

@@ -49,12 +49,12 @@ COMMANDS = (
     Command(
         "skills",
         "Lists the skills that installed packages and this folder bring for agents, and which of them agents get.",
-        "Agents get those of packages that you trust, as text; nothing of a skill is run. See docs/how-to/skills.md.",
+        "Agents get those of packages that you trust, as text; no skill is run. See docs/how-to/skills.md.",
         _skills,
         (
-            Option("--show", "show all that agents can read of a skill", "SKILL"),
+            Option("--show", "show everything that agents can read of a skill", "SKILL"),
             Option("--trust", "show the skills of a package; with --yes: let agents have them", "PACKAGE"),
-            Option("--revoke", "take the skills of a package from agents", "PACKAGE"),
+            Option("--revoke", "withdraw the skills of a package from agents", "PACKAGE"),
             Option("--yes", "do it, instead of showing what would be trusted"),
             Option("--json", "print them as JSON"),
         ),

@@ -59,17 +59,17 @@ async def _pull(settings: LocalSettings, name: str) -> int:
 COMMANDS = (
     Command(
         "local",
-        "Runs the agent for a model on a server of yours, over stdin and stdout.",
+        "Runs the agent for a model on your own server, over stdin and stdout.",
         "It finds Ollama, LM Studio, vLLM and llama.cpp on this machine, or uses any server with the"
         " OpenAI-compatible interface. See docs/how-to/local-model.md.",
         _local,
         (
             Option("--check", "test the connection: say what was found, what is wrong, and what to do"),
             Option("--pull", "download a model with Ollama", "MODEL"),
-            Option("--url", "the base URL; by default $AGENTNB_LOCAL_URL, else this machine is searched", "URL"),
-            Option("--model", "the model; by default $AGENTNB_LOCAL_MODEL, else the first", "NAME"),
+            Option("--url", "the base URL; by default $AGENTNB_LOCAL_URL, otherwise this machine is searched", "URL"),
+            Option("--model", "the model; by default $AGENTNB_LOCAL_MODEL, otherwise the first", "NAME"),
             Option("--key-variable", "the variable that holds the key; $AGENTNB_LOCAL_KEY_VARIABLE", "VARIABLE"),
         ),
     ),
 )
-PLUGIN = Plugin(name="local", summary="The agent for a model on a server of yours.", commands=COMMANDS)
+PLUGIN = Plugin(name="local", summary="The agent for a model on your own server.", commands=COMMANDS)

@@ -45,7 +45,7 @@ COMMANDS = (
         _remote,
         (
             Option("--token-variable", "the variable that holds the token (Authorization: Bearer)", "VARIABLE"),
-            Option("--unencrypted", "allow ws:// and http:// to another machine: everybody in between reads along"),
+            Option("--unencrypted", "allow ws:// and http:// to another machine: others can read along"),
             Option("URL", "the agent's address"),
         ),
     ),

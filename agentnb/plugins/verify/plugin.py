@@ -83,16 +83,15 @@ class _Checker:
 COMMANDS = (
     Command(
         "verify",
-        "Runs notebooks from the top, closed in, and says what fails or differs from what they show.",
-        "The exit code is 0 where all are verified, 1 where something was found, 2 where one could not be read; the"
-        " others are verified then, too."
-        " Nothing of yours is changed. See docs/how-to/verify.md.",
+        "Runs notebooks from the top, isolated, and says what fails or differs from what they show.",
+        "The exit code is 0 if all are verified, 1 if something was found, 2 if one could not be read; the others"
+        " are verified all the same. Your files stay as they are. See docs/how-to/verify.md.",
         _verify,
         (
-            Option("--fast", "only what the names in the cells say: nothing is run"),
-            Option("--seconds", "how long the cells of a notebook may take in all; 120 by default", "N", kind=float),
+            Option("--fast", "check only the names in the cells, without running anything"),
+            Option("--seconds", "how long the cells of a notebook may take in total; 120 by default", "N", kind=float),
             Option("--cwd", "the folder to run in; the notebook's own by default", "FOLDER"),
-            Option("--network", "hosts that the notebooks may reach, with commas between them", "HOSTS"),
+            Option("--network", "hosts that the notebooks may reach, separated by commas", "HOSTS"),
             Option("--json", "print the findings as JSON"),
             Option("--junit", "write the findings to FILE as JUnit's XML", "FILE"),
         ),
