@@ -8,6 +8,7 @@ VENV6 := .venv-ipykernel6
 FLOORS := .venv-floors
 PROXY := .venv-proxy
 HUB := .venv-hub
+GATEWAY := .venv-gateway
 # Newer Pythons than $(VENV)'s, for the tests of how programs end: that differs from one Python to the next.
 OTHER_PYTHONS := 3.12 3.13
 PROCESS_TESTS := tests/unit/api/test_exit.py tests/unit/api/test_processes.py tests/unit/agent/test_process.py
@@ -52,7 +53,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-all test-core check check-python check-js fix types test-unit test-kernel test-notebooks run-test-browser test-js \
-	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
+	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-gateway test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -249,6 +250,14 @@ $(HUB)/.installed: Makefile $(VENV)/.installed
 test-hub: $(LABEXTENSION) $(HUB)/.installed chromium ## a real JupyterHub with two users, and the site's policy in it (opt-in, 1 min, and what it installs)
 	$(PYTEST) tests/hub $(PYTEST_ARGS)
 
+$(GATEWAY)/.installed: Makefile
+	test -x $(GATEWAY)/bin/python || $(PYTHON) -m venv $(GATEWAY)
+	$(GATEWAY)/bin/python -m pip install --quiet jupyter-enterprise-gateway==3.3.0
+	@touch $@
+
+test-gateway: $(LABEXTENSION) $(GATEWAY)/.installed ## a kernel that a real Jupyter Enterprise Gateway starts (opt-in, 1 min, and what it installs)
+	$(PYTEST) tests/gateway $(PYTEST_ARGS)
+
 agent-matrix: $(VENV)/.installed | $(STATIC) ## try each real agent with its own settings, and write docs/reference/agents.md (opt-in, 2 min, and what it installs)
 	rm -f .cache/agent-matrix.jsonl
 	AGENTNB_AGENT_MATRIX=.cache/agent-matrix.jsonl $(PYTEST) tests/peers/test_asks.py -m peers $(PYTEST_ARGS)
@@ -320,4 +329,4 @@ clean: ## delete what builds and tests made (at once)
 	find agentnb tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the environments (about 10 s)
-	rm -rf $(VENV) $(VENV6) $(FLOORS) $(HUB) $(OTHER_PYTHONS:%=.venv-%) js/node_modules .cache
+	rm -rf $(VENV) $(VENV6) $(FLOORS) $(HUB) $(GATEWAY) $(OTHER_PYTHONS:%=.venv-%) js/node_modules .cache

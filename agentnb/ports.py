@@ -348,6 +348,18 @@ class TurnCheck(NamedTuple):
     task: str = ""
 
 
+class AgentReadiness(NamedTuple):
+    """Finds out whether an agent could work, before it is chosen for a user who names none.
+
+    Attributes:
+        name: The agent's name in the catalogue.
+        problem: Takes the agent's environment variables; returns why it cannot work now, empty where it may.
+    """
+
+    name: str
+    problem: Callable[[Mapping[str, str]], Awaitable[str]]
+
+
 class StepComparison(Protocol):
     """Compares the user's tables before and after the steps of one turn. Both methods run on the main thread."""
 
@@ -425,6 +437,7 @@ class Plugin:
         customizers: Say what agents are given besides.
         checkers: Check what an agent did, before its turn is done.
         data_checkers: Check what steps did to tables.
+        readiness: Find out whether agents could work.
 
     Example:
         >>> Plugin(name="weather", summary="Adds the weather.").offers
@@ -446,6 +459,7 @@ class Plugin:
     customizers: tuple[Customizer, ...] = ()
     checkers: tuple[TurnChecker, ...] = ()
     data_checkers: tuple[DataChecker, ...] = ()
+    readiness: tuple[AgentReadiness, ...] = ()
 
     @property
     def offers(self) -> dict[str, list[str]]:
@@ -456,6 +470,6 @@ class Plugin:
 
 PORTS = (
     *("commands", "magics", "prompt_words", "tools", "requests", "exporters"),
-    *("confiners", "previewers", "launchers", "customizers", "checkers", "data_checkers"),
+    *("confiners", "previewers", "launchers", "customizers", "checkers", "data_checkers", "readiness"),
 )
 """The names of the ports."""

@@ -13,7 +13,12 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.configuration.table import GROUPS, SETTINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = ROOT / "locale" / "agentnb.pot"
@@ -66,7 +71,18 @@ def messages() -> dict[Message, set[str]]:
         if not name.startswith(SILENT):
             for text in _Sentences.of(path, every=name.startswith(ALL_PROSE)):
                 found[Message(text)].add(name)
+    for text in _of_the_settings():
+        found[Message(text)].add("agentnb/configuration/table.py")
     return found
+
+
+def _of_the_settings() -> Iterator[str]:
+    """What the page shows of the table of settings."""
+    yield from GROUPS.values()
+    for each in SETTINGS.values():
+        yield from filter(
+            None, (each.title, each.checks_title, each.about, *each.choices.values(), each.empty, each.counts)
+        )
 
 
 def _of_the_page() -> list[dict[str, str]]:

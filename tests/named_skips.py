@@ -73,6 +73,7 @@ FINE = {
     r"the catalogue does not know what .* needs": OPT_IN,
     r"npm is not on the PATH, or OpenCode is already": OPT_IN,
     r"no JupyterHub: .*": OPT_IN,
+    r"no Enterprise Gateway: .*": OPT_IN,
     r"no jupyter-server-proxy: .*": OPT_IN,
     r"no model servers: .*": OPT_IN,
 }

@@ -3,7 +3,8 @@
 Usage: ``python model_server.py`` prints a line of JSON with the ports on which it speaks as each kind of server
 does, and serves until its stdin is closed. ``GET /_seen`` on any port gives every request to a chat so far,
 ``GET /_shown`` the models that Ollama was asked about, and ``GET /_left`` answers as soon as a client has left in the
-middle of an answer. ``GET /_pulled`` gives Ollama's models other digests, as after another pull.
+middle of an answer, ``GET /_begun`` as soon as a completion is asked for that never ends. ``GET /_pulled`` gives
+Ollama's models other digests, as after another pull.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ busy: dict[str, int] = {}
 clock = itertools.count(1795447192)
 """The time of each request for the models: llama.cpp and vLLM give it as the time when the model was made."""
 left = asyncio.Event()
+begun = asyncio.Event()
 
 
 async def serve(kind, reader, writer):
@@ -81,9 +83,10 @@ async def answer(kind, path, headers, body, writer):
     if path in {"/_seen", "/_shown", "/_pulled"}:
         pulls[0] += path == "/_pulled"
         send(writer, 200, seen if path == "/_seen" else shown)
-    elif path == "/_left":
-        await left.wait()
-        left.clear()
+    elif path in {"/_left", "/_begun"}:
+        event = left if path == "/_left" else begun
+        await event.wait()
+        event.clear()
         send(writer, 200, {})
     elif kind == "page":
         send(writer, 200, b"<html>JupyterHub</html>")
@@ -162,6 +165,7 @@ async def fill(kind, body, writer):
         return
     text = filled(body["prompt"] if kind == "ollama" else body["input_prefix"])
     if text == "...":
+        begun.set()
         await never(Stream(writer), b" ")
     send(writer, 200, {"choices": [{"text": text, "finish_reason": "stop"}]} if kind == "ollama" else {"content": text})
 

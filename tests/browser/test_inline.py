@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -331,6 +331,59 @@ def test_thousand_comments_do_not_slow_the_page(lab: Lab, agent: Agent, kernelsp
     expect(chip).to_have_count(0, timeout=PATIENCE_MS)
     text = "session.chat.turns[-1].message.attachments[0].model_representation"
     lab.expect_in_kernel(f"{text}.count('Comment: Comment')", 1_000)
+
+
+STORED = """async () => {
+  const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
+  const answer = await fetch(`${baseUrl}lab/api/settings/agentnb:plugin?token=browser-tests`);
+  return /"completion": *"local"/.test((await answer.json()).raw);
+}"""
+"""Whether JupyterLab, which the page asks, has the setting that was made in the kernel."""
+
+
+@pytest.fixture
+def completes(lab: Lab, models: Models, kernelspecs: Path) -> Iterator[Lab]:
+    """A notebook in which a model completes what is typed."""
+    wanted = {"local_url": models.url("ollama"), "local_model": "fills", "completion": "local"}
+    begin = "import agentnb\n" + "\n".join(f"agentnb.settings().set({name!r}, {wanted[name]!r})" for name in wanted)
+    lab.open("completed.ipynb", notebook(begin, "", "", kernel="ipykernel7"))
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    lab.run_cells(1)
+    lab.page.wait_for_function(STORED)
+    yield lab
+    lab.cell(0).write("\n".join(f"agentnb.settings().reset({name!r})" for name in wanted))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(2)
+
+
+def test_completion_is_grey_text_that_tab_takes_and_typing_or_deleting_the_cell_drops(
+    completes: Lab, models: Models
+) -> None:
+    """In JupyterLab's own inline completer; the request to the model ends with its cell, too."""
+    lab, grey = completes, completes.page.locator(".jp-GhostText")
+    lab.cell(1).write("# fills: total = 1\n")
+    lab.page.keyboard.type("x")
+    expect(grey).to_have_text("total = 1")
+    lab.picture("inline-completion")
+    lab.page.keyboard.press("Tab")
+    expect(grey).to_have_count(0)
+    assert sources(lab)[1] == "# fills: total = 1\nxtotal = 1"
+
+    lab.cell(1).write("# fills: ...\n")
+    lab.page.keyboard.type("x")
+    models.until_begun()
+    lab.page.keyboard.type("y")
+    models.until_left()  # the request for what stood there before ends with the letter
+    expect(grey).to_have_count(0)
+
+    models.until_begun()
+    lab.command("notebook:delete-cell")
+    models.until_left()
+    expect(lab.panel.locator(".jp-CodeCell")).to_have_count(2)
+    expect(grey).to_have_count(0)
+    assert sources(lab)[1:] == [""]
 
 
 @pytest.mark.notebook7

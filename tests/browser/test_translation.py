@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from scripts.gen_catalogue import Message, messages
 from tests.browser import server as jupyter
@@ -97,7 +98,7 @@ def untranslated(lab: Lab) -> list[str]:
 def test_every_message_on_the_main_screens_is_translated_and_none_is_cut(
     foreign: Server, lab_on: Callable[[Server], Lab]
 ) -> None:
-    """The box, the menu, a question and the history, 420 pixels wide, with texts 40 % longer."""
+    """The box, the menu, a question, the history and all settings, 420 pixels wide, with texts 40 % longer."""
     lab = lab_on(foreign)
     lab.open("language.ipynb", notebook(BEGIN, kernel="ipykernel7"))
     lab.cell(0).run()
@@ -123,9 +124,12 @@ def test_every_message_on_the_main_screens_is_translated_and_none_is_cut(
     side.say("/ask execute")
     side.question.wait_for(timeout=PATIENCE_MS)
     look("question")
-    for panel in ("History",):
+    for panel in ("History", "Settings"):
         menu.click()
         side.chat.get_by_role("menuitem", name=re.compile(re.escape(pseudo(panel)))).click()
         side.chat.get_by_role("searchbox").or_(side.chat.get_by_role("textbox")).first.wait_for(timeout=PATIENCE_MS)
+        if panel == "Settings":
+            side.chat.locator(".settings-advanced > summary").click()
+            expect(side.chat.get_by_role("combobox", name=pseudo("Font size"))).to_contain_text(pseudo("Large"))
         look(panel.lower())
     assert wrong == {}

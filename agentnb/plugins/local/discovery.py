@@ -100,6 +100,16 @@ class FoundModels:
         return next((each.server for each in self.servers if each.kind == OLLAMA), None)
 
 
+async def look_once(settings: LocalSettings) -> FoundModels:
+    """Look for servers, and keep no connection to them."""
+    known: dict[str, ModelServer] = {}
+    try:
+        return await find_servers(settings, known)
+    finally:
+        for server in known.values():
+            await server.close()
+
+
 async def find_servers(settings: LocalSettings, known: dict[str, ModelServer]) -> FoundModels:
     """Look for servers: at the base URL of *settings*, else on its ports on loopback."""
     if settings.url is not None:

@@ -72,4 +72,9 @@ COMMANDS = (
         ),
     ),
 )
-PLUGIN = Plugin(name="local", summary="The agent for a model on your own server.", commands=COMMANDS)
+PLUGIN = Plugin(
+    name="local",
+    summary="The agent for a model on your own server.",
+    commands=COMMANDS,
+    readiness=(AgentReadiness("local", why_not_ready),),
+)

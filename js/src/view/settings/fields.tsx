@@ -43,10 +43,6 @@ export function FoldRow({
   );
 }
 
-/** A number of things in words; of none, `none`. */
-export const several = (number: number, what: string, none = "None") =>
-  number === 0 ? none : `${number.toLocaleString()} ${what}${number === 1 ? "" : "s"}`;
-
 interface RemovableProps {
   text: string;
   note?: string;

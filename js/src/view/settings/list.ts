@@ -1,6 +1,7 @@
 /** Settings as the kernel lists them, and how their values are shown and typed. */
 import type { Answer } from "../../state/answers";
 import type { SettingInfo } from "../../state/requests.gen";
+import { kernelText } from "../kernel-text";
 import { line } from "../plain";
 
 export type { AgentLaunch, OfferedModel, SettingInfo as Setting } from "../../state/requests.gen";
@@ -34,7 +35,7 @@ export function sourceOf(setting: SettingInfo): string {
   return [
     where ? `${from}, ${line(where, 400)}` : from,
     ...(own ? [`your file says ${shown(setting, own.value)}`] : []),
-    `applies ${line(counts, 40)}`,
+    `applies ${kernelText(line(counts, 40))}`,
   ].join(" · ");
 }
 
@@ -65,7 +66,7 @@ export function readTyped({ kind, empty }: Pick<SettingInfo, "kind" | "empty">, 
 /** A value for people. */
 export function shown({ choices, empty, kind }: SettingInfo, value: unknown): string {
   if (typeof value === "boolean") return value ? "on" : "off";
-  if (kind === "number" && value === 0 && empty) return empty;
+  if (kind === "number" && value === 0 && empty) return kernelText(empty);
   const choice = choices.find(([one]) => one === value);
-  return choice ? choice[1] : typed(value);
+  return choice ? kernelText(choice[1]) : typed(value);
 }

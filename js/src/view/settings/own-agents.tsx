@@ -2,7 +2,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Choice, TextButton } from "../controls";
 import { line } from "../plain";
-import { several } from "./fields";
 import type { AgentLaunch } from "./list";
 import { type Program, ProgramForm, useForget, useTyped } from "./program-form";
 
@@ -12,8 +11,10 @@ interface Props {
   onChange: (name: string, state: string, agent?: Program) => void;
 }
 
-export const ownOnes = (agents: readonly AgentLaunch[]) =>
-  several(agents.filter(({ file }) => file).length, "custom command");
+export function ownOnes(agents: readonly AgentLaunch[]): string {
+  const number = agents.filter(({ file }) => file).length;
+  return number === 0 ? "None" : `${number} ${number === 1 ? "custom command" : "custom commands"}`;
+}
 
 const FORM = "agent";
 

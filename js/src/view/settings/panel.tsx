@@ -11,8 +11,9 @@ import { mountPanel, useRoot } from "../fetched-panel";
 import { Grants } from "../freedom/grants";
 import GRANTS from "../freedom/grants.css";
 import { Waiting } from "../icons";
+import { kernelText } from "../kernel-text";
 import { line, plain, reason } from "../plain";
-import { FoldRow, several } from "./fields";
+import { FoldRow } from "./fields";
 import { type Listed, type Setting, typed } from "./list";
 import { OwnAgents, ownOnes } from "./own-agents";
 import { Rules, Trusted, WhatIf } from "./policy";
@@ -74,7 +75,7 @@ function Settings({ context }: { context: SettingsContext }) {
   }, [isListed]);
   const set = async (setting: Setting, value: unknown): Promise<void> => {
     const { name, inFile } = setting;
-    const title = line(setting.title, 60);
+    const title = kernelText(line(setting.title, 60));
     if (tooLong(value)) return refuse(name, tooLong(value));
     if (name === "notifications" && value === true && !(await mayNotify())) return refuse(name, BLOCKED);
     await send({
@@ -121,7 +122,7 @@ function Settings({ context }: { context: SettingsContext }) {
   const entryOf = (setting: Setting, group: string): Entry => ({
     name: setting.name,
     group,
-    words: `${setting.name} ${setting.title} ${setting.about}`,
+    words: [setting.name, ...[setting.title, setting.about].flatMap((one) => [one, kernelText(one)])].join(" "),
     node: (
       <Row
         key={setting.name === given.at ? given.count : ""}
@@ -168,11 +169,12 @@ function Settings({ context }: { context: SettingsContext }) {
       return [row("own agents", "Custom launch command", ownOnes(listed.agents), "own agents ACP program", node)];
     }
     if (at !== "permissions") return [];
+    const [rules, folders] = [listed.rules.length, listed.trusted.length];
     return [
       row(
         "grants",
         "Rules and approvals",
-        several(listed.rules.length, "rule"),
+        rules === 0 ? "None" : `${rules} ${rules === 1 ? "rule" : "rules"}`,
         "policy allow deny grants",
         <>
           <Grants
@@ -183,7 +185,13 @@ function Settings({ context }: { context: SettingsContext }) {
           <Rules {...policy} />
         </>,
       ),
-      row("trust", "Trusted folders", several(listed.trusted.length, "folder"), "policy", <Trusted {...policy} />),
+      row(
+        "trust",
+        "Trusted folders",
+        folders === 0 ? "None" : `${folders} ${folders === 1 ? "folder" : "folders"}`,
+        "policy",
+        <Trusted {...policy} />,
+      ),
       row("what if", "Test a command or file", "", "policy what would happen", <WhatIf request={request} />),
     ];
   };
@@ -250,7 +258,7 @@ function Rows({ entries, isGrouped = false }: { entries: readonly Entry[]; isGro
     <>
       {groups.map((group) => (
         <Fragment key={group}>
-          {group && <h4>{line(group, 60)}</h4>}
+          {group && <h4>{kernelText(line(group, 60))}</h4>}
           {entries
             .filter((entry) => !isGrouped || entry.group === group)
             .map(({ name, node }) => (

@@ -7,7 +7,7 @@ import { Button, Choice, TextButton } from "../controls";
 import { kernelText } from "../kernel-text";
 import { line, plain } from "../plain";
 import { AgentOrder, nameOf, ShownAgents, ShownModels } from "./agent-lists";
-import { Fold, Switch, several } from "./fields";
+import { Fold, Switch } from "./fields";
 import { FolderChooser } from "./folder";
 import { hasOwn, isChanged, type OfferedModel, resetTo, type Setting, sourceOf, typed } from "./list";
 import { McpServers, type Props as McpServersProps } from "./servers";
@@ -101,6 +101,9 @@ function BrowserPermission() {
   );
 }
 
+const hiddenModels = (number: number) =>
+  number === 0 ? "All" : `${number} ${number === 1 ? "hidden model" : "hidden models"}`;
+
 interface ControlProps {
   setting: Setting;
   agents: readonly AgentInfo[];
@@ -129,7 +132,7 @@ function listOf({
   if (name === "agents_hidden" && agents.length > 0)
     return { summary: named ? `All but ${named}` : "All", node: <ShownAgents {...props} /> };
   if (name === "models_hidden")
-    return { summary: several(names.length, "hidden model", "All"), node: <ShownModels {...props} models={models} /> };
+    return { summary: hiddenModels(names.length), node: <ShownModels {...props} models={models} /> };
   if (kind !== "servers") return undefined;
   const add = names.length === 0 && (
     <Control {...{ setting, agents, isFixed, onChange, onBack }} label={kernelText(line(setting.title, 60))} />
@@ -153,7 +156,7 @@ function Control({ setting, agents, isFixed, label, onChange, onBack }: ControlP
     const options =
       kind === "agent"
         ? [["", "Last used"] as const, ...agents.map(({ provider }) => [provider, nameOf(agents, provider)] as const)]
-        : choices;
+        : choices.map(([one, name]) => [one, kernelText(name)] as const);
     const known = options.some(([one]) => one === value)
       ? options
       : [[typed(value), typed(value)] as const, ...options];

@@ -1,5 +1,6 @@
 /** The text box of a setting. */
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { kernelText } from "../kernel-text";
 import { inBox, readTyped, type Setting } from "./list";
 
 interface Props {
@@ -52,7 +53,7 @@ export function TypedBox({ setting, isFixed, label, onChange, onBack }: Props) {
       aria-label={label}
       defaultValue={before}
       disabled={isFixed}
-      placeholder={empty ?? (kind === "names" ? "names, with commas" : "")}
+      placeholder={empty ? kernelText(empty) : kind === "names" ? "names, with commas" : ""}
       onKeyDown={(event) => {
         if (event.key === "Enter" && !event.isComposing) commit();
       }}

@@ -51,6 +51,10 @@ class Models:
         """Wait until a client has left in the middle of an answer."""
         self._get("/_left")
 
+    def until_begun(self) -> None:
+        """Wait until a completion is asked for that never ends."""
+        self._get("/_begun")
+
     def _get(self, path: str) -> Any:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['bare']}{path}", timeout=120) as answer:
             return json.load(answer)

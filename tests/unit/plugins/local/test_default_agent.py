@@ -1,0 +1,89 @@
+"""The local model as the agent of a conversation for which nobody chooses one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentnb import Session
+from agentnb.agent.catalog import find
+from agentnb.configuration.write import change_setting
+from agentnb.host import Host
+from tests import known_agent
+from tests.unit.plugins.local.conftest import SERVER
+
+PATIENCE = 60
+
+
+@pytest.fixture
+def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where agents are installed; the only folder with programs of agents."""
+    folder = tmp_path / "prefix"
+    (folder / "bin").mkdir(parents=True)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "config"))
+    return folder
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """A model server that a test can stop; the only one that is looked for."""
+    with subprocess.Popen([sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        monkeypatch.setenv("AGENTNB_LOCAL_PORTS", str(json.loads(process.stdout.readline())["ollama"]))
+        yield process
+
+
+def default(log: Path) -> str:
+    """Returns the default agent of a new kernel."""
+    host = Host(log=log)
+    try:
+        return host.loop.submit(host.default_agent.find()).result(PATIENCE)
+    finally:
+        host.close()
+
+
+def test_local_model_that_was_used_last_is_the_default_only_while_its_server_is_there(
+    prefix: Path, server: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    """Without another agent it stays, and its own error says what to start."""
+    log = tmp_path / "log/sessions.db"
+    host = Host(log=log)
+    try:
+        session = Session(host.loop.call(lambda: host.open(find("local"), cwd=tmp_path)))
+        assert session.prompt("Hello").wait(PATIENCE).state == "complete"
+    finally:
+        host.close()
+    known_agent.install(prefix, "goose", "moody")
+    assert default(log) == "local"
+    server.communicate()
+    assert default(log) == "goose"
+    change_setting("agent", "local")
+    assert default(log) == "local"
+    change_setting("agent", "")
+    (prefix / "bin/goose").unlink()
+    assert default(log) == "local"
+
+
+def test_local_model_is_the_default_again_once_its_server_is_there(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known_agent.install(prefix, "goose", "moody")
+    monkeypatch.setenv("AGENTNB_LOCAL_URL", "http://127.0.0.1:1/v1")
+    host = Host()
+    try:
+        host.loop.call(host.default_agent.used, "local")
+        assert host.loop.submit(host.default_agent.find()).result(PATIENCE) == "goose"
+        with subprocess.Popen([sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            port = json.loads(process.stdout.readline())["ollama"]
+            monkeypatch.setenv("AGENTNB_LOCAL_URL", f"http://127.0.0.1:{port}/v1")
+            assert host.loop.submit(host.default_agent.find()).result(PATIENCE) == "local"
+            process.communicate()
+    finally:
+        host.close()
