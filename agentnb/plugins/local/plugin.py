@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from agentnb import __version__
 from agentnb.command import FAILED, OK, Command, Option, complain
-from agentnb.ports import Plugin
+from agentnb.plugins.local.readiness import why_not_ready
+from agentnb.ports import AgentReadiness, Plugin
 
 if TYPE_CHECKING:
     import argparse
