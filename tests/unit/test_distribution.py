@@ -77,6 +77,31 @@ def test_every_bundled_package_has_its_licence_beside_the_front_end() -> None:
         assert text.lower().count("permission") >= len(names)
 
 
+def test_the_licence_expression_names_the_licence_of_each_bundled_package() -> None:
+    """And no other; their texts go along as licence files."""
+    text = (ROOT / "agentnb/static/THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
+    bundled = set(re.findall(r"^\S+ \d\S* \((.+)\)$", text, re.MULTILINE))
+    lab = json.loads((ROOT / "labextension/package.json").read_text(encoding="utf-8"))
+    assert (set(PROJECT["license"].split(" AND ")), lab["license"]) == ({"Apache-2.0", *bundled}, PROJECT["license"])
+    assert set(PROJECT["license-files"]) == {"LICENSE", "agentnb/static/THIRD-PARTY-LICENSES.txt"}
+
+
+def test_jupyterlabs_extension_manager_finds_who_made_the_extension_and_where() -> None:
+    """The same addresses as on the package index."""
+    lab = json.loads((ROOT / "labextension/package.json").read_text(encoding="utf-8"))
+    urls = PROJECT["urls"]
+    assert lab["author"]["name"] == PROJECT["authors"][0]["name"]
+    assert (lab["homepage"], lab["bugs"]["url"]) == (urls["Homepage"], urls["Issues"])
+    assert lab["repository"]["url"] == f"git+{urls['Source']}.git"
+    assert set(lab["keywords"]) <= set(PROJECT["keywords"])
+
+
+def test_extras_are_for_users_alone() -> None:
+    """What tests, the manual and developers need is in dependency groups, which no distribution has."""
+    assert set(PROJECT["optional-dependencies"]) == {"code", "dask", "export", "lab", "serve"}
+    assert set(SETTINGS["dependency-groups"]) == {"dev", "docs", "test"}
+
+
 def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> None:
     """`make test-floors` installs what this prints: one exact version for each requirement."""
     done = subprocess.run([sys.executable, "scripts/floors.py"], cwd=ROOT, capture_output=True, text=True, check=True)
