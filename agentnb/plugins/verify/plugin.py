@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write, write_json
+from agentnb.distribution import manual
 from agentnb.plugins.verify.agent_tools import TOOLS
 from agentnb.plugins.verify.requests import REQUESTS
 from agentnb.ports import Magic, Plugin
@@ -86,7 +87,7 @@ COMMANDS = (
         "Runs notebooks from the top, closed in, and says what fails or differs from what they show.",
         "The exit code is 0 where all are verified, 1 where something was found, 2 where one could not be read; the"
         " others are verified then, too."
-        " Nothing of yours is changed. See docs/how-to/verify.md.",
+        f" Nothing of yours is changed. See {manual('how-to/verify')}",
         _verify,
         (
             Option("--fast", "only what the names in the cells say: nothing is run"),
