@@ -46,3 +46,20 @@ def test_the_bill_of_materials_names_each_package_that_users_get(tmp_path: Path)
     assert "pkg:pypi/pytest" not in addresses
     assert {each["hashes"][0]["alg"] for each in bill["components"] if "pkg:npm/" in each["purl"]} == {"SHA-512"}
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_the_map_for_reviewers_names_modules_and_tests_that_are_there() -> None:
+    """Every path in its table, and each row has both."""
+    rows = re.findall(r"^\| (`.+)$", (ROOT / "SECURITY.md").read_text("utf-8"), re.MULTILINE)
+    named = [re.findall(r"`((?:agentnb|js|tests)/[^`]+)`", row) for row in rows]
+    assert [path for paths in named for path in paths if not (ROOT / path).exists()] == []
+    assert all(paths[0].startswith(("agentnb/", "js/")) and paths[-1].startswith("tests/") for paths in named)
+    assert len(rows) >= 10
+
+
+def test_the_citation_has_the_version_and_the_day_of_the_newest_release() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    newest = re.search(r"^## \[(\d[\d.]+)\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    said = [re.findall(rf"^{key}: (\S+)$", citation, re.MULTILINE) for key in ("version", "date-released")]
+    assert newest is not None
+    assert said == [[newest[1]], [newest[2]]]
