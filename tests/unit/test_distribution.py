@@ -163,3 +163,36 @@ def test_doctor_tells_what_to_do_where_the_other_project_has_overwritten_files(o
     )
     assert "pip uninstall --yes agentnb && " in done.stderr
     assert "--force-reinstall --no-deps jupyter-agentnb==0.2.0" in done.stderr
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """A folder with the other project's distribution, which is installed apart from this one."""
+    package = tmp_path / "theirs/agentnb"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("__version__ = '0.3.10'", encoding="utf-8")
+    info = package.parent / "agentnb-0.3.10.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: agentnb\nVersion: 0.3.10\n", encoding="utf-8")
+    (tmp_path / "agentnb").write_text(
+        "import sys\nfrom jupyter_agentnb import main\nsys.exit(main())\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["theirs", "ours"])
+def test_doctor_says_that_the_other_project_is_installed_whichever_is_found_first(beside: Path, first: str) -> None:
+    """In the way, or behind: it is removed by the same command."""
+    folders = [str(beside / "theirs"), str(ROOT)]
+    path = os.pathsep.join(folders if first == "theirs" else reversed(folders))
+    command = [sys.executable, "agentnb", "doctor", "jupyter"]
+    done = subprocess.run(
+        command, cwd=beside, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    said = done.stderr if first == "theirs" else done.stdout
+    (line,) = [each for each in said.splitlines() if each.startswith("agentnb ")]
+    assert (done.returncode, "broken" in line) == (1, True)
+    assert "-m pip uninstall --yes agentnb" in line
+    assert (f"finds another project, in {beside / 'theirs/agentnb'}" in line) == (first == "theirs")
+    assert ("The distribution agentnb 0.3.10 is installed as well." in line) == (first == "ours")
