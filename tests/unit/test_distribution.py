@@ -111,6 +111,16 @@ def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> No
     assert floors["ipython"] == "8.18"
 
 
+def test_the_conda_recipe_has_the_version_and_the_requirements_of_the_wheel() -> None:
+    """In conda's form: a space before the bounds, and no markers, since one package is for every Python."""
+    recipe = (ROOT / "conda/recipe.yaml").read_text(encoding="utf-8")
+    run = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.MULTILINE)
+    assert run is not None
+    wanted = [re.sub(r"^([\w-]+)", r"\1 ", text.partition(";")[0].strip()) for text in PROJECT["dependencies"]]
+    assert {f"python {PROJECT['requires-python']}", *wanted} == set(re.findall(r"- (.+)", run[1]))
+    assert (f'version: "{PROJECT["version"]}"' in recipe, f"license: {PROJECT['license']}" in recipe) == (True, True)
+
+
 def test_a_wheel_wants_just_the_files_that_the_front_ends_build_makes() -> None:
     """A file that the build no longer makes would let no wheel be built; one that is not named could be missing."""
     hook = SETTINGS["tool"]["hatch"]["build"]["hooks"]["jupyter-builder"]
