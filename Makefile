@@ -13,6 +13,8 @@ GATEWAY := .venv-gateway
 OTHER_PYTHONS := 3.12 3.13
 PROCESS_TESTS := tests/unit/api/test_exit.py tests/unit/api/test_processes.py tests/unit/agent/test_process.py
 MODELS := .venv-models
+RELEASE := .venv-release
+SBOM := build/sbom/agentnb.cdx.json
 RESULTS := test-results
 LAB_ARGS ?=
 PYTEST_ARGS ?=
@@ -26,8 +28,9 @@ PLUGINS := --disable-plugin-autoload -p xdist -p asyncio -p hypothesispytest -p 
 PYTEST := $(BIN)/python -m pytest $(PLUGINS)
 # What builds the package: installed first, since the install itself asks for no others.
 BUILD_TOOLS := hatchling hatch-fancy-pypi-readme hatch-jupyter-builder editables
-# The pip that comes with Python 3.11 takes three times as long to find what to install.
+# The pip that comes with Python 3.11 takes three times as long to find what to install, and knows no `--group`.
 PIP := pip>=25.2
+EXTRAS := code,dask,export,lab,serve
 # Kernels that no fixture starts: nothing of the user's profile is read.
 AT_HOME = mkdir -p .cache/ipython .cache/jupyter && IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
 NBVAL := -p nbval --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider
@@ -53,7 +56,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-all test-core check check-python check-js fix types test-unit test-kernel test-notebooks run-test-browser test-js \
-	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-gateway test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures pins clean distclean agent-matrix
+	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-gateway test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures build-again check-release sbom release-tools pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -72,7 +75,7 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet "$(PIP)"
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(BUILD_TOOLS)
 	$(BIN)/python -m pip uninstall --quiet --quiet --yes agentnb # the name before it was jupyter-agentnb
-	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[$(EXTRAS)]' --group dev
 	@touch $@
 
 # Where JupyterLab looks for it. An editable install copies the extension once; after each build it is copied again.
@@ -309,7 +312,7 @@ flow-pictures: $(VENV)/.installed $(STATIC) $(LABEXTENSION) chromium ## each flo
 	$(BIN)/python scripts/flow_pictures.py test-results/flows
 
 $(VENV)/.docs-installed: $(VENV)/.installed
-	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[docs]'
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable . --group docs
 	@touch $@
 
 # Every warning is an error: a link that leads nowhere, a page that no list names, a docstring that does not parse.
@@ -324,9 +327,34 @@ build: $(VENV)/.installed $(STATIC) ## sdist and wheel in dist/, checked (10 s)
 	$(BIN)/python -m build --no-isolation
 	$(BIN)/python scripts/distribution.py dist
 
+build-again: build ## build twice, the front end included: both must be equal to the byte (30 s)
+	rm -rf build/first agentnb/static labextension && mkdir -p build && mv dist build/first
+	$(MAKE) --no-print-directory build
+	for each in dist/*; do cmp $$each build/first/$${each#dist/} || exit 1; done
+
+$(RELEASE)/.installed: constraints-release.txt
+	test -x $(RELEASE)/bin/python || $(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --require-hashes --requirement constraints-release.txt
+	@touch $@
+
+# Two files are twice in the wheel: licences, which go along with each copy of the code, and a manifest that JupyterLab looks for (W002).
+# Beside the package is the program's module (W009), which says so where the other project's package is found before ours.
+check-release: $(RELEASE)/.installed ## what the package index and others say of the files in dist/ (10 s)
+	$(RELEASE)/bin/python -m twine check --strict dist/*
+	$(RELEASE)/bin/check-wheel-contents --ignore W002,W009 dist/*.whl
+
+sbom: $(VENV)/.installed $(RELEASE)/.installed | $(STATIC) ## the bill of materials, in build/sbom (10 s)
+	$(BIN)/python scripts/sbom.py $(SBOM)
+	$(RELEASE)/bin/python scripts/sbom.py --check $(SBOM)
+
+release-tools: ## write constraints-release.txt with the newest tools and their hashes; needs uv (10 s)
+	{ head -1 constraints-release.txt; printf '%s\n' check-wheel-contents 'cyclonedx-python-lib[json-validation]' pypi-attestations twine | \
+		uv pip compile --quiet --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.12 -; } \
+		> constraints-release.txt.new && mv constraints-release.txt.new constraints-release.txt
+
 clean: ## delete what builds and tests made (at once)
 	rm -rf dist build agentnb/static labextension js/dist js/lib $(RESULTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find agentnb tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the environments (about 10 s)
-	rm -rf $(VENV) $(VENV6) $(FLOORS) $(HUB) $(GATEWAY) $(OTHER_PYTHONS:%=.venv-%) js/node_modules .cache
+	rm -rf $(VENV) $(VENV6) $(FLOORS) $(HUB) $(GATEWAY) $(RELEASE) $(OTHER_PYTHONS:%=.venv-%) js/node_modules .cache

@@ -128,7 +128,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.verify.result import Verification as Verification
     from agentnb.plugins.verify.verify import verify as verify
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _MODULES = ("errors", "testing")
 _NAMES = {

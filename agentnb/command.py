@@ -40,7 +40,7 @@ class Option(NamedTuple):
 
                 parser.add_argument(name, metavar=self.flag, nargs=REMAINDER, help=self.help)
             else:
-                parser.add_argument(name, metavar=self.flag, help=self.help, type=self.kind)
+                parser.add_argument(name, metavar=self.flag, help=self.help, choices=choices, type=self.kind)
         elif self.value or self.choices:
             metavar, many = None if self.choices else self.value.removesuffix(" …"), "+" if "…" in self.value else None
             parser.add_argument(self.flag, metavar=metavar, nargs=many, help=self.help, choices=choices, type=self.kind)

@@ -13,6 +13,13 @@ OTHER = "agentnb"
 """The other project's name on the index, and this project's own before it was renamed."""
 
 
+def manual(page: str) -> str:
+    """The address of a page of this version's manual, such as ``how-to/pair``."""
+    from agentnb import __version__
+
+    return f"https://github.com/agentnb/agentnb/blob/v{__version__}/docs/{page}.md"
+
+
 def requirements() -> list[str]:
     """Returns what agentnb requires, as its metadata say; empty where it runs from a folder and is not installed."""
     try:

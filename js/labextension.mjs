@@ -15,6 +15,7 @@ import { translation } from "./translate.mjs";
 const NAME = "agentnb";
 /** The package on the index; `agentnb` there is another project. */
 const DISTRIBUTION = "jupyter-agentnb";
+const REPOSITORY = "https://github.com/agentnb/agentnb";
 const LIMIT = 43 * 1024;
 /**
  * What is loaded where no notebook is open, when one is opened, when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell, when
@@ -158,7 +159,12 @@ export async function buildLabExtension(options, outdir) {
     name: NAME,
     version,
     description: "The chat with coding agents in JupyterLab's right area.",
-    license: "Apache-2.0",
+    license: "Apache-2.0 AND MIT AND BSD-3-Clause",
+    author: { name: "The agentnb authors", url: REPOSITORY },
+    homepage: REPOSITORY,
+    bugs: { url: `${REPOSITORY}/issues` },
+    repository: { type: "git", url: `git+${REPOSITORY}.git` },
+    keywords: ["jupyter", "jupyterlab", "jupyterlab-extension", "agent", "acp", "notebook"],
     jupyterlab: { extension: true, schemaDir: "schema", _build: { load, extension: "./extension" } },
   };
   const install = {

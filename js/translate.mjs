@@ -350,28 +350,30 @@ export async function filesOf(...endings) {
     .map((name) => resolve(SOURCES, name));
 }
 
-let classes;
+/** Files are translated side by side: each waits for the whole of what all need, or a build differs from the next. */
+const once = (make) => {
+  let made;
+  return () => (made ??= make());
+};
+
 /** The names of classes in our style sheets: strings of them are no words. */
-async function classNames() {
-  if (classes) return classes;
-  classes = new Set(["row", "column"]);
+const classNames = once(async () => {
+  const classes = new Set(["row", "column"]);
   for (const path of await filesOf("css"))
     for (const [, name] of (await readFile(path, "utf8")).matchAll(/\.([a-zA-Z][\w-]*)/g)) classes.add(name);
   return classes;
-}
+});
 
-let compared;
 /** The strings that code compares with: but for those that begin with a capital they are no words, whatever they look like. */
-async function comparedStrings() {
-  if (compared) return compared;
-  compared = new Set();
+const comparedStrings = once(async () => {
+  const compared = new Set();
   for (const path of await filesOf("ts", "tsx"))
     for (const [, one, two] of (await readFile(path, "utf8")).matchAll(
       /(?:[!=]==|\bcase) "([^"A-Z][^"]*)"|"([^"A-Z][^"]*)" [!=]==/g,
     ))
       compared.add(one ?? two);
   return compared;
-}
+});
 
 /** A file with its messages wrapped, and the messages. */
 export async function translated(path) {

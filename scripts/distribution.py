@@ -47,6 +47,7 @@ IN_WHEEL = (
     *BUILT,
     "agentnb/__init__.py",
     "agentnb/py.typed",
+    "jupyter_agentnb.py",
     "agentnb/agent/catalog/eliza.toml",
     "agentnb/agent/catalog/local.toml",
     "agentnb/plugins/eliza/chart.png",

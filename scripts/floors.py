@@ -23,8 +23,8 @@ else:
     import tomli as tomllib
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-GROUPS = ("code", "export", "lab", "serve", "test")
-"""The extras that are installed at their floors; `dev` holds tools that read code and run none of it."""
+EXTRAS = ("code", "export", "lab", "serve")
+"""The extras that are installed at their floors, as the group `test` is; `dev` holds tools that run no code of ours."""
 APART = ("marimo",)
 """What needs a newer version of something than agentnb does; only browser tests use it, and they run elsewhere."""
 VARIABLE = "FLOOR_PYTHON"
@@ -33,9 +33,11 @@ _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)>=(?P<floor>[\w.]+)[^;]*(?P<marker>
 
 def requirements() -> list[tuple[str, str, str]]:
     """Name, oldest version and environment marker of each requirement."""
-    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
-    texts = [*project["dependencies"], *(text for group in GROUPS for text in project["optional-dependencies"][group])]
-    matches = [_REQUIREMENT.match(text) for text in texts if not text.startswith(project["name"])]
+    settings = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))
+    project = settings["project"]
+    extras = (text for extra in EXTRAS for text in project["optional-dependencies"][extra])
+    texts = [*project["dependencies"], *extras, *settings["dependency-groups"]["test"]]
+    matches = [_REQUIREMENT.match(text) for text in texts]
     if not all(matches):
         sys.exit("Each requirement in pyproject.toml needs a lower bound (name>=version).")
     found = [(match["name"], match["floor"], match["marker"] or "") for match in matches if match]

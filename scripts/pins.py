@@ -60,11 +60,10 @@ def pin(name: str, dist: Distribution) -> str:
 
 def main() -> None:
     """Print the pins, sorted."""
-    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
-    wanted = list(project["dependencies"])
-    for needed in project["optional-dependencies"].values():
-        wanted += needed
-    wanted = [text for text in wanted if not text.startswith(project["name"])]
+    settings = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))
+    project = settings["project"]
+    lists = [*project["optional-dependencies"].values(), *settings["dependency-groups"].values()]
+    wanted = [*project["dependencies"], *(text for each in lists for text in each if isinstance(text, str))]
     for name, dist in sorted(closure(wanted).items()):
         print(pin(name, dist))
 

@@ -57,7 +57,7 @@ FINE = {
     r"the kernel's Landlock has version .*": NOT_ALLOWED,
     r"Landlock has version \d+ here": OTHER_WAY,
     r"(Landlock|bubblewrap|sandbox-exec) confines here": OTHER_WAY,
-    r"bubblewrap is not installed": NO_PROGRAM,
+    r"(bubblewrap|bash|zsh|fish) is not installed": NO_PROGRAM,
     r"bubblewrap can make no namespaces here": NOT_ALLOWED,
     r"(None|bubblewrap|sandbox-exec) cannot confine to single hosts": OTHER_WAY,
     r"this machine's own name (has no address|leads to .*)": "the test needs a machine whose name is the loopback",

@@ -16,6 +16,7 @@ import msgspec
 from agentnb.agent.catalog import catalogue, read, user_folder
 from agentnb.agent.elsewhere import check_address, is_address
 from agentnb.agent.programs import find_on_path
+from agentnb.distribution import manual
 from agentnb.errors import AgentnbError, SettingsError, UsageError
 from agentnb.toml_file import change_file, parsed, with_key, with_pairs, without_key
 
@@ -28,7 +29,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MOST_VARIABLES = 100
 _LONGEST_VALUE = 10_000
-_HEAD = "# An agent of your own; docs/how-to/own-agents.md has what else can stand here.\n"
+_HEAD = f"# An agent of your own. Other keys: {manual('how-to/own-agents')}\n"
 
 
 class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from agentnb.configuration.sources import SOURCES, SettingValue, read_settings
 from agentnb.configuration.table import setting
 from agentnb.configuration.what_if import in_words, what_if
 from agentnb.configuration.write import change_setting
+from agentnb.distribution import manual
 from agentnb.errors import PolicyError, UsageError
 from agentnb.policy.rules import AccessRule
 from agentnb.policy.store import PolicyFiles
@@ -119,7 +120,7 @@ class Settings(Table, Rows[SettingValue]):
             rule = msgspec.convert(said, AccessRule)
         except msgspec.ValidationError as error:
             raise PolicyError(
-                f"This is no rule: {error}.", hint="docs/reference/policy.md has what there is."
+                f"This is no rule: {error}.", hint=f"{manual('reference/policy')} has what there is."
             ) from None
         return PolicyFiles().remember(rule)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb import file_versions
 from agentnb.cassette.changed_files import check_files
 from agentnb.cassette.large_content import LargeContent, folder_of
 from agentnb.cassette.marks import shapes
@@ -182,10 +183,12 @@ class Reader:
         version = row.get("cassette")
         if version is None:
             raise self._broken("this is not a cassette: it does not begin with its version.", "Check the path.")
+        oldest = row.get(file_versions.OLDEST)
+        if (isinstance(version, int) and version > VERSION) or file_versions.is_too_new(oldest):
+            what = f"the cassette, of version {version}, is too new. {file_versions.readers(oldest)}"
+            raise self._broken(what, file_versions.UPDATE)
         if version != VERSION:
-            newer = isinstance(version, int) and version > VERSION
-            hint = "Update agentnb: `pip install --upgrade jupyter-agentnb`." if newer else AGAIN
-            raise self._broken(f"the cassette has version {version!r}; this agentnb reads version {VERSION}.", hint)
+            raise self._broken(f"the cassette has version {version!r}; this agentnb reads version {VERSION}.", AGAIN)
         try:
             return msgspec.convert(row, Header)
         except msgspec.ValidationError as error:

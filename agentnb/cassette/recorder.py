@@ -13,7 +13,7 @@ import msgspec
 from agentnb.cassette import file
 from agentnb.cassette.large_content import folder_of
 from agentnb.cassette.marks import Secrets
-from agentnb.cassette.recording import WRITER, Cassette, Header, RecordedExchange, Section
+from agentnb.cassette.recording import OLDEST_READER, WRITER, Cassette, Header, RecordedExchange, Section
 from agentnb.cassette.rerecording import FormerExchanges
 from agentnb.cassette.session_cleaning import SessionCleaner
 from agentnb.cassette.wire_tap import WireTap
@@ -121,8 +121,8 @@ class CassetteRecorder:
 def _header(path: Path) -> Header:
     """The rules of the cassette that is recorded again, else the usual ones."""
     with contextlib.suppress(CassetteBroken, OSError):
-        return msgspec.structs.replace(file.read_header(path), by=WRITER)
-    return Header()
+        return msgspec.structs.replace(file.read_header(path), by=WRITER, oldest_agentnb=OLDEST_READER)
+    return Header(oldest_agentnb=OLDEST_READER)
 
 
 class Backup:

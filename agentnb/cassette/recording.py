@@ -9,8 +9,11 @@ import msgspec
 VERSION = 1
 """The version of the format that is written, and the only one that is read."""
 
-WRITER = "agentnb 0.2"
+WRITER = "agentnb 0.3"
 """What a new cassette says wrote it; 0.1, which sorted the fields of objects, said ``agentnb``."""
+
+OLDEST_READER = "0.3"
+"""The oldest agentnb that reads what this one records."""
 
 PROMPT = "session/prompt"
 OPENERS = ("session/new", "session/load", "session/resume", "session/fork")
@@ -134,6 +137,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
 
     cassette: int = VERSION
     by: str = WRITER
+    oldest_agentnb: str = ""
     rules: tuple[ComparisonRule, ...] = DEFAULT_RULES
     answers: Strictness = "content"
 

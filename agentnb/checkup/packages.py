@@ -115,7 +115,7 @@ def _own() -> Checkup:
         return checkup("agentnb", "ready", __version__, f"This one, {NAME} on the package index.")
     message = (
         f"The distribution {OTHER} {other} is installed as well. It is another project (or this one under its former "
-        f"name) with the same import name, and overwrites files of {NAME}."
+        f"name) with the same import name: it overwrites files of {NAME}, or is found in its place."
     )
     return checkup("agentnb", "broken", __version__, message, todo=remove_other(__version__))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.command import MISUSED, OK, Command, Option, complain, write, write_json
+from agentnb.distribution import manual
 
 if TYPE_CHECKING:
     import argparse
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def _mcp(arguments: argparse.Namespace) -> int:
     if sys.stdin.isatty():
-        complain("mcp speaks MCP on stdin and stdout: a terminal agent starts it. See docs/how-to/pair.md.")
+        complain(f"mcp speaks MCP on stdin and stdout: a terminal agent starts it. See {manual('how-to/pair')}")
     from agentnb.kernel.terminal_server import serve
 
     serve(arguments.notebook or "")
@@ -75,7 +76,7 @@ COMMANDS = (
         "mcp",
         "Serves the notebooks that you have paired to an agent in a terminal (MCP over stdin and stdout).",
         "The agent starts it; you are asked in the notebook before it runs anything. A kernel is reachable once you"
-        " have run `%agents pair` in its notebook. See docs/how-to/pair.md.",
+        f" have run `%agents pair` in its notebook. See {manual('how-to/pair')}",
         _mcp,
         (Option("--notebook", "the notebook to use; by default the only one that is paired", "NAME"),),
     ),
@@ -114,7 +115,7 @@ COMMANDS = (
         "serve",
         "Lists the kernels that are served to other programs (Agent Host Protocol), or serves one.",
         "A kernel is served once you have run agentnb.serve() or `%agents serve` in it, or with --kernel. The"
-        " addresses have tokens in them: treat them as passwords. See docs/how-to/serve.md.",
+        f" addresses have tokens in them: treat them as passwords. See {manual('how-to/serve')}",
         _serve,
         (
             Option("--list", "list the served kernels, with the address of each client"),

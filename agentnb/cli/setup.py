@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentnb.cli.completion import SHELLS, script
 from agentnb.command import FAILED, OK, Command, Option, complain, write, write_json
+from agentnb.distribution import manual
 
 if TYPE_CHECKING:
     import argparse
@@ -29,6 +31,12 @@ def _update_agents(source: str) -> int:
     updated = update_registry(source)
     count = "1 agent" if updated.agents == 1 else f"{updated.agents} agents"
     return write("\n".join([f"{updated.path} has {count} now.", *(f"  {line}" for line in updated.versions)]))
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    from agentnb.cli.command_line import COMMANDS, plugin_commands
+
+    return write(script(arguments.shell, {**COMMANDS, **plugin_commands()}))
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
@@ -174,15 +182,23 @@ COMMANDS = (
         "site-policy",
         "Shows what the site's policy files say and where they are, or checks one.",
         "`agentnb site-policy check FILE` says what is wrong in a file, with line numbers, and where it contradicts"
-        " itself or the other files; in that case it fails. See docs/how-to/administer.md.",
+        f" itself or the other files; in that case it fails. See {manual('how-to/administer')}",
         _site_policy,
         (),
         ("WORD", "nothing, or check and a file"),
     ),
     Command(
+        "completion",
+        "Prints a script that completes agentnb's commands and their flags in a shell.",
+        "For bash: `agentnb completion bash > ~/.local/share/bash-completion/completions/agentnb`. For zsh: into a file"
+        " `_agentnb` in a folder of $fpath. For fish: `~/.config/fish/completions/agentnb.fish`.",
+        _completion,
+        (Option("SHELL", "bash, zsh or fish", choices=SHELLS),),
+    ),
+    Command(
         "trust",
         "Trusts a folder and everything in it: your allow rules apply there.",
-        "In other folders, your allow rules, bypass and headless still ask. See docs/reference/policy.md.",
+        f"In other folders, your allow rules, bypass and headless still ask. See {manual('reference/policy')}",
         _trust,
         (Option("--remove", "remove the trust"),),
         ("FOLDER", "a folder; the current one by default"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from agentnb import site_policy
+from agentnb import file_versions, site_policy
 from agentnb.configuration.setting import BUDGETS, Setting
 from agentnb.configuration.site_settings import Layer, Source, is_tighter, site_bounds, site_settings
 from agentnb.configuration.table import GROUPS, SETTINGS, setting
@@ -221,10 +221,14 @@ def _read(path: Path) -> _File:
 def _loaded(path: Path) -> _File:
     try:
         text = path.read_bytes().decode("utf-8")
-        return _File(path, parsed(text), tuple(text.splitlines()))
+        data, lines = parsed(text), tuple(text.splitlines())
     except (OSError, ValueError) as error:
         what, lines = f"{path} cannot be read: {error}.", () if isinstance(error, OSError) else _lines(path)
         return _File(path, {}, lines, f"{what} Correct it; until then none of its settings count.")
+    if path.name != USER or not file_versions.is_too_new(oldest := data.pop(file_versions.OLDEST, None)):
+        return _File(path, data, lines)
+    what = f"{path} was written for a newer agentnb. {file_versions.readers(oldest)} {file_versions.UPDATE}"
+    return _File(path, {}, lines, f"{what} Until then none of its settings count.")
 
 
 def _lines(path: Path) -> tuple[str, ...]:

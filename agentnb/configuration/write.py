@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.configuration.sources import read_settings
+from agentnb.configuration.sources import USER, read_settings
 from agentnb.configuration.table import setting
 from agentnb.errors import AgentnbError, PolicyError, SettingsError, UsageError
+from agentnb.file_versions import OLDEST, UPDATE, is_too_new, readers
 from agentnb.folders import config_folder
-from agentnb.toml_file import change_file, parsed, with_key, without_key
+from agentnb.toml_file import change_file, parsed, toml_value, with_key, without_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 UNKNOWN: Any = object()
 """The caller does not know what the file said."""
 
-_HEAD = "# Settings of agentnb; see docs/reference/settings.md. `agentnb settings` shows them all.\n"
+_OLDEST_READER = "0.3"
+_HEAD = "# Settings of agentnb. `agentnb settings` shows them all.\n"
 
 
 def change_setting(name: str, value: Any, *, was: Any = UNKNOWN) -> Path:
@@ -36,7 +38,8 @@ def change_setting(name: str, value: Any, *, was: Any = UNKNOWN) -> Path:
             from agentnb.policy.store import PolicyFiles
 
             return PolicyFiles(path).set_key(which.file_key, wanted, lambda data: _unchanged(which, data, was, path))
-        change_file(path, lambda text: _changed(text, which, wanted, was, path), head=_HEAD)
+        head = f"{_HEAD}{OLDEST} = {toml_value(_OLDEST_READER)}\n" if which.file == USER else _HEAD
+        change_file(path, lambda text: _changed(text, which, wanted, was, path), head=head)
     except (PolicyError, UnicodeDecodeError, OSError) as error:
         raise _not_written(which, path, error) from error
     return path
@@ -53,6 +56,8 @@ def _changed(text: str, which: Setting, value: Any, was: Any, path: Path) -> str
     except ValueError as error:
         message = f"{which.name} was not changed: {path} is not TOML: {error}."
         raise SettingsError(message, hint="Correct that line; nothing in the file was touched.") from error
+    if is_too_new(oldest := data.get(OLDEST)):
+        raise SettingsError(f"{which.name} was not changed: {path} is too new. {readers(oldest)}", hint=UPDATE)
     _unchanged(which, data, was, path)
     try:
         return without_key(text, which.file_key) if value is None else with_key(text, which.file_key, value)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from agentnb.errors import LogDamaged, LogUnavailable
 from agentnb.file_lock import locked
+from agentnb.file_versions import UPDATE, readers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,8 +81,13 @@ MIGRATIONS = (
     END;
     """,
     "ALTER TABLE usage ADD COLUMN took INTEGER;",
+    # For an older agentnb to tell: the one that this file needs. The newest version adds its row.
+    "CREATE TABLE readers (version INTEGER PRIMARY KEY, oldest_agentnb TEXT NOT NULL);",
 )
 """What makes each version of the file out of the one before it; only ever added to."""
+
+OLDEST_READER = "0.3"
+"""The oldest agentnb that reads the newest version of the file; it goes up with each new one."""
 
 
 class LogConnection(sqlite3.Connection):
@@ -185,11 +191,21 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         version = _version(connection)  # another kernel may have been faster
         if version > len(MIGRATIONS):
             message = f"The session log {path} was written by a newer agentnb (version {version} of the file)."
-            raise LogUnavailable(message, hint="Update agentnb, or set AGENTNB_LOG to another file.")
+            message = f"{message} {readers(_oldest_reader(connection, version))}"
+            raise LogUnavailable(message, hint=f"{UPDATE} Or set AGENTNB_LOG to another file.")
         for script in MIGRATIONS[version:]:
             for statement in statements(script):
                 connection.execute(statement)
+        connection.execute("INSERT OR REPLACE INTO readers VALUES (?, ?)", (len(MIGRATIONS), OLDEST_READER))
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _oldest_reader(connection: sqlite3.Connection, version: int) -> str | None:
+    """The oldest agentnb that reads *version* of the file, as the one that wrote it says."""
+    with contextlib.suppress(sqlite3.Error):
+        row = connection.execute("SELECT oldest_agentnb FROM readers WHERE version = ?", (version,)).fetchone()
+        return row[0] if row else None
+    return None
 
 
 def statements(script: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentnb.distribution import manual
 from agentnb.errors import PolicyError, UsageError
 from agentnb.policy.keys import RULE_KEYS
 from agentnb.policy.places import PROJECT, user_policy
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _BYPASS = re.compile(r"\bbypass[\"']?\s*=\s*(true)\b")
 _NOTHING = PolicySettings()
-_HEAD = "# What agents may do; see docs/reference/policy.md of agentnb. The last rule that matches wins.\n"
+_HEAD = f"# What agents may do: {manual('reference/policy')}\n# The last rule that matches wins.\n"
 
 
 class PolicyFiles:

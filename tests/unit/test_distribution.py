@@ -77,6 +77,31 @@ def test_every_bundled_package_has_its_licence_beside_the_front_end() -> None:
         assert text.lower().count("permission") >= len(names)
 
 
+def test_the_licence_expression_names_the_licence_of_each_bundled_package() -> None:
+    """And no other; their texts go along as licence files."""
+    text = (ROOT / "agentnb/static/THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
+    bundled = set(re.findall(r"^\S+ \d\S* \((.+)\)$", text, re.MULTILINE))
+    lab = json.loads((ROOT / "labextension/package.json").read_text(encoding="utf-8"))
+    assert (set(PROJECT["license"].split(" AND ")), lab["license"]) == ({"Apache-2.0", *bundled}, PROJECT["license"])
+    assert set(PROJECT["license-files"]) == {"LICENSE", "agentnb/static/THIRD-PARTY-LICENSES.txt"}
+
+
+def test_jupyterlabs_extension_manager_finds_who_made_the_extension_and_where() -> None:
+    """The same addresses as on the package index."""
+    lab = json.loads((ROOT / "labextension/package.json").read_text(encoding="utf-8"))
+    urls = PROJECT["urls"]
+    assert lab["author"]["name"] == PROJECT["authors"][0]["name"]
+    assert (lab["homepage"], lab["bugs"]["url"]) == (urls["Homepage"], urls["Issues"])
+    assert lab["repository"]["url"] == f"git+{urls['Source']}.git"
+    assert set(lab["keywords"]) <= set(PROJECT["keywords"])
+
+
+def test_extras_are_for_users_alone() -> None:
+    """What tests, the manual and developers need is in dependency groups, which no distribution has."""
+    assert set(PROJECT["optional-dependencies"]) == {"code", "dask", "export", "lab", "serve"}
+    assert set(SETTINGS["dependency-groups"]) == {"dev", "docs", "test"}
+
+
 def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> None:
     """`make test-floors` installs what this prints: one exact version for each requirement."""
     done = subprocess.run([sys.executable, "scripts/floors.py"], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -84,6 +109,16 @@ def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> No
     named = [re.split(r"[>=\[ ;]", text)[0] for text in PROJECT["dependencies"]]
     assert [name for name in named if name not in floors] == []
     assert floors["ipython"] == "8.18"
+
+
+def test_the_conda_recipe_has_the_version_and_the_requirements_of_the_wheel() -> None:
+    """In conda's form: a space before the bounds, and no markers, since one package is for every Python."""
+    recipe = (ROOT / "conda/recipe.yaml").read_text(encoding="utf-8")
+    run = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.MULTILINE)
+    assert run is not None
+    wanted = [re.sub(r"^([\w-]+)", r"\1 ", text.partition(";")[0].strip()) for text in PROJECT["dependencies"]]
+    assert {f"python {PROJECT['requires-python']}", *wanted} == set(re.findall(r"- (.+)", run[1]))
+    assert (f'version: "{PROJECT["version"]}"' in recipe, f"license: {PROJECT['license']}" in recipe) == (True, True)
 
 
 def test_a_wheel_wants_just_the_files_that_the_front_ends_build_makes() -> None:
@@ -138,3 +173,36 @@ def test_doctor_tells_what_to_do_where_the_other_project_has_overwritten_files(o
     )
     assert "pip uninstall --yes agentnb && " in done.stderr
     assert "--force-reinstall --no-deps jupyter-agentnb==0.2.0" in done.stderr
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """A folder with the other project's distribution, which is installed apart from this one."""
+    package = tmp_path / "theirs/agentnb"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("__version__ = '0.3.10'", encoding="utf-8")
+    info = package.parent / "agentnb-0.3.10.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: agentnb\nVersion: 0.3.10\n", encoding="utf-8")
+    (tmp_path / "agentnb").write_text(
+        "import sys\nfrom jupyter_agentnb import main\nsys.exit(main())\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["theirs", "ours"])
+def test_doctor_says_that_the_other_project_is_installed_whichever_is_found_first(beside: Path, first: str) -> None:
+    """In the way, or behind: it is removed by the same command."""
+    folders = [str(beside / "theirs"), str(ROOT)]
+    path = os.pathsep.join(folders if first == "theirs" else reversed(folders))
+    command = [sys.executable, "agentnb", "doctor", "jupyter"]
+    done = subprocess.run(
+        command, cwd=beside, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    said = done.stderr if first == "theirs" else done.stdout
+    (line,) = [each for each in said.splitlines() if each.startswith("agentnb ")]
+    assert (done.returncode, "broken" in line) == (1, True)
+    assert "-m pip uninstall --yes agentnb" in line
+    assert (f"finds another project, in {beside / 'theirs/agentnb'}" in line) == (first == "theirs")
+    assert ("The distribution agentnb 0.3.10 is installed as well." in line) == (first == "ours")

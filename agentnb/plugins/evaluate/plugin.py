@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write
+from agentnb.distribution import manual
 from agentnb.ports import Plugin
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ COMMANDS = (
         "Lets agents do your tasks, each in a fresh copy of its files, and says which answers are right.",
         "The exit code is 0 if all runs are right or, with --baseline, no task is worse than there; 1 if one is not;"
         " 2 if something could not be evaluated: a wrong argument, a task or report that cannot be used, a check that"
-        " fails, a recording that is missing or does not fit. See docs/how-to/evaluate.md.",
+        f" fails, a recording that is missing or does not fit. See {manual('how-to/evaluate')}",
         _eval,
         (
             Option("--agents", "the agents, by name; NAME/MODEL chooses a model", "NAME …"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentnb.distribution import manual
 from agentnb.errors import UsageError
 from agentnb.toml_file import parsed
 
@@ -93,7 +94,7 @@ def _task_folders(folder: Path) -> list[Path]:
     if not inside:
         raise UsageError(
             f"There is no task in {folder}.",
-            hint=f"A task is a folder with {TASK} and {CHECK} (docs/how-to/evaluate.md).",
+            hint=f"A task is a folder with {TASK} and {CHECK} ({manual('how-to/evaluate')}).",
         )
     return inside
 

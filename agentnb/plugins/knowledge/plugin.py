@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from agentnb.command import OK, Command, Option, complain
+from agentnb.distribution import manual
 from agentnb.plugins.knowledge.tools import TOOLS
 from agentnb.ports import Plugin
 
@@ -49,7 +50,7 @@ COMMANDS = (
     Command(
         "skills",
         "Lists the skills that installed packages and this folder bring for agents, and which of them agents get.",
-        "Agents get those of packages that you trust, as text; no skill is run. See docs/how-to/skills.md.",
+        f"Agents get those of packages that you trust, as text; no skill is run. See {manual('how-to/skills')}",
         _skills,
         (
             Option("--show", "show everything that agents can read of a skill", "SKILL"),

@@ -82,7 +82,7 @@ def skills() -> Skills:
     Example:
         >>> agentnb.skills()  # doctest: +SKIP
         skill                    version  agents get it  description
-        jupyter-agentnb/agentnb  0.2.0    yes            Work well in a Jupyter notebook …
+        jupyter-agentnb/agentnb  0.3.0    yes            Work well in a Jupyter notebook …
     """
     library = SkillLibrary(Path.cwd(), trusts_workspace=PolicyFiles().trusts)
     return Skills(library.skills(), library)

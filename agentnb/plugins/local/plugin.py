@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentnb import __version__
 from agentnb.command import FAILED, OK, Command, Option, complain
+from agentnb.distribution import manual
 from agentnb.plugins.local.readiness import why_not_ready
 from agentnb.ports import AgentReadiness, Plugin
 
@@ -62,7 +63,7 @@ COMMANDS = (
         "local",
         "Runs the agent for a model on your own server, over stdin and stdout.",
         "It finds Ollama, LM Studio, vLLM and llama.cpp on this machine, or uses any server with the"
-        " OpenAI-compatible interface. See docs/how-to/local-model.md.",
+        f" OpenAI-compatible interface. See {manual('how-to/local-model')}",
         _local,
         (
             Option("--check", "test the connection: say what was found, what is wrong, and what to do"),

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from agentnb.command import Command, Option, complain, write, write_json
+from agentnb.distribution import manual
 from agentnb.plugins.provenance.requests import REQUESTS
 from agentnb.ports import Magic, Plugin
 
@@ -45,7 +46,7 @@ COMMANDS = (
         "provenance",
         "Says which lines of a notebook agents wrote, in which turn, and what was edited since.",
         "It compares the notebook with what agentnb keeps of the agents' turns on this machine. See"
-        " docs/how-to/provenance.md.",
+        f" {manual('how-to/provenance')}",
         _provenance,
         (
             Option("--json", "print it as JSON"),

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agentnb.command import Command, Option, complain
+from agentnb.distribution import manual
 from agentnb.ports import Plugin
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ COMMANDS = (
         "Connects to an agent on another machine, and speaks for it over stdin and stdout.",
         "The agent is reached over WebSocket (wss://) or over HTTP with events (https://), as the Agent Client"
         " Protocol's proposal for remote transports has it. Any ACP client can start this."
-        " See docs/how-to/remote-agents.md.",
+        f" See {manual('how-to/remote-agents')}",
         _remote,
         (
             Option("--token-variable", "the variable that holds the token (Authorization: Bearer)", "VARIABLE"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write, write_json
+from agentnb.distribution import manual
 from agentnb.plugins.verify.agent_tools import TOOLS
 from agentnb.plugins.verify.requests import REQUESTS
 from agentnb.ports import Magic, Plugin
@@ -85,7 +86,7 @@ COMMANDS = (
         "verify",
         "Runs notebooks from the top, isolated, and says what fails or differs from what they show.",
         "The exit code is 0 if all are verified, 1 if something was found, 2 if one could not be read; the others"
-        " are verified all the same. Your files stay as they are. See docs/how-to/verify.md.",
+        f" are verified all the same. Your files stay as they are. See {manual('how-to/verify')}",
         _verify,
         (
             Option("--fast", "check only the names in the cells, without running anything"),

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agentnb import __version__
 from agentnb.cassette import file
+from agentnb.cassette.recording import OLDEST_READER
 from agentnb.errors import CassetteBroken
 from tests.unit.cassette.conversation import recorded
 
@@ -56,15 +58,33 @@ def test_lines_that_are_missing_from_the_middle(path: Path) -> None:
     assert "lines are missing" in broken(path)
 
 
-@pytest.mark.parametrize("version", [0, 2, 99, "1", None])
+@pytest.mark.parametrize("version", [0, "1", None])
 def test_an_unknown_version(path: Path, version: object) -> None:
-    """Newer ones need a newer agentnb."""
     rewrite(path, 1, json.dumps({"cassette": version, "by": "someone"}))
     message = broken(path)
     assert message.startswith(f"{path}:1: ")
-    if version is not None:
-        assert f"version {version!r}; this agentnb reads version 1" in message
-        assert ("pip install --upgrade" in message) == (version in (2, 99))
+    assert (f"version {version!r}; this agentnb reads version 1" in message) == (version is not None)
+
+
+@pytest.mark.parametrize(
+    ("version", "oldest", "says"),
+    [
+        (2, "9.1", "agentnb 9.1 or later"),
+        (1, "9.1", "agentnb 9.1 or later"),
+        (99, None, "a newer agentnb"),
+        (99, "<b>9</b>", "a newer agentnb"),
+    ],
+)
+def test_a_newer_cassette_says_which_agentnb_reads_it(path: Path, version: int, oldest: str | None, says: str) -> None:
+    """One that says nothing that makes sense is read by a newer one."""
+    rewrite(path, 1, json.dumps({"cassette": version, "by": "someone", "oldest_agentnb": oldest}))
+    message = broken(path)
+    assert f"version {version}, is too new. It can be read by {says}; this is agentnb {__version__}." in message
+    assert "pip install --upgrade jupyter-agentnb" in message
+
+
+def test_a_recorded_cassette_names_the_oldest_agentnb_that_reads_it(path: Path) -> None:
+    assert file.read_header(path).oldest_agentnb == OLDEST_READER
 
 
 @pytest.mark.parametrize(

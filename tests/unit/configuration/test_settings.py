@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb import cli
+from agentnb import __version__, cli
 from agentnb.configuration.site_settings import Layer
 from agentnb.configuration.sources import read_settings
 from agentnb.configuration.table import FIRST, SETTINGS, is_wider
@@ -115,6 +115,25 @@ def test_a_change_when_the_file_is_broken_touches_nothing_and_names_the_line(fol
     with pytest.raises(SettingsError, match=r"is not TOML: .*line 2.* nothing in the file was touched"):
         change_setting("agent", "b")
     assert path.read_text("utf-8") == 'agent = "a"\noops\n'
+
+
+def test_a_settings_file_of_a_newer_agentnb_says_which_reads_it_and_is_left_alone(folder: Path) -> None:
+    """None of it counts, since what it says may mean something else by then."""
+    text = 'oldest_agentnb = "9.1"\nagent = "a"\n'
+    path = written(folder, text)
+    (problem,) = read_settings().problems
+    assert problem.startswith(f"{path} was written for a newer agentnb. It can be read by agentnb 9.1 or later; ")
+    assert f"this is agentnb {__version__}." in problem
+    assert read_settings()["agent"].source == "default"
+    with pytest.raises(SettingsError, match=r"agentnb 9\.1 or later"):
+        change_setting("agent", "b")
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_a_new_settings_file_names_the_oldest_agentnb_that_reads_it(folder: Path) -> None:
+    path = change_setting("agent", "eliza")
+    assert 'oldest_agentnb = "0.3"' in path.read_text(encoding="utf-8").splitlines()
+    assert (read_settings()["agent"].value, read_settings().problems) == ("eliza", ())
 
 
 def test_a_change_when_the_file_is_read_only_is_refused(folder: Path) -> None:

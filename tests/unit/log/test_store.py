@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from agentnb import __version__
 from agentnb.errors import LogDamaged, LogError, LogUnavailable, UnknownSession
 from agentnb.log import database
 from agentnb.log.location import log_location
@@ -377,6 +378,25 @@ def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
     assert "newer agentnb" in str(newer.trouble[0])
     with pytest.raises(LogUnavailable, match="Update agentnb"):
         newer.store.sessions()
+
+
+@pytest.mark.parametrize(("said", "named"), [("9.1", "agentnb 9.1 or later"), (b"x", "a newer agentnb")])
+def test_a_file_of_a_newer_version_says_which_agentnb_reads_it(path: Path, said: object, named: str) -> None:
+    """The agentnb that wrote it has left a row for this one."""
+    Kernel(path).writes()
+    newer = len(database.MIGRATIONS) + 1
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO readers VALUES (?, ?)", (newer, said))
+        connection.execute(f"PRAGMA user_version = {newer}")
+    with pytest.raises(LogUnavailable, match=f"It can be read by {named}; this is agentnb {__version__}"):
+        database.connect(path)
+
+
+def test_the_log_names_the_oldest_agentnb_that_reads_it(path: Path) -> None:
+    Kernel(path).writes()
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT * FROM readers").fetchall()
+    assert rows == [(len(database.MIGRATIONS), database.OLDEST_READER)]
 
 
 def test_every_version_of_the_file_is_brought_up_to_date(path: Path) -> None:
