@@ -15,9 +15,8 @@ OTHER = "agentnb"
 
 def manual(page: str) -> str:
     """The address of a page of this version's manual, such as ``how-to/pair``."""
-    from agentnb import __version__
-
-    return f"https://github.com/agentnb/agentnb/blob/v{__version__}/docs/{page}.md"
+    version = sys.modules["agentnb"].__version__  # an import would make a circle of the state's modules
+    return f"https://github.com/agentnb/agentnb/blob/v{version}/docs/{page}.md"
 
 
 def requirements() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from agentnb.distribution import NAME
 
@@ -33,6 +34,4 @@ def _numbers(version: object) -> tuple[int, ...]:
 
 
 def _this() -> str:
-    from agentnb import __version__
-
-    return __version__
+    return str(sys.modules["agentnb"].__version__)  # an import would make a circle of the modules below
