@@ -31,11 +31,19 @@ def check_repeated(findings: Findings, sources: Sequence[Table], after: Table) -
     before = max(repeats.values(), default=0)
     limit = _expected(repeats, after)
     if extra > before + limit and _names_rows(after, names, 0.8 if sources else 0.999):
-        text = f"{counted(extra - before, 'row')} are there twice" if extra - before > 1 else "1 row is there twice"
-        findings.add("duplicates", text, count=extra - before, code=repeated(after, ()), is_sampled=after.is_large)
+        count = _rounded(extra - before) if after.is_large else extra - before
+        text = f"{counted(count, 'row')} are there twice" if count > 1 else "1 row is there twice"
+        text = f"about {text}" if after.is_large else text
+        findings.add("duplicates", text, count=count, code=repeated(after, ()), is_sampled=after.is_large)
         return
     for each in sources:
         _check_unique(findings, each, after)
+
+
+def _rounded(estimate: int) -> int:
+    """An estimate with one digit that counts."""
+    unit = 10 ** (len(str(estimate)) - 1)
+    return round(estimate / unit) * unit
 
 
 def _hashable(table: Table) -> list[str]:
