@@ -57,6 +57,7 @@ THOROUGH = (
     "browser/test_provenance.py::test_code_that_is_taken",
     "browser/test_provenance.py::test_notebook_that_says",
     "browser/test_restart_in_the_middle.py::test_a_message_sent_around_a_restart_is_in_its_conversation_or_its_box[True]",
+    "browser/test_remote_kernel.py",
     "browser/test_restart_in_the_middle.py::test_a_grant",
     "browser/test_settings.py::test_an_agent_of_ones_own",
     "browser/test_sidebar.py::test_code_is_run_in_a_cell",
