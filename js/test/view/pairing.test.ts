@@ -86,9 +86,9 @@ test("a conversation of a program in a terminal has no message box, and says whe
   const page = open(store, { kind: "chat", tab: TERMINAL });
   const session = store.session(TERMINAL);
   const state = session.peek() as NonNullable<ReturnType<typeof session.peek>>;
-  session.value = { ...state, agentProcess: { state: "stopped", message: "It is not connected any more." } };
+  session.value = { ...state, agentProcess: { state: "stopped", message: "It is no longer connected." } };
   await page.until(() => expect(page.text()).toContain("Claude Code works in a terminal: write to it there."));
-  expect(page.text()).toContain("It is not connected any more.");
+  expect(page.text()).toContain("It is no longer connected.");
   expect(page.find("[aria-selected=true]").textContent).toBe("Claude Code (terminal)");
   expect(page.all("button").map((one) => one.textContent)).not.toContain("Restart agent");
   expect([page.all("textarea").length, page.text().includes("Ask ")]).toEqual([0, false]);
