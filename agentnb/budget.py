@@ -149,7 +149,7 @@ def read_budget(text: Any, *, name: str = "budget", **fields: Any) -> tuple[Limi
         UsageError: If it is no budget; the message says which part is wrong.
     """
     if not isinstance(text, str):
-        raise UsageError(f"{name} is {text!r}, which is no text.", hint=_GRAMMAR)
+        raise UsageError(f"{name} is {text!r}, which is not a text.", hint=_GRAMMAR)
     limits: dict[Unit, Limit] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
         unit, amount, currency = _read_part(part, name)
@@ -171,7 +171,7 @@ def _read_part(part: str, name: str) -> tuple[Unit, float, str]:
         raise UsageError(f"{name}: {part!r} {wrong}", hint=_GRAMMAR)
     if amount <= 0 or (unit in ("tokens", "turns") and amount != int(amount)):
         raise UsageError(
-            f"{name}: {part!r} is no whole number above zero." if amount else f"{name}: {part!r} is not above zero.",
+            f"{name}: {part!r} is not a whole number above zero." if amount else f"{name}: {part!r} is not above zero.",
             hint=_GRAMMAR,
         )
     return unit, amount * _SECONDS[word] if unit == "time" else amount, currency

@@ -222,7 +222,7 @@ class FilesConflict(ChangesError):
 
 
 class ContentNotStored(ChangesError):
-    """A file's content was never stored (it is sensitive or large), or it is stored no longer."""
+    """A file's content was never stored (it is sensitive or large), or it is no longer stored."""
 
 
 class ChangesUnavailable(ChangesError):

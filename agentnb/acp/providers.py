@@ -27,7 +27,7 @@ async def set_providers(
     if not spec.providers:
         return
     if capabilities.get("providers") is None:
-        message = f"{spec.title} does not let its model providers be set, as its description wants."
+        message = f"{spec.title} does not let its model providers be set, as its description requires."
         raise AgentStartFailed(
             message, hint="Remove [providers] there, or set them as the agent's own documentation says."
         )

@@ -74,9 +74,7 @@ def command_words(line: str) -> tuple[str, ...]:
     program = words[0]
     if is_address(program):
         if len(words) > 1:
-            raise UsageError(
-                "Behind the address of an agent stands nothing.", hint="For example: wss://example.org/acp."
-            )
+            raise UsageError("Nothing follows an agent's address.", hint="For example: wss://example.org/acp.")
         check_address(program, unencrypted=True)  # whether it may be plain, the rest of the file says
         return (program,)
     if _VARIABLE.fullmatch(program.partition("=")[0]) and "=" in program:
@@ -145,7 +143,7 @@ def check(name: str, line: str, env: Mapping[str, str | None]) -> tuple[str, ...
     for variable, value in env.items():
         if not _VARIABLE.fullmatch(variable):
             hint = "It has letters, digits and underscores, and does not begin with a digit."
-            raise UsageError(f"{variable!r:.200} is no name of a variable.", hint=hint)
+            raise UsageError(f"{variable!r:.200} is not a variable name.", hint=hint)
         if value is not None and ("\0" in value or len(value) > _LONGEST_VALUE):
             message = f"The value of {variable} is too long, or has a character that no variable can hold."
             raise UsageError(message, hint=f"It has at most {_LONGEST_VALUE:,} characters.")
@@ -228,4 +226,4 @@ def _changed_meanwhile(name: str, path: Path) -> SettingsError:
 
 def _not_written(name: str, path: Path, error: Exception) -> SettingsError:
     message = f"{name} was not changed: {getattr(error, 'strerror', None) or error} ({path})."
-    return SettingsError(message, hint="Correct the file, or change it by hand; nothing in it was touched.")
+    return SettingsError(message, hint="Correct the file, or change it by hand; nothing in it was changed.")

@@ -123,4 +123,4 @@ def _check_address(address: str) -> None:
 
 
 def _failed(source: str, why: str, what: str = "be read") -> UsageError:
-    return UsageError(f"{source[:300]} could not {what}: {why}.", hint="The registry from before stays.")
+    return UsageError(f"{source[:300]} could not {what}: {why}.", hint="The previous registry stays.")

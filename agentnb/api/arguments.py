@@ -135,4 +135,4 @@ def check_folder(cwd: str | os.PathLike[str]) -> str:
     try:
         return str(Path(cwd).expanduser().resolve())
     except (TypeError, RuntimeError) as error:
-        raise UsageError(f"{cwd!r} names no folder: {error}.", hint="Give a path.") from None
+        raise UsageError(f"{cwd!r} does not name a folder: {error}.", hint="Give a path.") from None

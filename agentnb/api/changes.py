@@ -308,4 +308,4 @@ def cells_of(item: Item) -> tuple[str, ...]:
 
 def _late(timeout: float) -> ChangesError:
     message = f"The store of changes did not answer within {timeout:g} s."
-    return ChangesError(message, hint="It goes on; look again later.")
+    return ChangesError(message, hint="It continues; look again later.")

@@ -104,7 +104,7 @@ def _confinement(
     """True if the agent is confined, and what it gets of the network then."""
     left: Network = network if network in ("all", "none") else checked_hosts(network)
     if confine is not None and not isinstance(confine, bool):
-        raise UsageError(f"confine is True or False, not {confine!r}.", hint="Leave it out for what the settings say.")
+        raise UsageError(f"confine is True or False, not {confine!r}.", hint="Leave it out to use the settings.")
     if confine is None:
         return current_environment().default_confinement(spec, cwd)
     return ConfinementChoice(left if confine else None)
@@ -146,7 +146,7 @@ def folder_of(path: str | os.PathLike[str] | None, name: str) -> Path:
     except FileNotFoundError:
         raise UsageError("The current folder is gone.", hint="Change to another folder, or give cwd=.") from None
     except (TypeError, RuntimeError) as error:
-        raise UsageError(f"{name}={path!r} names no folder: {error}.", hint="Give a path.") from None
+        raise UsageError(f"{name}={path!r} does not name a folder: {error}.", hint="Give a path.") from None
     if not folder.is_dir():
         message = f"{name}={str(path)!r} is not a folder."
         raise UsageError(message, hint="Give the folder in which the agent should work.")

@@ -254,7 +254,7 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
 
     def rehearse(call_id: str) -> Rehearsal:
         late = AgentError(
-            f"The preview did not come within {PREVIEW_SECONDS:g} s.", hint="It goes on; look again later."
+            f"The preview did not come within {PREVIEW_SECONDS:g} s.", hint="It continues; look again later."
         )
         work = conversation.rehearse(call_id)
         return with_main_thread(conversation.host, conversation.tab_id, work, PREVIEW_SECONDS, late)

@@ -179,8 +179,8 @@ def serve(
     tls = _tls(certificate, key)
     if tls is None and not insecure and not is_loopback(host):
         raise UsageError(
-            f"{host} can be reached from other machines, and without TLS everybody in between reads along.",
-            hint="Give a certificate, use an SSH tunnel to 127.0.0.1, or say insecure=True.",
+            f"{host} can be reached from other machines, and without TLS everybody in between can read along.",
+            hint="Give a certificate, use an SSH tunnel to 127.0.0.1, or pass insecure=True.",
         )
     frontend = current_frontend()
     begun = start(

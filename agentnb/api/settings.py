@@ -120,7 +120,7 @@ class Settings(Table, Rows[SettingValue]):
             rule = msgspec.convert(said, AccessRule)
         except msgspec.ValidationError as error:
             raise PolicyError(
-                f"This is no rule: {error}.", hint=f"{manual('reference/policy')} has what there is."
+                f"This is not a rule: {error}.", hint=f"{manual('reference/policy')} has what there is."
             ) from None
         return PolicyFiles().remember(rule)
 
@@ -179,7 +179,7 @@ class Settings(Table, Rows[SettingValue]):
             return path
         chosen = None if self._environment is None else self._environment.settings
         if chosen is None:
-            message = "The extension is not loaded here, so a setting cannot hold in this kernel alone."
+            message = "The extension is not loaded here, so a setting cannot be limited to this kernel."
             raise UsageError(message, hint="%load_ext agentnb, or leave out here=True.")
         chosen.choose(which.name, value)
         return None

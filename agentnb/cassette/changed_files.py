@@ -118,8 +118,8 @@ def _check_text(text: str, errors: str = "strict") -> None:
     try:
         text.encode("utf-8", errors)
     except UnicodeEncodeError as error:
-        message = f"{text[:40]!r} is no text that a file or a name can be."
-        raise AgentnbError(message, hint="Take it from version control again.") from error
+        message = f"{text[:40]!r} is not a valid text for a file or a name."
+        raise AgentnbError(message, hint="Restore it from version control.") from error
 
 
 def content_of(state: FileState, fill: Callable[[str], str]) -> bytes:
@@ -129,7 +129,7 @@ def content_of(state: FileState, fill: Callable[[str], str]) -> bytes:
     try:
         return base64.b64decode(state.base64, validate=True)
     except ValueError as error:
-        raise AgentnbError("a file's content is not base64.", hint="Take it from version control again.") from error
+        raise AgentnbError("a file's content is not base64.", hint="Restore it from version control.") from error
 
 
 def digest_of(content: bytes, marks: SessionMarks) -> str:

@@ -97,7 +97,7 @@ class LargeContent:
             hint = f"Take {self.folder.name}/ from version control with it, or record it again."
             raise CassetteBroken(f"its large content {name} is missing from {self.folder}.", hint=hint) from error
         if _name(data) != name:
-            hint = "Take it from version control again, or record anew."
+            hint = "Restore it from version control, or record again."
             raise CassetteBroken(f"its large content {file} is not what was recorded.", hint=hint)
         return data.decode("utf-8")
 

@@ -343,7 +343,7 @@ def check_path(path: str) -> None:
     """Refuse what names no file of a workspace, or one of a repository's own data."""
     parts = path.split("/")
     if "\0" in path or any(each in {"", ".", ".."} or each.lower() == ".git" for each in parts):
-        message = f"{path!r} names no file of the workspace."
+        message = f"{path!r} does not name a file of the workspace."
         raise OutsideWorkspace(message, hint="Nothing was written.")
 
 

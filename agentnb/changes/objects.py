@@ -64,7 +64,7 @@ class ObjectFolder:
         except FileNotFoundError:
             content = self._elsewhere(name)
             if content is None:
-                raise ContentNotStored(f"The content {name} is stored no longer.") from None
+                raise ContentNotStored(f"The content {name} is no longer stored.") from None
             return content
         try:
             content = zlib.decompress(raw).partition(b"\0")[2]

@@ -102,7 +102,7 @@ class SnapshotRecords:
         path = self._snapshots / f"{name}.json"
         record = _decoded(path, Manifest) if path.parent == self._snapshots else None
         if record is None:
-            message = f"The snapshot {name} is stored no longer."
+            message = f"The snapshot {name} is no longer stored."
             raise ChangesError(message, hint="Its changes can be neither shown nor undone.")
         return record
 

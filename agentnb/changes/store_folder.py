@@ -183,7 +183,7 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
         message = f"{where} was removed meanwhile: nothing was written."
         return ChangesUnavailable(message, hint="Make it again, or leave its files as they are, and try again.")
     message = f"{where} cannot be used: {error.strerror or error}."
-    return ChangesUnavailable(message, hint=f"Mend the permissions of {folder} and {workspace}.")
+    return ChangesUnavailable(message, hint=f"Correct the permissions of {folder} and {workspace}.")
 
 
 def raise_if_refused(error: GitFailed, folder: Path) -> None:

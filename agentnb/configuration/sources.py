@@ -299,7 +299,7 @@ class _Reader:
         order = self.which.order
         if value in order and order.index(value) <= order.index(self.layers[0].value):
             return True
-        hint = "It can only choose what lets agents do less." if order else "It belongs into your own file."
+        hint = "It can only choose what lets agents do less." if order else "It belongs in your own file."
         self.problems.append(f"{place}: A project cannot set {self.which.name} to {value!r}. {hint}")
         return False
 

@@ -39,7 +39,7 @@ def what_if(
     if tool not in TOOLS:
         raise UsageError(f"There is no tool {tool!r:.100}.", hint=f"It is one of {', '.join(TOOLS)}.")
     if "\0" in path + command:
-        raise UsageError("A name with a NUL names nothing.")
+        raise UsageError("A name cannot contain NUL.")
     if command.strip():
         request = PolicyRequest(kind="terminal", title=command, command=command, path=str(workspace))
     else:

@@ -47,7 +47,7 @@ def change_setting(name: str, value: Any, *, was: Any = UNKNOWN) -> Path:
 
 def _not_written(which: Setting, path: Path, error: Exception) -> AgentnbError:
     message = f"{which.name} was not changed: {getattr(error, 'strerror', None) or error} ({path})."
-    return SettingsError(message, hint="Correct the file, or change it by hand; nothing in it was touched.")
+    return SettingsError(message, hint="Correct the file, or change it by hand; nothing in it was changed.")
 
 
 def _changed(text: str, which: Setting, value: Any, was: Any, path: Path) -> str:
@@ -55,7 +55,7 @@ def _changed(text: str, which: Setting, value: Any, was: Any, path: Path) -> str
         data = parsed(text)
     except ValueError as error:
         message = f"{which.name} was not changed: {path} is not TOML: {error}."
-        raise SettingsError(message, hint="Correct that line; nothing in the file was touched.") from error
+        raise SettingsError(message, hint="Correct that line; nothing in the file was changed.") from error
     if is_too_new(oldest := data.get(OLDEST)):
         raise SettingsError(f"{which.name} was not changed: {path} is too new. {readers(oldest)}", hint=UPDATE)
     _unchanged(which, data, was, path)

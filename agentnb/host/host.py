@@ -176,7 +176,7 @@ class Host:
             return conversation.session
         changeset = conversation.changesets.find(uri)
         if changeset is None:
-            raise UnknownSession(f"There is no change set {uri!r}.", hint="Nobody looked at what that turn changed.")
+            raise UnknownSession(f"There is no change set {uri!r}.", hint="The changes of that turn were not tracked.")
         return changeset
 
     def channel_or_none(self, uri: str) -> Channel[Any] | None:

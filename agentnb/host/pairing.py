@@ -139,7 +139,7 @@ class PairedClient:
                 conversation.turns.cancel(active.id)
             else:
                 conversation.turns.complete(active.id)
-        stopped = AgentProcess(state="stopped", message="It is not connected any more. It can connect again.")
+        stopped = AgentProcess(state="stopped", message="It is no longer connected. It can connect again.")
         conversation.dispatch(XAgentChanged(agent_process=stopped, time=now_ms()))
 
     # --- calls ---

@@ -190,7 +190,7 @@ def _serve(_: Tabs, words: str) -> Remark:
     if name == "stop":
         if server is not None:
             server.close()
-        return Remark("This kernel is not served any more.")
+        return Remark("This kernel is no longer served.")
     if name.startswith("-"):
         hint = "From Python it has options: agentnb.serve(port=8765). `%agents serve NAME watch` lets a client connect."
         raise UsageError(f"%agents serve has no option {name!r}.", hint=hint)

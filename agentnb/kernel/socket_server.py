@@ -40,7 +40,7 @@ class SocketServer(LocalServer):
         listening = cls(server)
         if not hasattr(socket, "AF_UNIX") or not hasattr(asyncio, "start_unix_server"):
             raise NotOffered(
-                "This system has no Unix sockets.", hint="Kernel tools need an agent that does MCP over ACP."
+                "This system has no Unix sockets.", hint="Kernel tools need an agent that supports MCP over ACP."
             )
         try:
             listening._folder = Path(tempfile.mkdtemp(prefix="agentnb-", dir=within))  # 0700

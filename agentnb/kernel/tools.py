@@ -290,7 +290,7 @@ def demand_access(name: str, access: str) -> None:
         how = "ask the user to choose another access (Custom… → Kernel)"
         hint = f"Use variables, inspect, cells and look_up_code, or {how}."
         raise PermissionDenied(f"{what} Look: {name} is not allowed.", hint=hint)
-    raise PermissionDenied(f"{what} Off.", hint="Go on without the kernel, or ask the user to choose another access.")
+    raise PermissionDenied(f"{what} Off.", hint="Continue without the kernel, or ask the user to change the access.")
 
 
 def checked(name: str, arguments: Any) -> dict[str, Any]:

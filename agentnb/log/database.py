@@ -240,8 +240,8 @@ def explained(path: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if _is_disk_full(path, error):
             message = f"The session log {path} cannot be written: the disk is full."
-            raise LogUnavailable(message, hint="Make room, or set AGENTNB_LOG to a file on another disk.") from error
-        hint = "Make room or mend its permissions, or set AGENTNB_LOG to another file, or to off."
+            raise LogUnavailable(message, hint="Free space, or set AGENTNB_LOG to a file on another disk.") from error
+        hint = "Free space or correct its permissions, or set AGENTNB_LOG to another file, or to off."
         raise LogUnavailable(f"The session log {path} cannot be used: {error}.", hint=hint) from error
     except sqlite3.DatabaseError as error:
         raise LogDamaged(f"The session log {path} is damaged: {error}.", hint=_ASIDE) from error

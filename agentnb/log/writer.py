@@ -112,7 +112,7 @@ class LogWriter:
             return LogUnavailable(damaged.message, hint=hint)
         if aside is None:
             return self._moved()
-        return LogDamaged(damaged.message, hint=f"It was put aside as {aside.name}; a new one is begun.")
+        return LogDamaged(damaged.message, hint=f"It was put aside as {aside.name}; a new one was started.")
 
     def _insert(self, batch: LogBatch) -> None:
         with database.explained(self.path):
@@ -130,7 +130,7 @@ class LogWriter:
 
     def _moved(self) -> LogUnavailable:
         message = f"The session log {self.path} was put aside, or moved, while this kernel had it open."
-        return LogUnavailable(message, hint="What is open here is written whole into the file that lies there now.")
+        return LogUnavailable(message, hint="What is open here is written as a whole into the existing file.")
 
     def _open(self) -> database.LogConnection:
         self._file = database.file_at(self.path)

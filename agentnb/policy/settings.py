@@ -153,7 +153,7 @@ class _Reader:
     def known(self, data: dict[str, Any], keys: tuple[str, ...], table: str) -> None:
         for key in data:
             if key == site_policy.TABLE and key not in keys:
-                hint = "It belongs into the site's file; `agentnb site-policy` says where that is."
+                hint = "It belongs in the site's file; `agentnb site-policy` says where that is."
                 self._fail(key, table, "[site] is for the administrator", hint)
             if key not in keys:
                 close = difflib.get_close_matches(key, keys, n=1)

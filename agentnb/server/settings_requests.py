@@ -243,7 +243,7 @@ async def _set(host: Host, name: str, value: Any, *, here: bool, was: Any = UNKN
     if here:
         chosen = host.environment.settings
         if chosen is None:
-            message = "The extension is not loaded in this kernel, so nothing can hold here alone."
+            message = "The extension is not loaded in this kernel, so a setting cannot be limited to it."
             raise UsageError(message, hint="%load_ext agentnb in a cell, or write it into your file.")
         chosen.choose(name, value)
     else:
@@ -330,7 +330,9 @@ def _server(typed: McpServerChange) -> dict[str, Any]:
     line = typed.line.strip()
     if line.startswith(("http://", "https://")):
         if typed.env:
-            raise UsageError("An address takes no variables.", hint="Write headers into settings.toml by hand.")
+            raise UsageError(
+                "An agent given by its address takes no variables.", hint="Write headers into settings.toml by hand."
+            )
         return {"url": line}
     try:
         words = shlex.split(line)

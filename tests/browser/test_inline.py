@@ -196,7 +196,7 @@ def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missi
     lab = open_lab()  # which knows that kernel
     lab.open("first.ipynb", notebook("x = 1", chosen, kernel="apart"))
     wish(lab, 0, "double it")
-    expect(form(lab)).to_contain_text("No agent is installed that could edit the cell.", timeout=PATIENCE_MS)
+    expect(form(lab)).to_contain_text("No installed agent can edit the cell.", timeout=PATIENCE_MS)
     form(lab).get_by_role("button", name="Close").click()
     lab.cell(1).run()
     lab.cell(1).expect_done(1)
@@ -219,7 +219,7 @@ def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, t
     wish(lab, 1, "double it")
     expect(form(lab)).to_contain_text("The kernel is busy. The edit begins when it can answer.", timeout=PATIENCE_MS)
     done.touch()
-    expect(form(lab)).to_contain_text("No agent is installed that could edit the cell.", timeout=PATIENCE_MS)
+    expect(form(lab)).to_contain_text("No installed agent can edit the cell.", timeout=PATIENCE_MS)
 
 
 def comment(lab: Lab, at: int, text: str, *keys: str) -> None:

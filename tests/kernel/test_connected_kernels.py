@@ -145,7 +145,7 @@ def test_a_page_works_in_another_kernel_through_a_cut_until_that_kernel_restarts
 
     there.manager.restart_kernel()
     ended = page.until(ROOT, stands("ended")).config.values[REMOTE_HOST]
-    assert "is not served any more" in ended["message"]
+    assert "is no longer served" in ended["message"]
     prompt(page, chat, "/say too late")
     page.until_settled(chat)
     assert [each.rejection_reason for each in page.refusals] == [
@@ -176,4 +176,4 @@ def test_a_kernel_that_was_killed_is_gone_where_its_file_says_so_and_else_looked
     page.until(ROOT, stands("connected"))
     there.manager.restart_kernel(now=True)
     ended = page.until(ROOT, stands("ended")).config.values[REMOTE_HOST]
-    assert (urlsplit(address).netloc == ended["name"], "is not served any more" in ended["message"]) == (True, True)
+    assert (urlsplit(address).netloc == ended["name"], "is no longer served" in ended["message"]) == (True, True)

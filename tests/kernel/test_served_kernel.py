@@ -73,5 +73,5 @@ def test_a_kernel_is_served_from_a_terminal_and_its_clients_survive_its_restart(
         client.ask("subscribe", {"channel": channel})
     client.close()
     kernel.run("%load_ext agentnb")
-    assert "not served any more" in kernel.run("%agents serve stop").values[0]
+    assert "no longer served" in kernel.run("%agents serve stop").values[0]
     assert listed() == {}

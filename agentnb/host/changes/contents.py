@@ -69,7 +69,7 @@ async def _content(tracker: ChangeTracker, item: Item, *, after: bool) -> bytes:
     if version is None:
         return b""
     if store is None:
-        raise ChangesUnavailable("Changes are not followed here.", hint="AGENTNB_CHANGES switches that off.")
+        raise ChangesUnavailable("Changes are not tracked here.", hint="AGENTNB_CHANGES switches that off.")
     return await store.run(lambda opened: opened.content(version))
 
 
@@ -79,7 +79,7 @@ def _readable(name: str, content: bytes) -> bytes:
         return content
     cells = cells_as_text(content)
     if cells is None:
-        raise FileUnavailable(f"{name!r} is no notebook that can be read.", hint="Open the file in a text editor.")
+        raise FileUnavailable(f"{name!r} is not a readable notebook.", hint="Open the file in a text editor.")
     return cells
 
 

@@ -73,7 +73,7 @@ class HunkDecisions:
         tracker = self._tracker
         store, file = tracker.store, item.file
         if store is None or file is None:
-            raise ChangesUnavailable("Changes are not followed here.", hint="AGENTNB_CHANGES switches that off.")
+            raise ChangesUnavailable("Changes are not tracked here.", hint="AGENTNB_CHANGES switches that off.")
         if not can_be_divided(item):
             raise UsageError(f"{item.name} can only be decided as a whole.", hint="Leave the lines out.")
         decided = await store.run(lambda opened: _decided(opened, decision, item, file, hunk))
@@ -116,7 +116,7 @@ def _decided(store: ChangeStore, decision: Decision, item: Item, file: FileChang
 def _lines(store: ChangeStore, item: Item, version: FileVersion) -> list[bytes]:
     lines = text_lines(store.content(version))
     if lines is None:
-        raise UsageError(f"{item.name} is no text that can be divided.", hint="Keep or undo the whole change.")
+        raise UsageError(f"{item.name} is not a text that can be divided.", hint="Keep or undo the whole change.")
     return lines
 
 

@@ -90,7 +90,7 @@ class Undo:
         """Undo, redo or keep changes, of the turns *among* alone, or of one change of a turn the part *hunk*."""
         tracker = self._tracker
         if tracker.store is None:
-            message = "Changes are not followed here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
+            message = "Changes are not tracked here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
             raise ChangesUnavailable(message)
         await tracker.compared()
         if turn_id is not None and not tracker.has_ended(turn_id):
@@ -126,7 +126,7 @@ class Undo:
             is_part = operation == "redo" and item is not None and item.state == "open" and item.undone_parts
             return (turn.turn_id, item) if is_part and turn is not None and item is not None else None
         if turn is None or item is None or operation not in {"undo", "keep"}:
-            raise UsageError("Lines go with undo or keep of one change of a turn.", hint="Leave them out.")
+            raise UsageError("Lines can only be given when one change is undone or kept.", hint="Leave them out.")
         return turn.turn_id, item
 
     async def diff(self, item: Item) -> str:
@@ -296,7 +296,7 @@ def _selected(
     items = [item for turn in turns for item in turn.items]
     unknown = [each for each in ids if not any(each in (item.id, item.name) for item in items)]
     if unknown:
-        raise UsageError(f"Nothing that is called {unknown[0]!r} was changed.", hint="Look at the changes.")
+        raise UsageError(f"Nothing called {unknown[0]!r} was changed.", hint="Look at the changes.")
     wanted = _WANTED[operation] | ({"kept"} if operation == "undo" and ids else set())
     return [
         Selected(turn.turn_id, item)

@@ -174,7 +174,9 @@ def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) ->
     else:
         named = workspace.root / path
         if named.name in {"", ".."}:
-            raise OutsideWorkspace(f"{path[:200]!r} names no file of the workspace.", hint="Give the path of a file.")
+            raise OutsideWorkspace(
+                f"{path[:200]!r} does not name a file of the workspace.", hint="Give the path of a file."
+            )
         real = workspace.resolve(str(named.parent)) / named.name
         if real in workspace.roots:
             raise OutsideWorkspace(f"{path[:200]!r} is the workspace itself.", hint="Give the path of a file in it.")
@@ -250,7 +252,7 @@ def delete(place: WorkspacePath, *, recursive: bool = False) -> None:
         with open_parent(place.root, place.path) as folder:
             _delete(folder, place.path.name, recursive=recursive)
     except RecursionError:
-        message = f"{_quoted(place)} has too many folders in each other."
+        message = f"{_quoted(place)} has too many nested folders."
         raise FileUnavailable(message, hint="Delete it in a terminal.") from None
     except OSError as error:
         raise _unchangeable(place, error) from error

@@ -274,7 +274,7 @@ class TurnBudget:
                 is_asked = self._turn is None or self._uncounted >= TRIES
                 if is_asked and words not in self._accepted:
                     is_fixed = any(each.is_fixed for each in days)
-                    return Stop(problem=words, hint="Mend the log, or remove the budget.", is_fixed=is_fixed)
+                    return Stop(problem=words, hint="Repair the log, or remove the budget.", is_fixed=is_fixed)
         spent = {scope: each._replace(turns=each.turns + more_turns) for scope, each in spent.items()}
         uses = self._uses(limits, spent)
         self._warn(uses)

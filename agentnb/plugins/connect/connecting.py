@@ -182,8 +182,8 @@ def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, st
     is_local = is_loopback(name)
     if parts.scheme == "ws" and not is_local and not insecure:
         raise UsageError(
-            f"Without TLS everybody between here and {name} reads the token.",
-            hint="Use a wss:// address, an SSH tunnel to 127.0.0.1, or say insecure=True.",
+            f"Without TLS, everybody between here and {name} reads the token.",
+            hint="Use a wss:// address, an SSH tunnel to 127.0.0.1, or pass insecure=True.",
         )
     path = parts.path or "/"
     return urlunsplit((parts.scheme, parts.netloc, path, urlencode(query), "")), token, is_local

@@ -72,7 +72,7 @@ class Eliza(AcpAgent[ElizaSession]):
     async def logout(self, _: object) -> dict[str, Any]:
         """ACP `logout`: new sessions want a login again."""
         if not self._login_offered:
-            raise RpcError(METHOD_NOT_FOUND, "Nobody has to log in here, so nobody can log out.")
+            raise RpcError(METHOD_NOT_FOUND, "This agent needs no login, so there is nothing to sign out of.")
         self._wants_login = True
         return {}
 

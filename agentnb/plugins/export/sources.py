@@ -53,7 +53,7 @@ def of_notebook(path: Path) -> Document:
         entries = tuple(entry for cell in cells for entry in _of_cell(cell))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         what = str(error) if isinstance(error, (OSError, ValueError)) else "it has no cells that can be read"
-        raise UsageError(f"{path} is no notebook: {what}.", hint="It must be a file of nbformat 4.") from error
+        raise UsageError(f"{path} is not a notebook: {what}.", hint="It must be a file of nbformat 4.") from error
     headed = heading(entries[0].source) if entries and entries[0].kind == "text" else None
     return Document(title=headed or path.stem, entries=entries, notebook=notebook)
 

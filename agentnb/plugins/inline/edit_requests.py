@@ -150,8 +150,8 @@ async def _begin(host: Host) -> Conversation:
 
     name = await host.default_agent.find()
     if not name or name == TOUR:
-        message = "No agent is installed that could edit the cell."
-        raise UsageError(message, hint="Open the agent chat: it installs one by a click.")
+        message = "No installed agent can edit the cell."
+        raise UsageError(message, hint="Open the agent chat to install one.")
     spec, environment = find(name), host.environment
     cwd = environment.default_workspace()
     startable(spec, cwd, os.environ.get("PATH"))

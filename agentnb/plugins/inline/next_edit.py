@@ -73,10 +73,10 @@ async def complete_with_agent(params: CompleteParams) -> tuple[str, float]:
     conversation = last_used(current_host())
     agent = None if conversation is None else conversation.agent
     if conversation is None or agent is None or agent.closed:
-        raise UsageError("No agent runs that could complete.", hint="Open the agent chat and write to one.")
+        raise UsageError("No running agent can complete code.", hint="Open the agent chat and write to one.")
     if not isinstance(agent.capabilities.get("nes"), dict):
         message = f"{agent.name} suggests no edits."
-        raise NotOffered(message, hint="Let the model server complete: the setting *Complete code*.")
+        raise NotOffered(message, hint="Use the model server for completion: the setting *Complete code*.")
     watch = Stopwatch()
     text = await _suggest(conversation, agent, params, watch)
     return text, watch.took

@@ -150,7 +150,7 @@ def code(
         /usr/lib/python3.11/json/__init__.py, line 183, column 4  def dumps(obj, *, …
     """
     if question not in Question.__args__:  # type: ignore[attr-defined]
-        raise UsageError(f"{question!r} is no question about code.", hint='Ask for "definition", "references", …')
+        raise UsageError(f"{question!r} is not a question about code.", hint='Ask for "definition", "references", …')
     environment = current_environment()
     tool = _tool(environment)
     workspace = Path.cwd()

@@ -68,7 +68,7 @@ async def _change_cell(
     if not any(cell.id == cell_id and cell.source == change.before for cell in now.cells):
         raise UsageError(_OTHER)
     if session.kernel_tool is None:
-        raise UsageError("Cells can be changed by agents with access to the kernel only.")
+        raise UsageError("Only agents with access to the kernel can change cells.")
     arguments = {"cell": cell_id, "source": change.after, **({"notebook": now.name} if now.name else {})}
     result = await session.kernel_tool("replace_cell", arguments)
     if result.get("isError"):

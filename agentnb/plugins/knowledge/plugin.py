@@ -29,7 +29,7 @@ def _skills(arguments: argparse.Namespace) -> int:
             texts.append(library.show(arguments.show))
         if arguments.revoke:
             was = library.revoke(arguments.revoke)
-            texts.append(f"{arguments.revoke} {'is not trusted any more' if was else 'was not trusted'}.")
+            texts.append(f"{arguments.revoke} {'is no longer trusted' if was else 'was not trusted'}.")
         if arguments.trust and arguments.yes:
             texts.append(repr(library.trust(arguments.trust)))
         elif arguments.trust:

@@ -56,4 +56,4 @@ async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
             last = progress
             yield progress
     if not success:
-        raise ServerTrouble(f"The download of {name} broke off.", "Start it again: it goes on where it stopped.")
+        raise ServerTrouble(f"The download of {name} broke off.", "Start it again: it continues where it stopped.")

@@ -182,7 +182,7 @@ class ModelServer:
         if (target.scheme, target.host, target.port) != (response.url.scheme, response.url.host, response.url.port):
             raise ServerTrouble(
                 f"{self.place} redirects to another server, {target.host}: not followed.",
-                "If that is the one that you want, set the base URL to it.",
+                "If you want that one, set the base URL to it.",
             )
         return str(target)
 

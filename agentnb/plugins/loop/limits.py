@@ -118,7 +118,7 @@ def check_limits(limits: LoopLimits) -> None:
     """
     for name, value in (("patience", limits.patience), ("tries", limits.tries)):
         if value is not None and not is_count(value, at_least=1):
-            raise UsageError(f"{name}={value!r} is no number of tries.")
+            raise UsageError(f"{name}={value!r} is not a number of tries.")
     read_budget(limits.budget)
     if limits.until is None and not limits.budget and limits.patience is None and limits.tries is None:
         raise UsageError(

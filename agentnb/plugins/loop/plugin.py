@@ -20,6 +20,6 @@ def _loop(arguments: Arguments, _shell: Any, settings: Agentnb) -> Loop | None:
 
 PLUGIN = Plugin(
     name="loop",
-    summary="Lets an agent try to improve a metric, one try after another, and keeps the tries that do.",
+    summary="Lets an agent improve a metric, one try after another, and keeps the better tries.",
     prompt_words=(PromptWord("loop", _loop),),
 )

@@ -46,10 +46,10 @@ def wanted_way(address: str, origin: str) -> Way:
     """
     if origin:
         if address or not _ORIGIN.fullmatch(origin):
-            raise UsageError(f"{origin[:100]!r} is no origin of a Jupyter server.", hint="Reload the page.")
+            raise UsageError(f"{origin[:100]!r} is not the origin of a Jupyter server.", hint="Reload the page.")
         return Way(LOOPBACK, origin.lower())
     if address not in {LOOPBACK, *network_addresses()}:
         raise UsageError(
-            f"{address[:100]!r} is no address of this machine.", hint="Open Phone again for its addresses."
+            f"{address[:100]!r} is not an address of this machine.", hint="Open Phone again for its addresses."
         )
     return Way(address, "")

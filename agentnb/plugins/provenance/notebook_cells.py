@@ -62,13 +62,13 @@ def cells_of(text: str, named: str = "The notebook") -> tuple[Cell, ...]:
     try:
         content = read_json(text)
     except ValueError as error:
-        raise UsageError(f"{named} is no notebook: its JSON is damaged ({error}).", hint=_ADVICE) from None
+        raise UsageError(f"{named} is not a notebook: its JSON is damaged ({error}).", hint=_ADVICE) from None
     cells = content.get("cells") if isinstance(content, dict) else None
     if cells is None and isinstance(content, dict) and isinstance(content.get("worksheets"), list):
         sheets = [each.get("cells") for each in content["worksheets"] if isinstance(each, dict)]
         cells = [cell for sheet in sheets if isinstance(sheet, list) for cell in sheet]
     if not isinstance(cells, list) or not all(isinstance(each, dict) for each in cells):
-        raise UsageError(f"{named} is no notebook: it has no list of cells.", hint=_ADVICE)
+        raise UsageError(f"{named} is not a notebook: it has no list of cells.", hint=_ADVICE)
     if len(cells) > MOST_CELLS:
         raise UsageError(f"{named} has {len(cells):,} cells.", hint=f"At most {MOST_CELLS:,} are read.")
     return tuple(map(_cell, cells))

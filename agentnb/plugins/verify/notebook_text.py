@@ -152,7 +152,7 @@ def _parsed(text: str, named: str) -> Any:
 
 
 def _corrupt(named: str, why: str) -> UsageError:
-    return UsageError(f"{named} is no notebook: {why}.", hint="Restore it from a backup or a checkpoint.")
+    return UsageError(f"{named} is not a notebook: {why}.", hint="Restore it from a backup or a checkpoint.")
 
 
 def _cell(at: int, cell: dict[str, Any]) -> Cell:

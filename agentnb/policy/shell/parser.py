@@ -114,14 +114,14 @@ def _tree(source: bytes) -> Node:
 def _check_gaps(source: bytes, root: Node) -> None:
     """Raises Unreadable where something that a shell would see is in no token."""
     if not (_GAP.fullmatch(source[: root.start_byte]) and _GAP.fullmatch(source[root.end_byte :])):
-        raise Unreadable("It begins or ends with signs that are none of a script.")
+        raise Unreadable("It begins or ends with characters that no script has.")
     rest = [root]
     while rest:
         node = rest.pop()
         end = node.start_byte
         for leaf in leaves(node, _QUOTING):
             if not _GAP.fullmatch(source[end : leaf.start_byte]):
-                raise Unreadable("It has signs between its words that are none of a script.")
+                raise Unreadable("It has characters between its words that no script has.")
             if leaf.type == "comment" and not _begins_word(source[: leaf.start_byte]):
                 raise Unreadable("A part of a word was taken for a comment.")
             rest += [child for child in leaf.children if child.children]
@@ -153,7 +153,7 @@ def _with(command: Command, found: _Redirected) -> Command:
         words, redirects = (*command.words, *found.words), (*command.redirects, *found.redirects)
         return Simple(assignments=command.assignments, words=words, redirects=redirects)
     if found.words:
-        raise Unreadable("Words stand behind the end of a command.")
+        raise Unreadable("Words follow the end of a command.")
     return Compound(kind="group", bodies=(ShellScript(commands=(command,)),), redirects=found.redirects)
 
 

@@ -218,7 +218,7 @@ class AhpConnection:
         """The client has introduced itself."""
         own_id = params.client_id
         if not self._join(self, own_id):
-            why = "Another client is connected with this token. Ask for one of its own."
+            why = "Another client is connected with this token. Ask for a token of your own."
             raise RequestFailed(c.PERMISSION_DENIED, why, ends="The token is in use.")
         client = self.client = RemoteClient(
             own_id,

@@ -117,7 +117,7 @@ async def make_folder(asker: RemoteAsker, params: c.ResourceMkdirCommand) -> dic
     conversation, place = _place(asker, params.uri)
     entry = await asyncio.to_thread(files.found_at, place)
     if entry is not None and entry.kind != "directory":
-        raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there, and is no folder.")
+        raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} exists and is not a folder.")
     if entry is None:
         request = PolicyRequest(kind="write", title=f"Create the folder {place.path.name}", path=str(place.path))
         async with _change(asker, conversation) as authorize:

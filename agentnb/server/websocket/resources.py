@@ -46,7 +46,7 @@ def within(seen: Sequence[Conversation], uri: str) -> tuple[Conversation, str]:
         raise FileUnavailable(f"{uri[:200]!r} names nothing that can be read here.", hint="Ask for a file: URI.")
     path = unquote(parts.path)
     if "\0" in path:
-        raise FileUnavailable("No file has a NUL in its name.", hint="Ask for another file.")
+        raise FileUnavailable("A file name cannot contain NUL.", hint="Ask for another file.")
     for conversation in seen:
         root = str(conversation.cwd).rstrip("/")
         if path == root or path.startswith(f"{root}/"):

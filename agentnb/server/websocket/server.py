@@ -163,7 +163,7 @@ class WebSocketListener:
             self._forget(socket.connection)
         for beginning in tuple(self._beginning):
             beginning.transport.abort()
-        why = "This kernel is not served any more."
+        why = "This kernel is no longer served."
         await asyncio.gather(*(each.websocket.close(NOT_SERVED, why) for each in open_sockets), return_exceptions=True)
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(server.wait_closed(), 5)

@@ -144,7 +144,7 @@ def create_session(asker: RemoteAsker, params: c.CreateSessionCommand) -> None:
         raise RequestFailed(INTERNAL_ERROR, f"{MOST_SESSIONS} conversations are open. Close one first.")
     folders = {params.working_directory, *params.working_directories} - {None}
     if any(folder.rstrip("/") != _here() for folder in folders if folder is not None):
-        raise PermissionDenied("Conversations begin in the kernel's folder only.")
+        raise PermissionDenied("Conversations can only begin in the kernel's folder.")
     request = {"agent": params.provider, "tabId": place.tab_id}
     asker.service.ask(asker.client_id, "createSession", request)
 

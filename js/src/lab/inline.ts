@@ -18,7 +18,7 @@ import { addNotebookCommand, type Surroundings } from "./notebook-part";
 const EDIT = [
   "agentnb:edit-cell",
   "Edit This Cell with the Agent",
-  "Write what the agent is to do with the active cell",
+  "Write what the agent should do with the active cell",
 ] as const;
 const COMMENT = [
   "agentnb:comment",

@@ -66,7 +66,7 @@ export const dead = (run: () => void): Notice => ({
 
 export const noKernel = (run: () => void): Notice => ({
   title: "This notebook has no kernel",
-  text: "The chat runs in the notebook's kernel, and opens with it.",
+  text: "The chat runs in the notebook's kernel and opens with it.",
   actions: [{ label: "Start kernel", primary: true, run }],
 });
 

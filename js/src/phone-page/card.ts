@@ -136,7 +136,7 @@ function preview(call: ToolCallPendingConfirmationState, actions: Actions): Node
     ? /^(insert|replace)$/.test(cell.action) && cell.kind === "code"
     : /^(execute|kernel)$/.test(kind);
   if (rehearsal?.status === "running")
-    return [element("p", { class: "note", role: "status" }, "Running it in a closed-in copy…")];
+    return [element("p", { class: "note", role: "status" }, "Running it in an isolated copy…")];
   if (rehearsal === undefined) return canRun ? [button("Preview", actions.preview, "button small")] : [];
   const shown = element("div", { class: "preview-body", role: "group", label: "Preview" });
   // It never changes on this card: another one takes its place.

@@ -23,7 +23,7 @@ interface Waiting {
 }
 
 const ROOT = "ahp-root://";
-/** Close codes of the kernel: it is not served any more, and the access was revoked. */
+/** Close codes of the kernel: it is no longer served, and the access was revoked. */
 const NOT_SERVED = 4001;
 const REVOKED = 1008;
 /** In milliseconds: until the next try, at first and at most, and until a silent connection is given up. */

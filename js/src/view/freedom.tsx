@@ -62,7 +62,7 @@ export function Freedom({ session, disabled }: { session: SessionState | undefin
   };
   const items: MenuItem[] = FREEDOMS.map((freedom) => ({
     name: NAMES[freedom],
-    detail: offered.includes(freedom) ? about(freedom) : "A policy here leaves agents less.",
+    detail: offered.includes(freedom) ? about(freedom) : "A policy file here allows agents less.",
     faint: !offered.includes(freedom),
     isCurrent: freedom === chosen,
     onSelect: () => choose(freedom),

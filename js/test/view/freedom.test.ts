@@ -67,7 +67,7 @@ test("a freedom that a policy forbids is faint and says why", async () => {
   const [, edit, auto] = await items(page);
   expect(edit?.textContent).not.toContain("A policy");
   expect([auto?.textContent, auto?.querySelector(".dim.menu-name")]).toEqual([
-    "AutoA policy here leaves agents less.",
+    "AutoA policy file here allows agents less.",
     expect.anything(),
   ]);
 });

@@ -92,8 +92,8 @@ test.each([
   const state = session.peek() as NonNullable<ReturnType<typeof session.peek>>;
   session.value = { ...state, agentProcess: { state: "running", message: why } };
   await page.until(() => expect(page.text()).toContain(why));
-  session.value = { ...state, agentProcess: { state: "stopped", message: "It is not connected any more." } };
-  await page.until(() => expect(page.text()).toContain("It is not connected any more."));
+  session.value = { ...state, agentProcess: { state: "stopped", message: "It is no longer connected." } };
+  await page.until(() => expect(page.text()).toContain("It is no longer connected."));
   expect(page.text()).not.toContain(why);
   expect(page.find("[aria-selected=true]").textContent).toBe(title);
   expect(page.all("button").map((one) => one.textContent)).not.toContain("Restart agent");

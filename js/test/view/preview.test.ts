@@ -56,16 +56,14 @@ function shows(store: MemoryStore, rehearsal: ToolCallRehearsal): void {
 
 test("the button asks for the preview, and the card shows all of it as text", async () => {
   const { store, page } = await asked();
-  expect(page.button("Preview").title).toBe(
-    "Show what it would do, from a run in a closed-in copy that changes nothing",
-  );
+  expect(page.button("Preview").title).toBe("Show what it would do, by running it in an isolated copy");
   page.button("Preview").click();
   expect(store.requested.at(-1)).toEqual({
     method: "rehearseToolCall",
     params: { channel: SESSION, toolCallId: "c1" },
   });
   shows(store, { status: "running", input: "tidy" });
-  await page.until(() => expect(page.find(".preview [role=status]").textContent).toContain("closed-in copy"));
+  await page.until(() => expect(page.find(".preview [role=status]").textContent).toContain("isolated copy"));
   expect(page.button("Preview").ariaDisabled).toBe("true");
   shows(store, ENDED);
   await page.until(() => page.find(".preview-summary"));

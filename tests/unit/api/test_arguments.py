@@ -24,7 +24,7 @@ Start = Callable[..., Session]
         ({"title": "two\nlines"}, "A title is one line of 1 to 200 characters, not 'two"),
         ({"env": {"LEVEL": 1}}, r"env has 'LEVEL' as 1"),
         ({"env": ["LEVEL"]}, "env is a mapping"),
-        ({"cwd": 3}, "cwd=3 names no folder"),
+        ({"cwd": 3}, "cwd=3 does not name a folder"),
         ({"mcp_servers": 3}, "mcp_servers is a list of servers"),
         ({"mcp_servers": "files"}, "The MCP servers in 'files' cannot be read"),
         ({"directories": "../data"}, "directories is a list of folders"),

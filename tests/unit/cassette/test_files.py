@@ -311,10 +311,10 @@ def test_a_hostile_cassette_when_it_names_no_file_of_the_workspace_is_refused(
 ) -> None:
     """With the line, before anything is played."""
     path = hostile(RecordedFile(path=name, after=FileState(text="x")))
-    with pytest.raises(CassetteBroken, match=r"a\.cassette\.jsonl:\d+: .* names no file of the workspace"):
+    with pytest.raises(CassetteBroken, match=r"a\.cassette\.jsonl:\d+: .* does not name a file of the workspace"):
         file.read(path)
     path = hostile(RecordedFile(path="a", was=name, after=FileState(missing="moved")))
-    with pytest.raises(CassetteBroken, match="names no file of the workspace"):
+    with pytest.raises(CassetteBroken, match="does not name a file of the workspace"):
         file.read(path)
 
 

@@ -112,7 +112,7 @@ def test_a_settings_file_when_something_in_it_is_wrong_says_where_and_the_rest_c
 def test_a_change_when_the_file_is_broken_touches_nothing_and_names_the_line(folder: Path) -> None:
     """Nothing that a person wrote is lost."""
     path = written(folder, 'agent = "a"\noops\n')
-    with pytest.raises(SettingsError, match=r"is not TOML: .*line 2.* nothing in the file was touched"):
+    with pytest.raises(SettingsError, match=r"is not TOML: .*line 2.* nothing in the file was changed"):
         change_setting("agent", "b")
     assert path.read_text("utf-8") == 'agent = "a"\noops\n'
 

@@ -250,7 +250,7 @@ def test_a_grant_that_is_revoked_while_its_command_runs_lets_it_run_and_asks_nex
     (grant,) = grants_of(host)
     assert (grant.scope, grant.text) == ("folder", f"asker may run `cat …` in {work} without asking")
     where = {"channel": talk.conversation.chat.uri, "toolCallId": call.tool_call_id}
-    assert revoke(host, **where) == "Revoked. What runs now goes on; the next request asks."
+    assert revoke(host, **where) == "Revoked. What is running continues; the next request asks."
     assert grants_of(host) == ()
     (work / "pipe").write_bytes(b"")
     (second,) = talk.questions()

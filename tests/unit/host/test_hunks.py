@@ -133,7 +133,7 @@ def test_lines_of_an_older_version_or_of_none_are_refused(review: Review) -> Non
     for lines in ({**TOP, "beforeEnd": 99}, {**TOP, "beforeEnd": 3, "afterEnd": 3}):
         with pytest.raises(UsageError):
             review.do("undo", lines)
-    with pytest.raises(UsageError, match="go with undo or keep"):
+    with pytest.raises(UsageError, match="can only be given when one change"):
         review.do("redo", TOP)
     assert review.file.read_text() == FIRST
 

@@ -451,7 +451,7 @@ def test_a_disk_that_is_full_is_said_and_once_there_is_room_it_goes_on(path: Pat
         [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
     )
     assert run.returncode == 0, run.stderr
-    assert "Make room" in run.stdout
+    assert "Free space" in run.stdout
 
 
 MANY = """

@@ -39,7 +39,7 @@ REFUSED = frozenset({400, 401, 403, 404})
 """HTTP answers to a handshake after which it is of no use to try again."""
 
 GONE = (
-    "It is not served any more: its kernel was restarted or has ended, or serving was stopped. "
+    "It is no longer served: its kernel was restarted or has ended, or serving was stopped. "
     "Serve it again, and connect to its new address."
 )
 
@@ -273,7 +273,7 @@ class HostClient:
             return HostUnavailable(f"What answers at {where} is no agent host: {error}")
         cause = "the connection was closed" if was_cut else str(error) or "it did not answer in time"
         return HostUnavailable(
-            f"The host at {where} cannot be reached: {cause}", hint="See that its kernel runs and is served."
+            f"The host at {where} cannot be reached: {cause}", hint="Check that its kernel runs and is served."
         )
 
 

@@ -326,7 +326,7 @@ class MirroredHost:
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
         """Send on what a page wants."""
         if isinstance(action, RootConfigChanged) or not isinstance(action, DISPATCHABLE):
-            raise Rejected("That can be changed in the other host's own notebook only.")
+            raise Rejected("That can only be changed in the other host's own notebook.")
         if self.client.state == "ended":
             raise Rejected(f"There is no connection to {self._name}: {self.client.why}")
         self.theirs(channel)

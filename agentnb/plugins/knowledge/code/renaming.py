@@ -28,7 +28,7 @@ def renaming(
 ) -> Renaming:
     """The changes that give a name another one."""
     if not uses:
-        raise UsageError("No name stands there that the notebook or the workspace defines.")
+        raise UsageError("The name there is not defined in the notebook or the workspace.")
     old_name = uses[0].name
     for each in [each for each in definitions if each.name == old_name] or uses:
         if each.cell_id is None and (each.path is None or root not in Path(each.path).parents):
@@ -79,7 +79,7 @@ def _replaced(text: str, positions: Iterable[tuple[int, int]], old: str, new: st
     for line, column in sorted(set(positions), reverse=True):
         at = starts[line - 1] + column
         if text[at : at + len(old)] != old:
-            raise UsageError(f"Line {line} is other than it was when it was analysed.", hint="Ask again.")
+            raise UsageError(f"Line {line} has changed since it was analysed.", hint="Ask again.")
         text = text[:at] + new + text[at + len(old) :]
     return text
 

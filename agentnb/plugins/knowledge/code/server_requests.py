@@ -34,7 +34,7 @@ def server_request(service: CodeService, question: str, place: CodePlace) -> Cal
     module = service.module()
     if question == "workspace_symbols":
         if not place.symbol:
-            raise UsageError("It is not said which name is looked for.", hint="Give it as the symbol.")
+            raise UsageError("No name to look for is given.", hint="Give it as the symbol.")
         return partial(workspace_symbols, query=place.symbol)
     if question == "format":
         return partial(formatting, place=service.file(place.path) if place.path else service.chosen_cells(place))

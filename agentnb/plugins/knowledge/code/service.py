@@ -232,7 +232,7 @@ class CodeService:
         path = self.module_path
         if place.cell_id is None:
             if symbol is None:
-                raise UsageError("It is not said which place is meant.", hint="Name a symbol, a cell or a file.")
+                raise UsageError("No place is given.", hint="Name a symbol, a cell or a file.")
             return f"{module.text}{symbol}\n", path, len(module.lines) + 1, len(symbol)
         cell = module.cell(place.cell_id)
         if cell is None:
@@ -399,7 +399,7 @@ def _position(place: CodePlace, lines: Sequence[str], symbol: str | None, where:
             f"{symbol!r} does not stand in {where[0].lower()}{where[1:]}.", hint="Magics are not searched."
         )
     if place.line is None or place.column is None:
-        raise UsageError("It is not said which place is meant.", hint="Give a symbol, or a line and a column.")
+        raise UsageError("No place is given.", hint="Give a symbol, or a line and a column.")
     if not 0 <= place.column <= len(lines[place.line - 1]):
         raise UsageError(f"Line {place.line} has {len(lines[place.line - 1])} columns, not {place.column}.")
     return place.line, place.column

@@ -35,7 +35,7 @@ class TextEdit(NamedTuple):
 def read_edits(edits: Any, lines: Sequence[str], characters: Callable[[str, int], int]) -> list[TextEdit]:
     """The edits of a document with these *lines*; *characters* counts the server's columns."""
     if not isinstance(edits, list) or len(edits) > MOST_EDITS:
-        raise UnusableEdit("Its changes are no list, or too many.")
+        raise UnusableEdit("Its changes are not a list, or are too many.")
 
     def position(at: Any) -> tuple[int, int]:
         line, column = int(at["line"]), int(at["character"])
@@ -90,7 +90,7 @@ def _in_cell(module: NotebookModule, edit: TextEdit) -> tuple[CodeCell, TextEdit
     """The cell of an edit of the module, and the edit in it."""
     start = module.cell_position(edit.start[0] + 1, edit.start[1])
     if start is None:
-        raise UnusableEdit("It changes what stands behind the last cell.")
+        raise UnusableEdit("It changes text after the last cell.")
     cell, text = _cell(module, start.cell_id), edit.text
     lines = lines_of(cell.source)
     last = start.line - 1 + edit.end[0] - edit.start[0], edit.end[1]

@@ -71,7 +71,7 @@ def read_tool(site: Path, entry: ToolEntry) -> DeclaredTool:
     """The tool of *entry*, whose package is in the folder *site*."""
     path = module_file(site, entry.module)
     if path is None:
-        raise UsageError(f"{entry.target} is no Python file that can be read.")
+        raise UsageError(f"{entry.target} is not a readable Python file.")
     text = read_file(path.parent, path.name)
     try:
         body = ast.parse(text).body

@@ -122,7 +122,7 @@ def _located(what: str, file: str, sources: Sequence[PackageSource]) -> tuple[Pa
             if source.holds(path) and path.is_file():
                 return source, path
     hint = "Cite files below the folders that get_package_source names."
-    raise UsageError(f"{what} cites {file[:200]!r}, which is no file of the package.", hint=hint)
+    raise UsageError(f"{what} cites {file[:200]!r}, which is not a file of the package.", hint=hint)
 
 
 def _lines(path: Path, what: str) -> list[str]:

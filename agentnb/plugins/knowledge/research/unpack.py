@@ -38,7 +38,7 @@ def unpacked(archive: Path, folder: Path, *, largest: int = LARGEST) -> Path:
             if not folder.is_dir():  # another conversation was quicker
                 raise UsageError(f"{archive.name} could not be unpacked: {error.strerror or error}.") from None
         except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, NotImplementedError) as error:
-            raise UsageError(f"{archive.name} is no archive that can be unpacked: {error}.") from None
+            raise UsageError(f"{archive.name} is not an archive that can be unpacked: {error}.") from None
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     within = [*folder.iterdir()]

@@ -100,7 +100,9 @@ class SkillLibrary:
         text = read_file(folder, name)  # what is no text was not shown, and is not run
         program = _PROGRAMS.get(PurePosixPath(file).suffix)
         if program is None:
-            raise UsageError(f"{named} is no script that can be run.", hint=f"It ends with {' or '.join(_PROGRAMS)}.")
+            raise UsageError(
+                f"{named} is not a script that can be run.", hint=f"It ends with {' or '.join(_PROGRAMS)}."
+            )
         return SkillScript(name=named, path=folder / name, program=program, text=text)
 
     def answer(self, arguments: Mapping[str, Any], *, can_run: bool = True) -> str:

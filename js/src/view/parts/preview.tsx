@@ -47,7 +47,7 @@ export function usePreview({ turnId, call, edited }: Props & { edited?: string |
     <Button
       aria-disabled={isRunning}
       aria-label={isEnded ? "Preview again" : undefined}
-      title="Show what it would do, from a run in a closed-in copy that changes nothing"
+      title="Show what it would do, by running it in an isolated copy"
       onClick={ask}
     >
       Preview
@@ -58,7 +58,7 @@ export function usePreview({ turnId, call, edited }: Props & { edited?: string |
       <div role="status">
         {isRunning && (
           <span class="dim">
-            <Spinner /> Running it in a closed-in copy…
+            <Spinner /> Running it in an isolated copy…
           </span>
         )}
         {trouble && <p class="error-text">{trouble}</p>}

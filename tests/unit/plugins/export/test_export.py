@@ -235,7 +235,7 @@ def test_what_cannot_be_exported_says_why(tmp_path: Path) -> None:
         find(str(other))
     broken = tmp_path / "a.ipynb"
     broken.write_text('{"cells": 7}', encoding="utf-8")
-    with pytest.raises(UsageError, match="is no notebook: it has no cells that can be read"):
+    with pytest.raises(UsageError, match="is not a notebook: it has no cells that can be read"):
         find(str(broken))
     cut = tmp_path / "a.cassette.jsonl"
     cut.write_bytes(CASSETTE.read_bytes()[:999])

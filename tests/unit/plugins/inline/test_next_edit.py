@@ -56,7 +56,7 @@ def test_agent_that_suggests_edits_completes_and_hears_what_became_of_it(
 def test_agent_without_suggestions_is_named(ask: Complete, by: Callable[..., None], tmp_path: Path) -> None:
     """And that none runs."""
     by("agent")
-    assert ask("x").error.startswith("No agent runs that could complete.")
+    assert ask("x").error.startswith("No running agent can complete code.")
     with scripted("echo", tmp_path) as session:
         session.prompt("Begin").wait(PATIENCE)
         assert "suggests no edits" in ask("x").error

@@ -128,7 +128,7 @@ def test_an_entry_point_that_leads_elsewhere_is_refused(site: Site, tmp_path: Pa
     rows = ("[agentnb.tools]", "a = box.linked:f", "b = box.gone:f", "c = box.agent:f; import os", "d = ../x:f", "e")
     (site.folder / "box-1.0.dist-info" / "entry_points.txt").write_text("\n".join(rows))
     site.library.trust("box")
-    assert [(each.name, "can be read" in each.problem) for each in site.library.skills()] == [("a", True), ("b", True)]
+    assert [(each.name, "readable" in each.problem) for each in site.library.skills()] == [("a", True), ("b", True)]
     assert offered(site) == []
 
 
@@ -198,7 +198,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "hangs": ({"tool": "hangs", "seconds": 1}, "was interrupted: its time was up"),
     "no script": ({"tool": "box/pack/scripts/gone.py"}, "cannot be read"),
     "leads out": ({"tool": "box/pack/scripts/../../../../agent.py"}, "leads out of the skill's folder"),
-    "no program": ({"tool": "box/pack/scripts/data.csv"}, "is no script that can be run. It ends with .py or .sh"),
+    "no program": ({"tool": "box/pack/scripts/data.csv"}, "is not a script that can be run. It ends with .py or .sh"),
     "bad args": ({"tool": "box/pack/scripts/echo.py", "arguments": {"args": "x"}}, "'args', a list of texts"),
     "exit code": ({"tool": "box/pack/scripts/fails.sh"}, "broken\nExit code 3."),
     "script hangs": (
@@ -239,7 +239,7 @@ def test_what_tools_and_scripts_print_of_secrets_is_hidden(tools: Tools, trusted
 
 
 def test_a_script_that_changes_while_the_user_is_asked_is_not_run(tools: Tools, trusted: Path) -> None:
-    """Its skill is not trusted any more."""
+    """Its skill is no longer trusted."""
     script = trusted / ".agents/skills/pack/scripts/echo.py"
     tools.while_asked = lambda: script.write_text("print('other')")
     failed, text = use(tools, "box/pack/scripts/echo.py")

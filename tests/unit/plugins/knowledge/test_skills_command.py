@@ -36,6 +36,6 @@ def test_skills_are_listed_shown_trusted_and_revoked(
     assert state()[2] == "no"
     typed("--trust", "frames", "--yes")
     assert state()[2] == "yes"
-    assert typed("--revoke", "frames") == "frames is not trusted any more.\n"
+    assert typed("--revoke", "frames") == "frames is no longer trusted.\n"
     assert state()[2] == "no"
     assert main(["skills", "--show", "nope"]) == 1

@@ -159,7 +159,7 @@ def test_address_is_written_in_the_place_of_a_command(tmp_path: Path, monkeypatc
     write_agent("far", "my-agent --acp", {}, state=own.state)
     (own,) = own_agents()
     assert (own.line, own.problem) == ("my-agent --acp", "")
-    with pytest.raises(UsageError, match="Behind the address"):
+    with pytest.raises(UsageError, match="Nothing follows"):
         write_agent("far", "wss://far.example.org/acp --fast", {}, state=own.state)
 
 

@@ -180,7 +180,7 @@ def test_what_the_token_does_not_allow_is_refused_with_the_reason(
     page.dispatch(ROOT, {"type": "root/configChanged", "config": {"pairing": True}})
     page.until_settled(ROOT)
     reasons = [each.rejection_reason for each in page.refusals]
-    assert reasons == ["phone may not drive.", "That can be changed in the other host's own notebook only."]
+    assert reasons == ["phone may not drive.", "That can only be changed in the other host's own notebook."]
     for method, params, why in (
         ("createSession", {"agent": "eliza"}, "phone may not drive"),
         ("readFile", {"channel": uri, "path": "x"}, "phone may not drive"),
