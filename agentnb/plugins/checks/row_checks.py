@@ -42,7 +42,7 @@ def check_repeated(findings: Findings, sources: Sequence[Table], after: Table) -
 
 def _rounded(estimate: int) -> int:
     """An estimate with one digit that counts."""
-    unit = 10 ** (len(str(estimate)) - 1)
+    unit = int(10 ** (len(str(estimate)) - 1))
     return round(estimate / unit) * unit
 
 

@@ -198,7 +198,7 @@ def test_a_store_when_it_is_larger_than_it_may_be_forgets_the_oldest(
     (tmp_path / "a.txt").write_text("one\n")
     turn = does(open_session("writes_files"), ["write", "a.txt", "two\n"])
     assert [each.name for each in turn.changes] == ["a.txt"]
-    with pytest.raises(ChangesError, match="stored no longer"):
+    with pytest.raises(ChangesError, match="no longer stored"):
         turn.undo()
     assert (tmp_path / "a.txt").read_text() == "two\n"
 

@@ -245,7 +245,7 @@ def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_
     assert read("fit.ipynb", "before") == "# %%\nx = 1\n\n# %%\ny = 2\n"
     assert read("fit.ipynb", "after") == "# %%\nx = 1\nx\n#> 1\n\n# %%\ny = 2\n"
     assert followed.state.files[0].edit["diff"] == {"added": 2, "removed": 0}
-    with pytest.raises(FileUnavailable, match="no notebook"):
+    with pytest.raises(FileUnavailable, match="not a readable notebook"):
         read("no.ipynb", "after")
     turn.undo("fit.ipynb")
     assert (tmp_path / "fit.ipynb").read_text() == before

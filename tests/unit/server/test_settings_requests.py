@@ -176,7 +176,7 @@ def test_a_new_conversation_has_the_folder_and_the_permissions_of_the_settings(p
     assert (opened.cwd, opened.mode) == (there, "deny")
     there.rmdir()
     error = page.ask("createSession", {"agent": "eliza"})["error"]["message"]
-    assert f"settings.toml, line 2, cwd: The working folder '{there}' is not a folder." in error
+    assert f"settings.toml, line 3, cwd: The working folder '{there}' is not a folder." in error
     assert len(page.host.conversations) == 1
 
 
