@@ -33,6 +33,7 @@ PAGES = {
     "notebook": "shows them, one at a time",
     "sidecar": "shows the chat beside a notebook where there is no sidebar of agentnb's",
 }
+_NOT_REQUIRED = {"notebook": ">=7", "sidecar": ">=0.7"}
 """What it is used in; kernels and pages may be of other environments."""
 
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*([^;]*)")
@@ -87,9 +88,10 @@ def version_of(name: str) -> str | None:
 
 
 def ranges() -> dict[str, str]:
-    """The versions that agentnb works with, by the package's name, as its own metadata say."""
+    """The versions that agentnb works with, by the package's name; of those that it requires, as its metadata say."""
     requirements_read = (match.groups() for match in map(_REQUIREMENT.match, requirements()) if match)
-    return {name.lower(): bounds.strip() for name, bounds in requirements_read if bounds.strip()}
+    required = {name.lower(): bounds.strip() for name, bounds in requirements_read if bounds.strip()}
+    return {**_NOT_REQUIRED, **required}
 
 
 def outside(version: str, bounds: str) -> bool:
