@@ -33,8 +33,8 @@ PAGES = {
     "notebook": "shows them, one at a time",
     "sidecar": "shows the chat beside a notebook where there is no sidebar of agentnb's",
 }
-_NOT_REQUIRED = {"notebook": ">=7", "sidecar": ">=0.7"}
 """What it is used in; kernels and pages may be of other environments."""
+_NOT_REQUIRED = {"notebook": ">=7", "sidecar": ">=0.7"}
 
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*([^;]*)")
 _AT_LEAST, _BELOW = re.compile(r">=\s*([\w.]+)"), re.compile(r"<\s*([\w.]+)")
