@@ -131,7 +131,7 @@ def test_corrupt_notebook_is_refused_in_a_sentence(tmp_path: Path, text: str) ->
     """Whatever is wrong with it."""
     path = tmp_path / "bad.ipynb"
     path.write_text(text)
-    with pytest.raises(UsageError, match=r"bad.ipynb is no notebook"):
+    with pytest.raises(UsageError, match=r"bad.ipynb is not a notebook"):
         agentnb.provenance(path)
 
 
