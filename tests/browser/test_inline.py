@@ -339,6 +339,13 @@ STORED = """async () => {
   return /"completion": *"local"/.test((await answer.json()).raw);
 }"""
 """Whether JupyterLab, which the page asks, has the setting that was made in the kernel."""
+FORGOTTEN = """async () => {
+  const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
+  const headers = { Authorization: "token browser-tests", "Content-Type": "application/json" };
+  const body = JSON.stringify({ raw: "{}" });
+  return (await fetch(`${baseUrl}lab/api/settings/agentnb:plugin`, { method: "PUT", headers, body })).ok;
+}"""
+"""JupyterLab keeps what a kernel's file has said; other tests' pages would have it, too."""
 
 
 @pytest.fixture
@@ -356,6 +363,7 @@ def completes(lab: Lab, models: Models, kernelspecs: Path) -> Iterator[Lab]:
     lab.cell(0).write("\n".join(f"agentnb.settings().reset({name!r})" for name in wanted))
     lab.cell(0).run()
     lab.cell(0).expect_done(2)
+    assert lab.page.evaluate(FORGOTTEN)
 
 
 def test_completion_is_grey_text_that_tab_takes_and_typing_or_deleting_the_cell_drops(
