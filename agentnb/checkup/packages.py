@@ -35,6 +35,7 @@ PAGES = {
 }
 """What it is used in; kernels and pages may be of other environments."""
 _NOT_REQUIRED = {"notebook": ">=7", "sidecar": ">=0.7"}
+"""The versions of those that no requirement of agentnb's names; the group `test` in pyproject.toml has the same."""
 
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*([^;]*)")
 _AT_LEAST, _BELOW = re.compile(r">=\s*([\w.]+)"), re.compile(r"<\s*([\w.]+)")
