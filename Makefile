@@ -44,7 +44,9 @@ AT_FLOORS = $(AT_HOME) AGENTNB_IPYKERNEL6=none $(FLOORS)/bin/python
 STATIC := agentnb/static/widget.js
 LABEXTENSION := $(VENV)/share/jupyter/labextensions/agentnb/package.json
 JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/schema/*.json js/package.json js/tsconfig.json) agentnb/__init__.py # which has the version
-PLUGIN_TESTS := $(filter-out __pycache__,$(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/)))
+# What takes longest begins first: at the end nothing runs alone.
+LONG_PLUGIN_TESTS := verify rehearsal map checks
+PLUGIN_TESTS := $(LONG_PLUGIN_TESTS) $(filter-out __pycache__ $(LONG_PLUGIN_TESTS),$(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
