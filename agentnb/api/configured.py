@@ -59,6 +59,7 @@ def configured(
     network: Literal["all", "none"] | Sequence[str] = "all",
     verify: bool = False,
     budget: str | None = None,
+    model: str | None = None,
 ) -> SessionOptions:
     """Returns what the arguments of :func:`agentnb.start` mean, checked.
 
@@ -80,6 +81,8 @@ def configured(
     if not isinstance(verify, bool):
         raise UsageError(f"verify is True or False, not {verify!r}.", hint="True: each turn ends with a verification.")
     read_budget("" if budget is None else budget)
+    if model is not None:
+        check_text("model", model, example='model="haiku"')
     confinement = _confinement(confine, network, spec, folder)
     return SessionOptions(
         spec=spec,
@@ -95,6 +98,7 @@ def configured(
         is_unasked=confinement.is_unasked,
         verify=verify,
         budget=budget or "",
+        model=model or "",
     )
 
 

@@ -28,6 +28,7 @@ def start(
     *,
     command: Sequence[str] | None = None,
     env: Mapping[str, str] | None = None,
+    model: str | None = None,
     cwd: str | os.PathLike[str] | None = None,
     permissions: Permissions = "ask",
     permission_timeout: float = CALLBACK_SECONDS,
@@ -49,6 +50,9 @@ def start(
         agent: An agent's name in the catalogue (see :func:`agentnb.agents`); the built-in ``"eliza"`` by default.
         command: The command of any other ACP agent, as a list of words; then *agent* only names it.
         env: Environment variables for the agent's process, besides this kernel's own.
+        model: The agent's model, by its id or its name; its own choice by default. It is chosen before the first
+            prompt. Where the agent does not offer it, the first turn, or :meth:`Session.open`, fails with an error that
+            names the models offered.
         cwd: The workspace: the folder in which the agent works and outside of which it may touch no file without a rule
             or an answer of yours. The current folder by default.
         permissions: What answers the agent's permission requests: ``"ask"`` the user (denied where no front end is
@@ -101,13 +105,14 @@ def start(
     Raises:
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
-        UsageError: If *permissions*, *title*, *command*, *env*, *cwd*, *mcp_servers*, *directories*, *components* or
-            *budget* makes no sense, or *kernel_tools* are wanted outside of IPython.
+        UsageError: If *permissions*, *title*, *command*, *env*, *model*, *cwd*, *mcp_servers*, *directories*,
+            *components* or *budget* makes no sense, or *kernel_tools* are wanted outside of IPython.
         NotOffered: With *session*, if the agent does not offer to open old ones.
-        AgentError: With *session*, if the agent cannot be started, or does not open it.
+        AgentError: With *session*, if the agent cannot be started, does not open it, or does not offer *model*.
 
     Example:
         >>> session = agentnb.start("eliza")  # doctest: +SKIP
+        >>> session = agentnb.start("claude", model="haiku")  # doctest: +SKIP
         >>> session = agentnb.start(command=["opencode", "acp"], permissions="deny")  # doctest: +SKIP
     """
     mode = mode_of(permissions, freedom)
@@ -139,6 +144,7 @@ def start(
         network=network,
         verify=verify,
         budget=budget,
+        model=model,
     )
     if kept is not None:
         work = opened(host, configuration_of(configuration), kept, mode=mode, title=configuration.title)

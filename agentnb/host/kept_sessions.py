@@ -14,6 +14,7 @@ from agentnb.host.conversation import Conversation
 from agentnb.host.intents import use_kernel
 from agentnb.ids import new_id
 from agentnb.state import ChatOrigin
+from agentnb.state.session_state import model_id
 
 if TYPE_CHECKING:
     from agentnb.acp.listing import Page
@@ -53,9 +54,12 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
         raise SessionError(f"A turn runs in {named!r}.", hint="Wait for its end, or cancel it, then copy.")
     agent = await conversation.ready()
     agent.demand("fork")
+    configuration = conversation.configuration
+    if configuration.model:
+        configuration = replace(configuration, model=model_id(conversation.session.state))
     copy = Conversation(
         conversation.host,
-        conversation.configuration,
+        configuration,
         tab_id=new_id(),
         mode=conversation.mode,
         title=title or f"{named} (copy)",

@@ -39,6 +39,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     verify: bool = False
     notes: tuple[str, ...] = ()
     budget: str = ""
+    model: str = ""
 
     @property
     def key(self) -> bytes:
@@ -98,6 +99,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_unasked: bool = False
     verify: bool = False
     budget: str = ""
+    model: str = ""
 
     def configuration(self, environment: Environment) -> Configuration:
         """Returns what the agent is started with, as far as the site's policy allows it."""
@@ -114,6 +116,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
             is_unasked=self.is_unasked,
             verify=self.verify,
             budget=self.budget,
+            model=self.model,
         )
         return held(configuration, environment.sources())
 

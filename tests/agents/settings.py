@@ -1,6 +1,7 @@
 """Has modes, options and (``settings.py old``) legacy models; refuses the mode `broken`; says what it was set to.
 
 ``settings.py both`` is as Codex: models in the legacy form, and a config option for them, which alone can be set.
+With ``resumes`` it takes sessions up again, with the model that it begins with.
 """
 
 import sys
@@ -8,6 +9,7 @@ import sys
 import wire
 
 OLD, BOTH = "old" in sys.argv, "both" in sys.argv
+RESUMES = {"agentCapabilities": {"sessionCapabilities": {"resume": {}}}} if "resumes" in sys.argv else {}
 MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}
 MODELS = {
     "currentModelId": "m1",
@@ -32,8 +34,8 @@ while True:
     params = asked.get("params") or {}
     match asked.get("method"):
         case "initialize":
-            wire.answer(asked, {"protocolVersion": 1})
-        case "session/new":
+            wire.answer(asked, {"protocolVersion": 1, **RESUMES})
+        case "session/new" | "session/resume":
             kept = {} if OLD else {"configOptions": options()}
             kept |= {"models": MODELS} if OLD or BOTH else {}
             wire.answer(asked, {"sessionId": wire.SESSION, "modes": MODES, **kept})

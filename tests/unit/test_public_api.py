@@ -215,7 +215,7 @@ sessions(search='', *, here=False, cwd=None, limit=50)
 settings()
 sidebar(session=None)
 skills()
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, freedom=None, title=None, mcp_servers=None, directories=(), components=None, kernel_tools=None, confine=None, network='all', verify=False, budget=None, session=None)
+start(agent=None, *, command=None, env=None, model=None, cwd=None, permissions='ask', permission_timeout=60.0, freedom=None, title=None, mcp_servers=None, directories=(), components=None, kernel_tools=None, confine=None, network='all', verify=False, budget=None, session=None)
 storage()
 ToolCall
     content

@@ -25,7 +25,7 @@ from agentnb.errors import (
     SessionError,
 )
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
-from agentnb.host.agents.session_choices import Choice, chosen, differing
+from agentnb.host.agents.session_choices import Choice, chosen, differing, model_choice
 from agentnb.host.site_checks import allowed_model, why_not_model
 from agentnb.host.turns.transcript import with_transcript
 from agentnb.plugin_registry import plugins
@@ -252,8 +252,7 @@ class AgentLifecycle:
             self._failed(error)
             raise
         self.agent, self.session_id, self.former, self._copied = agent, new.session_id, None, None
-        if self.outcome == "new" and (self._was_ready or taken_up) and not self.needs_transcript:
-            self._replace_session()
+        self._remember_choices(taken_up=taken_up)
         for action in new.actions:
             self._channels.dispatch(action)
         await self._choose_again(agent, new.session_id)
@@ -274,6 +273,12 @@ class AgentLifecycle:
         self._opened()
         return agent
 
+    def _remember_choices(self, *, taken_up: bool) -> None:
+        if self.outcome == "new" and (self._was_ready or taken_up) and not self.needs_transcript:
+            self._replace_session()
+        elif self._was_ready and self._configuration.model:  # taken up again, it may have the agent's own model
+            self._chosen = chosen(self._channels.session.state)
+
     def _replace_session(self) -> None:
         """The agent's new session stands for one that it no longer has."""
         self._chosen = self._chosen or chosen(self._channels.session.state)
@@ -282,12 +287,27 @@ class AgentLifecycle:
             self.note(f"{self._configuration.spec.title} restarted and was given the conversation so far.")
 
     async def _choose_again(self, agent: Agent, session_id: str) -> None:
-        """Choose the mode and the options that the session before had; what the agent refuses stays as it is."""
+        """Choose the model of `start`, then the mode and the options that the session before had, as far as it can."""
+        if self._configuration.model and not self._was_ready:
+            await self._choose_model(agent, session_id, self._configuration.model)
         wanted, self._chosen = self._chosen, ()
         for action in differing(wanted, self._channels.session.state):
             with contextlib.suppress(AgentnbError):
                 await self.choose(agent, session_id, action)
                 self._channels.dispatch(action)
+
+    async def _choose_model(self, agent: Agent, session_id: str, model: str) -> None:
+        """Choose *model*; a session that cannot have it fails to start."""
+        try:
+            if (why := why_not_model(self._channels.agent, model)) is not None:
+                raise PolicyError(why)
+            action = model_choice(model, self._channels.session.state, self._configuration.spec.title)
+            await self.choose(agent, session_id, action)
+        except AgentnbError as error:
+            await self.leave(stop=False)
+            self._failed(error)
+            raise
+        self._channels.dispatch(action)
 
     async def choose(self, agent: Agent, session_id: str, action: XModeChanged | XConfigOptionChosen) -> None:
         """Ask *agent* for another mode or option; a model must be one that the site allows."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 CALLBACK_SECONDS = 60.0
 CLOSE_SECONDS = 10.0
-FRESH_SECONDS = 120.0
-"""How long choosing a model may take, besides the task's own time."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +132,7 @@ def _opened(order: Order, kernel: TaskKernel | None, permissions: Permissions, *
         mode="auto",
         title=order.title,
         confine=is_confined,
+        model=order.model or None,
     )
     environment = None if kernel is None else kernel.environment(host.environment)
 
@@ -148,8 +147,6 @@ def _prompted(order: Order, session: Session, permissions: Permissions) -> Repor
     turn: Turn | None = None
     error, is_mismatch = "", False
     try:
-        if order.model:
-            session.set_option("model", order.model, FRESH_SECONDS)
         turn = session.prompt(order.prompt)
         turn.wait(order.seconds).raise_for_error()
     except TurnTimeout:

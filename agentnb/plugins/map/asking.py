@@ -42,7 +42,6 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     options: dict[str, Any]
     prompt: str
-    model: str | None = None
     wanted: Any = None
     timeout: float | None = None
     retries: int = 1
@@ -58,7 +57,8 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
     def agent(self) -> str:
         """The agent and its model, as they are part of a question's key."""
         name = self.options.get("command") or self.options.get("agent") or ""
-        return f"{name if isinstance(name, str) else ' '.join(name)} {self.model or ''}".strip()
+        model = self.options.get("model") or ""
+        return f"{name if isinstance(name, str) else ' '.join(name)} {model}".strip()
 
     @property
     def name(self) -> str:
@@ -107,7 +107,6 @@ class SessionWorker:
             return await self._asked_apart(job)
         self.session = self._opened(job)
         try:
-            await self._choose_model(self.session)
             return await self._answered(job)
         finally:
             if last is not None:  # not before: the process ends with its last session
@@ -119,7 +118,6 @@ class SessionWorker:
         workspace = await asyncio.to_thread(IsolatedWorkspace, folder)
         try:
             self.session = self._opened(job, workspace.folder)
-            await self._choose_model(self.session)
             try:
                 body = await self._answered(job)
             except (AgentnbError, AnswerUnfit):
@@ -132,10 +130,6 @@ class SessionWorker:
             if self.session is not None:
                 await _close(self.session, CLOSE_SECONDS)
             await asyncio.to_thread(workspace.remove)
-
-    async def _choose_model(self, session: Session) -> None:
-        if self._question.model is not None:
-            await asyncio.to_thread(session.set_option, "model", self._question.model)
 
     async def _answered(self, job: Job) -> Body:
         until = None if self._question.timeout is None else time.monotonic() + self._question.timeout

@@ -77,7 +77,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
         agent: As for :func:`agentnb.start`.
         command: As for :func:`agentnb.start`.
         env: As for :func:`agentnb.start`.
-        model: The agent's model; its own choice by default.
+        model: As for :func:`agentnb.start`.
         cwd: As for :func:`agentnb.start`; all inputs share it (``"shared"``: the current folder). ``"isolated"``: each
             input has a copy of the current folder, and a process of the agent in it; what the agent changes there is in
             the result (``changes``), and ``result.keep()`` makes it in the folder.
@@ -139,11 +139,12 @@ def map(  # noqa: A001 - the public name, agentnb.map
     recorded = cassette_for(cassette)
     variables = not_recorded(env, recorded)
     if executor is None and (recorded is None or not recorded.is_complete):
-        configured(agent, command, variables, cwd, mcp_servers=mcp_servers, verify=verify)
+        configured(agent, command, variables, cwd, mcp_servers=mcp_servers, verify=verify, model=model)
     options = {
         "agent": agent,
         "command": None if command is None else tuple(command),
         "env": variables,
+        "model": model,
         "cwd": cwd,
         "permissions": permissions,
         "mcp_servers": mcp_servers,
@@ -152,7 +153,6 @@ def map(  # noqa: A001 - the public name, agentnb.map
     question = BatchQuestion(
         options=options,
         prompt=prompt if isinstance(prompt, str) else getattr(prompt, "__name__", "a function"),
-        model=model,
         wanted=None if output is None else Wanted(output),
         timeout=timeout,
         retries=retries,

@@ -34,12 +34,12 @@ class KernelSettings:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Session]]:
-    """Start a session: with eliza, or with the scripted agent of a name."""
+    """Start a session: with eliza, or with the scripted agent of a name and its words."""
     sessions: list[Session] = []
 
-    def begin(script: str | None = None, **options: Any) -> Session:
+    def begin(script: str | None = None, *words: str, **options: Any) -> Session:
         if script is not None:
-            options["command"] = [sys.executable, str(AGENTS / f"{script}.py")]
+            options["command"] = [sys.executable, str(AGENTS / f"{script}.py"), *words]
         session = agentnb.start(cwd=tmp_path, **options)
         sessions.append(session)
         return session

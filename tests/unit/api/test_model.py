@@ -1,0 +1,74 @@
+"""The model that a session is started with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from agentnb import Session
+from agentnb.errors import NotOffered, TurnFailed, UsageError
+from tests.unit.api.conftest import PATIENCE
+
+Start = Callable[..., Session]
+
+
+def model_of(session: Session) -> object:
+    return next(each["currentValue"] for each in session.state.config_options or () if each["id"] == "model")
+
+
+def test_the_first_prompt_goes_to_the_model_that_start_names(start: Start) -> None:
+    """And no prompt before it; another session has the agent's own choice."""
+    session = start("many_models", model="model-7")
+    assert session.prompt("hello").wait(PATIENCE).text == "model-7, 5 characters"
+
+
+@pytest.mark.parametrize("words", [["both"], ["old"]])
+def test_a_model_is_chosen_by_its_id_or_its_name(start: Start, words: list[str]) -> None:
+    """Also where it is no config option, but as older agents have it."""
+    for model in ("m2", "Two", "two"):
+        session = start("settings", *words, model=model)
+        session.open(PATIENCE)
+        assert model_of(session) == "m2"
+
+
+def test_a_model_that_is_not_offered_fails_every_turn_with_the_models_that_are(start: Start) -> None:
+    """So does opening the session; no prompt reaches another model."""
+    session = start("settings", "both", model="m3")
+    for _ in range(2):
+        with pytest.raises(TurnFailed, match=r"does not offer the model 'm3'\. .*: m1, m2\."):
+            session.prompt("hello").wait(PATIENCE)
+    with pytest.raises(NotOffered, match="m1, m2"):
+        session.open(PATIENCE)
+
+
+def test_of_many_models_the_error_names_some(start: Start) -> None:
+    """And how many more there are."""
+    with pytest.raises(NotOffered, match=r"model-0, model-1, .*, model-19 and 180 more\."):
+        start("many_models", model="other").open(PATIENCE)
+
+
+def test_an_agent_without_models_says_that_it_has_none(start: Start) -> None:
+    """Eliza is one."""
+    with pytest.raises(TurnFailed, match=r"has no choice of models, and 'haiku' was asked for\. Leave out model=\."):
+        start(model="haiku").prompt("hello").wait(PATIENCE)
+
+
+@pytest.mark.parametrize("words", [[], ["resumes"]])
+def test_the_model_stays_when_the_agent_restarts(start: Start, words: list[str]) -> None:
+    """Whether the agent takes its session up again or not; the one that was chosen last counts."""
+    session = start("settings", "both", *words, model="m2")
+    session.open(PATIENCE)
+    session.restart(PATIENCE)
+    assert model_of(session) == "m2"
+    session.set_option("model", "m1", PATIENCE)
+    session.set_option("model", "m3", PATIENCE)
+    session.restart(PATIENCE)
+    assert model_of(session) == "m3"
+
+
+@pytest.mark.parametrize("model", ["", 3])
+def test_a_model_that_is_no_text_is_refused(start: Start, model: object) -> None:
+    """At once."""
+    with pytest.raises(UsageError, match="model"):
+        start(model=model)
