@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
+from agentnb.api.answers import TurnOutput, Wanted
 from agentnb.api.arguments import check_freedom, check_permissions, check_text, each_of
 from agentnb.api.attachments import attachment_of
 from agentnb.api.changes import go_back
@@ -73,6 +74,25 @@ class Turn(FollowedTurn):
         """The session that it belongs to."""
         return self._session
 
+    @property
+    def output(self) -> Any:
+        """The answer as the type that ``prompt(output=…)`` names; waits for the end of the turn, as :meth:`wait` does.
+
+        In async code, ``await turn`` first.
+
+        Raises:
+            UsageError: If the turn was prompted without ``output=``.
+            TurnFailed: If it ended with an error, or the answer does not fit, twice.
+            TurnRefused: If the agent refused to go on.
+            TurnCancelled: If it was cancelled.
+        """
+        check = self._conversation.turns.checks.answers.get(self._id)
+        if not isinstance(check, TurnOutput):
+            raise UsageError("The turn was prompted without output=.", hint="turn.text has the answer.")
+        if not self._finished:
+            self.wait()
+        return check.value(self.raise_for_error())
+
 
 class Session(SessionAgent):
     """One conversation with one agent. Made by :func:`agentnb.start`; usable from any thread.
@@ -106,6 +126,7 @@ class Session(SessionAgent):
         attachments: Iterable[MessageAttachment] = (),
         verify: bool = False,
         instructions: str = "",
+        output: Any = None,
     ) -> Turn:
         """Send *text* to the agent; returns at once. While a turn runs the prompt waits in the queue.
 
@@ -117,24 +138,37 @@ class Session(SessionAgent):
             verify: Whether this turn is done only when the notebooks that it is about are verified, as with
                 ``agentnb.start(verify=True)``.
             instructions: What the agent is told besides, below *text*; the chat folds it.
+            output: What the answer must be: a msgspec, dataclass or pydantic type, any other type such as ``list[str]``
+                or ``Literal["good", "bad"]``, or a JSON schema. :attr:`Turn.output` is its value. An answer that does
+                not fit is asked for once more in the same turn, with the error.
 
         Returns:
             The turn, running or waiting.
 
         Raises:
-            UsageError: If *text* is no text or is empty, or *context* is one object instead of a list.
+            UsageError: If *text* is no text or is empty, *context* is one object instead of a list, or *output*
+                is no type.
             SessionClosed: If the session was closed.
             SessionError: If it is only to be read (:attr:`read_only`).
+
+        Example:
+            >>> session.prompt("Which columns have gaps?", output=list[str]).output  # doctest: +SKIP
+            ['age', 'income']
         """
         check_text("The prompt", text, example='session.prompt("What is in df?")')
         attached = (*attachments, *(attachment_of(value) for value in each_of(context)))
         user = MessageOrigin(kind="user")
         message_ = Message(text=text, origin=user, attachments=attached or None)
+        wanted = None if output is None else Wanted(output)
+        if wanted is not None:
+            instructions = "\n\n".join(filter(None, (instructions, wanted.instruction)))
         if instructions:
             words = len(text.encode("utf-16-le")) // 2  # as a page counts
             message_ = replace(message_, text=f"{text}\n\n{instructions}", meta={"agentnb": {"words": words}})
         turn = Turn(self, self._conversation, new_id())
         self._known[turn.id] = turn
+        if wanted is not None:
+            self._conversation.turns.checks.answers[turn.id] = TurnOutput(wanted)
         self._conversation.host.loop.call(self._begin, turn, message_, verify, is_part_of_work())
         follow(turn, self.agent)
         return turn

@@ -192,7 +192,7 @@ Session
     on_extension(method, handler)
     open(timeout=120.0)
     permissions
-    prompt(text, context=(), *, attachments=(), verify=False, instructions='')
+    prompt(text, context=(), *, attachments=(), verify=False, instructions='', output=None)
     questions
     queue
     read_only
@@ -246,6 +246,7 @@ Turn
     files
     id
     keep(*items)
+    output
     plan
     raise_for_error()
     redo(*items, choices=None)

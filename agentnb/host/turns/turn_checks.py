@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agentnb.budget import Spent, read_budget, uses_of
 from agentnb.errors import AgentnbError
@@ -17,11 +18,20 @@ if TYPE_CHECKING:
 
     from agentnb.host.channels import SessionChannels
     from agentnb.ports import ToolSession, TurnChecker
+    from agentnb.state import ActiveTurn
 
 MOST_ROUNDS = 3
 """How often an agent is asked to mend what was found."""
 MOST_OF_TURN = read_budget("500k tokens, 15 min", scope="turn")
 """How much a turn may have used to get another round."""
+
+
+class AnswerCheck(Protocol):
+    """Checks the answer of one turn."""
+
+    def correction(self, turn: ActiveTurn) -> str:
+        """What the agent is asked to answer again; empty where its answer fits, or was asked for again before."""
+        ...
 
 
 class TurnChecks:
@@ -32,6 +42,7 @@ class TurnChecks:
     ) -> None:
         self.each = each
         self.only: set[str] = set()
+        self.answers: dict[str, AnswerCheck] = {}
         self._channels = channels
         self._session = session
         self._setting = setting
@@ -39,10 +50,27 @@ class TurnChecks:
 
     def wanted(self, turn_id: str) -> bool:
         """True if the turn is to be checked before it is done."""
+        return turn_id in self.answers or self._is_verified(turn_id)
+
+    def _is_verified(self, turn_id: str) -> bool:
         return self.each or turn_id in self.only or self._setting() != "on demand"
 
     async def task(self, turn_id: str) -> Message | None:
         """Check the turn; what the agent is asked to do, None where the turn is done."""
+        task = await self._verified(turn_id) if self._is_verified(turn_id) else None
+        return task or await self._corrected(turn_id)
+
+    async def _corrected(self, turn_id: str) -> Message | None:
+        check, active = self.answers.get(turn_id), self._channels.chat.state.active_turn
+        if check is None or active is None:
+            return None
+        correction = await asyncio.to_thread(check.correction, active)  # a type's validators are the user's code
+        if not correction:
+            return None
+        self._channels.say(turn_id, "The answer does not have the type that was asked for. It is asked for once more.")
+        return Message(text=correction, origin=MessageOrigin(kind="system"))
+
+    async def _verified(self, turn_id: str) -> Message | None:
         checkers: list[TurnChecker] = [each for _, each in plugins().offers("checkers")]
         if not checkers:
             self._channels.say(turn_id, "Not verified: no plug-in that verifies is loaded (`agentnb plugins`).")

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.api.answers import AnswerUnfit
 from agentnb.api.start import start
 from agentnb.errors import AgentDied, AgentnbError, TurnTimeout
 from agentnb.host import current_host
 from agentnb.host.changes.location import VARIABLE as FOLLOWS_CHANGES
-from agentnb.plugins.map.answers import AnswerUnfit, plain
+from agentnb.plugins.map.answers import plain
 from agentnb.plugins.map.records import Body, key_of
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 from agentnb.state import MessageAttachment
 
 if TYPE_CHECKING:
+    from agentnb.api.answers import Wanted
     from agentnb.api.session import Session, Turn
-    from agentnb.plugins.map.answers import Wanted
     from agentnb.plugins.map.workspaces import WorkspaceChange
 
 CLOSE_SECONDS = 10.0

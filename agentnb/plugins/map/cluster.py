@@ -19,11 +19,11 @@ import msgspec
 from distributed import Client, KilledWorker
 
 from agentnb import __version__, errors
+from agentnb.api.answers import AnswerUnfit
 from agentnb.api.columns import lines
 from agentnb.credentials import is_ordinary, is_secret_name, shapes
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.plugins.map import worker_plugin
-from agentnb.plugins.map.answers import AnswerUnfit
 from agentnb.plugins.map.asking import CANCEL_SECONDS, ClusterLost, WorkerLost
 from agentnb.plugins.map.records import Body
 from agentnb.plugins.map.worker_agents import THIS_PROCESS, WorkerAnswer, WorkerSettings, log_place, settings_files

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from agentnb.api.answers import AnswerUnfit
 from agentnb.api.attachments import attachment_of
 from agentnb.api.unattended import parts_of_work
 from agentnb.budget import Spent, read_budget, uses_of
@@ -33,7 +34,7 @@ from agentnb.errors import (
     UnknownAgent,
     UsageError,
 )
-from agentnb.plugins.map.answers import AnswerRefused, AnswerUnfit, check_answer
+from agentnb.plugins.map.answers import AnswerRefused, check_answer
 from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, ClusterLost, Job, SessionWorker, WorkerLost
 from agentnb.plugins.map.inputs import Taking
 

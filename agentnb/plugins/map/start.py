@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.api.answers import Wanted
 from agentnb.api.arguments import check_count, check_permissions
 from agentnb.api.configured import DEFAULT_AGENT, configured
 from agentnb.api.unattended import follow_work
 from agentnb.budget import read_budget
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
-from agentnb.plugins.map.answers import Wanted
 from agentnb.plugins.map.asking import BatchQuestion
 from agentnb.plugins.map.batch import Batch
 from agentnb.plugins.map.cassette import cassette_for, not_recorded

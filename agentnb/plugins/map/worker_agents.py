@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from distributed.diskutils import WorkSpace
 
+from agentnb.api.answers import AnswerUnfit
 from agentnb.api.configured import configured
 from agentnb.errors import AgentnbError
 from agentnb.folders import config_folder
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
-from agentnb.plugins.map.answers import AnswerUnfit
 from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, BatchQuestion, Job, SessionWorker
 from agentnb.plugins.map.records import Body
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentnb.api.answers import AnswerUnfit, Wanted
 from agentnb.errors import UsageError
-from agentnb.plugins.map.answers import AnswerUnfit, Wanted, plain
+from agentnb.plugins.map.answers import plain
 
 
 @dataclass

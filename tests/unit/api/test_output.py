@@ -1,0 +1,65 @@
+"""Answers of a type: asked for with the prompt, asked for again where they do not fit, read as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from agentnb import Session
+from agentnb.errors import TurnCancelled, TurnFailed, UsageError
+from tests.unit.running import run
+
+Start = Callable[..., Session]
+
+
+@dataclass
+class Label:
+    label: str
+    score: int
+
+
+def test_an_answer_that_does_not_fit_is_asked_for_once_more_in_its_turn(start: Start) -> None:
+    """The value is that of the second answer."""
+    session = start("moody")
+    turn = session.prompt("json-late", output=Label)
+    assert (turn.output, len(session.turns), "I would rather talk." in turn.text) == (Label("good", 3), 1, True)
+
+
+def test_a_turn_with_output_can_be_awaited(start: Start) -> None:
+    """Then its value is there."""
+    session = start("moody")
+
+    async def answer() -> object:
+        return (await session.prompt("json-late", output=Label)).output
+
+    assert run(answer()) == Label("good", 3)
+
+
+def test_an_answer_that_never_fits_raises_with_what_is_wrong_and_its_beginning(start: Start) -> None:
+    """After the second try; the session goes on."""
+    session = start("moody")
+    turn = session.prompt("json-late", output=list[int])
+    with pytest.raises(TurnFailed, match=r"Expected `array`, got `object`.* It begins with 'Here: "):
+        _ = turn.output
+    assert session.prompt("hello").wait().text == "said hello"
+
+
+def test_output_of_another_turn_or_a_cancelled_one_raises(start: Start) -> None:
+    """Without ``output=`` there is none; a stop is told as such."""
+    session = start("moody")
+    with pytest.raises(UsageError, match="prompted without output="):
+        _ = session.prompt("hello").wait().output
+    turn = session.prompt("wait", output=int)
+    turn.cancel()
+    with pytest.raises(TurnCancelled):
+        _ = turn.output
+
+
+def test_output_that_is_no_type_is_refused_before_anything_is_asked(start: Start) -> None:
+    """No turn begins."""
+    session = start()
+    with pytest.raises(UsageError, match="is no type"):
+        session.prompt("hello", output=object())
+    assert session.turns == ()
