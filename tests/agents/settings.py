@@ -1,7 +1,7 @@
 """Has modes, options and (``settings.py old``) legacy models; refuses the mode `broken`; says what it was set to.
 
 ``settings.py both`` is as Codex: models in the legacy form, and a config option for them, which alone can be set.
-With ``resumes`` it takes sessions up again, with the model that it begins with.
+With ``resume`` it takes sessions up again, with the model that it begins with; with ``fork`` it copies them.
 """
 
 import sys
@@ -9,7 +9,7 @@ import sys
 import wire
 
 OLD, BOTH = "old" in sys.argv, "both" in sys.argv
-RESUMES = {"agentCapabilities": {"sessionCapabilities": {"resume": {}}}} if "resumes" in sys.argv else {}
+ABLE = {each: {} for each in ("resume", "fork") if each in sys.argv}
 MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}
 MODELS = {
     "currentModelId": "m1",
@@ -34,11 +34,12 @@ while True:
     params = asked.get("params") or {}
     match asked.get("method"):
         case "initialize":
-            wire.answer(asked, {"protocolVersion": 1, **RESUMES})
-        case "session/new" | "session/resume":
+            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": ABLE}})
+        case "session/new" | "session/resume" | "session/fork":
             kept = {} if OLD else {"configOptions": options()}
             kept |= {"models": MODELS} if OLD or BOTH else {}
-            wire.answer(asked, {"sessionId": wire.SESSION, "modes": MODES, **kept})
+            session = "copy" if asked["method"] == "session/fork" else wire.SESSION
+            wire.answer(asked, {"sessionId": session, "modes": MODES, **kept})
         case "session/set_mode" if params["modeId"] == "broken":
             wire.refuse(asked, -32602, "No such mode")
         case "session/set_model" if BOTH:

@@ -54,7 +54,7 @@ def test_an_agent_without_models_says_that_it_has_none(start: Start) -> None:
         start(model="haiku").prompt("hello").wait(PATIENCE)
 
 
-@pytest.mark.parametrize("words", [[], ["resumes"]])
+@pytest.mark.parametrize("words", [[], ["resume"]])
 def test_the_model_stays_when_the_agent_restarts(start: Start, words: list[str]) -> None:
     """Whether the agent takes its session up again or not; the one that was chosen last counts."""
     session = start("settings", "both", *words, model="m2")
@@ -65,6 +65,17 @@ def test_the_model_stays_when_the_agent_restarts(start: Start, words: list[str])
     session.set_option("model", "m3", PATIENCE)
     session.restart(PATIENCE)
     assert model_of(session) == "m3"
+
+
+def test_a_copy_has_the_model_that_was_chosen_last(start: Start) -> None:
+    """Not the one that its session was started with."""
+    session = start("settings", "both", "fork", model="m2")
+    session.open(PATIENCE)
+    session.set_option("model", "m1", PATIENCE)
+    copy = session.fork(timeout=PATIENCE)
+    copy.open(PATIENCE)
+    assert (model_of(copy), model_of(session)) == ("m1", "m1")
+    copy.close(PATIENCE)
 
 
 @pytest.mark.parametrize("model", ["", 3])
