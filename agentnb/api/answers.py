@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.api.columns import shortened
 from agentnb.errors import TurnFailed, UsageError
 from agentnb.safe_json import read_json, read_json_at
 from agentnb.state import MarkdownResponsePart
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)```", re.DOTALL)
 _PLACES = 200  # beginnings of an object or a list that are tried in an answer
 _LONGEST = 2_000_000  # characters of an answer that are looked at
-_SHOWN = 300
+SHOWN = 300  # characters of an error or an answer in a message
 
 
 class AnswerUnfit(Exception):
@@ -52,7 +53,7 @@ class Wanted:
             try:
                 return self.check(candidate)
             except Exception as error:  # noqa: BLE001 - pydantic's validators are the user's code
-                first = first or AnswerUnfit(short(str(error)))
+                first = first or AnswerUnfit(shortened(str(error), SHOWN))
         raise first or AnswerUnfit("it has no JSON.")
 
 
@@ -84,7 +85,7 @@ class TurnOutput:
         try:
             return self._wanted.read(text)
         except AnswerUnfit as error:
-            message = f"The answer does not fit output=: {error} It begins with {short(text)!r}."
+            message = f"The answer does not fit output=: {error} It begins with {shortened(text, SHOWN)!r}."
             raise TurnFailed(message, hint="Prompt again, or read turn.text.", turn=turn) from error
 
     def _text(self, turn: ActiveTurn | FinishedTurn | None) -> str:
@@ -120,7 +121,7 @@ def _reader(output: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
         schema = msgspec.json.schema(output)
     except (TypeError, RecursionError) as error:
         raise UsageError(
-            f"output={output!r} is no type that answers can be read as: {short(str(error))}",
+            f"output={output!r} is no type that answers can be read as: {shortened(str(error), SHOWN)}",
             hint="Give a msgspec.Struct, a dataclass, a pydantic model, list[str], Literal[...] or a JSON schema.",
         ) from error
     return schema, lambda value: msgspec.convert(value, output)
@@ -136,18 +137,13 @@ def _by_schema(schema: Mapping[str, Any]) -> Callable[[Any], Any]:
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
-        raise UsageError(f"output is no JSON schema: {short(error.message)}") from error
+        raise UsageError(f"output is no JSON schema: {shortened(error.message, SHOWN)}") from error
     validator = jsonschema.Draft202012Validator(schema)
 
     def check(value: Any) -> Any:
         wrong = next(validator.iter_errors(value), None)
         if wrong is not None:
-            raise AnswerUnfit(short(f"{wrong.json_path}: {wrong.message}"))
+            raise AnswerUnfit(shortened(f"{wrong.json_path}: {wrong.message}", SHOWN))
         return value
 
     return check
-
-
-def short(text: str) -> str:
-    """*text*, cut."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -159,17 +159,17 @@ class Session(SessionAgent):
         attached = (*attachments, *(attachment_of(value) for value in each_of(context)))
         user = MessageOrigin(kind="user")
         message_ = Message(text=text, origin=user, attachments=attached or None)
-        wanted = None if output is None else Wanted(output)
-        if wanted is not None:
+        check: TurnOutput | None = None
+        if output is not None:
+            wanted = Wanted(output)
+            check = TurnOutput(wanted)
             instructions = "\n\n".join(filter(None, (instructions, wanted.instruction)))
         if instructions:
             words = len(text.encode("utf-16-le")) // 2  # as a page counts
             message_ = replace(message_, text=f"{text}\n\n{instructions}", meta={"agentnb": {"words": words}})
         turn = Turn(self, self._conversation, new_id())
         self._known[turn.id] = turn
-        if wanted is not None:
-            self._conversation.turns.checks.answers[turn.id] = TurnOutput(wanted)
-        self._conversation.host.loop.call(self._begin, turn, message_, verify, is_part_of_work())
+        self._conversation.host.loop.call(self._begin, turn, message_, check, verify, is_part_of_work())
         follow(turn, self.agent)
         return turn
 
@@ -435,7 +435,9 @@ class Session(SessionAgent):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _begin(self, turn: Turn, message: Message, verify: bool, is_part: bool) -> None:
+    def _begin(self, turn: Turn, message: Message, check: TurnOutput | None, verify: bool, is_part: bool) -> None:
+        if check is not None:
+            self._conversation.turns.checks.answers[turn.id] = check
         if verify:
             self._conversation.turns.checks.only.add(turn.id)
         if is_part:

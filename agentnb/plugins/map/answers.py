@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.api.answers import AnswerUnfit, short
+from agentnb.api.answers import SHOWN, AnswerUnfit
+from agentnb.api.columns import shortened
 from agentnb.kernel.data_checks import DataChecks
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ def check_answer(check: Callable[[Any], Any], body: Body) -> None:
     try:
         problem = check(body.text if body.output is None else body.output)
     except Exception as error:
-        raise AnswerRefused(short(f"{type(error).__name__}: {error}".removeprefix("AssertionError: "))) from error
+        message = f"{type(error).__name__}: {error}".removeprefix("AssertionError: ")
+        raise AnswerRefused(shortened(message, SHOWN)) from error
     if isinstance(problem, DataChecks):
         problem = " ".join(each.question for each in problem)
     if problem:
-        raise AnswerRefused(short(str(problem)))
+        raise AnswerRefused(shortened(str(problem), SHOWN))
 
 
 def plain(value: Any) -> Any:
