@@ -97,6 +97,7 @@ class Day:
         with newcomer.step("JupyterLab in the browser"):
             load(page, address)
             page.locator(".jp-LauncherCard", has_text="Agent").wait_for(timeout=PATIENCE_MS)
+            newcomer.click(page.get_by_role("alert").get_by_role("button", name="No", exact=True))  # JupyterLab's news
             self.take(page, "launcher")
         with newcomer.step(f"a notebook with the chat, {TITLE} chosen"):
             newcomer.click(page.locator(".jp-LauncherCard", has_text="Agent"))
@@ -108,7 +109,7 @@ class Day:
             self.take(page, "agent-chosen")
         with newcomer.step("the agent's question"):
             side.say_and_wait("[[write]] Write hello.txt.")
-            allow = side.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)
+            allow = side.chat.locator(".permission").get_by_role("button", name="Allow once", exact=True)
             expect(allow).not_to_have_attribute("aria-disabled", "true", timeout=PATIENCE_MS)
             self.take(page, "question")
         with newcomer.step("allowed, and the answer"):
@@ -130,7 +131,7 @@ class Day:
 
     def record(self, python: Path, work: Path, environment: dict[str, str]) -> None:
         """A notebook that asks the agent, and its cassette: recorded, then replayed once for its outputs."""
-        nbformat.write(notebook(*CELLS), work / "fit.ipynb")
+        nbformat.write(notebook(*CELLS, kernel="python3"), work / "fit.ipynb")
         recorded = {**environment, "AGENTNB_CASSETTE": "fit.cassette.jsonl"}
         with self.newcomer.step("recorded by nbconvert, run twice"):
             for _ in range(2):

@@ -113,8 +113,10 @@ def models() -> Iterator[int]:
     command = [sys.executable, str(ROOT / "tests/agents/model_server.py")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         line = b"" if process.stdout is None else process.stdout.readline()
-        yield json.loads(line)["ollama"]
-        process.communicate()
+        try:
+            yield json.loads(line)["ollama"]
+        finally:
+            process.communicate()
 
 
 @contextmanager
@@ -125,8 +127,10 @@ def lab(python: Path, work: Path, environment: dict[str, str]) -> Iterator[str]:
     options = [f"--ServerApp.port={listens}", f"--IdentityProvider.token={TOKEN}", "--no-browser", "--allow-root"]
     command = [str(python), "-m", "jupyterlab", *options]
     with subprocess.Popen(command, cwd=work, env={**bare(), **environment}, stderr=subprocess.DEVNULL) as process:
-        yield f"http://127.0.0.1:{listens}/lab?token={TOKEN}"
-        process.terminate()
+        try:
+            yield f"http://127.0.0.1:{listens}/lab?token={TOKEN}"
+        finally:
+            process.terminate()
 
 
 @contextmanager
