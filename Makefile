@@ -58,7 +58,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-all test-core check check-python check-js fix types test-unit test-kernel test-notebooks run-test-browser test-js \
-	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-gateway test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer measure-ui build bench pictures flow-pictures build-again check-release sbom release-tools pins clean distclean agent-matrix
+	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-gateway test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer first-day measure-ui build bench pictures flow-pictures build-again check-release sbom release-tools pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -303,6 +303,9 @@ data-checks-corpus: $(VENV)/.installed ## steps on tables with planted faults an
 
 newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks (about 5 min)
 	$(BIN)/python scripts/newcomer.py
+
+first-day: $(VENV)/.installed $(STATIC) chromium ## a real agent in a fresh environment of each Python: ask, review, undo, CI from a cassette, timed and filmed (opt-in, about 2 min each)
+	$(BIN)/python scripts/first_day.py $(RESULTS)/first-day
 
 measure-ui: $(LABEXTENSION) chromium ## what a user sees: clicks, controls, heights, decisions, beside 0.2's and what is wanted (2 min)
 	$(BIN)/python scripts/measure_ui.py

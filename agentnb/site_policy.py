@@ -11,6 +11,7 @@ import re
 import shlex
 import stat
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -160,14 +161,17 @@ def site_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
 
     ``JUPYTER_CONFIG_PATH`` can add folders, so it can tighten; it removes none.
     """
-    added = [each for each in environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep) if each]
-    fixed = [Path(sys.prefix, "etc", "jupyter"), Path("/usr/local/etc/jupyter"), Path("/etc/jupyter")]
-    if sys.platform == "win32":
-        fixed = [fixed[0], Path(os.environ.get("PROGRAMDATA", r"C:\ProgramData"), "jupyter")]
-    own = config_folder(environ)
-    folders = [each for each in (Path(folder, "agentnb") for folder in added) if each != own]
-    folders += [folder / "agentnb" for folder in fixed]  # whatever a user calls their own
-    return tuple(dict.fromkeys(each / NAME for each in folders))
+    shared = environ.get("PROGRAMDATA", r"C:\ProgramData") if sys.platform == "win32" else ""
+    return _site_files(environ.get("JUPYTER_CONFIG_PATH", ""), config_folder(environ), sys.prefix, shared)
+
+
+@lru_cache
+def _site_files(added: str, own: Path, prefix: str, shared: str) -> tuple[Path, ...]:
+    fixed = [Path(shared, "jupyter")] if shared else [Path("/usr/local/etc/jupyter"), Path("/etc/jupyter")]
+    more = [Path(folder, "agentnb") for folder in added.split(os.pathsep) if folder]
+    kept = [each for each in more if each != own]
+    kept += [folder / "agentnb" for folder in (Path(prefix, "etc", "jupyter"), *fixed)]  # even if it is the user's own
+    return tuple(dict.fromkeys(each / NAME for each in kept))
 
 
 _read: dict[Path, tuple[tuple[int, ...], SiteFile | None]] = {}

@@ -83,7 +83,12 @@ def main() -> None:
         work = folder / "work"
         work.mkdir()
         (work / "planets.csv").write_text(TABLE)
-        with models() as port, lab(python, work, folder / "home", port) as address, browser() as page:
+        home = {"HOME": str(folder / "home"), "AGENTNB_LOCAL_MODEL": "reads"}
+        with (
+            models() as port,
+            lab(python, work, {**home, "AGENTNB_LOCAL_PORTS": str(port)}) as address,
+            browser() as page,
+        ):
             ask(newcomer, page, address)
         print(f"{'in all':<40}{time.monotonic() - began:8.1f} s{newcomer.clicks:4} clicks")
     if newcomer.clicks > MOST_CLICKS:
@@ -97,28 +102,35 @@ def build(folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
+def bare() -> dict[str, str]:
+    """This process's environment variables, without those that set up Jupyter, Python, or agentnb."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "AGENTNB", "PYTHON"))}
+
+
 @contextmanager
 def models() -> Iterator[int]:
     """The scripted model server; gives the port where it speaks as Ollama does."""
     command = [sys.executable, str(ROOT / "tests/agents/model_server.py")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         line = b"" if process.stdout is None else process.stdout.readline()
-        yield json.loads(line)["ollama"]
-        process.communicate()
+        try:
+            yield json.loads(line)["ollama"]
+        finally:
+            process.communicate()
 
 
 @contextmanager
-def lab(python: Path, work: Path, home: Path, port: int) -> Iterator[str]:
-    """JupyterLab of the new environment; gives its address."""
-    home.mkdir()
-    at_home = {"HOME": str(home), "AGENTNB_LOCAL_PORTS": str(port), "AGENTNB_LOCAL_MODEL": "reads"}
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "AGENTNB", "PYTHON"))}
+def lab(python: Path, work: Path, environment: dict[str, str]) -> Iterator[str]:
+    """JupyterLab of the new environment, with these variables of its own; gives its address."""
+    Path(environment["HOME"]).mkdir(exist_ok=True)
     listens = free_port()
     options = [f"--ServerApp.port={listens}", f"--IdentityProvider.token={TOKEN}", "--no-browser", "--allow-root"]
     command = [str(python), "-m", "jupyterlab", *options]
-    with subprocess.Popen(command, cwd=work, env={**own, **at_home}, stderr=subprocess.DEVNULL) as process:
-        yield f"http://127.0.0.1:{listens}/lab?token={TOKEN}"
-        process.terminate()
+    with subprocess.Popen(command, cwd=work, env={**bare(), **environment}, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield f"http://127.0.0.1:{listens}/lab?token={TOKEN}"
+        finally:
+            process.terminate()
 
 
 @contextmanager

@@ -270,7 +270,7 @@ def _write_if_other(path: Path, text: str) -> None:
 
 
 def _has_developer_tools() -> bool:
-    """True if macOS has a git: without these folders ``/usr/bin/git`` opens a dialog that offers to install one."""
+    """True if macOS has a git: without these folders ``/usr/bin/git`` offers to install one. Never run on macOS."""
     return any(Path(each).exists() for each in ("/Library/Developer/CommandLineTools", "/Applications/Xcode.app"))
 
 

@@ -103,7 +103,7 @@ def is_of_this_user(connection: socket.socket) -> bool:
     try:
         if hasattr(socket, "SO_PEERCRED"):  # Linux: struct ucred
             _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        elif sys.platform == "darwin":  # struct xucred, by LOCAL_PEERCRED of SOL_LOCAL
+        elif sys.platform == "darwin":  # struct xucred, by LOCAL_PEERCRED of SOL_LOCAL; never run on macOS
             _, user = struct.unpack_from("2I", connection.getsockopt(0, 1, 76))
         else:
             return True

@@ -40,7 +40,7 @@ lags = []
 
 async def listen(token, ready):
     async with connect(address, additional_headers={"Authorization": "Bearer " + token}, compression=None) as socket:
-        params = {"channel": "ahp-root://", "protocolVersions": ["0.5.0"], "clientId": "me"}
+        params = {"channel": "ahp-root://", "protocolVersions": ["1.0.0"], "clientId": "me"}
         params["initialSubscriptions"] = [chat]
         await socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}))
         await socket.recv()

@@ -21,7 +21,8 @@ HEAD = """\
 
 Measured on {date} with agentnb {version} on {machine}; the load was {before} when the run began and {after} at its end
 (1 for each core is a busy machine). Compare numbers within one run: another machine gives others. *Beside* is what the
-number is compared with in the same run; *limit* is what `make bench` requires on an idle machine.
+number is compared with in the same run; *limit* is what `make bench` requires on an idle machine. Limits of times were
+set on one machine: on a slower one compare with an earlier version, measured there on the same day.
 """
 
 

@@ -275,7 +275,7 @@ def bubblewrap(confinement: Confinement) -> list[str]:
 
 
 def profile(confinement: Confinement) -> str:
-    """The profile by which macOS's ``sandbox-exec`` confines."""
+    """The profile by which macOS's ``sandbox-exec`` confines: written from its manual page, never run on macOS."""
     read = " ".join(f"(subpath {_quoted(each)})" for each in (*confinement.read, *confinement.write))
     write = " ".join(f"(subpath {_quoted(each)})" for each in confinement.write)
     lines = [

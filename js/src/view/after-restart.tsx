@@ -1,6 +1,6 @@
 /** A restart of the kernel ends its conversations: those that were open open again, the one that was shown first. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { KernelAccess, Params } from "../state/answers";
 import type { RootState, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
@@ -27,7 +27,7 @@ interface Open {
 
 /** What the sidebar asks before it takes a chat away, to hand it to the chat of the new kernel. */
 export interface Leaving {
-  open?: string;
+  open?: string | undefined;
 }
 
 /**
@@ -55,8 +55,11 @@ export function useAfterRestart(
 ) {
   const { store, memory } = useView();
   const summary = sessions.find((one) => one.resource === active);
+  /** Set until every conversation is open again; if the kernel ends before that, the next chat gets it. */
+  const reopening = useRef<string | undefined>(undefined);
   useHostEvent<Leaving>("agentnb-leaving", ({ detail }) => {
-    if (!summary || isRemote(root) || isReadOnly(summary.provider)) return;
+    detail.open = reopening.current;
+    if (reopening.current || !summary || isRemote(root) || isReadOnly(summary.provider)) return;
     const { resource, provider } = summary;
     const { kernel, freedom } = store.session(resource).peek()?.config?.values ?? {};
     const chat = store.chat(chatChannel(resource)).peek();
@@ -94,6 +97,11 @@ export function useAfterRestart(
   useHostEvent<string>("agentnb-reopen", (event) => {
     if (!root) return;
     event.preventDefault();
-    void reopen(JSON.parse(event.detail)).catch(() => undefined); // of an older kernel
+    reopening.current = event.detail;
+    void reopen(JSON.parse(event.detail))
+      .catch(() => undefined) // of an older kernel
+      .then(() => {
+        reopening.current = undefined;
+      });
   });
 }

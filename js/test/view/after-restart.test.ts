@@ -125,3 +125,15 @@ test("a chat without conversations has nothing to open again", async () => {
   store.root.value = { agents: [], sessions: [] };
   expect(await asked(open(store, { kind: "chat" }))).toBe("");
 });
+
+test("a conversation that is still being reopened when the kernel ends again is reopened in the chat after that", async () => {
+  const detail = await before();
+  const never = new Promise(() => undefined);
+  const { page } = await next(detail, { resumeSession: never });
+  expect(await asked(page)).toBe(detail);
+});
+
+test("a conversation that was reopened and closed since isn't reopened after another restart", async () => {
+  const { page } = await next(await before());
+  await page.until(async () => expect(await asked(page)).toBe(""));
+});
