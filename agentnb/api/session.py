@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 from msgspec.structs import replace
 
 from agentnb.api.answers import TurnOutput, Wanted
-from agentnb.api.arguments import check_freedom, check_permissions, check_text, each_of
-from agentnb.api.attachments import attachment_of
+from agentnb.api.arguments import check_freedom, check_permissions, check_text
+from agentnb.api.attachments import attachments_of
 from agentnb.api.changes import go_back
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
 from agentnb.api.session_view import SessionAgent
@@ -134,6 +134,7 @@ class Session(SessionAgent):
             text: What to say.
             context: A list of objects that the agent is shown with it: figures and images (of matplotlib, PIL, IPython,
                 or bytes) as pictures, a `Path` as a file, others as text (type, shape, columns, head; capped in size).
+                A dict gives each a name: ``context={"train": df}``. ACP has no names for pictures.
             attachments: Attachments that are ready-made.
             verify: Whether this turn is done only when the notebooks that it is about are verified, as with
                 ``agentnb.start(verify=True)``.
@@ -146,8 +147,8 @@ class Session(SessionAgent):
             The turn, running or waiting.
 
         Raises:
-            UsageError: If *text* is no text or is empty, *context* is one object instead of a list, or *output*
-                is no type.
+            UsageError: If *text* is no text or is empty, *context* is one object instead of a list, a name in it is no
+                text or is empty, or *output* is no type.
             SessionClosed: If the session was closed.
             SessionError: If it is only to be read (:attr:`read_only`).
 
@@ -156,7 +157,7 @@ class Session(SessionAgent):
             ['age', 'income']
         """
         check_text("The prompt", text, example='session.prompt("What is in df?")')
-        attached = (*attachments, *(attachment_of(value) for value in each_of(context)))
+        attached = (*attachments, *attachments_of(context))
         user = MessageOrigin(kind="user")
         message_ = Message(text=text, origin=user, attachments=attached or None)
         check: TurnOutput | None = None
