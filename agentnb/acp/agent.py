@@ -45,7 +45,7 @@ _CLOSE_TIMEOUT = 5.0
 _ABILITIES = {
     "load": ("open an old session", "Start a new one."),
     "fork": ("copy a session", "Start a new one, and tell it what it needs to know."),
-    "list": ("list its sessions", "`agentnb.sessions()` lists the sessions that agentnb has kept."),
+    "list": ("list its sessions", "`agentnb.history()` lists the sessions that agentnb has kept."),
     "delete": ("delete a session", "Delete it with the agent's own program."),
     "logout": ("log out", "Log out with the agent's own program."),
 }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from datetime import date, datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, overload
 
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
+from agentnb.api.agent_sessions import ANSWER_SECONDS, AgentSessions
+from agentnb.api.agent_sessions import kept_by as sessions_kept_by
 from agentnb.api.arguments import (
     check_environment,
     check_text,
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
 FORGET_SECONDS = 60.0
+_ASKING = {"command", "cursor", "env", "everywhere", "timeout"}
 NONE = "No session to list: one is kept once its first turn has finished; archived ones are listed apart."
 NOT_FOUND = "The session log has no such session."
 
@@ -125,31 +129,41 @@ class SessionTable(Table, Rows[SessionRow]):
 
 
 def sessions(
+    search: str = "", *, here: bool = False, cwd: str | os.PathLike[str] | None = None, limit: int = LISTED
+) -> SessionTable:
+    """The former name of :func:`history`; its *cwd* is *folder* there."""
+    message = "agentnb.sessions(…) is agentnb.history(…) now; its cwd is folder there."
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    return history(search, here=here, folder=cwd, limit=limit)
+
+
+@overload
+def history(
     search: str = "",
     *,
     here: bool = False,
-    cwd: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    agent: str | None = None,
+    since: date | str | None = None,
+    until: date | str | None = None,
+    state: State = "",
+    archived: bool = False,
     limit: int = LISTED,
-) -> SessionTable:
-    """The sessions that the log has kept; :func:`history` with fewer choices.
+    kept_by: None = None,
+) -> SessionTable: ...
 
-    Args:
-        search: As for :func:`history`.
-        here: As for :func:`history`.
-        cwd: As *folder* for :func:`history`.
-        limit: As for :func:`history`.
 
-    Returns:
-        A row per session; displayed in a notebook it is a table.
-
-    Raises:
-        UsageError: If *search* is no text, *cwd* no path, or *limit* no number above zero.
-        LogError: If the log cannot be read.
-
-    Example:
-        >>> agentnb.sessions(search="residuals")  # doctest: +SKIP
-    """
-    return history(search, here=here, folder=cwd, limit=limit)
+@overload
+def history(
+    *,
+    kept_by: str,
+    folder: str | os.PathLike[str] | None = None,
+    everywhere: bool = False,
+    command: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    cursor: str | None = None,
+    timeout: float = ANSWER_SECONDS,
+) -> AgentSessions: ...
 
 
 def history(
@@ -163,17 +177,21 @@ def history(
     state: State = "",
     archived: bool = False,
     limit: int = LISTED,
-) -> SessionTable:
+    kept_by: str | None = None,
+    **asking: Any,
+) -> SessionTable | AgentSessions:
     """The sessions that the log has kept, of this kernel and of others; the pinned ones first, then the latest.
 
-    All conditions must hold.
+    All conditions must hold. With *kept_by* instead the sessions that an agent keeps itself, those of other programs
+    too; a page of them (ACP ``session/list``).
 
     Args:
         search: What is to be found in titles, prompts, answers, agents or folders; capitals do not matter. Each row's
             ``hits`` say where it stands. A text of one or two characters is looked for in the latest 500 sessions.
         here: Only those that were begun in this notebook; where no server says which that is (a console, a script), in
             this folder.
-        folder: Only those of this workspace, which need not be there any more.
+        folder: Only those of this workspace, which need not be there any more. With *kept_by* the current one by
+            default.
         agent: Only those of this agent, by its name.
         since: Only those in which something happened on this day or later, or from this moment on: a date, a datetime,
             or ISO 8601 text (``"2026-11-02"``). Without a time zone it is local time.
@@ -182,21 +200,41 @@ def history(
             those whose last turn ``"failed"``.
         archived: Only those that are archived; otherwise only those that are not.
         limit: How many, at most.
+        kept_by: The agent that is asked for its own sessions, by its name.
+        asking: With *kept_by* only: ``everywhere`` (the sessions of every folder), ``cursor`` (the ``cursor`` of the
+            page before), ``timeout`` (seconds to wait for the agent), and ``command`` and ``env`` as for
+            :func:`start`.
 
     Returns:
         A row per session; displayed in a notebook it is a table. Its ``note`` says where not all could be searched yet:
-        the first search after an update adds what is there to the search index, three seconds long at most.
+        the first search after an update adds what is there to the search index, three seconds long at most. With
+        *kept_by* ``start(agent, session=row)`` opens one, and ``cursor`` is where the next page begins.
 
     Raises:
         UsageError: If *search* or *agent* is no text, *folder* no path, *since* or *until* no date, *state* none of
-            those, or *limit* no number above zero.
+            those, *limit* no number above zero, or *kept_by* comes with a condition that agents do not know.
         LogError: If the log cannot be read.
+        NotOffered: If the agent does not offer to list its sessions.
+        AgentError: If it cannot be started, refuses, or does not answer.
 
     Example:
         >>> agentnb.history("residuals", since="2026-11-01")  # doctest: +SKIP
+        >>> page = agentnb.history(kept_by="claude")  # doctest: +SKIP
+        >>> session = agentnb.start("claude", session=page[0])  # doctest: +SKIP
     """
     more: Any = {"state": state, "archived": archived, "agent": agent, "since": since, "until": until}
-    return list_sessions(kernel_log(), search, here=here, folder=folder, limit=limit, **more)
+    if kept_by is None:
+        _refuse(asking, "needs kept_by: it is about the sessions that an agent keeps")
+        return list_sessions(kernel_log(), search, here=here, folder=folder, limit=limit, **more)
+    more |= {"search": search, "here": here, "limit": limit != LISTED}
+    _refuse([name for name, value in more.items() if value], "does not go with kept_by: agents do not know it")
+    _refuse(asking.keys() - _ASKING, "is no argument of history")
+    return sessions_kept_by(kept_by, cwd=folder, **asking)
+
+
+def _refuse(names: Iterable[str], why: str) -> None:
+    for name in sorted(names):
+        raise UsageError(f"{name} {why}.", hint='For example agentnb.history(kept_by="claude", everywhere=True).')
 
 
 def list_sessions(
@@ -247,7 +285,7 @@ def resume(
     it is opened to be read: :attr:`Session.read_only` says why, and a prompt raises that.
 
     Args:
-        session: A row of :func:`sessions`, its id, or the beginning of the id.
+        session: A row of :func:`history`, its id, or the beginning of the id.
         command: The agent's command, where the catalogue does not know the agent.
         permissions: As for :func:`agentnb.start`; where None, and *freedom* too, as the session had them. What had
             ``"allow"`` asks.
@@ -273,7 +311,7 @@ def resume(
     mode, given = mode_of("ask" if permissions is None else permissions, freedom), check_environment(env)
     host = current_host()
     wanted = session.id if isinstance(session, SessionRow) else session
-    check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
+    check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.history()')
     servers = host.environment.default_mcp_servers() if mcp_servers is None else servers_of(mcp_servers)
     more = folders_of(directories)
     kernel_access = host.environment.default_kernel_access() if kernel_tools is None else kernel_tools
@@ -365,7 +403,7 @@ def forget(session: str | SessionRow) -> SessionRow:
     What the agent itself keeps of it stays; :func:`delete_session` deletes that, where the agent offers it.
 
     Args:
-        session: A row of :func:`sessions`, its id, or the beginning of the id.
+        session: A row of :func:`history`, its id, or the beginning of the id.
 
     Returns:
         What was deleted.

@@ -95,7 +95,7 @@ def start(
             min, 20 turns"``. From 80 % on it is said; at the limit the turn stops and the user is asked whether it goes
             on. Where nobody can be asked it fails with :class:`agentnb.BudgetExceeded`. Where None, as the setting
             ``budget`` says. It is kept with the conversation; :attr:`Session.budget` changes it.
-        session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is
+        session: A session that the agent keeps, to go on with: a row of ``history(kept_by=agent)``, or its id. It is
             loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
             takes as long as the agent needs to start (its ``initialize_timeout`` at most).
 

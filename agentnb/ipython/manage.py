@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.api.agent_sessions import agent_sessions, delete_session, logout
+from agentnb.api.agent_sessions import delete_session, kept_by, logout
 from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import doctor
 from agentnb.api.history import forget, history, resume
@@ -128,7 +128,7 @@ def _fork(tabs: Tabs, words: str) -> Remark:
 
 def _kept(tabs: Tabs, words: str) -> AgentSessions:
     agent, _, cursor = words.partition(" ")
-    return agent_sessions(tabs.agent_of(agent or None), cwd=tabs.cwd, cursor=cursor.strip() or None)
+    return kept_by(tabs.agent_of(agent or None), cwd=tabs.cwd, cursor=cursor.strip() or None)
 
 
 def _open(tabs: Tabs, words: str) -> Remark:

@@ -60,7 +60,7 @@ duplicate_session(session)
 Finding(*, kind, cause, cell=None, evidence='', advice='', related=())
 forget(session)
 forget_research(package=None, version=None)
-history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50)
+history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50, kept_by=None, **asking)
 InputQuestion
     answer(values=None, *, response='accept')
     answers
