@@ -42,7 +42,7 @@ class AgentSessions(Table, Rows[AgentSession]):
         return [] if self.cursor is None else [f"There are more: cursor={self.cursor!r} gives the next page."]
 
 
-def kept_by(
+def sessions_kept_by(
     agent: str | None,
     *,
     command: Sequence[str] | None = None,
@@ -73,7 +73,9 @@ def agent_sessions(
     """The former name of ``agentnb.history(kept_by=agent)``."""
     message = "agentnb.agent_sessions(agent) is agentnb.history(kept_by=agent) now; its cwd is folder there."
     warnings.warn(message, DeprecationWarning, stacklevel=2)
-    return kept_by(agent, command=command, env=env, cwd=cwd, everywhere=everywhere, cursor=cursor, timeout=timeout)
+    return sessions_kept_by(
+        agent, command=command, env=env, cwd=cwd, everywhere=everywhere, cursor=cursor, timeout=timeout
+    )
 
 
 def delete_session(

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from agentnb.api.history import forget
+from agentnb.api.history_changes import forget
 from agentnb.errors import AgentnbError
 from agentnb.plugins.branches.notebook_copy import steps_to
 from agentnb.plugins.branches.written_file import WrittenFile
