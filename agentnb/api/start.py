@@ -51,8 +51,8 @@ def start(
         command: The command of any other ACP agent, as a list of words; then *agent* only names it.
         env: Environment variables for the agent's process, besides this kernel's own.
         model: The agent's model, by its id or its name; its own choice by default. It is chosen before the first
-            prompt. Where the agent does not offer it, the first turn, or :meth:`Session.open`, fails with an error that
-            names the models offered.
+            prompt, also in a tab that has *session* open already. Where the agent does not offer it, the first turn, or
+            :meth:`Session.open`, fails with an error that names the models offered.
         cwd: The workspace: the folder in which the agent works and outside of which it may touch no file without a rule
             or an answer of yours. The current folder by default.
         permissions: What answers the agent's permission requests: ``"ask"`` the user (denied where no front end is
