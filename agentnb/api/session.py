@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import TimeoutError as TooLong
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, overload
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
-from agentnb.api.answers import TurnOutput, Wanted
+from agentnb.api.answers import Answer_co, TurnOutput, Wanted
 from agentnb.api.arguments import check_freedom, check_permissions, check_text
 from agentnb.api.attachments import attachments_of
 from agentnb.api.changes import go_back
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agentnb.policy.freedom import Freedom
     from agentnb.state import MessageAttachment
 
+T = TypeVar("T")
 QUEUED = PendingMessageKind.QUEUED
 CALLBACK_SECONDS = 60.0
 """How long a permissions callback may take where nothing else is said."""
@@ -51,7 +52,7 @@ Permissions: TypeAlias = "Literal['ask', 'allow', 'deny'] | PermissionCallback"
 """What answers an agent's permission requests."""
 
 
-class Turn(FollowedTurn):
+class Turn(FollowedTurn, Generic[Answer_co]):
     """One prompt and all that it caused. Made by :meth:`agentnb.Session.prompt`; every read is a frozen snapshot.
 
     Iterating, with ``for`` or ``async for``, gives the text piece by piece and ends as :meth:`wait` does: with
@@ -75,7 +76,7 @@ class Turn(FollowedTurn):
         return self._session
 
     @property
-    def output(self) -> Any:
+    def output(self) -> Answer_co:
         """The answer as the type that ``prompt(output=…)`` names; waits for the end of the turn, as :meth:`wait` does.
 
         In async code, ``await turn`` first.
@@ -91,7 +92,8 @@ class Turn(FollowedTurn):
             raise UsageError("The turn was prompted without output=.", hint="turn.text has the answer.")
         if not self._finished:
             self.wait()
-        return check.value(self.raise_for_error())
+        value: Answer_co = check.value(self.raise_for_error())
+        return value
 
 
 class Session(SessionAgent):
@@ -117,6 +119,30 @@ class Session(SessionAgent):
         chat = self.chat
         ids = [turn.id for turn in chat.turns] + ([chat.active_turn.id] if chat.active_turn else [])
         return tuple(self._turn(turn_id) for turn_id in ids)
+
+    @overload
+    def prompt(
+        self,
+        text: str,
+        context: Iterable[Any] = (),
+        *,
+        attachments: Iterable[MessageAttachment] = (),
+        verify: bool = False,
+        instructions: str = "",
+        output: type[T],
+    ) -> Turn[T]: ...
+
+    @overload
+    def prompt(
+        self,
+        text: str,
+        context: Iterable[Any] = (),
+        *,
+        attachments: Iterable[MessageAttachment] = (),
+        verify: bool = False,
+        instructions: str = "",
+        output: Any = None,
+    ) -> Turn: ...
 
     def prompt(
         self,
