@@ -56,23 +56,23 @@ class Agent(Peer):
     """A launched agent; made by :meth:`launch`."""
 
     def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = SpawnedAgent.spawn) -> None:
-        self.name = spec.title
+        self.name: str = spec.title
         """What it calls itself, else what the catalogue calls it."""
         self.version: str | None = None
         self.capabilities: dict[str, Any] = {}
-        self.steers = spec.steering
+        self.steers: bool = spec.steering
         """True if a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
-        self.takes_pictures = False
+        self.takes_pictures: bool = False
         """True if prompts can have pictures (ACP ``promptCapabilities.image``)."""
-        self.takes_served_mcp = False
+        self.takes_served_mcp: bool = False
         """True if it connects to MCP servers on its own wire (:attr:`served`)."""
         self._prompt_capabilities: dict[str, Any] = {}
         self._mcp_capabilities: dict[str, Any] = {}
-        self.stopped = False
-        self.since = 0.0
-        self.served = Served()
+        self.stopped: bool = False
+        self.since: float = 0.0
+        self.served: Served = Served()
         self.patience = PATIENCE
-        self.sessions = Sessions(self._confined_command)
+        self.sessions: Sessions = Sessions(self._confined_command)
         self._second: SecondVersion | None = None
         super().__init__(
             spec,

@@ -96,8 +96,8 @@ class AgentLifecycle:
         self.outcome: Reopened = "new"
         self.barred: SessionError | None = None
         self.closed = False
-        self.model = configuration.model
-        self.was_ready = False
+        self.model: str = configuration.model
+        self.was_ready: bool = False
         self._channels = channels
         self._configuration = configuration
         self._pool = pool
@@ -108,7 +108,7 @@ class AgentLifecycle:
         self._asking = asking
         self._plugin_tools = plugin_tools
         self._opened = opened
-        self.needs_transcript = False
+        self.needs_transcript: bool = False
         self._chosen: tuple[Choice, ...] = ()
         self._copied: str | None = None
         self._insists = False

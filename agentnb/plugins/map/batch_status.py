@@ -85,9 +85,9 @@ class BatchStatus(Generic[Answer_co]):
         total: int | None,
         cluster: Cluster | None,
     ) -> None:
-        self.id = records.id
+        self.id: str = records.id
         self.total = total
-        self.note = records.note
+        self.note: str = records.note
         self.is_shown_here: Callable[[], bool] = lambda: False
         self._question = question
         self._records = records

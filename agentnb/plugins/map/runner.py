@@ -71,15 +71,17 @@ class BatchRunner:
         is_lazy: bool = False,
         cluster: Cluster | None = None,
     ) -> None:
-        self.opened = threading.Event()
-        self.asked = 0
+        self.opened: threading.Event = threading.Event()
+        self.asked: int = 0
         self.counts: dict[str, int] = dict.fromkeys(("running", "done", "failed", "cancelled"), 0)
-        self.ended = False
-        self.stopped = ""
+        self.ended: bool = False
+        self.stopped: str = ""
         self.broken: BaseException | None = None
         self.costs: dict[str, float] = {}
-        self.input_tokens = self.output_tokens = self.turns = 0
-        self.nearly = ""
+        self.input_tokens: int = 0
+        self.output_tokens: int = 0
+        self.turns: int = 0
+        self.nearly: str = ""
         self._limits = read_budget(question.budget, scope="batch", hint="Resume it with a larger budget.")
         self._busy: set[SessionWorker | ClusterWorker] = set()
         self._replayed: set[tuple[str, int]] = set()
