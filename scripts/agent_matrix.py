@@ -11,24 +11,28 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/agents.md"
 HEAD = """\
-# Agents: what was tried
+# Tested agents
 
 <!-- Written by `make agent-matrix`, which drives real agents offline with a scripted model. -->
 
-Each agent was started with its own default settings, in the version named. *Asks by default*: in the mode that it
-starts in, it asks before it writes a file; no also for agents that a variable makes ask. *Asks under Ask*: it wrote and
-ran nothing before somebody was asked, where agentnb's permissions are Ask; its
-[description](../how-to/own-agents.md#how-an-agent-is-made-to-ask) says how it is made to ask. *Confined by default*:
-see [confinement](../how-to/confine.md). *Own writes undone*: files that it wrote by its own tools were
-undone. *Tokens*: it says how many it used.
+Each agent was started with its own default settings, in the version shown. Descriptions of agents say
+[how each one is made to ask](../how-to/own-agents.md#how-an-agent-is-made-to-ask).
 
-| agent | version | asks by default | asks under Ask | confined by default | own writes undone | tokens | tried |
+| column | meaning |
+|---|---|
+| asks by default | in its initial mode, the agent asks before it writes a file; *no* if only a variable makes it ask |
+| asks under Ask | with agentnb's permission *Ask*, the agent wrote and ran nothing without asking |
+| confined by default | the agent starts [confined](../how-to/confine.md) unless you choose otherwise |
+| own writes undone | agentnb undid files that the agent wrote with its own tools |
+| tokens | the agent reports how many tokens it used |
+
+| agent | version | asks by default | asks under Ask | confined by default | own writes undone | tokens | tested |
 |---|---|---|---|---|---|---|---|
 """
 
 
 def _word(value: Any) -> str:
-    return {True: "yes", False: "no"}.get(value, "not tried")
+    return {True: "yes", False: "no"}.get(value, "not tested")
 
 
 def page(rows: list[dict[str, Any]], day: str) -> str:
@@ -50,7 +54,7 @@ def page(rows: list[dict[str, Any]], day: str) -> str:
             continue
         row = found.get(name, {})
         asked = row.get("asked")
-        under = "not tried" if asked is None else "yes" if asked else "does nothing" if spec.asks is not None else "no"
+        under = "not tested" if asked is None else "yes" if asked else "does nothing" if spec.asks is not None else "no"
         confined = _word(is_confined_unasked(spec.confinement))
         by_default = False if row and spec.asks is not None and spec.asks.env else row.get("asks_by_default")
         cells = (_word(by_default), under, confined, _word(row.get("undone")), _word(row.get("tokens")))
