@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from agentnb.api.agent_sessions import logout as logout
     from agentnb.api.agents import agents as agents
     from agentnb.api.agents import doctor as doctor
-    from agentnb.api.history import duplicate_session as duplicate_session
-    from agentnb.api.history import forget as forget
     from agentnb.api.history import history as history
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
-    from agentnb.api.history import update_session as update_session
+    from agentnb.api.history_changes import duplicate_session as duplicate_session
+    from agentnb.api.history_changes import forget as forget
+    from agentnb.api.history_changes import update_session as update_session
     from agentnb.api.pairing import pair as pair
     from agentnb.api.pairing import unpair as unpair
     from agentnb.api.policy import trust as trust
@@ -134,7 +134,8 @@ _MODULES = ("errors", "testing")
 _NAMES = {
     "api.agent_sessions": ("agent_sessions", "delete_session", "logout"),
     "api.agents": ("agents", "doctor"),
-    "api.history": ("duplicate_session", "forget", "history", "resume", "sessions", "update_session"),
+    "api.history": ("history", "resume", "sessions"),
+    "api.history_changes": ("duplicate_session", "forget", "update_session"),
     "api.pairing": ("pair", "unpair"),
     "api.policy": ("trust", "untrust"),
     "api.rehearse": ("rehearse",),

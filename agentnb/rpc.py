@@ -30,13 +30,14 @@ from agentnb.rpc_message import (
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
+    from logging import Logger
 
     Notifications = Callable[[list[tuple[str, Any]]], None]
     Requests = Callable[[str, Any], Any]
     Done = Callable[[Any, Exception | None], None]
     Reply = Callable[[Any], object]
 
-log = logger("agentnb.rpc")
+log: Logger = logger("agentnb.rpc")
 
 _CHUNK = 256 * 1024
 _LONGEST_ID = 20  # digits; ours count from 1
@@ -85,8 +86,8 @@ class Connection:
         longest: int = LONGEST_MESSAGE,
         start: Callable[[Any], asyncio.Future[Any]] = asyncio.ensure_future,
     ) -> None:
-        self.stray = 0
-        self.closed = False
+        self.stray: int = 0
+        self.closed: bool = False
         self._write = write
         self._dialect = dialect
         self._on_request = on_request

@@ -45,7 +45,7 @@ _CLOSE_TIMEOUT = 5.0
 _ABILITIES = {
     "load": ("open an old session", "Start a new one."),
     "fork": ("copy a session", "Start a new one, and tell it what it needs to know."),
-    "list": ("list its sessions", "`agentnb.sessions()` lists the sessions that agentnb has kept."),
+    "list": ("list its sessions", "`agentnb.history()` lists the sessions that agentnb has kept."),
     "delete": ("delete a session", "Delete it with the agent's own program."),
     "logout": ("log out", "Log out with the agent's own program."),
 }
@@ -56,23 +56,23 @@ class Agent(Peer):
     """A launched agent; made by :meth:`launch`."""
 
     def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = SpawnedAgent.spawn) -> None:
-        self.name = spec.title
+        self.name: str = spec.title
         """What it calls itself, else what the catalogue calls it."""
         self.version: str | None = None
         self.capabilities: dict[str, Any] = {}
-        self.steers = spec.steering
+        self.steers: bool = spec.steering
         """True if a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
-        self.takes_pictures = False
+        self.takes_pictures: bool = False
         """True if prompts can have pictures (ACP ``promptCapabilities.image``)."""
-        self.takes_served_mcp = False
+        self.takes_served_mcp: bool = False
         """True if it connects to MCP servers on its own wire (:attr:`served`)."""
         self._prompt_capabilities: dict[str, Any] = {}
         self._mcp_capabilities: dict[str, Any] = {}
-        self.stopped = False
-        self.since = 0.0
-        self.served = Served()
+        self.stopped: bool = False
+        self.since: float = 0.0
+        self.served: Served = Served()
         self.patience = PATIENCE
-        self.sessions = Sessions(self._confined_command)
+        self.sessions: Sessions = Sessions(self._confined_command)
         self._second: SecondVersion | None = None
         super().__init__(
             spec,

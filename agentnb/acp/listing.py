@@ -11,7 +11,7 @@ from agentnb.acp.fields import objects, text
 
 
 class AgentSession(NamedTuple):
-    """One session that an agent keeps (ACP ``SessionInfo``); listed by :func:`agentnb.agent_sessions`."""
+    """One session that an agent keeps (ACP ``SessionInfo``); listed by ``agentnb.history(kept_by=…)``."""
 
     id: str
     title: str  # its title; empty where it has none

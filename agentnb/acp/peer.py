@@ -63,7 +63,7 @@ class Peer:
         self.spec = spec
         self.tap = tap
         """What records it; None where nothing does."""
-        self.failures = AgentFailures(spec)
+        self.failures: AgentFailures = AgentFailures(spec)
         self._spawn = spawn
         self._on_lost = on_lost
         self._process: RunningProcess | None = None
@@ -72,7 +72,7 @@ class Peer:
         self._patience = 0.0
         self._stopped = False
         self._tasks: set[asyncio.Future[Any]] = set()
-        self.connection = Connection(
+        self.connection: Connection = Connection(
             self._write,
             ACP,
             on_notifications=on_notifications,

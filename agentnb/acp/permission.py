@@ -22,8 +22,8 @@ class AcpPermissionRequest:
         if not any(isinstance(each.get("optionId"), str) for each in objects(params.get("options"))):
             raise RpcError(INVALID_PARAMS, "`options` must offer at least one option with an `optionId`.")
         tool_call = params["toolCall"]
-        self.call_id = str(tool_call.get("toolCallId", ""))
-        self.title = text(tool_call.get("title")) or ""
+        self.call_id: str = str(tool_call.get("toolCallId", ""))
+        self.title: str = text(tool_call.get("title")) or ""
         self._params = params
 
     def actions(self, chat: ChatState, turn_id: str) -> tuple[str, tuple[Action, ...]]:

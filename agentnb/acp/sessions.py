@@ -17,11 +17,12 @@ from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from logging import Logger
 
     from agentnb.acp.listener import SessionListener
     from agentnb.errors import AgentnbError
 
-log = logger("agentnb.acp")
+log: Logger = logger("agentnb.acp")
 
 EARLY = 10_000
 """How many updates for sessions not known yet are kept."""
@@ -45,8 +46,8 @@ class Route:
     ) -> None:
         workspace = WorkspaceBoundary(Path(cwd), directories)
         self.listener = listener
-        self.files = Files(workspace, listener)
-        self.terminals = Terminals(workspace, listener, confined)
+        self.files: Files = Files(workspace, listener)
+        self.terminals: Terminals = Terminals(workspace, listener, confined)
         self.held: list[dict[str, Any]] | None = []
 
     def deliver(self, updates: list[dict[str, Any]]) -> None:

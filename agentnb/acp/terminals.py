@@ -37,9 +37,9 @@ class Terminal:
     """One command, running or ended."""
 
     def __init__(self, limit: int, listener: SessionListener) -> None:
-        self.id = f"term-{uuid.uuid4().hex[:12]}"
-        self.ended = asyncio.Event()
-        self.truncated = False
+        self.id: str = f"term-{uuid.uuid4().hex[:12]}"
+        self.ended: asyncio.Event = asyncio.Event()
+        self.truncated: bool = False
         self._limit = limit
         self._listener = listener
         self._kept = bytearray()

@@ -24,10 +24,10 @@ class UpdateTarget:
     """The place in the state that an update belongs to."""
 
     def __init__(self, turn: ActiveTurn | Turn, time: int, opening: tuple[Action, ...] = ()) -> None:
-        self.turn_id = turn.id
-        self.message = turn.message
-        self.parts = Parts.of(turn.response_parts)
-        self.late = not isinstance(turn, ActiveTurn) or bool(opening)
+        self.turn_id: str = turn.id
+        self.message: Message = turn.message
+        self.parts: Parts = Parts.of(turn.response_parts)
+        self.late: bool = not isinstance(turn, ActiveTurn) or bool(opening)
         self.time = time
         self.opening = opening
 

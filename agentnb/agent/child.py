@@ -45,8 +45,8 @@ class Child(asyncio.SubprocessProtocol):
     """A running program."""
 
     def __init__(self, on_output: Callable[[int, bytes], None], on_end: Callable[[], None]) -> None:
-        self.exited = asyncio.Event()
-        self.pid = 0
+        self.exited: asyncio.Event = asyncio.Event()
+        self.pid: int = 0
         self.on_full: Callable[[bool], None] = lambda _is_full: None
         self._mark = GUARD.mark()
         self._on_output = on_output
@@ -54,7 +54,7 @@ class Child(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._link = SubreaperLink(self._began, self._record_end)
-        self.reaped = self._link.ended
+        self.reaped: asyncio.Event = self._link.ended
         self._status: int | None = None
         self._paused = False
         self._reads = 0

@@ -28,7 +28,7 @@ class Guard:
     """Ends the process groups of one kernel when the kernel ends; safe to use from any thread."""
 
     def __init__(self) -> None:
-        self.owner = uuid.uuid4().hex
+        self.owner: str = uuid.uuid4().hex
         self._groups: set[int] = set()
         self._folders: set[str] = set()
         self._children = 0

@@ -75,7 +75,7 @@ class Installation:
         program = find_on_path(words[0])
         if program is None:
             raise AgentnbError(f"{spec.title} can't be installed: {INSTALLERS[words[0]]}")
-        self.line = shlex.join(words)
+        self.line: str = shlex.join(words)
         self._spec = spec
         self._words = words
         self._program = program

@@ -19,9 +19,9 @@ class SubreaperLink:
         self._on_end = on_end
         self._socket: socket.socket | None = None
         self._started: asyncio.Future[int] | None = None
-        self.ended = asyncio.Event()
+        self.ended: asyncio.Event = asyncio.Event()
         """Set when the subreaper has ended."""
-        self.runs = False
+        self.runs: bool = False
         self._pending = b""
 
     @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from agentnb.acp.listing import AgentSession
@@ -15,13 +16,16 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
+ANSWER_SECONDS = 120.0
+"""How long an agent has to answer, at most; it may have to be started."""
+
 
 class AgentSessions(Table, Rows[AgentSession]):
     """One page of an agent's sessions; a table when displayed.
 
     Args:
         rows: The sessions, as the agent orders them.
-        cursor: Where the next page begins; what ``agent_sessions(cursor=…)`` takes. None where this is the last.
+        cursor: Where the next page begins; what ``history(kept_by=…, cursor=…)`` takes. None where this is the last.
     """
 
     _head = ("id", "title", "when", "folder")
@@ -38,6 +42,24 @@ class AgentSessions(Table, Rows[AgentSession]):
         return [] if self.cursor is None else [f"There are more: cursor={self.cursor!r} gives the next page."]
 
 
+def sessions_kept_by(
+    agent: str | None,
+    *,
+    command: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    everywhere: bool = False,
+    cursor: str | None = None,
+    timeout: float = ANSWER_SECONDS,
+) -> AgentSessions:
+    """One page of the sessions that *agent* keeps: ``history(kept_by=agent)``."""
+    configuration = configuration_of(configured(agent, command, env, cwd))
+    host = current_host()
+    work = listed(host, configuration, None if everywhere else str(configuration.cwd), cursor)
+    page = within(host, work, timeout, configuration.spec.title)
+    return AgentSessions(page.sessions, page.next_cursor)
+
+
 def agent_sessions(
     agent: str | None = None,
     *,
@@ -46,38 +68,14 @@ def agent_sessions(
     cwd: str | os.PathLike[str] | None = None,
     everywhere: bool = False,
     cursor: str | None = None,
-    timeout: float = 120.0,
+    timeout: float = ANSWER_SECONDS,
 ) -> AgentSessions:
-    """The sessions that an agent keeps itself, those of other programs too; a page of them (ACP ``session/list``).
-
-    :func:`sessions` lists what was said here, whatever the agent. This asks the agent.
-
-    Args:
-        agent: As for :func:`start`.
-        command: As for :func:`start`.
-        env: As for :func:`start`.
-        cwd: The folder whose sessions are wanted; the current one by default.
-        everywhere: Whether the sessions of every folder are wanted.
-        cursor: Where the page begins: the ``cursor`` of the page before.
-        timeout: Seconds to wait for the agent, at most; it may have to be started.
-
-    Returns:
-        A row per session; displayed in a notebook it is a table. ``start(agent, session=row)`` opens one.
-
-    Raises:
-        UnknownAgent: If the catalogue has no such agent.
-        NotOffered: If the agent does not offer it.
-        AgentError: If it cannot be started, refuses, or does not answer.
-
-    Example:
-        >>> page = agentnb.agent_sessions("claude")  # doctest: +SKIP
-        >>> session = agentnb.start("claude", session=page[0])  # doctest: +SKIP
-    """
-    configuration = configuration_of(configured(agent, command, env, cwd))
-    host = current_host()
-    work = listed(host, configuration, None if everywhere else str(configuration.cwd), cursor)
-    page = within(host, work, timeout, configuration.spec.title)
-    return AgentSessions(page.sessions, page.next_cursor)
+    """The former name of ``agentnb.history(kept_by=agent)``."""
+    message = "agentnb.agent_sessions(agent) is agentnb.history(kept_by=agent) now; its cwd is folder there."
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    return sessions_kept_by(
+        agent, command=command, env=env, cwd=cwd, everywhere=everywhere, cursor=cursor, timeout=timeout
+    )
 
 
 def delete_session(
@@ -94,7 +92,7 @@ def delete_session(
     What the log here has of it stays; :func:`forget` deletes that.
 
     Args:
-        session: A row of :func:`agent_sessions`, or its id.
+        session: A row of ``history(kept_by=agent)``, or its id.
         agent: As for :func:`start`; the row's where a row is given.
         command: As for :func:`start`.
         env: As for :func:`start`.
@@ -107,7 +105,7 @@ def delete_session(
         AgentError: If it cannot be started, refuses, or does not answer.
 
     Example:
-        >>> agentnb.delete_session(agentnb.agent_sessions("claude")[0])  # doctest: +SKIP
+        >>> agentnb.delete_session(agentnb.history(kept_by="claude")[0])  # doctest: +SKIP
     """
     named = agent or (None if isinstance(session, str) else session.agent)
     configuration = configuration_of(configured(named, command, env, cwd))

@@ -16,9 +16,18 @@ from agentnb.state import MarkdownResponsePart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from typing_extensions import TypeVar
+
     from agentnb.api.turn_view import TurnView
     from agentnb.state import ActiveTurn
     from agentnb.state import Turn as FinishedTurn
+
+    Answer_co = TypeVar("Answer_co", default=Any, covariant=True)
+    """The type that ``output=`` names."""
+else:
+    from typing import TypeVar
+
+    Answer_co = TypeVar("Answer_co", covariant=True)
 
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)```", re.DOTALL)
 _PLACES = 200  # beginnings of an object or a list that are tried in an answer
@@ -34,6 +43,8 @@ class Wanted:
     """The type that answers must have."""
 
     def __init__(self, output: Any) -> None:
+        self.schema: dict[str, Any]
+        self.check: Callable[[Any], Any]
         self.schema, self.check = _reader(output)
 
     @property

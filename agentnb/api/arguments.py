@@ -32,7 +32,8 @@ def each_of(context: Iterable[Any]) -> Iterable[Any]:
     """
     if not isinstance(context, _LISTS):
         kind = type(context).__name__
-        raise UsageError(f"context is a list of objects, not one {kind}.", hint="Put it into brackets: context=[df].")
+        message = f"context is a list of objects, not one {kind}."
+        raise UsageError(message, hint='Put it into brackets: context=[df], or name it: context={"train": df}.')
     return context
 
 

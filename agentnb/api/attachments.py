@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from agentnb.api.arguments import check_text, each_of
 from agentnb.api.describe import describe
 from agentnb.errors import UsageError
 from agentnb.kernel.chart_pictures import chart_of, with_pictures
@@ -19,6 +20,8 @@ from agentnb.kernel.output_text import LEFT_OUT, read_outputs
 from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agentnb.state import MessageAttachment, SimpleMessageAttachment
 
 _DOTS_PER_INCH = 150
@@ -27,30 +30,39 @@ LARGEST_FILE = 10 * 1024 * 1024
 _METHODS = {"_repr_png_": "image/png", "_repr_jpeg_": "image/jpeg"}
 
 
-def attachment_of(value: Any) -> MessageAttachment:
-    r"""The attachment that shows *value* to the agent.
+def attachments_of(context: Iterable[Any]) -> tuple[MessageAttachment, ...]:
+    """The attachments of a list of objects, or of a dict of objects by the names that the agent reads."""
+    if not isinstance(context, dict):
+        return tuple(map(attachment_of, each_of(context)))
+    for name in context:
+        check_text("A name in context", name, example='context={"train": df}')
+    return tuple(attachment_of(value, name) for name, value in context.items())
+
+
+def attachment_of(value: Any, name: str | None = None) -> MessageAttachment:
+    r"""The attachment that shows *value* to the agent, under *name* where it has one.
 
     Example:
         >>> attachment_of(3).model_representation
         'int: int\n3'
     """
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return _of_bytes(bytes(value))
+        return _of_bytes(bytes(value), name or "bytes")
     if isinstance(value, os.PathLike):
-        return _of_path(Path(value))
+        return _of_path(Path(value), name)
     try:
         bundle = _drawn(value)
     except Exception as error:  # noqa: BLE001 - the code of the user's object
-        return _with_note(describe(value), f"Its picture could not be drawn: {type(error).__name__}: {error}.")
-    return describe(value) if bundle is None else _picture(bundle, value)
+        return _with_note(describe(value, name), f"Its picture could not be drawn: {type(error).__name__}: {error}.")
+    return describe(value, name) if bundle is None else _picture(bundle, value, name)
 
 
-def _picture(bundle: dict[str, Any], value: Any) -> MessageAttachment:
+def _picture(bundle: dict[str, Any], value: Any, name: str | None) -> MessageAttachment:
     outputs, undrawn = with_pictures([{"output_type": "display_data", "data": bundle}])
     read = read_outputs(outputs)
     if not read.pictures:
-        return _with_note(describe(value), *undrawn, *read.left_out)
-    return _embedded(type(value).__name__, read.pictures[0].data, read.pictures[0].content_type)
+        return _with_note(describe(value, name), *undrawn, *read.left_out)
+    return _embedded(name or type(value).__name__, read.pictures[0].data, read.pictures[0].content_type)
 
 
 def _drawn(value: Any) -> dict[str, Any] | None:
@@ -105,19 +117,19 @@ def _of_bytes(data: bytes, label: str = "bytes") -> MessageAttachment:
     return _embedded(label, _base64(data), kind or other)
 
 
-def _of_path(path: Path) -> MessageAttachment:
+def _of_path(path: Path, name: str | None) -> MessageAttachment:
     where = path.expanduser().absolute()
     try:
         if where.is_file() or not where.is_dir():
             with where.open("rb") as file:
                 begin = file.read(LARGEST_PICTURE + 1)
             if picture_type(begin) is not None and len(begin) <= LARGEST_PICTURE:
-                return _of_bytes(begin, where.name)
+                return _of_bytes(begin, name or where.name)
     except OSError as error:
         message = f"{str(path)!r} in context= cannot be read: {error.strerror}."
         raise UsageError(message, hint="Give the path of a file; a text is given as str.") from None
     kind = "inode/directory" if where.is_dir() else mimetypes.guess_type(where.name)[0]
-    return MessageResourceAttachment(label=where.name or str(where), uri=where.as_uri(), content_type=kind)
+    return MessageResourceAttachment(label=name or where.name or str(where), uri=where.as_uri(), content_type=kind)
 
 
 def _embedded(label: str, data: str, kind: str) -> MessageAttachment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agentnb.api.columns import Rows, Table, line_counts, on_one_line
@@ -43,6 +44,18 @@ _BY: dict[By, str] = {
     "otherTab": "another tab",
     "user": "you",
 }
+
+
+class _CallableText(str):
+    """A text that may be called for one release, because ``Change.diff`` was a method."""
+
+    __slots__ = ()
+
+    def __call__(self) -> str:
+        warnings.warn(
+            "Change.diff is a property now: change.diff, not change.diff().", DeprecationWarning, stacklevel=2
+        )
+        return str(self)
 
 
 class Change:
@@ -131,15 +144,15 @@ class Change:
         """A few words on it, such as a variable's shapes; None where there is nothing to say."""
         return self._item.detail
 
+    @property
     def diff(self) -> str:
         """The change as a unified diff; empty for a variable.
 
         Raises:
             ChangesError: If its contents are stored no longer.
         """
-        return in_time(
-            self._conversation.host, self._conversation.undo.diff(self._item), WAIT_SECONDS, _late(WAIT_SECONDS)
-        )
+        host, undo = self._conversation.host, self._conversation.undo
+        return _CallableText(in_time(host, undo.diff(self._item), WAIT_SECONDS, _late(WAIT_SECONDS)))
 
     def undo(self, *, choices: Mapping[str, Choice] | None = None) -> ChangeTable:
         """Undo it; as :meth:`agentnb.Turn.undo`."""

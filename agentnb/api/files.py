@@ -49,7 +49,7 @@ class FileTable(Table):
 
     def __init__(self, path: str, entries: Iterable[FolderEntry], more: int = 0) -> None:
         self.path = path
-        self.entries = tuple(entries)
+        self.entries: tuple[FolderEntry, ...] = tuple(entries)
         self.more = more
 
     def __iter__(self) -> Iterator[FolderEntry]:

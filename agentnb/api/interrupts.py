@@ -38,7 +38,7 @@ class CountedInterrupts:
     """
 
     def __init__(self, on_interrupt: Callable[[int], object] = raise_later, *, always: bool = False) -> None:
-        self.count = 0
+        self.count: int = 0
         self._on_interrupt = on_interrupt
         self._always = always
         self._before: Any = None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import TimeoutError as TooLong
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, overload
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
-from agentnb.api.answers import TurnOutput, Wanted
-from agentnb.api.arguments import check_freedom, check_permissions, check_text, each_of
-from agentnb.api.attachments import attachment_of
+from agentnb.api.answers import Answer_co, TurnOutput, Wanted
+from agentnb.api.arguments import check_freedom, check_permissions, check_text
+from agentnb.api.attachments import attachments_of
 from agentnb.api.changes import go_back
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
 from agentnb.api.session_view import SessionAgent
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agentnb.policy.freedom import Freedom
     from agentnb.state import MessageAttachment
 
+T = TypeVar("T")
 QUEUED = PendingMessageKind.QUEUED
 CALLBACK_SECONDS = 60.0
 """How long a permissions callback may take where nothing else is said."""
@@ -51,7 +52,7 @@ Permissions: TypeAlias = "Literal['ask', 'allow', 'deny'] | PermissionCallback"
 """What answers an agent's permission requests."""
 
 
-class Turn(FollowedTurn):
+class Turn(FollowedTurn, Generic[Answer_co]):
     """One prompt and all that it caused. Made by :meth:`agentnb.Session.prompt`; every read is a frozen snapshot.
 
     Iterating, with ``for`` or ``async for``, gives the text piece by piece and ends as :meth:`wait` does: with
@@ -75,7 +76,7 @@ class Turn(FollowedTurn):
         return self._session
 
     @property
-    def output(self) -> Any:
+    def output(self) -> Answer_co:
         """The answer as the type that ``prompt(output=…)`` names; waits for the end of the turn, as :meth:`wait` does.
 
         In async code, ``await turn`` first.
@@ -91,7 +92,8 @@ class Turn(FollowedTurn):
             raise UsageError("The turn was prompted without output=.", hint="turn.text has the answer.")
         if not self._finished:
             self.wait()
-        return check.value(self.raise_for_error())
+        value: Answer_co = check.value(self.raise_for_error())
+        return value
 
 
 class Session(SessionAgent):
@@ -118,6 +120,30 @@ class Session(SessionAgent):
         ids = [turn.id for turn in chat.turns] + ([chat.active_turn.id] if chat.active_turn else [])
         return tuple(self._turn(turn_id) for turn_id in ids)
 
+    @overload
+    def prompt(
+        self,
+        text: str,
+        context: Iterable[Any] = (),
+        *,
+        attachments: Iterable[MessageAttachment] = (),
+        verify: bool = False,
+        instructions: str = "",
+        output: type[T],
+    ) -> Turn[T]: ...
+
+    @overload
+    def prompt(
+        self,
+        text: str,
+        context: Iterable[Any] = (),
+        *,
+        attachments: Iterable[MessageAttachment] = (),
+        verify: bool = False,
+        instructions: str = "",
+        output: Any = None,
+    ) -> Turn: ...
+
     def prompt(
         self,
         text: str,
@@ -134,6 +160,7 @@ class Session(SessionAgent):
             text: What to say.
             context: A list of objects that the agent is shown with it: figures and images (of matplotlib, PIL, IPython,
                 or bytes) as pictures, a `Path` as a file, others as text (type, shape, columns, head; capped in size).
+                A dict gives each a name: ``context={"train": df}``. ACP has no names for pictures.
             attachments: Attachments that are ready-made.
             verify: Whether this turn is done only when the notebooks that it is about are verified, as with
                 ``agentnb.start(verify=True)``.
@@ -146,8 +173,8 @@ class Session(SessionAgent):
             The turn, running or waiting.
 
         Raises:
-            UsageError: If *text* is no text or is empty, *context* is one object instead of a list, or *output*
-                is no type.
+            UsageError: If *text* is no text or is empty, *context* is one object instead of a list, a name in it is no
+                text or is empty, or *output* is no type.
             SessionClosed: If the session was closed.
             SessionError: If it is only to be read (:attr:`read_only`).
 
@@ -156,7 +183,7 @@ class Session(SessionAgent):
             ['age', 'income']
         """
         check_text("The prompt", text, example='session.prompt("What is in df?")')
-        attached = (*attachments, *(attachment_of(value) for value in each_of(context)))
+        attached = (*attachments, *attachments_of(context))
         user = MessageOrigin(kind="user")
         message_ = Message(text=text, origin=user, attachments=attached or None)
         check: TurnOutput | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agentnb.api.arguments import check_text
 from agentnb.api.changes import carry_out, changes_of
 from agentnb.api.files import SessionFiles
 from agentnb.api.waiting import within
@@ -197,8 +198,25 @@ class SessionAgent(SessionView):
         action = XModeChanged(mode_id=mode_id)
         self._ask(lambda conversation: intents.choose(conversation, action, FROM_PYTHON), timeout)
 
+    def set_model(self, model: str, timeout: float = 60.0) -> None:
+        """Have the agent take another model from the next prompt on.
+
+        Args:
+            model: The model's id or its name.
+            timeout: Seconds to wait for the agent, at most.
+
+        Raises:
+            NotOffered: If the agent does not offer it; the error names the models offered.
+            AgentError: If the agent cannot be started, or refuses.
+
+        Example:
+            >>> session.set_model("haiku")  # doctest: +SKIP
+        """
+        check_text("model", model, example='session.set_model("haiku")')
+        self._ask(lambda conversation: intents.choose_model(conversation, model, FROM_PYTHON), timeout)
+
     def set_option(self, config_id: str, value: str | bool, timeout: float = 60.0) -> None:
-        """Have the agent take another value of an option (`session.state.config_options`), such as the model.
+        """Have the agent take another value of an option (`session.state.config_options`).
 
         Args:
             config_id: The option.

@@ -43,7 +43,7 @@ class Settings(Table, Rows[SettingValue]):
 
     def __init__(self, sources: Sources, environment: Environment | None = None) -> None:
         super().__init__(value for _, values in sources.grouped() for value in values)
-        self.problems = (*sources.problems, *missing_things(sources))
+        self.problems: tuple[str, ...] = (*sources.problems, *missing_things(sources))
         self._environment = environment
 
     def _cells(self, row: SettingValue) -> tuple[str, ...]:

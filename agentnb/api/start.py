@@ -51,8 +51,8 @@ def start(
         command: The command of any other ACP agent, as a list of words; then *agent* only names it.
         env: Environment variables for the agent's process, besides this kernel's own.
         model: The agent's model, by its id or its name; its own choice by default. It is chosen before the first
-            prompt. Where the agent does not offer it, the first turn, or :meth:`Session.open`, fails with an error that
-            names the models offered.
+            prompt, also in a tab that has *session* open already. Where the agent does not offer it, the first turn, or
+            :meth:`Session.open`, fails with an error that names the models offered.
         cwd: The workspace: the folder in which the agent works and outside of which it may touch no file without a rule
             or an answer of yours. The current folder by default.
         permissions: What answers the agent's permission requests: ``"ask"`` the user (denied where no front end is
@@ -95,7 +95,7 @@ def start(
             min, 20 turns"``. From 80 % on it is said; at the limit the turn stops and the user is asked whether it goes
             on. Where nobody can be asked it fails with :class:`agentnb.BudgetExceeded`. Where None, as the setting
             ``budget`` says. It is kept with the conversation; :attr:`Session.budget` changes it.
-        session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is
+        session: A session that the agent keeps, to go on with: a row of ``history(kept_by=agent)``, or its id. It is
             loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
             takes as long as the agent needs to start (its ``initialize_timeout`` at most).
 

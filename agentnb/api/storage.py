@@ -74,7 +74,7 @@ class Storage(Table, Rows[KeptStorage]):
 
     def __init__(self, rows: Iterable[KeptStorage], log: ThisLog) -> None:
         super().__init__(rows)
-        self.path = log.store.path
+        self.path: Path = log.store.path
         self._log = log
 
     @property

@@ -122,7 +122,7 @@ class TurnView:
             >>> turn.changes  # doctest: +SKIP
             kind  name    status   added  removed  by         state
             file  fit.py  changed  +2     -1       tool call
-            >>> print(turn.changes[0].diff())  # doctest: +SKIP
+            >>> print(turn.changes[0].diff)  # doctest: +SKIP
         """
         return changes_of(self._conversation, self._id)
 

@@ -40,7 +40,7 @@ class UsageTable(Table, Rows[UsageRow]):
         super().__init__(rows)
         self.by = by
         self.note = note
-        self.total = _total(self) if self else None
+        self.total: UsageRow | None = _total(self) if self else None
         self._none = note or NONE
 
     def _table(self) -> list[tuple[str, ...]]:

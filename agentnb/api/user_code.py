@@ -15,10 +15,11 @@ from agentnb.credentials import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from logging import Logger
 
 T = TypeVar("T")
 
-log = logger("agentnb.api")
+log: Logger = logger("agentnb.api")
 
 
 def start_user_code(function: Callable[..., Any], *args: Any) -> None:

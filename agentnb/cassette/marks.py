@@ -142,7 +142,7 @@ class SessionMarks:
         self.cwd = cwd
         self.session_id = session_id
         self.terminals: list[str] = []
-        self.tools = Tools()
+        self.tools: Tools = Tools()
         self._secrets = secrets or Secrets()
         self._home = home if home is not None else str(user_home())
         self._known: tuple[Any, ...] = ()

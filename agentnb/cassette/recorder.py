@@ -34,7 +34,7 @@ class CassetteRecorder:
     def __init__(self, path: Path, environment: Mapping[str, str], home: str | None = None) -> None:
         self.path = path
         self.failure: CassetteBroken | None = None
-        self.written = False
+        self.written: bool = False
         self.word: str | None = None
         self._backup = Backup(path)
         self._former_exchanges = FormerExchanges(self._backup.cassette)
@@ -131,9 +131,11 @@ class Backup:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._turns = 0
-        self.place = path.with_name(f"{path.name.removesuffix('.jsonl')}.old.jsonl")
+        self.place: Path = path.with_name(f"{path.name.removesuffix('.jsonl')}.old.jsonl")
         self._kept, self._old = _cassette(self.place), _cassette(path)
-        self.cassette = max(filter(None, (self._kept, self._old)), key=lambda each: each.turns, default=None)
+        self.cassette: Cassette | None = max(
+            filter(None, (self._kept, self._old)), key=lambda each: each.turns, default=None
+        )
 
     def keep_old(self) -> None:
         """Copy the cassette at the path; a backup from an interrupted run stays."""

@@ -35,7 +35,7 @@ class ReplayedTurn:
     """One prompt that is being replayed."""
 
     def __init__(self) -> None:
-        self.cancelled = asyncio.Event()
+        self.cancelled: asyncio.Event = asyncio.Event()
         self.asks: dict[int, tuple[WireEvent, asyncio.Future[Answer]]] = {}
 
 

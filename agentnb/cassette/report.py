@@ -88,7 +88,7 @@ class ExitReport:
         self._cassette = cassette
         self._reports = tempfile.TemporaryDirectory(prefix="agentnb-replay-")
         self._process = os.getpid()
-        self.folder = self._reports.name
+        self.folder: str = self._reports.name
         atexit.register(self._tell)
 
     def lines(self) -> list[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.cassette.marks import Secrets
-    from agentnb.cassette.recording import Cassette, FileState, RecordedExchange, Section
+    from agentnb.cassette.recording import Cassette, FileState, Header, RecordedExchange, Section
 
     Answering = RecordedExchange | dict[str, Any]
 
@@ -55,7 +55,7 @@ class RecordedSessions:
     def __init__(
         self, cassette: Cassette, agent: str | None, launch: int | None, secrets: Secrets | None = None
     ) -> None:
-        self.header = cassette.header
+        self.header: Header = cassette.header
         self.ruled: Callable[[Any], Any] = ruled(cassette.header.rules)
         self.playing: dict[str, ReplayedSession] = {}
         self._secrets = secrets
@@ -66,8 +66,8 @@ class RecordedSessions:
         ]
         if not sections:
             raise mismatch(_nothing(cassette, agent, launch))
-        self.agent = agent or sections[0].agent
-        self.sections = [section for section in sections if section.session]
+        self.agent: str = agent or sections[0].agent
+        self.sections: list[Section] = [section for section in sections if section.session]
         self._written = _written(self.sections)
         self.left: dict[str, list[FileState | None]] = {}
         for section in self.sections:
@@ -76,7 +76,9 @@ class RecordedSessions:
                     self.left.setdefault(each.path, []).append(each.left)
                     if each.was is not None:
                         self.left.setdefault(each.was, []).append(None)
-        self.connection = [ReplayedSession(section, SessionMarks(None)) for section in sections if not section.session]
+        self.connection: list[ReplayedSession] = [
+            ReplayedSession(section, SessionMarks(None)) for section in sections if not section.session
+        ]
 
     def outside(self, method: str, params: Any) -> Answering:
         """Returns what answers a request that belongs to no session: an exchange, or a ready answer."""

@@ -50,7 +50,7 @@ class CassetteSwitch:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._folder = _begun_in()
-        self.turned = 0
+        self.turned: int = 0
         self._lock = threading.Lock()
         self._settled: dict[str, State] = {}
         self._launches: dict[str, int] = {}

@@ -24,14 +24,14 @@ class RawSection:
     """One session while it is recorded, as it was said."""
 
     def __init__(self, agent: str, launch: int, opener: RecordedExchange | None = None) -> None:
-        self.section = Section(agent=agent, launch=launch, exchanges=[opener] if opener else [])
+        self.section: Section = Section(agent=agent, launch=launch, exchanges=[opener] if opener else [])
         self.session_id: str | None = None
         self.cwd: str | None = None
         if opener is not None and isinstance(opener.params, dict):
             self.cwd = _text(opener.params.get("cwd"))
         self.prompt: RecordedExchange | None = None
         self.terminals: list[str] = []
-        self.servers = mcp.served(opener.params if opener else None)
+        self.servers: dict[str, str] = mcp.served(opener.params if opener else None)
         self.connections: list[str] = []
         self.asked = 0
         self._last = time.monotonic()
@@ -92,7 +92,7 @@ class WireTap:
         self.takes_files = takes_files
         self._files = files
         self.launch = launch
-        self.connection = RawSection(agent, launch)
+        self.connection: RawSection = RawSection(agent, launch)
         self.connection.section.description = description
         self.sessions: list[RawSection] = []
         self._on_rest = on_rest

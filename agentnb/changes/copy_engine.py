@@ -27,7 +27,8 @@ from agentnb.changes.objects import ObjectFolder, blob_id
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from agentnb.changes.coverage import WorkspaceLook
@@ -48,8 +49,8 @@ class CopyEngine:
         self._root = os.fspath(workspace)
         self._scan = scan
         self._ignores_case = ignores_case(workspace)
-        self.reading = contextlib.nullcontext
-        self.objects = ObjectFolder(folder / "objects")
+        self.reading: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+        self.objects: ObjectFolder = ObjectFolder(folder / "objects")
         self._trees = ObjectFolder(folder / "trees")
         self._index = folder / "index.json"
         self._known = self._read_index()

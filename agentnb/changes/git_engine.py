@@ -17,7 +17,8 @@ from agentnb.changes.objects import ObjectFolder
 from agentnb.changes.repository import folder_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from agentnb.changes.coverage import WorkspaceLook
@@ -48,8 +49,8 @@ class GitEngine:
         self._git = GitProgram(program.path, folder, workspace)
         self._packs_at_once = program.version >= _PACKS_AT_ONCE
         packed = PackedContents(self._git, seconds=ANSWER_SECONDS)
-        self.reading = packed.many
-        self.objects = ObjectFolder(folder / "objects", packed.read)
+        self.reading: Callable[[], AbstractContextManager[None]] = packed.many
+        self.objects: ObjectFolder = ObjectFolder(folder / "objects", packed.read)
         self._workspace = workspace
         self._named: set[str] = set()
         self._young: set[str] = set()

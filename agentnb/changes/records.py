@@ -53,12 +53,12 @@ class SnapshotRecords:
         self._named_file = folder / "named.json"
         for each in (self._snapshots, self._undos, self._users):
             each.mkdir(exist_ok=True, mode=0o700)
-        self.owner = os.urandom(8).hex()
+        self.owner: str = os.urandom(8).hex()
         self._user = os.open(self._users / self.owner, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
         try_lock(self._user)
         named = _decoded(self._named_file, Named) or Named()
         # One that no file can have was written by 0.2 and earlier.
-        self.named = frozenset(filter(is_file_name, map(path_from_json, named.named)))
+        self.named: frozenset[str] = frozenset(filter(is_file_name, map(path_from_json, named.named)))
         self._forced = frozenset(map(path_from_json, named.forced))
 
     def __del__(self) -> None:

@@ -35,8 +35,8 @@ class StoreFolder:
     engine: Engine
 
     def __init__(self, path: Path, workspace: Path, *, lock_seconds: float, engine: EngineName) -> None:
-        self.path = path.resolve()
-        self.scan = FolderScan(workspace)
+        self.path: Path = path.resolve()
+        self.scan: FolderScan = FolderScan(workspace)
         self.notes: list[str] = []
         """What the next snapshot says."""
         self._workspace = workspace
@@ -108,7 +108,7 @@ class StoreFolder:
             self.path.chmod(0o700)
 
     def _open(self) -> None:
-        self.records = SnapshotRecords(self.path)
+        self.records: SnapshotRecords = SnapshotRecords(self.path)
         self._key = _secret(self.path / "key")
         self.engine = self._opened_engine()
 

@@ -32,7 +32,7 @@ class TemporaryFolder:
         self._lock = threading.Lock()
         self._owner: int | None = None
         self._is_removed = False
-        self.path = self._within / f"{PREFIX}{uuid.uuid4().hex}"
+        self.path: Path = self._within / f"{PREFIX}{uuid.uuid4().hex}"
 
     def make(self) -> None:
         """Make it, where it is not there, and remove those of hosts that are gone; from any thread."""

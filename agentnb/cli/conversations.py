@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def _conversation(arguments: argparse.Namespace) -> int:
-    from agentnb.api.history import change_kept
+    from agentnb.api.history_changes import change_kept
     from agentnb.errors import AgentnbError
 
     changes = {"title": arguments.title, "duplicated": arguments.duplicate, "deleted": arguments.delete}

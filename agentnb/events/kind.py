@@ -34,7 +34,7 @@ class Kind:
 
     def __init__(self, name: str, about: str, /, level: int = logging.INFO, **fields: str) -> None:
         self.name = name
-        self.category = name.partition(".")[0]
+        self.category: str = name.partition(".")[0]
         self.about = about
         self.level = level
         self.fields: Mapping[str, str] = fields

@@ -81,10 +81,10 @@ class Channel(Generic[S]):
 
     def __init__(self, uri: str, state: S, reduce: Callable[[S, Any], S], listeners: Sequence[Listener]) -> None:
         self.uri = uri
-        self.state = state
-        self.index = 0
+        self.state: S = state
+        self.index: int = 0
         self.gap: str | None = None
-        self.log = ChannelLog()
+        self.log: ChannelLog = ChannelLog()
         self._reduce = reduce
         self._listeners = listeners
 
@@ -132,14 +132,15 @@ class SessionChannels:
         meta: dict[str, Any] | None = None,
     ) -> None:
         self.tab_id = tab_id
-        self.agent = spec.name
+        self.agent: str = spec.name
         uri, title = f"{spec.name}:/{tab_id}", without_half_characters(title or spec.title)
         session = replace(_new_session(spec.name, title, cwd, config, is_hidden=is_hidden), meta=meta)
         if has_changesets:
             session = replace(session, changesets=changesets_of(uri))
-        self.session = Channel(uri, session, reduce_session, listeners)
-        self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title), reduce_chat, listeners)
-        self.created_at = self.modified_at = now_ms()
+        self.session: Channel[SessionState] = Channel(uri, session, reduce_session, listeners)
+        self.chat: Channel[ChatState] = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title), reduce_chat, listeners)
+        self.created_at: int = now_ms()
+        self.modified_at: int = self.created_at
         self.prompted: str | None = None
         self._changed = changed
         self._watchers: list[Callable[[], None]] = []

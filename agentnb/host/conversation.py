@@ -136,6 +136,10 @@ class Conversation:
     takes_prompts: ClassVar[bool] = True
     """Whether its agent is one of ours: a program elsewhere remembers what it likes."""
 
+    environment: Environment
+    changes: ChangeTracker
+    kernel: KernelTools | None
+
     def __init__(
         self,
         host: SessionOwner,
@@ -167,7 +171,7 @@ class Conversation:
         follows, stores_secrets = environment.default_changes()
         can_be_off = not environment.sources()["changes"].is_locked
         follows = follows and not is_hidden and not (can_be_off and are_off(configuration.env))
-        self.channels = SessionChannels(
+        self.channels: SessionChannels = SessionChannels(
             tab_id,
             self.spec,
             self.cwd,
@@ -185,9 +189,9 @@ class Conversation:
             is_hidden=is_hidden,
             meta={BUDGET: {"limits": configuration.budget}} if configuration.budget else None,
         )
-        self.usage = self._usage_watch()
-        self.policy = SessionPolicy(host.policy, self.channels, configuration)
-        self.inactivity = Inactivity(self.channels, loop)
+        self.usage: UsageWatch = self._usage_watch()
+        self.policy: SessionPolicy = SessionPolicy(host.policy, self.channels, configuration)
+        self.inactivity: Inactivity = Inactivity(self.channels, loop)
         rehearsals = Rehearsals(
             self.channels,
             self.policy,
@@ -197,7 +201,7 @@ class Conversation:
             variables=self.env,
             own=host.stores.own,
         )
-        self.permissions = Permissions(
+        self.permissions: Permissions = Permissions(
             self.channels,
             self.policy,
             environment,
@@ -206,11 +210,11 @@ class Conversation:
             has_kernel_tools=lambda: self.kernel is not None,
             cwd=str(self.cwd),
         )
-        self.asking = AskMode(self.channels, self.spec, configuration.env)
+        self.asking: AskMode = AskMode(self.channels, self.spec, configuration.env)
         self.permissions.ran_unasked = self._ran_unasked
         self.inputs: InputRequests = InputRequests(self.channels, environment.attended, self.spec.title)
-        self.extensions = Extensions()
-        self.events = self.Events(
+        self.extensions: Extensions = Extensions()
+        self.events: AgentEvents = self.Events(
             self.channels,
             self.inactivity,
             self.permissions,
@@ -239,8 +243,8 @@ class Conversation:
         self.kernel = KernelTools(environment, self._kernel_changes, self._tool_runner) if has_kernel else None
         self._plugin_tools = PluginTools(self._tool_session)
         login = Login(self.inputs, environment.attended)
-        self.customizations = Customizations(self.channels, configuration, environment)
-        self.lifecycle = AgentLifecycle(
+        self.customizations: Customizations = Customizations(self.channels, configuration, environment)
+        self.lifecycle: AgentLifecycle = AgentLifecycle(
             self.channels,
             configuration,
             pool=host.agents,
@@ -299,8 +303,8 @@ class Conversation:
         )
         self.permissions.look = self.changes.look
         self.policy.is_confined = lambda: self.agent is not None and bool(self.agent.confined)
-        self.changesets = ChangesetChannels(self.channels, self.changes, host.listeners)
-        self.undo = Undo(self.changes, self.policy.record_changes)
+        self.changesets: ChangesetChannels = ChangesetChannels(self.channels, self.changes, host.listeners)
+        self.undo: Undo = Undo(self.changes, self.policy.record_changes)
 
     # --- its state ---
 

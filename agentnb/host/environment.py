@@ -151,7 +151,7 @@ class Environment:
         self.editors: Editors | None = None
         self.shell: Shell | None = None
         self.settings: KernelSettings | None = None
-        self.job_queue = JobQueue()
+        self.job_queue: JobQueue = JobQueue()
         self.changed: Callable[[], None] = lambda: None
         self._cell_review: CellReview | None = None
         self._lock = threading.Lock()

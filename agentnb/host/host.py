@@ -59,6 +59,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from logging import Logger
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from agentnb.policy.freedom import Mode
     from agentnb.state import Action, ActionOrigin
 
-log = logger("agentnb.host")
+log: Logger = logger("agentnb.host")
 
 ROOT = channels.ROOT
 STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
@@ -88,11 +89,11 @@ class Host:
         policy: HostPolicy | None = None,
         environment: Environment | None = None,
     ) -> None:
-        self.host_id = str(uuid.uuid4())
-        self.loop = loop or HostLoop()
-        self.environment = environment or Environment()
-        self.agents = AgentPool(self.loop, self.environment)
-        self.policy = policy or HostPolicy()
+        self.host_id: str = str(uuid.uuid4())
+        self.loop: HostLoop = loop or HostLoop()
+        self.environment: Environment = environment or Environment()
+        self.agents: AgentPool = AgentPool(self.loop, self.environment)
+        self.policy: HostPolicy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
         self.listeners: list[Listener] = []
         self._closed = self._keeps_limits = False
@@ -101,13 +102,15 @@ class Host:
         known = {AGENT: next(real_agents(infos), "")} if log is None else {}  # else the log says which was used
         root = RootState(agents=infos, config=_root_config(known | _of_site()))
         self.root: Channel[RootState] = Channel(ROOT, root, reduce_root, self.listeners)
-        self.recorder = None if log is None else SessionRecorder(log, self.host_id, self.loop, place)
-        self.installs = Installs(self.loop, self.policy, self._take_setups)
+        self.recorder: SessionRecorder | None = (
+            None if log is None else SessionRecorder(log, self.host_id, self.loop, place)
+        )
+        self.installs: Installs = Installs(self.loop, self.policy, self._take_setups)
         own = OwnFiles(log, cassette=lambda: self.environment.cassette.path())  # noqa: PLW0108 - loaded later
-        self.stores = WorkspaceStores(None if log is None else changes_folder(), own=own)
-        self.default_agent = DefaultAgent(self)
-        self.pairing = KernelPairing(self)
-        self.client_files = ClientFiles(self)
+        self.stores: WorkspaceStores = WorkspaceStores(None if log is None else changes_folder(), own=own)
+        self.default_agent: DefaultAgent = DefaultAgent(self)
+        self.pairing: KernelPairing = KernelPairing(self)
+        self.client_files: ClientFiles = ClientFiles(self)
         self.plugin_memory: dict[str, Any] = {}
         self.agents.host = self
         self.environment.changed = self._settings_changed

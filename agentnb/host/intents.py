@@ -13,6 +13,7 @@ from agentnb.acp.agent import extension
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, PolicyError
 from agentnb.host.agents.login import log_in_with
+from agentnb.host.agents.session_choices import model_choice
 from agentnb.host.channels import CELL_REVIEW, FREEDOM, KERNEL, PAIRING, PERMISSIONS, ROOT, SENSITIVE, wanted_setting
 from agentnb.host.turns.rewind import rewind
 from agentnb.policy.freedom import EDITS, TITLES, capped
@@ -39,6 +40,7 @@ from agentnb.state import (
     XConfigOptionChosen,
     XModeChanged,
 )
+from agentnb.state.session_state import model_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -326,6 +328,18 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     await conversation.lifecycle.choose(agent, session_id, action)
     conversation.dispatch(replace(action, time=now_ms()), origin)
     conversation.lifecycle.show_asking()
+
+
+async def choose_model(conversation: Conversation, model: str, origin: ActionOrigin) -> None:
+    """Have the agent take *model*, an id or a name, from the next prompt on; at its start where it has not started."""
+    lifecycle = conversation.lifecycle
+    if not lifecycle.was_ready:
+        lifecycle.model = model
+    await conversation.ready()
+    action = model_choice(model, conversation.session.state, conversation.spec.title)
+    if action.value != model_id(conversation.session.state):
+        await choose(conversation, action, origin)
+    lifecycle.model = model
 
 
 def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:

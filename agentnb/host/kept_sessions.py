@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from agentnb.errors import AgentnbError, NotOffered, SessionError, UsageError
 from agentnb.host.conversation import Conversation
-from agentnb.host.intents import use_kernel
+from agentnb.host.intents import FROM_PYTHON, choose_model, use_kernel
 from agentnb.ids import new_id
 from agentnb.state import ChatOrigin
 from agentnb.state.session_state import model_id
@@ -33,9 +33,14 @@ async def listed(host: Host, configuration: Configuration, cwd: str | None, curs
 async def opened(
     host: Host, configuration: Configuration, session_id: str, *, mode: Mode = "ask", title: str | None = None
 ) -> Conversation:
-    """Open one of the sessions that the agent keeps, in a tab of its own: loaded and shown, or resumed."""
+    """Open one of the sessions that the agent keeps, in a tab of its own: loaded and shown, or resumed.
+
+    Where a tab has it already it is that tab's, and of *configuration* the model counts alone.
+    """
     there = holder(host, configuration.spec, session_id)
     if there is not None:
+        if configuration.model:
+            await choose_model(there, configuration.model, FROM_PYTHON)
         return there
     conversation = Conversation(host, configuration, tab_id=new_id(), mode=mode, title=title)
     host.add(conversation)
@@ -55,7 +60,7 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
     agent = await conversation.ready()
     agent.demand("fork")
     configuration = conversation.configuration
-    if configuration.model:
+    if conversation.lifecycle.model:
         configuration = replace(configuration, model=model_id(conversation.session.state))
     copy = Conversation(
         conversation.host,

@@ -69,7 +69,7 @@ class UnpromptedTurns:
     """The turns of one conversation whose agent is a program that takes no prompts. On the host's thread."""
 
     def __init__(self, conversation: Conversation, words: str) -> None:
-        self.running = 0
+        self.running: int = 0
         self._conversation = conversation
         self._words = words
         self._beginning = asyncio.Lock()

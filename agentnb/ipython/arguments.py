@@ -24,6 +24,7 @@ class Arguments:
 
     prompt: str
     agent: str | None = None
+    model: str | None = None
     tab: str | None = None
     new: bool = False
     background: bool = False
@@ -46,6 +47,7 @@ class Arguments:
 _SPELLINGS = {
     "-a": "agent",
     "--agent": "agent",
+    "--model": "model",
     "-t": "tab",
     "--tab": "tab",
     "-n": "new",
@@ -172,6 +174,7 @@ def _names(option: str, text: str) -> tuple[str, ...]:
 
 _READERS: dict[str, Any] = {
     "agent": _name,
+    "model": _name,
     "tab": _name,
     "context": _names,
     "output": _variable,

@@ -28,10 +28,12 @@ from agentnb.kernel.output_text import without_colours
 from agentnb.server.comm.lab import current_notebook
 
 if TYPE_CHECKING:
+    from logging import Logger
+
     from agentnb.kernel.code_runner import NotebookCell
     from agentnb.server.lab_messages import FailedParams
 
-log = logger("agentnb.ipython")
+log: Logger = logger("agentnb.ipython")
 
 MOST = 30
 """Errors that are remembered; the oldest are forgotten first."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from agentnb.ipython.extension import Extension
 
-NOTHING = {"completions": [], "matched_fragment": "", "suppress": False, "ordered": True}
+NOTHING: dict[str, Any] = {"completions": [], "matched_fragment": "", "suppress": False, "ordered": True}
 
 
 def completers(extension: Extension) -> list[Any]:

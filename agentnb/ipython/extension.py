@@ -20,6 +20,7 @@ from agentnb.ipython.tabs import Tabs
 
 if TYPE_CHECKING:
     from agentnb.configuration.sources import Sources
+    from agentnb.ipython.config import Agentnb
 
 _ATTRIBUTE = "_agentnb_extension"
 _TABS = "_agentnb_tabs"
@@ -31,12 +32,12 @@ class Extension:
 
     def __init__(self, shell: Any) -> None:
         self.shell: Any = shell
-        self.settings = settings_of(shell)
+        self.settings: Agentnb = settings_of(shell)
         self.tabs: Tabs = shell.__dict__.setdefault(_TABS, Tabs(self.settings))
         self.tabs.settings = self.settings  # after `%reload_ext` the tabs are the same, and so is the current one
-        self.magics = AgentMagics(shell, self.settings, self.tabs)
-        self.completers = completers(self)
-        self.cell_request = CellRequest(shell)
+        self.magics: AgentMagics = AgentMagics(shell, self.settings, self.tabs)
+        self.completers: list[Any] = completers(self)
+        self.cell_request: CellRequest = CellRequest(shell)
         self._undo = ExitStack()
 
     def transform(self, lines: list[str]) -> list[str]:

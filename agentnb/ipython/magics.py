@@ -67,6 +67,7 @@ class AgentMagics(Magics):
         Options, before the prompt only:
 
         -a, --agent NAME        the agent to talk to; `%agents known` lists them
+        --model NAME            the agent's model, by its id or name; it can be changed in an open tab
         -t, --tab NAME          the tab (session) to use; opened if there is none of that name
         -n, --new               open a new tab
         -b, --background        return at once; the turn goes on

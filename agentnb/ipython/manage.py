@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.api.agent_sessions import agent_sessions, delete_session, logout
+from agentnb.api.agent_sessions import delete_session, logout, sessions_kept_by
 from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import doctor
-from agentnb.api.history import forget, history, resume
+from agentnb.api.history import history, resume
+from agentnb.api.history_changes import forget
 from agentnb.api.pairing import pair, unpair
 from agentnb.api.policy import policy, trust, untrust
 from agentnb.api.serving import serve, serving
@@ -128,7 +129,7 @@ def _fork(tabs: Tabs, words: str) -> Remark:
 
 def _kept(tabs: Tabs, words: str) -> AgentSessions:
     agent, _, cursor = words.partition(" ")
-    return agent_sessions(tabs.agent_of(agent or None), cwd=tabs.cwd, cursor=cursor.strip() or None)
+    return sessions_kept_by(tabs.agent_of(agent or None), cwd=tabs.cwd, cursor=cursor.strip() or None)
 
 
 def _open(tabs: Tabs, words: str) -> Remark:
@@ -166,7 +167,7 @@ def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
             hint = f"It has {len(turns)} turns: `%agents {command} 1` is its first, `%agents {command} -1` its last."
             raise UsageError(f"The tab has no turn {name!r}.", hint=hint)
         return matching[0]
-    for turn in reversed(turns):
+    for turn in turns[::-1]:
         changes = [each for each in turn.changes if each.state == state and each.undoable]
         if any(state != "open" or not is_left_alone(each.by) for each in changes):
             return turn

@@ -117,8 +117,8 @@ class AgentMagicTransform(TokenTransformBase):
 
     def __init__(self, start: tuple[int, int], command: tuple[int, int]) -> None:
         super().__init__(start)
-        self.command_line = command[0] - 1
-        self.command_column = command[1]
+        self.command_line: int = command[0] - 1
+        self.command_column: int = command[1]
 
     @classmethod
     def find(cls, tokens_by_line: Sequence[Sequence[tokenize.TokenInfo]]) -> AgentMagicTransform | None:

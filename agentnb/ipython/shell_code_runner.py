@@ -54,7 +54,7 @@ class ShellCodeRunner:
     def __init__(self, shell: Any, job_queue: JobQueue) -> None:
         self._shell = shell
         self._job_queue = job_queue
-        self.namespace = ShellNamespace(shell, job_queue)
+        self.namespace: ShellNamespace = ShellNamespace(shell, job_queue)
 
     def variables(self) -> Sequence[UserVariable]:
         """The user's own variables; modules, and what IPython put there, are none."""

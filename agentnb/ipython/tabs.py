@@ -75,6 +75,7 @@ class Tabs:
         name: str | None = None,
         permissions: str | None = None,
         *,
+        model: str | None = None,
         freedom: str | None = None,
         kernel: bool = False,
         budget: str | None = None,
@@ -82,7 +83,7 @@ class Tabs:
         """Open a new tab and make it the current one."""
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
-        options = {**self._own(), "kernel_tools": kernel or None, "budget": budget}
+        options = {**self._own(), "kernel_tools": kernel or None, "budget": budget, "model": model}
         if permissions or freedom:
             options |= {"permissions": permissions or "ask", "freedom": freedom}
         session = self._started(agent, title=name, **options)
@@ -137,6 +138,7 @@ class Tabs:
                 arguments.agent,
                 arguments.tab,
                 arguments.permissions,
+                model=arguments.model,
                 freedom=arguments.freedom,
                 kernel=arguments.kernel,
                 budget=arguments.budget,
@@ -152,6 +154,8 @@ class Tabs:
                 f"--permissions is for a tab that is opened, and the tab {name!r} is open already.",
                 hint="Add -n to open a new one, or change it with %agents permissions.",
             )
+        if arguments.model is not None:
+            session.set_model(arguments.model)
         if arguments.freedom not in (None, session.freedom):
             session.freedom = arguments.freedom
         if arguments.kernel and not session.kernel_tools:

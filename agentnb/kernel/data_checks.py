@@ -11,12 +11,13 @@ from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from logging import Logger
 
     from agentnb.kernel.variables.watch import VariableWatch
     from agentnb.ports import DataChecker, StepComparison
     from agentnb.state import DataCheck
 
-log = logger("agentnb.kernel")
+log: Logger = logger("agentnb.kernel")
 
 UNREAD = "unread"
 """The cause of a check that says only why a table was not compared."""

@@ -21,7 +21,7 @@ class LocalServer:
 
     def __init__(self, server: Callable[[], ToolMcpServer]) -> None:
         self.make_server = server
-        self.token = secrets.token_urlsafe(32)
+        self.token: str = secrets.token_urlsafe(32)
         self.listening: asyncio.AbstractServer | None = None
         self._connections: set[asyncio.Task[None]] = set()
 

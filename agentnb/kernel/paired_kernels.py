@@ -27,9 +27,10 @@ from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from logging import Logger
     from pathlib import Path
 
-log = logger("agentnb.pairing")
+log: Logger = logger("agentnb.pairing")
 
 DESCRIBE = "agentnb/describe"
 """The request by which a paired kernel says what it runs; it opens no conversation."""

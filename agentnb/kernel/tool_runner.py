@@ -37,12 +37,12 @@ class ToolRunner:
         *,
         changes: KernelChanges | None = None,
     ) -> None:
-        self.tab = ToolTab(owner, runner, job_queue, events, changes)
+        self.tab: ToolTab = ToolTab(owner, runner, job_queue, events, changes)
         self._events = events
         self._session = session
         self._calls: set[asyncio.Task[Result]] = set()
         cells = CellTools(self.tab)
-        self.note_text = cells.note_text
+        self.note_text: Callable[[str, str, str], None] = cells.note_text
         self._code = CodeTools(self.tab, cells)
         self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             **cells.tools,

@@ -54,7 +54,7 @@ class ToolTab:
         self.job_queue = job_queue
         self.events = events
         self.changes = changes
-        self.authorize = events.authorize
+        self.authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]] = events.authorize
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
 

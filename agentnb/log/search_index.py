@@ -84,7 +84,7 @@ class SearchIndex:
     """The index that belongs to one log. A new connection for each call; safe from any thread and process."""
 
     def __init__(self, log: Path) -> None:
-        self.path = log.with_name(f"{log.stem}-search.db")
+        self.path: Path = log.with_name(f"{log.stem}-search.db")
 
     def find(self, log: sqlite3.Connection, text: str) -> Matches:
         """Returns where *text* stands in prompts and answers."""

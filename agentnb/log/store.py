@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 LISTED = 50
 _UNKNOWN = "The session log has no session {!r}."
-_LISTS = "agentnb.sessions() lists those that it has."
+_LISTS = "agentnb.history() lists those that it has."
 
 _COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at, gap"
 _FIELDS = (*(name.removeprefix("s.") for name in _COLUMNS.split(", ")), "turns", "status", "pinned", "archived")

@@ -258,7 +258,7 @@ def replay(
     row = connection.execute("SELECT at, state, checksum FROM snapshots WHERE channel = ?", (channel,)).fetchone()
     if row is None or not sound(row[1], row[2]):
         message = f"The session {channel.removesuffix('/chat')} cannot be read: its snapshot is missing or damaged."
-        raise LogDamaged(message, hint="agentnb.sessions() lists the others.")
+        raise LogDamaged(message, hint="agentnb.history() lists the others.")
     index, state = row[0], _decoded(kind, earlier_form.state_of(row[1]), channel)
     for at, first, data, written in connection.execute(_ENTRIES, (channel, index)):
         if first != index + 1 or not sound(data, written):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -49,13 +48,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
     edited: str | None = None
 
-    @property
-    def door(self) -> str:
-        """The old name of ``kind``, until 0.3."""
-        message = "Record.door is deprecated; use Record.kind."
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return self.kind
-
 
 class AuditLog:
     """The log of one kernel; one file for all of them, one line a decision."""
@@ -92,8 +84,7 @@ class AuditLog:
         self._records.append(clean)
         untold = tell_administrator(clean)
         try:
-            # "door" is 0.1's name of "kind"; scripts that read the file find it until 0.3.
-            self._write(msgspec.json.encode({**msgspec.to_builtins(clean), "door": clean.kind}) + b"\n")
+            self._write(msgspec.json.encode(clean) + b"\n")
             self.problem = untold
         except OSError as error:
             self.problem = f"{self.path} could not be written: {error.strerror or error}."

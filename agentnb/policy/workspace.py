@@ -30,8 +30,8 @@ class WorkspaceBoundary:
     """A folder, its additional directories, and everything below them."""
 
     def __init__(self, root: Path, directories: Iterable[str | Path] = ()) -> None:
-        self.root = Path(root).resolve()
-        self.roots = (self.root, *(Path(folder).resolve() for folder in directories))
+        self.root: Path = Path(root).resolve()
+        self.roots: tuple[Path, ...] = (self.root, *(Path(folder).resolve() for folder in directories))
 
     def resolve(self, path: str) -> Path:
         """The real place that *path* names, links and ``..`` followed; a relative one begins at the root."""

@@ -69,7 +69,8 @@ class Deviation:
     def __init__(self, texts: Sequence[str]) -> None:
         self._text = "\n".join(texts)
         first = texts[0].partition("\n")[0]
-        self.reprcrash = SimpleNamespace(path="", lineno=0, message=f"CassetteMismatch: {first}")  # for the summary
+        # For the summary.
+        self.reprcrash: SimpleNamespace = SimpleNamespace(path="", lineno=0, message=f"CassetteMismatch: {first}")
 
     def __str__(self) -> str:
         return self._text

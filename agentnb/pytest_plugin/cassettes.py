@@ -34,7 +34,7 @@ class PytestCassettes:
     def __init__(self, *, record: bool) -> None:
         self.record = record
         self.deviations: list[str] = []
-        self.is_unreported = False
+        self.is_unreported: bool = False
         self.recorded: list[str] = []
         self._folders: dict[str, tempfile.TemporaryDirectory[str]] = {}
         self._played: dict[str, set[tuple[int, ...]]] = {}

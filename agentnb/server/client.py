@@ -86,9 +86,10 @@ class DeliveryClient:
         self.version = version
         self.visible = visible
         self.seen_at = seen_at
-        self.responsive_when_seen = 0.0  # seconds in which the kernel could receive messages, when it was last seen
+        # Seconds in which the kernel could receive messages, when it was last seen.
+        self.responsive_when_seen: float = 0.0
         self.leaves = False
-        self.flush = flush
+        self.flush: int = flush
         self.turns = turns
         self.accepts_text = accepts_text
         self.cursors: dict[str, Cursor] = {}

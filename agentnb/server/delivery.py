@@ -70,14 +70,14 @@ class Delivery:
     def __init__(self, host: ChannelOwner, send: Callable[[str, dict[str, Any]], None], *, turns: int = TURNS) -> None:
         self.clients: dict[str, DeliveryClient] = {}
         self.blocked_seconds: Callable[[], float] = lambda: 0.0
-        self.accepted = AcceptedActions()
+        self.accepted: AcceptedActions = AcceptedActions()
         self._host = host
         self._turns = turns
         self._send = send
         self._due: float | None = None
         self._resending = False
         self._last_flush = 0.0
-        self.last_message_at = 0.0
+        self.last_message_at: float = 0.0
         self._text = 0
         self._urgent = False
         host.listen(self._on_envelope)

@@ -37,6 +37,7 @@ from agentnb.state.versions import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+    from logging import Logger
 
     from agentnb.host.host import Host
     from agentnb.ports import Plugin, Request
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from agentnb.state import Action, ActionOrigin
     from agentnb.state.versions import Window
 
-log = logger("agentnb.comm")
+log: Logger = logger("agentnb.comm")
 N = TypeVar("N", bound="Notices")
 
 
@@ -77,10 +78,10 @@ class PageService:
     """
 
     def __init__(self, host: ChannelOwner, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
-        self.delivery = Delivery(host, self.send, turns=turns)
+        self.delivery: Delivery = Delivery(host, self.send, turns=turns)
         self.versions = versions
         self.drafts: dict[str, str] = {}
-        self.contents = Contents()
+        self.contents: Contents = Contents()
         self._host = host
         self._transport = send
         self._routes: dict[str, Send] = {}

@@ -39,9 +39,9 @@ class UnknownAction(Action):
     __slots__ = ("meta", "raw", "time")
 
     def __init__(self, raw: JsonObject) -> None:
-        self.raw = raw
-        self.time = None
-        self.meta = None
+        self.raw: JsonObject = raw
+        self.time: None = None
+        self.meta: None = None
 
     @property
     def type(self) -> str:

@@ -29,7 +29,7 @@ class UnknownResponsePart(ResponsePart):
     __slots__ = ("raw",)
 
     def __init__(self, raw: JsonObject) -> None:
-        self.raw = raw
+        self.raw: JsonObject = raw
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnknownResponsePart) and self.raw == other.raw

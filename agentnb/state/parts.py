@@ -47,8 +47,8 @@ class Parts(ChunkedSequence[ResponsePart]):
     def __init__(self, parts: Iterable[ResponsePart] = ()) -> None:
         listed = tuple(parts)
         super().__init__(listed)
-        self.waiting = sum(map(_waits, listed))
-        self.begun = sum(map(_is_begun, listed))
+        self.waiting: int = sum(map(_waits, listed))
+        self.begun: int = sum(map(_is_begun, listed))
 
     @staticmethod
     def keys_of(item: Any) -> tuple[Any, ...]:

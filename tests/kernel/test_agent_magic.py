@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import ROOT
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.kernel.running_kernel import RunningKernel
 
 UNTIL_OPENED = "%agent --permissions allow -o turn /run head -n 1 fifo"
@@ -205,6 +211,18 @@ def test_tabs_are_opened_listed_used_and_closed(shared_kernel: RunningKernel) ->
     assert ["No turn runs in the tab 'third'."] == shared_kernel.run("%agents cancel").values
     assert ["Closed the tab 'third'."] == shared_kernel.run("%agents close").values
     assert "eliza" in shared_kernel.run("%agents").displayed()[0]
+
+
+def test_a_model_is_chosen_for_a_new_tab_and_for_one_that_is_open(kernel: RunningKernel, tmp_path: Path) -> None:
+    """One that is not offered is said, and the tab keeps its own."""
+    (tmp_path / "agents").mkdir()
+    command = json.dumps([sys.executable, str(ROOT / "tests/agents/many_models.py")])
+    (tmp_path / "agents" / "many.toml").write_text(f'name = "many"\ntitle = "Many"\ncommand = {command}\n')
+    kernel.run(f"import os; os.environ['AGENTNB_CONFIG_DIR'] = {str(tmp_path)!r}")
+    assert kernel.run("%agent -a many --model model-3 hello").displayed() == ["model-3, 5 characters"]
+    assert kernel.run("%agent --model MODEL-7 hello").displayed() == ["model-7, 5 characters"]
+    assert "Many does not offer the model 'other'" in kernel.run("%agent --model other hello").error
+    assert kernel.run("%agent hello").displayed() == ["model-7, 5 characters"]
 
 
 def test_the_manual_and_the_settings_are_there(kernel: RunningKernel) -> None:

@@ -151,7 +151,7 @@ def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays
     pids = {each.pid for each in psutil.Process(loaded.pid).children(recursive=True)}
     value(
         loaded,
-        "known = {each.id for each in agentnb.sessions(limit=999)}\n"
+        "known = {each.id for each in agentnb.history(limit=999)}\n"
         'code = \'score = {n}; xs.append({n}); open("s", "w").write("{n}")\'\n'
         "scores = [tries(code.format(n=n), measure='score') for n in (2, 5, 3)]\nmade = scores[1]",
     )
@@ -169,7 +169,7 @@ def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays
     below = psutil.Process(loaded.pid).children(recursive=True)
     left = [each for each in below if each.pid not in pids and not any("watchdog" in word for word in each.cmdline())]
     assert psutil.wait_procs(left, timeout=20)[1] == []
-    new = "[each.title[:9] for each in agentnb.sessions(limit=999) if each.id not in known]"
+    new = "[each.title[:9] for each in agentnb.history(limit=999) if each.id not in known]"
     assert sorted(value(loaded, new)) == ["Keep try ", "Try 1: [{"]
 
 

@@ -13,7 +13,7 @@ def test_a_killed_kernels_session_is_gone_on_with_in_the_next(kernel_name: str, 
     with RunningKernel.started(kernel_name, tmp_path) as kernel:
         kernel.run(f"%load_ext agentnb\n%agents new\n%agent /say residuals of {kernel_name}")
         kernel.run("%agent -b /hang", console=True)
-        kernel.run("import agentnb; agentnb.sessions()")
+        kernel.run("import agentnb; agentnb.history()")
         kernel.manager.shutdown_kernel(now=True)
     with RunningKernel.started(kernel_name, tmp_path) as kernel:
         kernel.run("%load_ext agentnb")

@@ -96,7 +96,7 @@ def loop(*steps: dict[str, Any], **options: Any) -> str:
 
 
 def test_tries_that_improve_the_metric_are_kept_and_of_the_others_nothing_stays(loaded: RunningKernel) -> None:
-    made = value(loaded, "known = {each.id for each in agentnb.sessions()}; sorted(os.listdir(tempfile.tempdir))")
+    made = value(loaded, "known = {each.id for each in agentnb.history()}; sorted(os.listdir(tempfile.tempdir))")
     before = {each.pid for each in loaded.descendants()}
     steps = (
         {"run": "model.x = 2; extra = 1", "write": ["kept.txt", "2"], "say": "I doubled it.\nIdea: **double it**"},
@@ -111,7 +111,7 @@ def test_tries_that_improve_the_metric_are_kept_and_of_the_others_nothing_stays(
     assert value(loaded, "[made.tries[1].idea, made.tries[1].changes]") == ["double it", "1 file, 2 variables"]
     assert "+2" in value(loaded, "made.difference(1)")
     assert value(loaded, "sorted(os.listdir(tempfile.tempdir))") == made
-    titles = value(loaded, "sorted({each.title.split(':')[0] for each in agentnb.sessions() if each.id not in known})")
+    titles = value(loaded, "sorted({each.title.split(':')[0] for each in agentnb.history() if each.id not in known})")
     assert titles == ["Keep try 1", "Keep try 4", "Try 1", "Try 4"]
     left = [each for each in loaded.descendants() if each.pid not in before]
     assert psutil.wait_procs([each for each in left if not _is_watchdog(each)], timeout=20)[1] == []

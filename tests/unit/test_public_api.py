@@ -60,7 +60,7 @@ duplicate_session(session)
 Finding(*, kind, cause, cell=None, evidence='', advice='', related=())
 forget(session)
 forget_research(package=None, version=None)
-history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50)
+history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50, kept_by=None, everywhere=False, command=None, env=None, cursor=None, timeout=120.0)
 InputQuestion
     answer(values=None, *, response='accept')
     answers
@@ -202,6 +202,7 @@ Session
     rewind(turn=None, *, changes=False, choices=None)
     send_now(turn)
     set_mode(mode_id, timeout=60.0)
+    set_model(model, timeout=60.0)
     set_option(config_id, value, timeout=60.0)
     state
     steer(text)

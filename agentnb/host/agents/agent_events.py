@@ -20,8 +20,9 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
+    from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
     from agentnb.acp.listener import Unsaved
     from agentnb.acp.permission import AcpPermissionRequest
     from agentnb.errors import AgentnbError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from agentnb.host.permissions.permissions import Permissions
     from agentnb.host.turns.inactivity import Inactivity
     from agentnb.host.turns.input_requests import InputRequests
+    from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ChatState
 
 EXTENSIONS = "extensions"
@@ -60,9 +62,14 @@ class AgentEvents:
         self._extensions = extensions
         self._printed = printed
         self._mode_changed = mode_changed
-        self.authorize, self.refused, self.opens = permissions.authorize, permissions.refused, permissions.opens
-        self.elicit, self.elicited = inputs.elicit, inputs.elicited
-        self.answers, self.unsaved, self.lost = extensions.answers, unsaved, lost
+        self.authorize: Callable[[PolicyRequest], Coroutine[Any, Any, PolicyRequest]] = permissions.authorize
+        self.refused: Callable[[PolicyRequest, AgentnbError], None] = permissions.refused
+        self.opens: Callable[[str, str], bool] = permissions.opens
+        self.elicit: Callable[[ElicitationQuestion], Coroutine[Any, Any, ElicitationAnswer]] = inputs.elicit
+        self.elicited: Callable[[str], None] = inputs.elicited
+        self.answers: Callable[[str], bool] = extensions.answers
+        self.unsaved = unsaved
+        self.lost = lost
 
     @property
     def chat(self) -> ChatState:

@@ -96,6 +96,8 @@ class AgentLifecycle:
         self.outcome: Reopened = "new"
         self.barred: SessionError | None = None
         self.closed = False
+        self.model: str = configuration.model
+        self.was_ready: bool = False
         self._channels = channels
         self._configuration = configuration
         self._pool = pool
@@ -106,11 +108,10 @@ class AgentLifecycle:
         self._asking = asking
         self._plugin_tools = plugin_tools
         self._opened = opened
-        self.needs_transcript = False
+        self.needs_transcript: bool = False
         self._chosen: tuple[Choice, ...] = ()
         self._copied: str | None = None
         self._insists = False
-        self._was_ready = False
         self._was_cut = False
         self._fruitless = 0
         self._starting: asyncio.Task[Agent] | None = None
@@ -153,7 +154,7 @@ class AgentLifecycle:
 
     def had(self, session_id: str | None) -> None:
         """There was a session before this one, of an earlier kernel: the next start takes it up where it can."""
-        self.former, self._was_ready = session_id, True
+        self.former, self.was_ready = session_id, True
 
     async def begin_anew(self) -> None:
         """The transcript was cut: the next start opens a new session, with the mode and the options of this one."""
@@ -260,23 +261,23 @@ class AgentLifecycle:
         await self._asking.apply(agent, new.session_id)
         self._channels.dispatch(SessionReady(time=now_ms()))
         self._tell_ready(new.session_id)
-        if agent.confined and not self._was_ready and not self._configuration.is_unasked:
+        if agent.confined and not self.was_ready and not self._configuration.is_unasked:
             self.note(f"{self._configuration.spec.title} {agent.confined}.")
-        if agent.spec.url is not None and not self._was_ready:
+        if agent.spec.url is not None and not self.was_ready:
             self.note(f"{self._configuration.spec.title} is at {agent.spec.url}. {self.how_to_confine}")
         if (problem := self._asking.problem) is not None:
             self.note(f"{problem} {what_holds(agent.confined)}")
         for broken in plugins().new_problems():
             self.note(broken.message)
-        self._was_ready = True
+        self.was_ready = True
         self._tell("running", " ".join(self._notices) or None)
         self._opened()
         return agent
 
     def _remember_choices(self, *, taken_up: bool) -> None:
-        if self.outcome == "new" and (self._was_ready or taken_up) and not self.needs_transcript:
+        if self.outcome == "new" and (self.was_ready or taken_up) and not self.needs_transcript:
             self._replace_session()
-        elif self._was_ready and self._configuration.model:  # taken up again, it may have the agent's own model
+        elif self.was_ready and self.model:  # taken up again, it may have the agent's own model
             self._chosen = chosen(self._channels.session.state)
 
     def _replace_session(self) -> None:
@@ -288,8 +289,8 @@ class AgentLifecycle:
 
     async def _choose_again(self, agent: Agent, session_id: str) -> None:
         """Choose the model of `start`, then the mode and the options that the session before had, as far as it can."""
-        if self._configuration.model and not self._was_ready:
-            await self._choose_model(agent, session_id, self._configuration.model)
+        if self.model and not self.was_ready:
+            await self._choose_model(agent, session_id, self.model)
         wanted, self._chosen = self._chosen, ()
         for action in differing(wanted, self._channels.session.state):
             with contextlib.suppress(AgentnbError):
@@ -344,7 +345,7 @@ class AgentLifecycle:
     def _tell_ready(self, session_id: str) -> None:
         name, tab = self._configuration.spec.name, self._channels.tab_id
         was_cut, self._was_cut = self._was_cut, False
-        if self._was_ready and not was_cut:
+        if self.was_ready and not was_cut:
             deaths = self._pool.history(self._configuration).deaths
             AGENT_RESTARTED.tell(agent=name, tab=tab, deaths=deaths)
         SESSION_READY.tell(tab=tab, agent=name, session=session_id, how=self.outcome)
@@ -420,7 +421,7 @@ class AgentLifecycle:
             except AgentError:
                 self._fruitless += 1
                 if self._fruitless >= FRUITLESS:  # better an agent that has forgotten than none
-                    self.former, self._was_ready = None, True
+                    self.former, self.was_ready = None, True
                 raise
             self._fruitless = 0
             self.outcome = "resumed" if way == "resume" else "loaded"

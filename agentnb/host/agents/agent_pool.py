@@ -39,7 +39,7 @@ class Backoff:
     """The deaths in a row of one agent."""
 
     def __init__(self, *, first: float = FIRST, cap: float = CAP, tries: int = TRIES) -> None:
-        self.deaths = 0
+        self.deaths: int = 0
         self._first = first
         self._cap = cap
         self._tries = tries

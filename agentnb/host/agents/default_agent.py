@@ -17,6 +17,7 @@ from agentnb.state import AgentInfo, RootConfigChanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from logging import Logger
 
     from agentnb.configuration.sources import Sources
     from agentnb.host.history.recorder import SessionRecorder
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from agentnb.log.store import Which
     from agentnb.ports import AgentReadiness
 
-log = logger("agentnb.host")
+log: Logger = logger("agentnb.host")
 
 _BUILT_IN = (TOUR, "local")
 """Always installed: the tour is no agent to work with, and the other needs a model server."""

@@ -46,6 +46,7 @@ from agentnb.state.session_state import model_id
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from logging import Logger
     from pathlib import Path
 
     from agentnb.changes.model import Snapshot
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
     from agentnb.state import DataCheck, ResponsePart
 
-log = logger("agentnb.changes")
+log: Logger = logger("agentnb.changes")
 
 BEGIN_SECONDS = 2.0
 """How long a prompt waits for its first snapshot."""
@@ -124,7 +125,7 @@ class ChangeTracker:
         self._patterns = patterns
         self._answered = answered
         self._environment = environment
-        self.workspace = cwd if store is None else store.workspace
+        self.workspace: Path = cwd if store is None else store.workspace
         self.kernel = kernel
         if kernel is not None:
             kernel.changed = lambda turn_id: loop.post(self.refresh_kernel, turn_id)

@@ -19,9 +19,10 @@ from agentnb.state import DataCheck
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
+    from logging import Logger
     from pathlib import Path
 
-log = logger("agentnb.changes")
+log: Logger = logger("agentnb.changes")
 
 Kind: TypeAlias = Literal["file", "cell", "variable"]
 """What was changed."""

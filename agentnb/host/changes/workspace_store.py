@@ -61,7 +61,7 @@ class FileTimes:
     def __init__(self, entries: Mapping[str, Signature], at: int, clock_ns: int = CLOCK_NS) -> None:
         self.entries = entries
         newest = max((entry[1] for entry in entries.values()), default=0)
-        self.is_certain = newest < at - clock_ns
+        self.is_certain: bool = newest < at - clock_ns
 
     def is_unchanged_since(self, before: FileTimes | None) -> bool:
         """True if no file has changed since *before* was read; False where that is not certain."""
@@ -300,7 +300,7 @@ class WorkspaceStores:
     """The stores of one host, by workspace."""
 
     def __init__(self, folder: Path | None, *, within: Path | None = None, own: OwnFiles | None = None) -> None:
-        self.own = own or OwnFiles(None)
+        self.own: OwnFiles = own or OwnFiles(None)
         self._temporary = None
         if folder is None:
             self._temporary = TemporaryFolder(within)

@@ -15,6 +15,8 @@ from agentnb.state import ChatTruncated, SessionIsArchivedChanged, SessionStatus
 from agentnb.state.status import ACTIVITY_MASK
 
 if TYPE_CHECKING:
+    from logging import Logger
+
     from agentnb.budget import Spent
     from agentnb.errors import LogError
     from agentnb.host.channels import Channel
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from agentnb.log.store import Which
     from agentnb.state import Envelope
 
-log = logger("agentnb.log")
+log: Logger = logger("agentnb.log")
 
 BATCH_SECONDS = 0.2
 RETRY_SECONDS = 5.0
@@ -36,7 +38,7 @@ class SessionRecorder:
     """Keeps the log of one host's sessions. Except where said, call it on the host's thread."""
 
     def __init__(self, path: Path, host_id: str, loop: HostLoop, place: str = "") -> None:
-        self.store = LogStore(path, host_id, lambda error: loop.post(self._done, error))
+        self.store: LogStore = LogStore(path, host_id, lambda error: loop.post(self._done, error))
         self.trouble: LogError | None = None
         self._mended = False
         self.place = place

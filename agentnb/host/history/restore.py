@@ -80,7 +80,7 @@ def named_in(store: LogStore, tab_id: str) -> SessionRecord:
     those = store.named(tab_id.rpartition("/")[2])
     if len(those) != 1:
         what = "several sessions whose id begins with" if those else "no session whose id begins with"
-        raise UnknownSession(f"The log has {what} {tab_id!r}.", hint="agentnb.sessions() lists those that it has.")
+        raise UnknownSession(f"The log has {what} {tab_id!r}.", hint="agentnb.history() lists those that it has.")
     return those[0]
 
 

@@ -31,7 +31,7 @@ class UsageWatch:
 
     def __init__(self, channels: SessionChannels, earlier: Iterable[TurnUsage] = (), *, is_free: bool) -> None:
         session, chat = channels.session.state, channels.chat.state
-        self.version = 0
+        self.version: int = 0
         self._channels = channels
         self._is_free = is_free
         self._rows = {row.number: row for row in earlier}

@@ -95,7 +95,7 @@ class Permissions:
         self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
         self._grants = SessionGrants(policy.keeps)
         self._warned: set[str] = set()
-        self.kernel_calls = KernelCallCards(channels, self._waiting, cwd)
+        self.kernel_calls: KernelCallCards = KernelCallCards(channels, self._waiting, cwd)
         self.rehearsals = rehearsals
 
     @property

@@ -41,8 +41,8 @@ class HostPolicy:
         audit: AuditLog | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        self.files = files or PolicyFiles()
-        self.audit = audit or AuditLog()
+        self.files: PolicyFiles = files or PolicyFiles()
+        self.audit: AuditLog = audit or AuditLog()
         self.environment = environment
         self.added_budget: dict[
             tuple[str, ...], float
@@ -78,7 +78,7 @@ class HostPolicy:
 
 class SessionPolicy:
     def __init__(self, host_policy: HostPolicy, channels: SessionChannels, configuration: Configuration) -> None:
-        self.files = host_policy.files
+        self.files: PolicyFiles = host_policy.files
         self._host = host_policy
         self._channels = channels
         self._configuration = configuration

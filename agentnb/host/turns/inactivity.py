@@ -26,7 +26,7 @@ class Inactivity:
 
     def __init__(self, channels: SessionChannels, loop: HostLoop) -> None:
         self.seconds = SECONDS
-        self.since = 0.0
+        self.since: float = 0.0
         self._channels = channels
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None

@@ -31,7 +31,7 @@ class Room:
     """How much memory may be taken for copies."""
 
     def __init__(self, bytes_left: int) -> None:
-        self.left = bytes_left
+        self.left: int = bytes_left
 
     def take(self, size: int) -> bool:
         """True if there is room for *size* bytes, which are taken."""
@@ -52,7 +52,7 @@ class ArrayState(State):
         self._copy = plain.copy(order="K") if has_copy else None
         self._print = None if is_kept else _sample(plain)
         self.is_kept = is_kept
-        self.size = 0 if self._copy is None else int(self._copy.nbytes)
+        self.size: int = 0 if self._copy is None else int(self._copy.nbytes)
 
     def matches(self, value: Any) -> bool:
         plain = plain_array(value)
@@ -124,7 +124,7 @@ class SubclassAttributes(AttributesState):
     def __init__(self, value: Any) -> None:
         super().__init__(value)
         self._slots = []
-        self.mask = (self._attributes or {}).get("_mask")
+        self.mask: Any = (self._attributes or {}).get("_mask")
 
     def matches(self, value: Any) -> bool:
         now = attributes_of(value) or {}
@@ -233,7 +233,7 @@ class TensorState(State):
             self._copy = plain.copy(order="K") if is_kept and has_copy else None
             self._print = None if self._copy is not None else _digest(plain) if is_kept else _sample(plain)
         self.is_kept = is_kept
-        self.size = 0 if self._copy is None else int(self._copy.nbytes)
+        self.size: int = 0 if self._copy is None else int(self._copy.nbytes)
 
     def matches(self, value: Any) -> bool:
         with sys.modules["torch"]._C.DisableTorchFunctionSubclass():  # noqa: SLF001

@@ -29,12 +29,12 @@ class NameChange:
         objects: Iterable[ObjectChange] = (),
     ) -> None:
         self.name = name
-        self.id = variable_id(name)
+        self.id: str = variable_id(name)
         self.before = before
         self.after = after
         self.rebound = rebound
-        self.objects = [*objects]
-        self.unbound = False
+        self.objects: list[ObjectChange] = [*objects]
+        self.unbound: bool = False
         self.kept = False
         self.lost = ""
         self._is_elsewhere = False

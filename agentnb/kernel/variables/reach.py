@@ -29,7 +29,7 @@ class Reach:
 
     def __init__(self, code: str) -> None:
         self.names: dict[str, None] = {}
-        self.is_any = False
+        self.is_any: bool = False
         self._bound: set[str] = set()
         try:
             module = ast.parse(code)

@@ -97,7 +97,9 @@ class Mark:
 
     def __init__(self, value: Any, skip: Container[int]) -> None:
         marked = Keeper({"": value}, LIMIT, mode="mark", skip=skip).keep([""])
-        self.entries = [(each.at, _followed(each.follow()), each.state) for each in marked.objects.values()]
+        self.entries: list[tuple[int, Callable[[], Any], State]] = [
+            (each.at, _followed(each.follow()), each.state) for each in marked.objects.values()
+        ]
         self.earlier: Mark | None = None
         """What counts, too: what a turn left, before others were undone or redone."""
 
@@ -160,12 +162,12 @@ class Binding(Reference):
     def measure(self) -> None:
         """Estimate the object's size."""
         for value in self.objects:
-            self.size = estimated_size(value)
+            self.size: int = estimated_size(value)
 
     def read(self, skip: Container[int] = frozenset()) -> None:
         """Remember what the object is like."""
         for value in self.objects:
-            self.mark = None if is_primitive(value) else Mark(value, skip)
+            self.mark: Mark | None = None if is_primitive(value) else Mark(value, skip)
 
     def read_beside(self) -> None:
         """Remember what the object is like now, beside what it was like when the turn left it."""
@@ -203,8 +205,8 @@ class ObjectChange(Reference):
         self._target: State | None = before if before.is_kept else None
         self.number = number
         self._other: Any = None
-        self.undone = False
-        self.is_stale = False
+        self.undone: bool = False
+        self.is_stale: bool = False
         self.still: tuple[str, ...] = ()
         self.read()
         if self.is_followed:
@@ -231,7 +233,7 @@ class ObjectChange(Reference):
 
     def measure(self) -> None:
         """Count what is held for it alone."""
-        self.size = 0
+        self.size: int = 0
         if self._target is not None:
             beside = self._target.held_beside(self.value) if self.objects else 0
             self.size = self._target.size + beside

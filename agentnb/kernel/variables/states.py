@@ -67,7 +67,7 @@ class ItemsState(State):
     def __init__(self, value: Any) -> None:
         self._base = list if issubclass(type(value), list) else deque
         self._items = self._read(value)
-        self.size = len(self._items) * _POINTER
+        self.size: int = len(self._items) * _POINTER
 
     def _read(self, value: Any) -> list[Any]:
         return list.__getitem__(value, slice(None)) if self._base is list else [*deque.__iter__(value)]
@@ -96,7 +96,7 @@ class MappingState(State):
         is_plain = self._base is dict and kind.__iter__ is dict.__iter__
         self._items: dict[Any, Any] | list[Any] = dict.copy(value) if is_plain else [*self._base.items(value)]
         self._factory = value.default_factory if type(value) is defaultdict else _absent
-        self.size = len(self._items) * 3 * _POINTER
+        self.size: int = len(self._items) * 3 * _POINTER
 
     def _pairs(self) -> list[Any]:
         return [*chain.from_iterable(self._items.items() if isinstance(self._items, dict) else self._items)]
@@ -127,7 +127,7 @@ class SetState(State):
 
     def __init__(self, value: Any) -> None:
         self._elements = frozenset(value)
-        self.size = len(self._elements) * 2 * _POINTER
+        self.size: int = len(self._elements) * 2 * _POINTER
 
     def matches(self, value: Any) -> bool:
         if len(self._elements) != set.__len__(value):
@@ -149,7 +149,7 @@ class BytesState(State):
 
     def __init__(self, value: Any) -> None:
         self._data = _raw(value)
-        self.size = len(self._data)
+        self.size: int = len(self._data)
 
     def matches(self, value: Any) -> bool:
         return self._data == _raw(value)
@@ -175,7 +175,7 @@ class AttributesState(State):
         attributes = attributes_of(value)
         self._attributes = None if attributes is None else dict.copy(attributes)
         self._slots = [(slot, _slot_value(slot, value)) for slot in _slots(self._class)]
-        self.size = (len(self._attributes or ()) + len(self._slots)) * 3 * _POINTER
+        self.size: int = (len(self._attributes or ()) + len(self._slots)) * 3 * _POINTER
 
     def matches(self, value: Any) -> bool:
         attributes = attributes_of(value)
@@ -215,8 +215,8 @@ class CompoundState(State):
 
     def __init__(self, *states: State) -> None:
         self._states = states
-        self.size = sum(each.size for each in states)
-        self.is_kept = all(each.is_kept for each in states)
+        self.size: int = sum(each.size for each in states)
+        self.is_kept: bool = all(each.is_kept for each in states)
 
     def matches(self, value: Any) -> bool:
         return all(each.matches(value) for each in self._states)
@@ -240,7 +240,7 @@ class FunctionState(State):
     def __init__(self, value: types.FunctionType) -> None:
         self._attributes = dict.copy(value.__dict__)
         self._fields = [getattr(value, field) for field in self._FIELDS]
-        self.cells = value.__closure__ or ()
+        self.cells: tuple[types.CellType, ...] = value.__closure__ or ()
 
     def matches(self, value: types.FunctionType) -> bool:
         same = all(getattr(value, field) is kept for field, kept in zip(self._FIELDS, self._fields, strict=True))
@@ -315,7 +315,7 @@ class MethodsState(State):
         self._read = read
         self._write = write
         self._state = read(value)
-        self.size = len(self._state[0]) if issubclass(type(value), _BUFFERS) else 0
+        self.size: int = len(self._state[0]) if issubclass(type(value), _BUFFERS) else 0
 
     def matches(self, value: Any) -> bool:
         return repr(self._read(value)) == repr(self._state)

@@ -21,11 +21,12 @@ from agentnb.kernel.variables.summary import estimated_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from logging import Logger
 
     from agentnb.kernel.variables.reach import Reach
     from agentnb.kernel.variables.snapshot import KeptObject
 
-log = logger("agentnb.kernel")
+log: Logger = logger("agentnb.kernel")
 
 LARGEST_WHILE_RUNNING = 256 * 1024 * 1024
 """Bytes of an array or data frame that is not held while code runs, so that the code can free its memory."""

@@ -33,7 +33,7 @@ class AtFork:
     """
 
     def __init__(self, names: Mapping[str, Any], *, is_fork: bool = True) -> None:
-        self.names = dict(names)
+        self.names: dict[str, Any] = dict(names)
         smallest_first = sorted(self.names, key=lambda name: _length(self.names[name]))
         self._snapshot = Keeper(self.names, MOST_COMPARED, mode="mark").keep(smallest_first)
         self._keys: dict[int, Key] = {at: at for at in self._snapshot.objects} if is_fork else {}

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from agentnb.api.history import forget
+from agentnb.api.history_changes import forget
 from agentnb.errors import AgentnbError
 from agentnb.plugins.branches.notebook_copy import steps_to
 from agentnb.plugins.branches.written_file import WrittenFile
@@ -72,16 +72,16 @@ class Branch:
         self.number = number
         self.parts = parts
         self.turn = turn
-        self.agent = parts.session.agent
-        self.way = parts.kernel.way
+        self.agent: str = parts.session.agent
+        self.way: str = parts.kernel.way
         self.measure: float | None = None
-        self.error = ""
+        self.error: str = ""
         self.verification: Verification | None = None
         self.files: tuple[WorkspaceChange, ...] = ()
         self.cells: tuple[CellStep, ...] = ()
         self.variables: dict[str, str] = {}
         self.data_checks: tuple[str, ...] = ()
-        self.seconds = 0.0
+        self.seconds: float = 0.0
         self.kept_turn: Turn | None = None
         self.inserted: dict[str, str] = {}
         self._file = WrittenFile(parts.notebook, parts.workspace.folder)

@@ -45,7 +45,7 @@ class Branches(Sequence[Branch]):
     def __init__(self, host: Host, folder: Path, prompt: str, *, higher_is_better: bool) -> None:
         self.prompt = prompt
         self.note = ""
-        self.id = new_id()
+        self.id: str = new_id()
         self.is_shown_here: Callable[[], bool] = lambda: False
         self._host = host
         self._folder = folder

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.host import Host
-    from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.kernel.code_runner import CellStep, CodeRunner
     from agentnb.plugins.branches.at_fork import Key
     from agentnb.plugins.branches.branch import Branch
     from agentnb.plugins.map.workspaces import WorkspaceChange
@@ -51,11 +51,13 @@ class Parts:
     """
 
     def __init__(self, branch: Branch, only: Collection[str] | None) -> None:
-        self.is_all = only is None
+        self.is_all: bool = only is None
         wanted = None if only is None else set(only)
-        self.files = [each for each in branch.files if wanted is None or each.path in wanted]
-        self.cells = [each for each in branch.cells if wanted is None or each.cell_id in wanted]
-        self.variables = {name: status for name, status in branch.variables.items() if wanted is None or name in wanted}
+        self.files: list[WorkspaceChange] = [each for each in branch.files if wanted is None or each.path in wanted]
+        self.cells: list[CellStep] = [each for each in branch.cells if wanted is None or each.cell_id in wanted]
+        self.variables: dict[str, str] = {
+            name: status for name, status in branch.variables.items() if wanted is None or name in wanted
+        }
         known = {*(each.path for each in self.files), *(each.cell_id for each in self.cells), *self.variables}
         if wanted is not None and (unknown := sorted(wanted - known)):
             raise UsageError(

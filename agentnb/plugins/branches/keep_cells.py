@@ -30,7 +30,7 @@ class CellChanges:
         self._after = [each.id for each in copy.view.cells]
         self._ids = {each: each for each in self._now}
         self._ids |= {made: each for made, each in inserted.items() if each in self._now}
-        self.steps = [each for each in steps if not self._is_done(each)]
+        self.steps: list[CellStep] = [each for each in steps if not self._is_done(each)]
 
     def _is_done(self, step: CellStep) -> bool:
         if step.action == "insert":

@@ -54,7 +54,7 @@ class KernelCopy:
     def __init__(self, end: socket.socket, wait: Callable[[], Rehearsal], way: str) -> None:
         self.way = way
         self.at_fork: AtFork | None = None
-        self.printed = ""
+        self.printed: str = ""
         self.pictures: deque[str] = deque(maxlen=MOST_PICTURES)
         self._link = Link(end)
         self._numbers = itertools.count(1)

@@ -35,4 +35,5 @@ def branches_of(arguments: Arguments, settings: Agentnb) -> Branches | None:
             measure=(match["measure"] or "").strip('"') or None,
             higher_is_better=match["lower"] is None,
             verify=arguments.verify,
+            model=arguments.model,
         )

@@ -47,7 +47,7 @@ class BranchRunner:
         self._job_queue = job_queue
         self._owner = owner
         self._count = 0
-        self.namespace = BranchNamespace(kernel)
+        self.namespace: BranchNamespace = BranchNamespace(kernel)
 
     def variables(self) -> Sequence[UserVariable]:
         """Those of the copy."""
@@ -247,7 +247,7 @@ class BranchThread:
     """The thread that does a branch's jobs, as the main thread does the kernel's."""
 
     def __init__(self) -> None:
-        self.job_queue = JobQueue()
+        self.job_queue: JobQueue = JobQueue()
         self._loop = asyncio.new_event_loop()
         self.job_queue.is_main_thread_busy = lambda: False
         self.job_queue.schedule = scheduler_of(self._loop)

@@ -32,7 +32,7 @@ class WrittenFile:
         self._notebook = notebook
         path = "" if notebook is None else notebook.before.path or ""
         self._path = Path(path) if path and Path(path).is_relative_to(folder) else None
-        self.name = "" if self._path is None else self._path.relative_to(folder).as_posix()
+        self.name: str = "" if self._path is None else self._path.relative_to(folder).as_posix()
         self._shown = self._view()
 
     def take(self, changes: Sequence[WorkspaceChange]) -> tuple[tuple[WorkspaceChange, ...], str]:

@@ -49,7 +49,7 @@ class ArrayColumn(Column):
 
     def __init__(self, name: str, values: Array) -> None:
         self.name = name
-        self.rows = len(values)
+        self.rows: int = len(values)
         self._values = values
 
     @property

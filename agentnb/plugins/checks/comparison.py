@@ -27,11 +27,12 @@ from agentnb.plugins.checks.unread import compare_lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from logging import Logger
 
     from agentnb.plugins.checks.tables import Table
     from agentnb.state import DataCheck
 
-log = logging.getLogger("agentnb.checks")
+log: Logger = logging.getLogger("agentnb.checks")
 
 MOST_TABLES = 50
 """Tables that are looked at, the last ones."""

@@ -217,11 +217,11 @@ class Table:
     ) -> None:
         self.name = name
         self.rows = rows
-        self.columns = dict(columns)
+        self.columns: dict[str, Column] = dict(columns)
         self.width = width
         self.native = native
         self.library = library
-        self.index = dict(index or {})
+        self.index: dict[str, Column] = dict(index or {})
         self._unique: dict[str, bool] = {}
 
     @property

@@ -37,7 +37,9 @@ class Eliza(AcpAgent[ElizaSession]):
 
     def __init__(self, store: SessionStore, client: AcpClient, *, version: str, wants_login: bool) -> None:
         super().__init__(store, client, version=version)
-        self.commands = tuple(slash_command(each.name, each.summary, each.hint) for each in listed())
+        self.commands: tuple[dict[str, Any], ...] = tuple(
+            slash_command(each.name, each.summary, each.hint) for each in listed()
+        )
         self._wants_login = wants_login
         self._login_offered = wants_login
 

@@ -43,8 +43,8 @@ class Run:
 
     def __init__(self, order: dict[str, Any]) -> None:
         self.answer: str = order["answer"]
-        self.folder = Path(order["folder"])
-        self.task = Path(order["task"])
+        self.folder: Path = Path(order["folder"])
+        self.task: Path = Path(order["task"])
         self.notebook: dict[str, Any] | None = order["notebook"]
         self.verified: bool | None = order["verified"]
         self.findings: list[str] = order["findings"]

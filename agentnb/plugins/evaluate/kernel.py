@@ -39,7 +39,7 @@ class TaskKernel:
         text = read_file(self._path)
         self._before: dict[str, Any] = read_json(text)
         self._notebook = NotebookCopy(_view(text, notebook, self._path))
-        self.is_closed_in = rehearse_command("true", workspace).available
+        self.is_closed_in: bool = rehearse_command("true", workspace).available
         here = str(workspace)
         closed_in = self.is_closed_in
         self._kernel = fresh_kernel(workspace, [(here, here)], hidden) if closed_in else open_kernel(workspace)

@@ -81,7 +81,7 @@ class Permissions:
     """Answers the agent's permission requests, since nobody is there: what stays in the copy is allowed."""
 
     def __init__(self, *, is_confined: bool, is_kernel_closed_in: bool) -> None:
-        self.asked = 0
+        self.asked: int = 0
         self._is_confined = is_confined
         self._is_kernel_closed_in = is_kernel_closed_in
 

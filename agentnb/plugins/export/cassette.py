@@ -65,7 +65,7 @@ class Replayed:
 
     def __init__(self) -> None:
         epoch = "1970-01-01T00:00:00.000Z"
-        self.state = ChatState(
+        self.state: ChatState = ChatState(
             resource="cassette:/chat", title="", status=SessionStatus.IDLE, modified_at=epoch, turns=()
         )
 

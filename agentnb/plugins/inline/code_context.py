@@ -22,10 +22,10 @@ class CodeContext:
 
     def __init__(self, params: CompleteParams) -> None:
         hidden = Credentials(dict(os.environ))
-        self.before = masked(params.prefix[-LONGEST_BEFORE:], hidden)
-        self.behind = masked(params.suffix[:LONGEST_BEHIND], hidden)
-        self.above = masked(_nearest(params.above), hidden)
-        self.names = masked("\n".join(_names(f"{self.above}\n{self.before}")), hidden)
+        self.before: str = masked(params.prefix[-LONGEST_BEFORE:], hidden)
+        self.behind: str = masked(params.suffix[:LONGEST_BEHIND], hidden)
+        self.above: str = masked(_nearest(params.above), hidden)
+        self.names: str = masked("\n".join(_names(f"{self.above}\n{self.before}")), hidden)
 
     @property
     def preamble(self) -> str:

@@ -174,7 +174,7 @@ class Stopwatch:
     """How long somebody else took, in seconds."""
 
     def __init__(self) -> None:
-        self.took = 0.0
+        self.took: float = 0.0
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

@@ -36,13 +36,13 @@ class ResearchAnswer(Rows[ResearchFinding]):
 
     def __init__(self, research: Research) -> None:
         super().__init__(research.findings)
-        self.question = research.question
-        self.package = research.package
-        self.version = research.version
-        self.text = research.text
-        self.is_cached = research.is_cached
-        self.is_checked = research.is_checked
-        self.reused = research.reused
+        self.question: str = research.question
+        self.package: str = research.package
+        self.version: str = research.version
+        self.text: str = research.text
+        self.is_cached: bool = research.is_cached
+        self.is_checked: bool = research.is_checked
+        self.reused: int = research.reused
         self._note = research.note
 
     def __repr__(self) -> str:

@@ -33,7 +33,7 @@ class LocalAgent(AcpAgent[LocalSession]):
     name = "local"
     title = "Local model"
     session_class = LocalSession
-    commands = (
+    commands: tuple[dict[str, Any], ...] = (
         slash_command("check", "Says which servers and models were found, and what is wrong."),
         slash_command("chat", "Goes on without tools."),
         slash_command("tools", "Uses tools again."),

@@ -18,8 +18,8 @@ DONE = b"[DONE]"
 class EventStream:
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
-        self.done = False
-        self.unreadable = 0
+        self.done: bool = False
+        self.unreadable: int = 0
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
         """The objects, until the stream ends or says that it is complete."""

@@ -72,7 +72,7 @@ async def _ignore(_: AnswerPart) -> None:
 
 class ModelServer:
     def __init__(self, url: str, key: str | None = None, key_variable: str | None = None) -> None:
-        self.url = url.rstrip("/")
+        self.url: str = url.rstrip("/")
         self._key = key
         self._key_variable = key_variable
         self._client = httpx.AsyncClient(

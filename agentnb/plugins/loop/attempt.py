@@ -52,9 +52,9 @@ class Attempt:
     """One try: its number, what measures it, and what the loop says about it."""
 
     def __init__(self, number: int, judge: Judge, rules: Rules) -> None:
-        self.row = LoopTry(number=number, state="running")
-        self.difference = ""
-        self.ends_loop = ""
+        self.row: LoopTry = LoopTry(number=number, state="running")
+        self.difference: str = ""
+        self.ends_loop: str = ""
         self.judged: Judged | None = None
         self._judge = judge
         self._rules = rules

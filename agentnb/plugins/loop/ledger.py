@@ -93,7 +93,7 @@ class Ledger(RowsFile):
 
     def __init__(self, environ: Mapping[str, str] = os.environ, *, must_exist: bool = False) -> None:
         super().__init__("loop", environ, must_exist=must_exist)
-        self.id = ""
+        self.id: str = ""
 
     def create(self, folder: str, spec: LoopSpec) -> None:
         """Begin a new one."""

@@ -50,7 +50,7 @@ class LimitCheck:
     """Says when a loop's limits are reached; the user can add to them."""
 
     def __init__(self, limits: LoopLimits) -> None:
-        self.limits = limits
+        self.limits: LoopLimits = limits
         self._first = limits
         self._budget = read_budget(limits.budget, scope="loop", hint="Give a larger one to agentnb.loop.resume().")
         self._added: dict[Any, float] = {}

@@ -80,8 +80,8 @@ class Loop:
         judge: Judge,
         ledger: Ledger,
     ) -> None:
-        self.id = ledger.id
-        self.held = tuple(judge.metric.held.names)
+        self.id: str = ledger.id
+        self.held: tuple[str, ...] = tuple(judge.metric.held.names)
         self.notes: list[str] = [ledger.note] if ledger.note else []
         self.is_shown_here: Callable[[], bool] = lambda: False
         self._host = host

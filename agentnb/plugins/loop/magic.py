@@ -34,7 +34,7 @@ def loop_of(arguments: Arguments, settings: Agentnb) -> Loop | None:
     if arguments.timeout is not None:
         options["timeout"] = arguments.timeout
     with settings.named_agent(arguments.agent) as agent:
-        return loop(prompt, agent=agent, **options)
+        return loop(prompt, agent=agent, model=arguments.model, **options)
 
 
 def read_options(text: str) -> tuple[dict[str, Any], str]:

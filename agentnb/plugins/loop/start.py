@@ -193,7 +193,7 @@ class LoopCommand:
         return _begun(resumed, judged, rows)
 
 
-loop = LoopCommand()
+loop: LoopCommand = LoopCommand()
 _RUNNING: dict[str, Loop] = {}
 """The loops that run in this kernel."""
 

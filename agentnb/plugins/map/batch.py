@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
+from agentnb.api.answers import Answer_co
 from agentnb.api.columns import on_one_line
 from agentnb.api.unattended import give_up
 from agentnb.errors import BatchFailed, UsageError
@@ -32,7 +33,7 @@ OnError: TypeAlias = Literal["raise", "keep"]
 _POLL_SECONDS = 0.2  # a blocked main thread looks up this often, so that Ctrl-C comes through on every platform
 
 
-class Batch(BatchStatus, Sequence[Any]):
+class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
     """Answers in the order of the inputs: each its text, or its value where ``output=`` says a type.
 
     Reading an answer waits for it. An input that failed raises :class:`agentnb.BatchFailed` there, or is None with
@@ -88,10 +89,10 @@ class Batch(BatchStatus, Sequence[Any]):
         return self.total
 
     @overload
-    def __getitem__(self, at: int) -> Any: ...
+    def __getitem__(self, at: int) -> Answer_co: ...
 
     @overload
-    def __getitem__(self, at: slice) -> list[Any]: ...
+    def __getitem__(self, at: slice) -> list[Answer_co]: ...
 
     def __getitem__(self, at: int | slice) -> Any:
         if isinstance(at, slice):
@@ -107,7 +108,7 @@ class Batch(BatchStatus, Sequence[Any]):
                 raise
             return None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Answer_co]:
         number = 0
         while True:
             try:
@@ -119,9 +120,10 @@ class Batch(BatchStatus, Sequence[Any]):
         self._raise_if_broken()
         if self.stopped and self._on_error == "raise":
             raise self._failed_early()
-        yield from (None for _ in range(number, self.total or 0))
+        unanswered: Iterator[Any] = (None for _ in range(number, self.total or 0))
+        yield from unanswered
 
-    def result(self, number: int) -> BatchResult:
+    def result(self, number: int) -> BatchResult[Answer_co]:
         """The result of one input, once it has ended.
 
         Args:
@@ -141,7 +143,7 @@ class Batch(BatchStatus, Sequence[Any]):
             raise IndexError(f"The batch has no input {number}." if not self.stopped else self.stopped)
         return self._result(row)
 
-    def as_completed(self) -> Iterator[BatchResult]:
+    def as_completed(self) -> Iterator[BatchResult[Answer_co]]:
         """The results as they come; in no promised order."""
         for each in self._completed():
             if isinstance(each, BatchResult):
@@ -149,7 +151,7 @@ class Batch(BatchStatus, Sequence[Any]):
             else:
                 self._wait_for(each)
 
-    async def __aiter__(self) -> AsyncIterator[BatchResult]:
+    async def __aiter__(self) -> AsyncIterator[BatchResult[Answer_co]]:
         for each in self._completed():
             if isinstance(each, BatchResult):
                 yield each
@@ -260,7 +262,7 @@ class Batch(BatchStatus, Sequence[Any]):
         finally:
             self._listeners.remove(listener)
 
-    def _completed(self) -> Iterator[BatchResult | Callable[[], bool]]:
+    def _completed(self) -> Iterator[BatchResult[Answer_co] | Callable[[], bool]]:
         """The inputs that have ended, as they ended; between them what is to be waited for."""
         last = 0
         while True:
@@ -285,7 +287,7 @@ class Batch(BatchStatus, Sequence[Any]):
                 raise self._failed_early()
         return self
 
-    def _value(self, result: BatchResult) -> Any:
+    def _value(self, result: BatchResult[Answer_co]) -> Any:
         if result.state == "done":
             return result.text if self._question.wanted is None else result.output
         if result.state == "running":  # the batch broke before it could keep how the input ended
@@ -294,7 +296,7 @@ class Batch(BatchStatus, Sequence[Any]):
             raise self._failure(result)
         return None
 
-    def _failure(self, result: BatchResult) -> BatchFailed:
+    def _failure(self, result: BatchResult[Answer_co]) -> BatchFailed:
         more = self.counts["failed"] - 1
         others = f" {more:,} more failed." if more > 0 else ""
         why = result.error or f"it was {result.state}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import msgspec
 
+from agentnb.api.answers import Answer_co
 from agentnb.api.columns import html, lines, on_one_line
 from agentnb.errors import UsageError
 from agentnb.plugins.map.runner import BatchRunner, money
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
 _LISTED = 10
 
 
-class BatchResult(NamedTuple):
-    """The result of one input."""
-
+class _Fields(NamedTuple):  # apart, since on Python 3.10 a named tuple can't be generic itself
     number: int
     label: Any
     prompt: str
@@ -46,6 +45,14 @@ class BatchResult(NamedTuple):
     log: str = ""  # where its conversation is kept, ``machine:file``; empty where that is the log of this kernel
     changes: tuple[WorkspaceChange, ...] = ()
     folder: str = ""
+
+
+class BatchResult(_Fields, Generic[Answer_co]):
+    """The result of one input."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        output: Answer_co | None
 
     def open(self) -> Session:
         """Open its conversation."""
@@ -65,7 +72,7 @@ class BatchResult(NamedTuple):
         return put_into(Path(self.folder or "."), self.changes)
 
 
-class BatchStatus:
+class BatchStatus(Generic[Answer_co]):
     """A batch that runs or has ended, as one looks at it."""
 
     def __init__(
@@ -78,9 +85,9 @@ class BatchStatus:
         total: int | None,
         cluster: Cluster | None,
     ) -> None:
-        self.id = records.id
+        self.id: str = records.id
         self.total = total
-        self.note = records.note
+        self.note: str = records.note
         self.is_shown_here: Callable[[], bool] = lambda: False
         self._question = question
         self._records = records
@@ -134,16 +141,16 @@ class BatchStatus:
         return self._records.reasons()
 
     @property
-    def results(self) -> Iterator[BatchResult]:
+    def results(self) -> Iterator[BatchResult[Answer_co]]:
         """The results until now, in the order of the inputs: all that were asked."""
         return map(self._result, self._records.rows())
 
     @property
-    def failed(self) -> tuple[BatchResult, ...]:
+    def failed(self) -> tuple[BatchResult[Answer_co], ...]:
         """The inputs that failed until now."""
         return tuple(map(self._result, self._records.rows("failed")))
 
-    def latest(self, limit: int, *, reason: str | None = None) -> tuple[BatchResult, ...]:
+    def latest(self, limit: int, *, reason: str | None = None) -> tuple[BatchResult[Answer_co], ...]:
         """The latest answers, the last one first; or the first inputs that failed for a reason."""
         return tuple(map(self._result, self._records.latest(limit, reason)))
 
@@ -190,7 +197,7 @@ class BatchStatus:
         for each in self._listeners:
             each()
 
-    def _result(self, row: BatchRow) -> BatchResult:
+    def _result(self, row: BatchRow) -> BatchResult[Answer_co]:
         body, wanted = msgspec.structs.asdict(row.body), self._question.wanted
         body["output"] = wanted.check(row.body.output) if wanted is not None and row.state == "done" else None
         return BatchResult(

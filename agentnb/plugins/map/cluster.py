@@ -61,6 +61,7 @@ class Cluster:
     """A batch's agents on the workers of a cluster."""
 
     def __init__(self, executor: Any, question: BatchQuestion, batch: str) -> None:
+        self.address: str
         self.address, self._security = _scheduler_of(executor)
         self._question = question
         self._batch = batch

@@ -32,7 +32,7 @@ class Comparison:
     """
 
     def __init__(self, batches: Mapping[str, Batch]) -> None:
-        self.batches = dict(batches)
+        self.batches: dict[str, Batch[Any]] = dict(batches)
 
     def wait(self, timeout: float | None = None) -> Self:
         """Block until all have ended.

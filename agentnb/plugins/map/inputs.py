@@ -29,7 +29,7 @@ Row: TypeAlias = Any
 class InputPrompt(NamedTuple):
     label: Any
     text: str
-    context: tuple[Any, ...] = ()
+    context: tuple[Any, ...] | dict[Any, Any] = ()
     check: Callable[[Any], Any] | None = None
 
 
@@ -100,7 +100,8 @@ def _prompts(make: Callable[[Row], Any], inputs: Any, check: Callable[[Row, Any]
             raise UsageError(
                 f"The prompt of input {number} is {what}.", hint="A prompt is a text, or a text and its context."
             )
-        yield InputPrompt(label, text, tuple(context), None if check is None else functools.partial(check, row))
+        context = context if isinstance(context, dict) else tuple(context)
+        yield InputPrompt(label, text, context, None if check is None else functools.partial(check, row))
 
 
 def template(text: str) -> Callable[[Row], str]:

@@ -34,6 +34,7 @@ def batch_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Batch | Non
             match["prompt"],
             shell.user_ns[name],
             agent=agent,
+            model=arguments.model,
             cwd=settings.cwd or None,
             permissions=arguments.permissions or "deny",
             timeout=arguments.timeout,

@@ -66,18 +66,19 @@ class BatchRows(RowsFile):
     def __init__(self, batch: str | None, agent: str, prompt: str, environ: Mapping[str, str] = os.environ) -> None:
         super().__init__("batch", environ, must_exist=batch is not None)
         self._ended = 0
+        self.id: str = new_id() if batch is None else batch
         with self._lock:
             if "touched" not in {each[1] for each in self._run("PRAGMA table_info(batches)")}:  # 0.2's first builds
                 self._run("ALTER TABLE batches ADD COLUMN touched REAL NOT NULL DEFAULT 0")
             if batch is None:
-                self.id, self._pass = new_id(), 1
+                self._pass = 1
                 values = (self.id, time.time(), agent, prompt[:2000], self._pass, time.time())
                 self._run("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", *values)
                 return
             passes = self._run("SELECT pass FROM batches WHERE id = ?", batch)
             if not passes:
                 raise UsageError(f"There is no batch {batch!r}.", hint="A batch says its id: batch.id.")
-            self.id, self._pass = batch, passes[0][0] + 1
+            self._pass = passes[0][0] + 1
             self._run("UPDATE batches SET pass = ?, touched = ? WHERE id = ?", self._pass, time.time(), batch)
 
     def begin(

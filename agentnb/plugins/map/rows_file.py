@@ -50,7 +50,7 @@ class RowsFile:
     """
 
     def __init__(self, what: str, environ: Mapping[str, str] = os.environ, *, must_exist: bool) -> None:
-        self.note = ""
+        self.note: str = ""
         self._what = what
         self._lock = threading.RLock()
         self._connection = self._opened(environ, must_exist=must_exist)

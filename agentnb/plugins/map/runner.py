@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentnb.api.answers import AnswerUnfit
-from agentnb.api.attachments import attachment_of
+from agentnb.api.attachments import attachments_of
 from agentnb.api.unattended import parts_of_work
 from agentnb.budget import Spent, read_budget, uses_of
 from agentnb.errors import (
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.cluster import Cluster, ClusterWorker
     from agentnb.plugins.map.inputs import InputPrompt
     from agentnb.plugins.map.records import BatchRows, Body, RowState
-    from agentnb.state import MessageAttachment
 
 BUSY_TRIES = 8
 """How often an agent may say that its model is busy before that is a failure of the input."""
@@ -72,15 +71,17 @@ class BatchRunner:
         is_lazy: bool = False,
         cluster: Cluster | None = None,
     ) -> None:
-        self.opened = threading.Event()
-        self.asked = 0
+        self.opened: threading.Event = threading.Event()
+        self.asked: int = 0
         self.counts: dict[str, int] = dict.fromkeys(("running", "done", "failed", "cancelled"), 0)
-        self.ended = False
-        self.stopped = ""
+        self.ended: bool = False
+        self.stopped: str = ""
         self.broken: BaseException | None = None
         self.costs: dict[str, float] = {}
-        self.input_tokens = self.output_tokens = self.turns = 0
-        self.nearly = ""
+        self.input_tokens: int = 0
+        self.output_tokens: int = 0
+        self.turns: int = 0
+        self.nearly: str = ""
         self._limits = read_budget(question.budget, scope="batch", hint="Resume it with a larger budget.")
         self._busy: set[SessionWorker | ClusterWorker] = set()
         self._replayed: set[tuple[str, int]] = set()
@@ -221,7 +222,7 @@ class BatchRunner:
             number, self.asked = self.asked, self.asked + 1
             key = self._question.key(prompt.text)
             try:
-                attachments = await asyncio.to_thread(_attachments, prompt.context) if prompt.context else ()
+                attachments = await asyncio.to_thread(attachments_of, prompt.context) if prompt.context else ()
                 copy, kept = self._records.begin(
                     number, prompt.label, prompt.text, key, partial(self._recorded, key, prompt.text)
                 )
@@ -391,8 +392,3 @@ def _reason(error: Exception) -> str:
 def money(costs: Mapping[str, float]) -> str:
     """Sums of money, by currency."""
     return " + ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items()))
-
-
-def _attachments(context: tuple[Any, ...]) -> tuple[MessageAttachment, ...]:
-    """*context* as attachments; on a thread of its own, because drawing takes a while."""
-    return tuple(map(attachment_of, context))

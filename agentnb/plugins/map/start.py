@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
 import msgspec
 
@@ -27,14 +27,105 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
+    from typing_extensions import Unpack
+
     from agentnb.api.session import Permissions
     from agentnb.plugins.map.batch import OnError
     from agentnb.plugins.map.cluster import Cluster
 
+T = TypeVar("T")
 MOST_AT_ONCE = 256
 
 
-def map(  # noqa: A001 - the public name, agentnb.map
+class MapOptions(TypedDict, total=False):
+    """The arguments of :func:`map` on which the type of its answers does not depend."""
+
+    agent: str | None
+    command: Sequence[str] | None
+    env: Mapping[str, str] | None
+    model: str | None
+    cwd: str | os.PathLike[str] | None
+    permissions: Permissions
+    mcp_servers: Any
+    verify: bool
+    concurrency: int
+    processes: int
+    check: Callable[[Any, Any], Any] | None
+    timeout: float | None
+    retries: int
+    backoff: float
+    max_failures: int | None
+    max_cost: float | None
+    budget: str | None
+    resume: str | None
+    cassette: str | os.PathLike[str] | None
+    executor: Any
+    progress: bool
+
+
+class CompareOptions(MapOptions, total=False):
+    """The arguments of :func:`compare_agents` that are those of :func:`map`."""
+
+    output: Any
+    on_error: OnError
+
+
+@overload
+def map(
+    prompt: str | Callable[[Any], Any],
+    inputs: Any,
+    *,
+    output: None = None,
+    on_error: Literal["raise"] = "raise",
+    **options: Unpack[MapOptions],
+) -> Batch[str]: ...
+
+
+@overload
+def map(
+    prompt: str | Callable[[Any], Any],
+    inputs: Any,
+    *,
+    output: None = None,
+    on_error: Literal["keep"],
+    **options: Unpack[MapOptions],
+) -> Batch[str | None]: ...
+
+
+@overload
+def map(
+    prompt: str | Callable[[Any], Any],
+    inputs: Any,
+    *,
+    output: type[T],
+    on_error: Literal["raise"] = "raise",
+    **options: Unpack[MapOptions],
+) -> Batch[T]: ...
+
+
+@overload
+def map(
+    prompt: str | Callable[[Any], Any],
+    inputs: Any,
+    *,
+    output: type[T],
+    on_error: Literal["keep"],
+    **options: Unpack[MapOptions],
+) -> Batch[T | None]: ...
+
+
+@overload
+def map(
+    prompt: str | Callable[[Any], Any],
+    inputs: Any,
+    *,
+    output: Any = None,
+    on_error: OnError = "raise",
+    **options: Unpack[MapOptions],
+) -> Batch: ...
+
+
+def map(
     prompt: str | Callable[[Any], Any],
     inputs: Any,
     *,
@@ -189,7 +280,7 @@ def compare_agents(
     prompt: str | Callable[[Any], Any],
     agents: Sequence[str | Mapping[str, Any]],
     inputs: Any,
-    **options: Any,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Ask several agents or models the same about many inputs; returns at once.
 
@@ -217,8 +308,8 @@ def compare_agents(
         )
     if length_of(inputs) is None:
         inputs = list(inputs)
-    options = {"on_error": "keep", "progress": False, **options}
-    return Comparison({name: map(prompt, inputs, **{**options, **own}) for name, own in chosen})
+    common: dict[str, Any] = {"on_error": "keep", "progress": False, **options}
+    return Comparison({name: map(prompt, inputs, **{**common, **own}) for name, own in chosen})
 
 
 def _cluster(executor: Any, question: BatchQuestion, batch: str) -> Cluster:

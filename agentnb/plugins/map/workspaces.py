@@ -54,7 +54,7 @@ class IsolatedWorkspace:
         self._origin = folder
         self._temporary = TemporaryFolder()
         self._temporary.make()
-        self.folder = self._temporary.path.resolve() / (folder.name or "folder")
+        self.folder: Path = self._temporary.path.resolve() / (folder.name or "folder")
         self._originals: dict[str, tuple[int, int]] = {}
         self._before: dict[str, _Stamp] = {}
         try:

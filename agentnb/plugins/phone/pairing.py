@@ -39,7 +39,8 @@ class PhonePairing:
     """
 
     def __init__(self, host: Host, listener: WebSocketListener, way: Way, port: int, code_seconds: float) -> None:
-        self.way, self.port = way, port
+        self.way = way
+        self.port = port
         self._host, self._listener = host, listener
         self._numbers, self._code_seconds = count(1), code_seconds
 

@@ -95,7 +95,7 @@ class Provenance(Table, Rows[CellProvenance]):
         note: str = "",
     ) -> None:
         super().__init__(cells)
-        self.turns = tuple(turns)
+        self.turns: tuple[ProvenanceTurn, ...] = tuple(turns)
         self.notebook = notebook
         self.cell_count = cell_count
         self.line_count = line_count

@@ -25,7 +25,7 @@ class OpenedFileVersion:
     """A file as it is now."""
 
     def __init__(self, path: str) -> None:
-        self.content = _content(path)
+        self.content: bytes | None = _content(path)
         self._stamp = self._stamp_of(path)
 
     def is_now(self, path: str) -> bool:

@@ -54,9 +54,9 @@ class NetworkProxy:
 
     def __init__(self, hosts: tuple[str, ...], env: Mapping[str, str], who: str = "the agent is confined and") -> None:
         self._who = who
-        self.port = 0
-        self.meeting = ""
-        self.has_joined = False
+        self.port: int = 0
+        self.meeting: str = ""
+        self.has_joined: bool = False
         self.refused: dict[str, None] = {}
         self._hosts = hosts
         self._names = [each for each in hosts if not each.startswith("*")]

@@ -139,8 +139,11 @@ class AskedCall:
     """A call that waits for its answer."""
 
     def __init__(self, data: bytes) -> None:
+        self.id: int
+        self.pid: int
+        self.arguments: list[int]
         self.id, self.pid, _, number, _, _, *self.arguments = struct.unpack("QIIiIQ6Q", data)
-        self.name = _NUMBERED.get(number, str(number))
+        self.name: str = _NUMBERED.get(number, str(number))
 
 
 def receive(listener: int) -> AskedCall | None:

@@ -57,7 +57,7 @@ class Kernel:
         self._ports = _free_ports()
         self._file = self._connection_file()
         self._limits = limits
-        self.process = subprocess.Popen(
+        self.process: subprocess.Popen[bytes] = subprocess.Popen(
             [each.replace("{connection_file}", self._file) for each in command],
             cwd=folder,
             env={**environment, "JPY_PARENT_PID": str(os.getpid())},

@@ -50,8 +50,8 @@ class CellOutputs:
         self.outputs: list[dict[str, Any]] = []
         self._size = 0
         self._clear = False
-        self.is_cut = False
-        self.is_updated = False
+        self.is_cut: bool = False
+        self.is_updated: bool = False
 
     def take(self, message: Message) -> None:
         """Take a message of the cell."""

@@ -67,7 +67,7 @@ class Job:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.state = VerificationState()
+        self.state: VerificationState = VerificationState()
         self._digest = ""
         self._mark = ""
         self._stop = threading.Event()

@@ -150,7 +150,7 @@ class NotebookRunner:
         self._options = options
         self._stop = options.stop or threading.Event()
         self._closed_in = True
-        self.runs = 0
+        self.runs: int = 0
 
     def run(self, cells: Sequence[Cell]) -> Run:
         """Run *cells* in that order, in a fresh kernel."""

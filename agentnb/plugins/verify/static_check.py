@@ -67,8 +67,8 @@ class NameFinder:
     """Tells why a name is missing; the run asks it, too."""
 
     def __init__(self, notebook: Notebook, live: LiveKernel | None) -> None:
-        self.cells = notebook.code
-        self.names = {each.index: cell_names(each.source) for each in self.cells}
+        self.cells: list[Cell] = notebook.code
+        self.names: dict[int, CellNames] = {each.index: cell_names(each.source) for each in self.cells}
         self._live = live
 
     def defined_below(self, missing: MissingName) -> Cell | None:

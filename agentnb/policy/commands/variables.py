@@ -22,7 +22,7 @@ class Values:
     def __init__(self, findings: list[Risk], unsure: Iterable[str] = ()) -> None:
         self._findings = findings
         self.known: dict[str, str] = {}
-        self.unsure = set(unsure)
+        self.unsure: set[str] = set(unsure)
         self._first: dict[str, str | None] = {}
 
     def set(self, name: str, value: str | None) -> None:

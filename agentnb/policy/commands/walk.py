@@ -70,8 +70,8 @@ class Walk:
         self.unused: list[Risk] = []
         self.units: list[str] = []
         self.programs: set[str] = set()
-        self.values = Values(self.findings, unsure)
-        self.files = NamedFiles(self.findings, patterns)
+        self.values: Values = Values(self.findings, unsure)
+        self.files: NamedFiles = NamedFiles(self.findings, patterns)
         self._dialect = dialect
         self._functions: dict[str, ShellScript] = {}
         self._depth = 0

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import anywidget
 import traitlets as t
 
 from agentnb.server.comm.frontend import current_frontend
-from agentnb.server.comm.model import STATIC, reference
+from agentnb.server.comm.model import STATIC, AnyWidget, reference
 
 
-class BatchModel(anywidget.AnyWidget):
+class BatchModel(AnyWidget):
     """The rows of a batch in a notebook; a click asks for the conversation of one."""
 
     _esm = STATIC / "batch.js"
-    host = t.Unicode().tag(sync=True)
-    batch = t.Unicode().tag(sync=True)
+    host: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
+    batch: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
     groups: t.List[dict[str, Any]] = t.List().tag(sync=True)
 
     def __repr__(self) -> str:

@@ -38,9 +38,9 @@ class Frontend:
     """The host model of one kernel and the service behind it."""
 
     def __init__(self, host: Host) -> None:
-        self.model = HostModel()
+        self.model: HostModel = HostModel()
         self._host = host
-        self.service = Service(host, self._send)
+        self.service: Service = Service(host, self._send)
         self._context: contextvars.Context | None = None
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()

@@ -28,8 +28,9 @@ from agentnb.server.messages import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from logging import Logger
 
-log = logger("agentnb.comm")
+log: Logger = logger("agentnb.comm")
 
 MOST_SAVED = 1_000  # files that users saved: the oldest go
 MOST_PAGES = 16  # a page that was closed says no goodbye: the oldest go

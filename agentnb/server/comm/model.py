@@ -8,9 +8,8 @@ times costs a hundred small models and not a hundred copies of the front end.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anywidget
 import traitlets as t
 
 from agentnb.errors import AgentnbError
@@ -23,18 +22,44 @@ if not (STATIC / "widget.js").exists():
     raise AgentnbError(MESSAGE, hint="In a checkout run `make build`; otherwise install agentnb again.")
 
 
-class HostModel(anywidget.AnyWidget):
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    class AnyWidget(t.HasTraits):
+        """What is used here of anywidget's class, whose bases have no type information."""
+
+        comm: Any
+        layout: Any
+        model_id: str
+
+        def __init__(self, **traits: Any) -> None: ...
+
+        def send(self, content: Any, buffers: Any = None) -> None: ...
+
+        def on_msg(self, callback: Callable[[Any, Any, Any], None], remove: bool = False) -> None: ...
+
+        def close(self) -> None: ...
+
+        def get_state(self) -> dict[str, Any]: ...
+
+        def _repr_mimebundle_(self, **kwargs: Any) -> Any: ...
+
+else:
+    from anywidget import AnyWidget
+
+
+class HostModel(AnyWidget):
     """The one model that messages travel on."""
 
     _esm = STATIC / "widget.js"
 
 
-class PanelModel(anywidget.AnyWidget):
+class PanelModel(AnyWidget):
     """The model of one display."""
 
     _esm = STATIC / "panel.js"
-    host = t.Unicode().tag(sync=True)
-    what = t.Dict().tag(sync=True)
+    host: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
+    what: t.Dict[str, Any] = t.Dict().tag(sync=True)
 
     def __repr__(self) -> str:
         if self.what.get("kind") == "turn":

@@ -43,11 +43,11 @@ class RemoteClient(DeliveryClient):
     ) -> None:
         self._own = f"{REMOTE}{grant.name}:{own_id}:"
         super().__init__(f"{self._own}{number}", visible=True, seen_at=seen_at, accepts_text=True)
-        self.answers = not grant.rights.isdisjoint({"approve", "answer"})
+        self.answers: bool = not grant.rights.isdisjoint({"approve", "answer"})
         self.own_id = own_id
         self.grant = grant
         self.is_ours = is_ours
-        self.sent = feed.seq
+        self.sent: int = feed.seq
         self._feed = feed
         self._followed: dict[str, int] = {}
         self._is_writing = is_writing

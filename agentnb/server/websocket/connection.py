@@ -65,7 +65,8 @@ class AhpConnection:
     ) -> None:
         self.grant = grant
         self.client: RemoteClient | None = None
-        self._host, self._service, self.feed = host, service, feed
+        self._host, self._service = host, service
+        self.feed = feed
         self._number = number
         self._wake, self._close, self._join, self._came = wake, close, join, came
         self._names = SessionNames()

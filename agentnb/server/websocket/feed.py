@@ -58,8 +58,9 @@ class Feed:
     """Numbers what happens in the host. On the host's thread."""
 
     def __init__(self, host: Host, notify: Callable[[Notice], None], *, max_entries: int = 5_000) -> None:
-        self.seq = now_ms()  # above every number of an earlier kernel: what a client saw there is not replayed here
-        self.log = ChannelLog(max_entries=max_entries, begins_after=self.seq)
+        # Above every number of an earlier kernel: what a client saw there is not replayed here.
+        self.seq: int = now_ms()
+        self.log: ChannelLog = ChannelLog(max_entries=max_entries, begins_after=self.seq)
         self.versions: dict[tuple[str, str], str] = {}
         self._host = host
         self._notify = notify
@@ -68,7 +69,7 @@ class Feed:
         for conversation in host.conversations.values():
             self._sessions[conversation.session.uri] = conversation.summary
             self._chats[conversation.session.uri] = chat_summary(conversation.chat.state)
-        self.terminals = self._open_terminals()
+        self.terminals: tuple[TerminalInfo, ...] = self._open_terminals()
         host.listen(self._on_envelope)
 
     def close(self) -> None:

@@ -102,8 +102,8 @@ class WebSocketListener:
         changed: Callable[[Grant, bool], None] = lambda _grant, _came: None,
         page: ServedPage | None = None,
     ) -> None:
-        self.grants = ClientGrants()
-        self.limits = limits or ServingLimits()
+        self.grants: ClientGrants = ClientGrants()
+        self.limits: ServingLimits = limits or ServingLimits()
         self._host, self._service = host, service
         self._hosts, self._origins = {each.lower() for each in hosts}, {each.lower() for each in origins}
         self._changed = changed

@@ -34,7 +34,7 @@ class Serving:
     """One kernel's server. On the host's thread."""
 
     def __init__(self, host: Host, listener: WebSocketListener, address: str) -> None:
-        self.is_open = True
+        self.is_open: bool = True
         self.listener = listener
         self.address = address
         self._host = host

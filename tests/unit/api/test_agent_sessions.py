@@ -39,7 +39,7 @@ def test_a_session_of_another_program_is_found_opened_gone_on_with_and_deleted(
     before = agentnb.start("eliza", **kept)
     before.prompt("my cat is ill").wait(PATIENCE)
     before.close()
-    page = agentnb.agent_sessions("eliza", **kept)
+    page = agentnb.history(kept_by="eliza", env=kept["env"], folder=kept["cwd"])
     assert [(row.id, row.title, row.agent, row.cwd) for row in page] == [
         ("sess-1", "my cat is ill", "eliza", str(kept["cwd"]))
     ]
@@ -51,7 +51,7 @@ def test_a_session_of_another_program_is_found_opened_gone_on_with_and_deleted(
         agentnb.delete_session(page[0], **kept)
     session.close()
     agentnb.delete_session(page[0], **kept)
-    assert len(agentnb.agent_sessions("eliza", **kept)) == 0
+    assert len(agentnb.history(kept_by="eliza", env=kept["env"], folder=kept["cwd"])) == 0
     with pytest.raises(AgentRefused, match="There is no session"):
         agentnb.start("eliza", session="sess-1", **kept)
 
@@ -59,11 +59,11 @@ def test_a_session_of_another_program_is_found_opened_gone_on_with_and_deleted(
 def test_a_page_is_a_table_that_says_how_to_get_the_next(tmp_path: Path) -> None:
     """As text and as HTML; nothing in it is taken for HTML."""
     command = [sys.executable, str(AGENTS / "keeps.py"), "list"]
-    first = agentnb.agent_sessions(command=command, cwd=tmp_path)
+    first = agentnb.history(kept_by="mine", command=command, folder=tmp_path)
     assert repr(first).splitlines()[0].split() == ["id", "title", "when", "folder"]
     assert repr(first).splitlines()[-1] == "There are more: cursor='2' gives the next page."
     assert "<td>old-1</td><td>Talk 1</td>" in first._repr_html_()
-    last = agentnb.agent_sessions(command=command, cwd=tmp_path, cursor="4", everywhere=True)
+    last = agentnb.history(kept_by="mine", command=command, folder=tmp_path, cursor="4", everywhere=True)
     assert ([row.id for row in last], last.cursor, last[0].cwd) == (["old-5"], None, "/")
     assert repr(AgentSessions()) == "The agent keeps no session here."
 
@@ -71,7 +71,10 @@ def test_a_page_is_a_table_that_says_how_to_get_the_next(tmp_path: Path) -> None
 def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_path: Path) -> None:
     """It says who, and the session that is open goes on."""
     for step, ask in (
-        ("session/list", lambda command, _: agentnb.agent_sessions(command=command, cwd=tmp_path, timeout=0.2)),
+        (
+            "session/list",
+            lambda command, _: agentnb.history(kept_by="mine", command=command, folder=tmp_path, timeout=0.2),
+        ),
         ("session/delete", lambda command, _: agentnb.delete_session("x", command=command, cwd=tmp_path, timeout=0.2)),
         ("logout", lambda command, _: agentnb.logout(command=command, cwd=tmp_path, timeout=0.2)),
         ("session/fork", lambda _, session: session.fork(timeout=0.2)),
@@ -89,6 +92,29 @@ def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_p
         session.close()
 
 
+def test_the_former_names_of_history_still_work_with_a_warning(kept: dict[str, Any]) -> None:
+    """For one release."""
+    with pytest.warns(DeprecationWarning, match=r"agentnb\.history\(kept_by=agent\)"):
+        assert agentnb.agent_sessions("eliza", **kept).cursor is None
+    with pytest.warns(DeprecationWarning, match=r"agentnb\.history"):
+        assert len(agentnb.sessions("nowhere said")) == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"kept_by": "eliza", "search": "x"}, "search= does not go with kept_by="),
+        ({"kept_by": "eliza", "limit": 3}, "limit= does not go with kept_by="),
+        ({"cursor": "4"}, "cursor= needs kept_by="),
+        ({"timeout": 3}, "timeout= needs kept_by="),
+    ],
+)
+def test_history_of_an_agent_and_of_the_log_take_no_argument_of_each_other(wrong: dict[str, Any], why: str) -> None:
+    """It is named."""
+    with pytest.raises(UsageError, match=f"^{why}"):
+        agentnb.history(**wrong)
+
+
 def test_a_session_of_the_log_is_deleted_for_good(start: Start) -> None:
     """Not one that is open, nor one that is not there."""
     session = start(title="Soon gone")
@@ -97,7 +123,7 @@ def test_a_session_of_the_log_is_deleted_for_good(start: Start) -> None:
         agentnb.forget(session.tab_id)
     session.close()
     assert agentnb.forget(session.tab_id[:12]).title == "Soon gone"
-    assert len(agentnb.sessions("Soon gone")) == 0
+    assert len(agentnb.history("Soon gone")) == 0
     with pytest.raises(UnknownSession):
         agentnb.forget(session.tab_id)
 

@@ -48,10 +48,10 @@ def test_an_agent_or_a_command_that_is_not_there_is_named() -> None:
         agentnb.start(command=["no-such-agent"])
 
 
-@pytest.mark.parametrize("context", ["df", {"a": 1}, 3])
+@pytest.mark.parametrize("context", ["df", 3])
 def test_context_is_a_list_even_for_one_object(start: Start, context: Any) -> None:
     """A text's characters and a frame's column names are never meant."""
-    with pytest.raises(UsageError, match=r"not one (str|dict|int)\. Put it into brackets"):
+    with pytest.raises(UsageError, match=r"not one (str|int)\. Put it into brackets"):
         start().prompt("Look", context=context)
 
 
@@ -61,6 +61,13 @@ def test_any_list_of_objects_is_attached(start: Start, context: Any) -> None:
     turn = start().prompt("Look", context=context).wait(PATIENCE)
     assert turn.snapshot is not None
     assert len(turn.snapshot.message.attachments or ()) == 2
+
+
+@pytest.mark.parametrize("name", [3, None, "", " "])
+def test_a_name_in_context_is_text(start: Start, name: Any) -> None:
+    """The agent reads it."""
+    with pytest.raises(UsageError, match=r"A name in context is (text|empty)"):
+        start().prompt("Look", context={name: 1})
 
 
 @pytest.mark.parametrize("text", [None, 3, "", "  "])
@@ -81,7 +88,7 @@ def test_a_session_is_resumed_by_an_id(wanted: Any) -> None:
 def test_the_log_is_searched_for_text(options: dict[str, Any]) -> None:
     """Up to a number of sessions."""
     with pytest.raises(UsageError):
-        agentnb.sessions(**options)
+        agentnb.history(**options)
 
 
 def test_a_closed_session_does_nothing_any_more(start: Start) -> None:

@@ -82,6 +82,19 @@ def test_a_path_goes_as_a_file_and_as_a_picture_where_it_is_one(start: Callable[
         session.prompt("Look", context=[tmp_path / "nothing.txt"])
 
 
+def test_a_dict_gives_each_object_the_name_that_the_agent_reads(start: Callable[..., Session], tmp_path: Path) -> None:
+    """Objects, bytes, pictures and files."""
+    (tmp_path / "a.csv").write_text("x\n", encoding="utf-8")
+    named = {"train": [1, 2], "note": b"hm", "chart": figure(), "dot": PNG, "table": tmp_path / "a.csv"}
+    turn = start("blocks").prompt("Look", context=named).wait(PATIENCE)
+    assert turn.snapshot is not None
+    assert [each.label for each in turn.snapshot.message.attachments or ()] == [*named]
+    assert [said.split()[1] for kind, said in json.loads(turn.text) if kind == "text"] == [
+        "name='train'>",
+        "name='note'>",
+    ]
+
+
 def test_other_bytes_go_as_text_where_they_are_text(start: Callable[..., Session]) -> None:
     """Else an agent that takes no files is told of them."""
     texts = sent(start("blocks"), b"some text", b"%PDF-1.7 \xff", b"RIFF\xff\xff\xff\xffWAVE")
@@ -102,3 +115,5 @@ def test_many_inputs_with_pictures_send_them(tmp_path: Path) -> None:
     command = [sys.executable, str(AGENTS / "blocks.py")]
     batch = agentnb.map(lambda row: (f"Describe {row['name']}.", [row["picture"]]), rows, command=command, cwd=tmp_path)
     assert [json.loads(each) for each in batch] == [[["image", "image/png"]]] * 2
+    batch = agentnb.map(lambda row: ("Look.", {"red": row["picture"]}), rows[:1], command=command, cwd=tmp_path)
+    assert [json.loads(each) for each in batch] == [[["image", "image/png"]]]

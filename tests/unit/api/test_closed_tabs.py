@@ -17,7 +17,7 @@ from agentnb.host import current_host
 kept, closed = agentnb.start("eliza"), agentnb.start("eliza")
 for session in (kept, closed):
     session.prompt("/say words").wait(60)
-agentnb.sessions()  # all of it is in the file
+agentnb.history()  # all of it is in the file
 {close}
 current_host().recorder.flush(30)
 os.kill(os.getpid(), signal.SIGKILL)

@@ -21,7 +21,7 @@ TALK = f"""{START}
 print(session.prompt("/say hello").wait(120).text, flush=True)
 print(session.health().pid)
 """
-LISTED = "import agentnb; print(*(each.title for each in agentnb.sessions()))"
+LISTED = "import agentnb; print(*(each.title for each in agentnb.history()))"
 
 
 def ran(code: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -12,9 +12,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-BEGIN = (
-    "import agentnb; s = agentnb.start('eliza', **{cwd}); s.prompt({text!r}).wait(60); s.close(); agentnb.sessions()"
-)
+BEGIN = "import agentnb; s = agentnb.start('eliza', **{cwd}); s.prompt({text!r}).wait(60); s.close(); agentnb.history()"
 NONE = "No session to list: one is kept once its first turn has finished; archived ones are listed apart.\n"
 KEY = "ghp_" + "a1B2" * 9
 
@@ -65,7 +63,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 def test_here_is_the_notebook_and_without_one_the_folder(two: Folder) -> None:
     """Consoles and scripts of one folder do not list those of all others."""
     here, of_one, everywhere = (
-        f"[row.title for row in agentnb.sessions({arguments})]" for arguments in ("here=True", "cwd='../one'", "")
+        f"[row.title for row in agentnb.history({arguments})]" for arguments in ("here=True", "folder='../one'", "")
     )
     script, notebook = "/say the residuals are not normal", "/say notebook"
     assert two.says(here, "one") == f"{[script]}"
@@ -102,11 +100,11 @@ from agentnb.host import current_host
 session = agentnb.start("eliza")
 session.prompt("/say one").wait(60)
 host = current_host()
-while host.recorder.trouble is None or not agentnb.sessions():
+while host.recorder.trouble is None or not agentnb.history():
     pass
 session.prompt("/say two").wait(60)
-print(agentnb.sessions().note)
-print(repr(agentnb.sessions()).splitlines()[-1] == agentnb.sessions().note)
+print(agentnb.history().note)
+print(repr(agentnb.history()).splitlines()[-1] == agentnb.history().note)
 """
     done = here.run(script)
     note, told = done.stdout.splitlines()
@@ -117,17 +115,17 @@ print(repr(agentnb.sessions()).splitlines()[-1] == agentnb.sessions().note)
 
 def test_what_was_lost_is_said_by_the_session(here: Folder) -> None:
     """In Python, too, however often it is taken up."""
-    here.run("import agentnb; s = agentnb.start('eliza'); agentnb.sessions(); s.prompt('/say x').wait(60); s.close()")
+    here.run("import agentnb; s = agentnb.start('eliza'); agentnb.history(); s.prompt('/say x').wait(60); s.close()")
     lose = "c.execute('DELETE FROM entries WHERE at = (SELECT min(at) FROM entries WHERE channel LIKE ?)', ('%/chat',))"
     here.run(f"import sqlite3; c = sqlite3.connect('log.db'); assert {lose}.rowcount; c.commit()")
-    take_up = "import agentnb; s = agentnb.resume(agentnb.sessions(cwd='.')[0]); print(s.gap); s.close()"
+    take_up = "import agentnb; s = agentnb.resume(agentnb.history(folder='.')[0]); print(s.gap); s.close()"
     assert "is damaged in the log" in here.run(take_up).stdout
 
 
 def test_a_title_is_cut_after_its_secrets_are_taken_out(here: Folder) -> None:
     """Not before: half a key is no key to look at, and still half of one."""
     here.run(BEGIN.format(cwd={}, text=f"/say in the folder of today {KEY} and on"))
-    assert here.says("agentnb.sessions()[0].title") == "/say in the folder of today *** and on"
+    assert here.says("agentnb.history()[0].title") == "/say in the folder of today *** and on"
 
 
 def test_a_shell_arranges_what_kernels_have_kept(here: Folder) -> None:

@@ -11,6 +11,8 @@ from agentnb.errors import NotOffered, TurnFailed, UsageError
 from tests.unit.api.conftest import PATIENCE
 
 Start = Callable[..., Session]
+AGENT_SESSION = "session-1"
+"""The id that scripted agents give their session."""
 
 
 def model_of(session: Session) -> object:
@@ -76,6 +78,31 @@ def test_a_copy_has_the_model_that_was_chosen_last(start: Start) -> None:
     copy.open(PATIENCE)
     assert (model_of(copy), model_of(session)) == ("m1", "m1")
     copy.close(PATIENCE)
+
+
+def test_a_session_that_is_open_gets_the_model_for_its_next_prompt(start: Start) -> None:
+    """Or says which models there are, and keeps its own."""
+    session = start("many_models")
+    assert session.prompt("hello").wait(PATIENCE).text == "model-0, 5 characters"
+    again = start("many_models", session=AGENT_SESSION, model="Model-7")
+    assert again.tab_id == session.tab_id
+    assert session.prompt("hello").wait(PATIENCE).text == "model-7, 5 characters"
+    with pytest.raises(NotOffered, match="model-0, model-1"):
+        start("many_models", session=AGENT_SESSION, model="other")
+    assert session.prompt("hello").wait(PATIENCE).text == "model-7, 5 characters"
+
+
+def test_another_model_is_chosen_by_its_id_or_its_name(start: Start) -> None:
+    """Also before the agent has started, in place of one that it does not offer; it stays when the agent restarts."""
+    session = start("settings", "both", "resume", model="m3")
+    with pytest.raises(NotOffered, match="m1, m2"):
+        session.open(PATIENCE)
+    session.set_model("two", PATIENCE)
+    assert model_of(session) == "m2"
+    session.set_model("m1", PATIENCE)
+    session.set_model("Two", PATIENCE)
+    session.restart(PATIENCE)
+    assert model_of(session) == "m2"
 
 
 @pytest.mark.parametrize("model", ["", 3])

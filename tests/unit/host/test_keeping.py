@@ -187,7 +187,7 @@ def test_a_session_is_deleted_for_good(host: Host, kept: Kept) -> None:
     [
         (
             lambda host, agent: listed(host, agent, None, None),
-            "list its sessions. `agentnb.sessions()` lists the sessions",
+            "list its sessions. `agentnb.history()` lists the sessions",
         ),
         (lambda host, agent: deleted(host, agent, "old-1"), "delete a session. Delete it with the agent's own program"),
         (logged_out, "log out. Log out with the agent's own program."),

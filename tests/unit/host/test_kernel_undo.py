@@ -96,8 +96,8 @@ def test_undo_when_a_turn_changed_files_and_variables_brings_both_back(talk: Tal
 def test_the_difference_of_a_variable_is_empty(talk: Talk, tools: Tools, work: Path) -> None:
     """What is known of it is a line on the object; `detail` says that."""
     changes = turn_that(talk, tools, work).changes
-    assert [each.diff().splitlines()[3:] for each in changes] == [["-one", "+two"], [], []]
-    assert [each.diff() for each in changes if each.kind == "variable"] == ["", ""]
+    assert [each.diff.splitlines()[3:] for each in changes] == [["-one", "+two"], [], []]
+    assert [each.diff for each in changes if each.kind == "variable"] == ["", ""]
 
 
 def test_undo_when_a_variable_was_bound_since_undoes_no_file_either(talk: Talk, tools: Tools, work: Path) -> None:

@@ -19,6 +19,7 @@ from agentnb.ipython.arguments import Arguments, parse
         ("-a claude Why?", {"agent": "claude"}),
         ("--agent claude Why?", {"agent": "claude"}),
         ("--agent=claude Why?", {"agent": "claude"}),
+        ("--model 'Haiku 4.5' Why?", {"model": "Haiku 4.5"}),
         ("-t 'my tab' Why?", {"tab": "my tab"}),
         ('--tab="my tab" Why?', {"tab": "my tab"}),
         ("-n -b Why?", {"new": True, "background": True}),

@@ -174,7 +174,7 @@ def test_a_session_without_a_turn_is_not_listed(path: Path) -> None:
 def test_a_log_that_was_never_written_is_empty(path: Path) -> None:
     store = LogStore(path, "host")
     assert store.sessions() == []
-    with pytest.raises(UnknownSession, match=r"agentnb\.sessions"):
+    with pytest.raises(UnknownSession, match=r"agentnb\.history"):
         store.load(URI)
     assert not path.exists()
 

@@ -37,16 +37,6 @@ def test_a_decision_is_one_line_on_disk_that_only_the_user_can_read(tmp_path: Pa
     assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
 
 
-def test_the_old_name_of_a_records_kind_still_works_with_a_warning(tmp_path: Path) -> None:
-    """``door``, in Python and in the file, is what 0.1 called it."""
-    log = AuditLog(tmp_path / "audit.jsonl")
-    kept = log.add(record(), {})
-    with pytest.warns(DeprecationWarning, match=r"use Record\.kind"):
-        assert kept.door == "terminal"
-    line = json.loads(log.path.read_text())
-    assert (line["kind"], line["door"]) == ("terminal", "terminal")
-
-
 def test_only_the_last_decisions_are_kept_in_memory(tmp_path: Path) -> None:
     """All are on disk."""
     log = AuditLog(tmp_path / "audit.jsonl")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.api.history import change_kept, list_sessions
+from agentnb.api.history import list_sessions
+from agentnb.api.history_changes import change_kept
 from agentnb.api.this_log import shell_log
 from agentnb.host.host import Host
 from agentnb.state import ChatError, ChatTurnStarted, ErrorInfo, ErrorResponsePart, Message

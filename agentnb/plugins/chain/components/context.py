@@ -29,7 +29,7 @@ class ContextComponent(Component):
 
     def __init__(self, code_runner: Callable[[], CodeRunner | None] = lambda: None) -> None:
         self._code_runner = code_runner
-        self.tools = (
+        self.tools: tuple[ComponentTool, ...] = (
             ComponentTool(
                 name="surroundings",
                 description="Tells the date and time, the Python environment, the packages that the user's kernel has "

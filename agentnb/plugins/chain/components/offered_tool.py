@@ -21,11 +21,12 @@ class ToolComponent(Component):
     """Offers the tool *tool* of *plugin*; nothing is run or changed."""
 
     def __init__(self, name: str, about: str, plugin: str, tool: PluginTool, session: ToolSession | None) -> None:
-        self.name, self.about = name, about
+        self.name: str = name
+        self.about: str = about
         self._plugin = plugin
         self._tool = tool
         self._session = session or tool_session(allow_reading, Environment(), session="", folder=str(Path.cwd()))
-        self.tools = (
+        self.tools: tuple[ComponentTool, ...] = (
             ComponentTool(
                 name=tool.name,
                 description=tool.description,

@@ -34,7 +34,7 @@ class Walkthrough(Component):
         self._workspace = Path.cwd()
         self._calls: dict[str, str] = {}
         self._shown: list[dict[str, Any]] = []
-        self.tools = (
+        self.tools: tuple[ComponentTool, ...] = (
             ComponentTool(
                 name=TOOL,
                 description="Explains a notebook or a module to the user in steps, each tied to a cell or to a line of "

@@ -21,8 +21,9 @@ from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from logging import Logger
 
-log = logger("agentnb.plugins.chain.conductor")
+log: Logger = logger("agentnb.plugins.chain.conductor")
 
 Way = Literal[1, -1]
 DOWN: Way = 1
@@ -175,7 +176,7 @@ class Chain:
         patience: float = PATIENCE,
         start_patience: float = START_PATIENCE,
     ) -> None:
-        self.places = tuple(places)
+        self.places: tuple[ChainPlace, ...] = tuple(places)
         self.strays: dict[str, int] = {}
         self._on_failed = on_failed
         self._failed = False
@@ -186,7 +187,7 @@ class Chain:
         self._asked: dict[int, ForwardedRequest] = {}
         self._numbers: dict[tuple[int, str], int] = {}
         self._last_number = 0
-        self.loop = asyncio.get_running_loop()
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         for index, place in enumerate(self.places):
             place.chain, place.index = self, index
         self._states = [_PlaceState(place, (start_patience, patience), self._lost) for place in self.places]

@@ -71,7 +71,7 @@ class ProcessPlace(ChainPlace):
         super().__init__(name)
         self.spec = spec
         self.process: SpawnedAgent | None = None
-        self.ended = asyncio.Event()
+        self.ended: asyncio.Event = asyncio.Event()
         self._lines = Lines()
         self._prefix = "_proxy/"
         self._is_old = False

@@ -88,10 +88,10 @@ class RunningChain:
         patience: float = PATIENCE,
         start_patience: float = START_PATIENCE,
     ) -> None:
-        self.last = agent if isinstance(agent, ChainPlace) else AgentPlace(agent)
+        self.last: ChainPlace | AgentPlace = agent if isinstance(agent, ChainPlace) else AgentPlace(agent)
         names = Counter[str]()
         self._components = [_place(each, names) for each in components]
-        self.chain = Chain(
+        self.chain: Chain = Chain(
             (client, *self._components, self.last), on_failed, patience=patience, start_patience=start_patience
         )
 

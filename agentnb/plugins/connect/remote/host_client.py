@@ -21,13 +21,14 @@ from agentnb.server.websocket.versions import SPOKEN
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable
+    from logging import Logger
 
     from websockets.asyncio.client import ClientConnection
 
     from agentnb.host.loop import HostLoop
     from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
 
-log = logger("agentnb.ahp")
+log: Logger = logger("agentnb.ahp")
 
 LARGEST_MESSAGE = 64 * 1024 * 1024
 OPEN_SECONDS = 10.0
@@ -52,7 +53,8 @@ class RequestRefused(AgentnbError):
 
     def __init__(self, message: str, code: int, data: Any = None) -> None:
         super().__init__(message)
-        self.code, self.data = code, data
+        self.code = code
+        self.data = data
 
 
 class HostClient:
@@ -69,9 +71,9 @@ class HostClient:
         mirror: MirroredHost,
         is_gone: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.client_id = f"kernel-{new_id()}"
+        self.client_id: str = f"kernel-{new_id()}"
         self.state: LinkState = "connecting"
-        self.why = ""
+        self.why: str = ""
         self._loop, self._address, self._token, self._tls = loop, address, token, tls
         self._mirror = mirror
         self._is_gone = is_gone

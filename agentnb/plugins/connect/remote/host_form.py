@@ -25,8 +25,8 @@ class HostForm:
     """The version and abilities of another host."""
 
     def __init__(self, began: Callable[[str], str | None]) -> None:
-        self.is_ours = True
-        self.version = SPOKEN[0]
+        self.is_ours: bool = True
+        self.version: str = SPOKEN[0]
         self._began = began
 
     def take(self, introduction: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ class MirroredHost:
     """The mirror of one host; what `agentnb.server` needs of one. On the host's thread."""
 
     def __init__(self, loop: HostLoop, name: str, look: dict[str, Any]) -> None:
-        self.host_id = f"remote-{new_id()}"
+        self.host_id: str = f"remote-{new_id()}"
         self.loop = loop
         self.conversations: dict[str, MirroredConversation] = {}
         self.listeners: list[Listener] = []
@@ -80,9 +80,9 @@ class MirroredHost:
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=(), config=config), reduce_root, self.listeners)
         self._client: HostClient | None = None
         self._changesets: dict[str, dict[str, str]] = {}
-        self.names = ChannelNames()
-        self.form = HostForm(self._began)
-        self.sessions = MirroredSessions(
+        self.names: ChannelNames = ChannelNames()
+        self.form: HostForm = HostForm(self._began)
+        self.sessions: MirroredSessions = MirroredSessions(
             self.root, self.names, self.form, client=lambda: self.client, forget=self._forget
         )
         self._unanswered = Unanswered(self.names, self.form, lambda: self.client, self._refuse)

@@ -106,9 +106,9 @@ class LanguageServer:
     def __init__(self, program: ServerProgram, root: Path) -> None:
         self.program = program
         self.root = root
-        self.lock = threading.Lock()
-        self.encoding = "utf-16"
-        self.pid = 0
+        self.lock: threading.Lock = threading.Lock()
+        self.encoding: str = "utf-16"
+        self.pid: int = 0
         self.files: dict[str, tuple[int, int]] = {}
         self.capabilities: dict[str, Any] = {}
         self._failures = 0

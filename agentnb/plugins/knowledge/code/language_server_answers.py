@@ -60,7 +60,7 @@ class ServerAnswers:
     def __init__(
         self, root: Path, module_path: Path, program: Callable[[], ServerProgram | None], seconds: float
     ) -> None:
-        self.failure = ""
+        self.failure: str = ""
         self._root = root
         self._module_path = module_path
         self._program = program
@@ -115,7 +115,7 @@ class Asking:
 
     def __init__(self, server: LanguageServer, module_path: Path, module: NotebookModule, deadline: float) -> None:
         self._server = server
-        self.root = server.root
+        self.root: Path = server.root
         self.module_path = module_path
         self.module = module
         self._deadline = deadline

@@ -45,7 +45,7 @@ class NotebookModule:
         lines: list[str] = []
         self.cells: list[CodeCell] = []
         self._starts: list[int] = []  # of each cell: how many lines come before it
-        self.left_out = 0
+        self.left_out: int = 0
         characters = 0
         for cell in in_execution_order(cells):
             own = lines_of(closed(python_of(cell.source)))
@@ -57,7 +57,7 @@ class NotebookModule:
             self.cells.append(cell)
             lines += own
         self.lines = lines
-        self.text = "".join(f"{line}\n" for line in lines)
+        self.text: str = "".join(f"{line}\n" for line in lines)
         self._places = {cell.cell_id: at for at, cell in enumerate(self.cells)}
 
     def cell(self, cell_id: str) -> CodeCell | None:

@@ -66,14 +66,14 @@ class CodeService:
         seconds: float = SECONDS,
         language_server: Callable[[], ServerProgram | None] | None = None,
     ) -> None:
-        self.root = Path(os.path.realpath(root))
+        self.root: Path = Path(os.path.realpath(root))
         self._cells = cells
         self.variables = variables
         self._seconds = seconds
         # jedi keeps one tree for each path and changes it in place: two notebooks of one folder must not share a path.
         number = next(_numbers)
-        self.module_path = self.root / f"__agentnb_notebook_{number}__.py"
-        self.live_path = self.root / f"__agentnb_live_{number}__.py"
+        self.module_path: Path = self.root / f"__agentnb_notebook_{number}__.py"
+        self.live_path: Path = self.root / f"__agentnb_live_{number}__.py"
         self._deadline = Deadline()
         self._analysis: JediAnalysis | None = None
         self._server = None

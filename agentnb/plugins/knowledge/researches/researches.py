@@ -177,7 +177,7 @@ class ResearchRun:
         self._ended = asyncio.Event()
         self._has_returned = False
         tools = ResearchTools(self.call)
-        self.conversation = Conversation(
+        self.conversation: Conversation = Conversation(
             host,
             _configuration(parent, source),
             tab_id=new_id(),

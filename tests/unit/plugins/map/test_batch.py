@@ -227,7 +227,7 @@ def test_wrong_arguments_are_told_before_anything_is_asked(tmp_path: Path) -> No
         with pytest.raises(error):
             agentnb.map("{input}", ["a"], progress=False, **options)
     with pytest.raises(UsageError, match="The prompt is int"):
-        agentnb.map(5, ["a"])  # type: ignore[arg-type]
+        agentnb.map(5, ["a"])  # type: ignore[call-overload]
 
 
 def test_isolated_inputs_have_a_workspace_each_and_hand_their_changes_back(
