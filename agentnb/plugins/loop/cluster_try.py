@@ -63,6 +63,7 @@ class TryCluster:
         self.host = host
         self.runner = runner
         self.folder = folder
+        self.agent = str(options.get("agent") or "")
         self.sent: set[str] = set()
         common = {"agent": None, "command": None, "env": None, "mcp_servers": None, **options, "cwd": str(folder)}
         self._id = new_id()
@@ -131,7 +132,7 @@ class TryCluster:
     async def _watch(self, told: Callable[[Body], object]) -> None:
         while True:
             await asyncio.sleep(FIGURES_SECONDS)
-            with suppress(OSError, ValueError):  # the scheduler is away
+            with suppress(Exception):  # the scheduler or the worker is away, and comes back or not
                 for each in await self._cluster.figures():
                     told(each)
 
@@ -265,7 +266,8 @@ class ClusterBranch:
         self.number = number
         self.notebook = notebook
         self.at_fork: AtFork | None = None
-        self.agent = self.error = self.why = self.text = ""
+        self.agent = cluster.agent
+        self.error = self.why = self.text = ""
         self.files: tuple[WorkspaceChange, ...] = ()
         self.cells: tuple[CellStep, ...] = ()
         self.variables: dict[str, str] = {}
