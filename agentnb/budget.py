@@ -214,3 +214,13 @@ def _duration(seconds: float) -> str:
     rest = whole % 60
     parts = [f"{hours} h" if hours else "", f"{minutes} min" if minutes else "", f"{rest} s" if rest else ""]
     return " ".join(filter(None, parts))
+
+
+def is_of_day(message: str) -> bool:
+    """True for a message that names the budget of a day as the reason.
+
+    Example:
+        >>> is_of_day("Today's budget of $5.00 is used up ($5.12).")
+        True
+    """
+    return _OWNERS["day"] in message

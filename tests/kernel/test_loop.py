@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import sys
 import threading
 from ast import literal_eval
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
+from tests.kernel.loops import AGENTS, CELLS, SETUP, is_watchdog, loop, run_of, started, value
 from tests.kernel.running_kernel import RunningKernel
 from tests.notebooks.recorded import execute_here, notebook, without_agents
 from tests.notebooks.recorded import run as run_notebook
@@ -24,41 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not HERE.available, reason=HERE.reason)
 
-AGENTS = Path(__file__).parents[1] / "agents"
 TRIES = int(os.environ.get("AGENTNB_LOOP_TRIES", "6"))
 KILLS = int(os.environ.get("AGENTNB_LOOP_KILLS", "1"))
-SETUP = f"""
-import agentnb, json, os, sys, tempfile, threading, numpy as np
-tempfile.tempdir = os.environ["TMPDIR"] = os.path.join(os.getcwd(), "..", "temporary")
-os.makedirs(tempfile.tempdir, exist_ok=True)
-AGENT = {{"command": [{sys.executable!r}, {str(AGENTS / "improves.py")!r}], "directories": [{str(AGENTS)!r}]}}
-def loop(*steps, metric="score()", agent=AGENT, **options):
-    return agentnb.loop(json.dumps(steps), metric=metric, agent=agent, **options)
-def outcome(made):
-    return [each.state for each in made.tries], made.best, made.why
-"""
-CELLS = """
-for name in [each for each in globals() if not each.startswith("_") and each not in OURS]: del globals()[name]
-for name in os.listdir(): os.remove(name)
-class Model:
-    def __init__(self, x): self.x = x
-    def __repr__(self): return f"Model({self.x})"
-y_test = np.array([1, 2, 3])
-open("test.csv", "w").write("truth")
-def score():
-    assert open("test.csv").read() == "truth"
-    return model.x * np.size(y_test) / 3
-model = Model(1)
-"""
-
-
-@contextlib.contextmanager
-def started(folder: Path) -> Iterator[RunningKernel]:
-    """A kernel with agentnb and what the tests use."""
-    (folder / "work").mkdir(exist_ok=True)
-    with RunningKernel.started("ipykernel7", folder / "work") as kernel:
-        value(kernel, f"%load_ext agentnb\nexec({SETUP!r}, globals())\nOURS = {{*globals(), 'OURS', 'CELLS'}}")
-        yield kernel
 
 
 @pytest.fixture(scope="module")
@@ -73,26 +40,6 @@ def loaded(shared: RunningKernel) -> RunningKernel:
     """The kernel with a model, a function that scores it, and nothing of other tests."""
     value(shared, CELLS)
     return shared
-
-
-def value(kernel: RunningKernel, code: str, **options: Any) -> Any:
-    """The value of the last line of *code* in the kernel."""
-    result = kernel.run(code, **options)
-    assert result.status == "ok", result.traceback or result.error
-    with contextlib.suppress(SyntaxError, ValueError):  # an object
-        return literal_eval(result.values[-1]) if result.values else None
-    return None
-
-
-def run_of(x: float) -> dict[str, Any]:
-    """A step that sets the model's score."""
-    return {"run": f"model.x = {x}"}
-
-
-def loop(*steps: dict[str, Any], **options: Any) -> str:
-    """Code that runs a loop to its end, and what came of it."""
-    words = "".join(f", {name}={option!r}" for name, option in options.items())
-    return f"made = loop(*{list(steps)!r}{words}).wait(); outcome(made)"
 
 
 def test_tries_that_improve_the_metric_are_kept_and_of_the_others_nothing_stays(loaded: RunningKernel) -> None:
@@ -114,13 +61,7 @@ def test_tries_that_improve_the_metric_are_kept_and_of_the_others_nothing_stays(
     titles = value(loaded, "sorted({each.title.split(':')[0] for each in agentnb.history() if each.id not in known})")
     assert titles == ["Keep try 1", "Keep try 4", "Try 1", "Try 4"]
     left = [each for each in loaded.descendants() if each.pid not in before]
-    assert psutil.wait_procs([each for each in left if not _is_watchdog(each)], timeout=20)[1] == []
-
-
-def _is_watchdog(process: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.Error):
-        return any("watchdog" in word for word in process.cmdline())
-    return False
+    assert psutil.wait_procs([each for each in left if not is_watchdog(each)], timeout=20)[1] == []
 
 
 def test_what_the_metric_is_made_of_cannot_be_changed_by_a_try(loaded: RunningKernel) -> None:
@@ -328,7 +269,10 @@ def test_a_notebook_that_a_program_runs_waits_for_its_loop(tmp_path: Path) -> No
 
 
 def test_a_recorded_loop_is_replayed_byte_for_byte_without_its_agent(tmp_path: Path) -> None:
-    """Better, worse, failing and file-writing tries; the ledger but for its times, and what was kept."""
+    """Better, worse, failing and file-writing tries; the ledger but for its times, and what was kept.
+
+    Also where tries were to be made on a cluster: a recorded notebook makes them here.
+    """
     agent = tmp_path / "agent"
     agent.mkdir()
     for name in ("improves.py", "wire.py"):
@@ -338,8 +282,8 @@ def test_a_recorded_loop_is_replayed_byte_for_byte_without_its_agent(tmp_path: P
     cells = (
         f"%load_ext agentnb\n{SETUP.replace(str(AGENTS), str(agent))}",
         CELLS.partition("os.remove(name)")[2],
-        f"made = loop(*{steps!r}, tries=4, patience=3).wait()",
-        f"({ledger}, outcome(made), model.x, open('kept.txt').read(), made.difference(4))",
+        f"made = loop(*{steps!r}, tries=4, patience=3, executor='tcp://127.0.0.1:1').wait()",
+        f"({ledger}, outcome(made), made.notes, model.x, open('kept.txt').read(), made.difference(4))",
     )
     path = notebook(tmp_path / "loop.ipynb", *cells)
     cassette = tmp_path / "loop.cassette.jsonl"

@@ -87,7 +87,7 @@ Loop
     view
     wait(timeout=None)
     why
-loop(prompt, *, metric, until=None, budget=None, target=None, patience=None, tries=None, higher_is_better=True, agent=None, again=0, held=None, timeout=3600.0, metric_timeout=300.0, confine=True, **options)
+loop(prompt, *, metric, until=None, budget=None, target=None, patience=None, tries=None, higher_is_better=True, agent=None, again=0, held=None, timeout=3600.0, metric_timeout=300.0, confine=True, executor=None, **options)
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
 map(prompt, inputs, *, agent=None, command=None, env=None, model=None, cwd=None, permissions='deny', mcp_servers=(), verify=False, concurrency=4, processes=1, output=None, check=None, timeout=None, retries=1, backoff=1.0, on_error='raise', max_failures=None, max_cost=None, budget=None, resume=None, cassette=None, executor=None, progress=True)
 pair()

@@ -13,7 +13,7 @@ from agentnb.kernel.variables.overwrite import state_of
 from agentnb.kernel.variables.snapshot import parents_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from agentnb.kernel.variables.states import State
 
@@ -77,7 +77,21 @@ class AtFork:
             kept = self._snapshot.objects.get(id(value))
             if value is names.get(name) and (kept is None or not kept.state.is_kept):
                 at_all.append(id(value))
-        return {at: self._keys[at] for at in at_all if at in self._keys}
+        return {at: self._keys[at] for at in self._nearest(at_all)}
+
+    def _nearest(self, at_all: Iterable[int]) -> Iterator[int]:
+        """The objects *at_all*; in the place of one without a key those that lead to it and have one."""
+        parents = parents_of(self._snapshot.edges)
+        waiting, seen = [*at_all], set[int]()
+        while waiting:
+            at = waiting.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            if at in self._keys:
+                yield at
+            else:
+                waiting += parents.get(at, ())
 
     def leading_to(self, changed: Iterable[int]) -> dict[int, dict[int, None]]:
         """For each object that led to some of *changed*, which ones."""
@@ -106,7 +120,8 @@ class AtFork:
 
     def touched(self, keys: Iterable[Key]) -> list[str]:
         """Variables that lead to one of these objects which the user has changed."""
-        objects = [self._snapshot.objects.get(id(self.names[key]) if isinstance(key, str) else key) for key in keys]
+        at_all = [at for key in keys for at in (self._below(id(self.names[key])) if isinstance(key, str) else [key])]
+        objects = [self._snapshot.objects.get(at) for at in at_all]
         changed = [each for each in objects if each is not None and each.is_changed and not self._is_as_kept(each.at)]
         return sorted(self._snapshot.names_of(changed))
 
@@ -116,6 +131,16 @@ class AtFork:
         for key in keys:
             value = self.find(key)
             self._kept_states[id(value)] = state_of(value, MOST_COMPARED, mode="mark")
+
+    def _below(self, at: int) -> set[int]:
+        """An object and all that it leads to: what is known by a name alone is changed with them."""
+        found: set[int] = set()
+        waiting = [at]
+        while waiting:
+            if (at := waiting.pop()) not in found:
+                found.add(at)
+                waiting += self._snapshot.edges.get(at, ())
+        return found
 
     def _is_as_kept(self, at: int) -> bool:
         state = self._kept_states.get(at)

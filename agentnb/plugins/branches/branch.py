@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from agentnb.api.history_changes import forget
 from agentnb.errors import AgentnbError
@@ -16,10 +16,13 @@ from agentnb.state import ToolBlockContent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sized
+    from pathlib import Path
 
     from agentnb.api.session import Session, Turn
     from agentnb.kernel.code_runner import CellStep
+    from agentnb.plugins.branches.at_fork import AtFork
     from agentnb.plugins.branches.kernel_copy import KernelCopy
+    from agentnb.plugins.branches.link import Answer
     from agentnb.plugins.branches.notebook_copy import NotebookCopy
     from agentnb.plugins.branches.runner import BranchThread
     from agentnb.plugins.map.workspaces import IsolatedWorkspace, WorkspaceChange
@@ -36,6 +39,36 @@ def counted(files: Sized, cells: Sized, variables: Sized) -> list[str]:
     """How many changes there are of each kind, in words; kinds without any are left out."""
     counts = (("file", len(files)), ("cell", len(cells)), ("variable", len(variables)))
     return [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts if count]
+
+
+class BranchChanges(Protocol):
+    """What a branch changed, as *Keep* and a loop's measurement need it, wherever the branch was."""
+
+    number: int
+    agent: str
+    files: tuple[WorkspaceChange, ...]
+    cells: tuple[CellStep, ...]
+    variables: dict[str, str]
+    inserted: dict[str, str]
+
+    @property
+    def at_fork(self) -> AtFork | None:
+        """The kernel's variables when it was copied."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """Its copy of the workspace."""
+        ...
+
+    @property
+    def notebook(self) -> NotebookCopy | None:
+        """Its copy of the notebook."""
+        ...
+
+    def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, Answer]:
+        """Write the variables that it changed, or those *names*, to a file."""
+        ...
 
 
 class BranchParts(NamedTuple):
@@ -93,6 +126,35 @@ class Branch:
     def state(self) -> BranchState:
         """``"running"``, ``"done"``, ``"failed"``, ``"kept"`` or ``"discarded"``."""
         return self._state
+
+    @property
+    def at_fork(self) -> AtFork | None:
+        """The kernel's variables when it was copied; None once it is closed."""
+        return self.parts.kernel.at_fork
+
+    @property
+    def folder(self) -> Path:
+        """Its copy of the workspace."""
+        return self.parts.workspace.folder
+
+    @property
+    def notebook(self) -> NotebookCopy | None:
+        """Its copy of the notebook; None where none is known."""
+        return self.parts.notebook
+
+    def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, Answer]:
+        """Have its kernel write the variables that it changed, or those *names*; returns the file, and which they are.
+
+        Raises:
+            AgentnbError: If the kernel does not.
+        """
+        box = self.folder.parent / "variables"
+        return box, self.parts.kernel.ask("save", str(box), names=names, seconds=seconds)
+
+    @property
+    def why(self) -> str:
+        """Why its kernel has ended; empty while it lives."""
+        return self.parts.kernel.why
 
     @property
     def session(self) -> Session:

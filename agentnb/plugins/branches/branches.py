@@ -19,7 +19,7 @@ from agentnb.plugins.branches.branch import Branch
 from agentnb.plugins.branches.display import show
 from agentnb.plugins.branches.keep import Keeper, Parts
 from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS
-from agentnb.plugins.branches.preparing import LONGEST_TITLE, PreparedBranch, copied_kernels, notebook_of
+from agentnb.plugins.branches.preparing import LONGEST_TITLE, PreparedBranch, copied_kernels, moved, notebook_of
 from agentnb.plugins.branches.tables import html_of, lines_of
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 
@@ -286,7 +286,8 @@ def begin_branches(
         workspaces += (IsolatedWorkspace(folder) for _ in choices)
         kernels, made.note = copied_kernels(host, runner, folder, workspaces)
         for options, kernel, workspace in zip(choices, kernels, workspaces, strict=True):
-            prepared.append(PreparedBranch(host, kernel, workspace, notebook, options))
+            view = None if notebook is None else moved(notebook, folder.resolve(), workspace.folder)
+            prepared.append(PreparedBranch(host, kernel, workspace, view, options))
         with parts_of_work():
             made.begin(prepared, measure, instructions, first, verify=verify)
     except BaseException:

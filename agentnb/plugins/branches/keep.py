@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentnb.host import Host
     from agentnb.kernel.code_runner import CellStep, CodeRunner
     from agentnb.plugins.branches.at_fork import Key
-    from agentnb.plugins.branches.branch import Branch
+    from agentnb.plugins.branches.branch import BranchChanges
     from agentnb.plugins.map.workspaces import WorkspaceChange
 
 KEEP_SECONDS = 900.0
@@ -50,7 +50,7 @@ class Parts:
         UsageError: If the branch has no such part.
     """
 
-    def __init__(self, branch: Branch, only: Collection[str] | None) -> None:
+    def __init__(self, branch: BranchChanges, only: Collection[str] | None) -> None:
         self.is_all: bool = only is None
         wanted = None if only is None else set(only)
         self.files: list[WorkspaceChange] = [each for each in branch.files if wanted is None or each.path in wanted]
@@ -69,13 +69,15 @@ class Parts:
 class Keeper:
     """Brings the wanted parts of one branch; *originals* is added to: hashes of the files that are overwritten."""
 
-    def __init__(self, host: Host, branch: Branch, parts: Parts, folder: Path, originals: dict[str, str]) -> None:
+    def __init__(
+        self, host: Host, branch: BranchChanges, parts: Parts, folder: Path, originals: dict[str, str]
+    ) -> None:
         self._host = host
         self._originals = originals
         self._branch = branch
         self._parts = parts
         self._folder = folder
-        self._at_fork = branch.parts.kernel.at_fork
+        self._at_fork = branch.at_fork
         self._is_begun = False
 
     def keep(self, title: str) -> Turn:
@@ -123,7 +125,7 @@ class Keeper:
 
     def _is_kept(self, file: WorkspaceChange) -> bool:
         """True if it was kept before, and the user has it as the branch does."""
-        ours = _content_of(self._branch.parts.workspace.folder / file.path)
+        ours = _content_of(self._branch.folder / file.path)
         return file.path in self._originals and ours == _content_of(self._folder / file.path)
 
     def _is_as_copied(self, file: WorkspaceChange) -> bool:
@@ -138,7 +140,7 @@ class Keeper:
             check(self._at_fork, runner.namespace.variables(), self._parts.variables, objects)
 
     def _changed_cells(self, runner: CodeRunner) -> CellChanges | None:
-        notebook = self._branch.parts.notebook
+        notebook = self._branch.notebook
         if notebook is None or not self._parts.cells:
             return None
         shown = runner.notebook(outputs=False, named=notebook.before.name)
@@ -156,9 +158,7 @@ class Keeper:
         """Have the copy write its variables; returns the objects among them, and what it could not write, in words."""
         if not self._parts.variables:
             return (), ""
-        box = self._branch.parts.workspace.folder.parent / "variables"
-        names = None if self._parts.is_all else (*self._parts.variables,)
-        answer = self._branch.parts.kernel.ask("save", str(box), names=names)
+        box, answer = self._branch.save(None if self._parts.is_all else (*self._parts.variables,))
         shutil.move(box, saved)
         self._parts.variables = {
             name: status for name, status in self._parts.variables.items() if name in answer.changed
@@ -199,7 +199,7 @@ class Keeper:
 
     async def _bring_outputs(self, cells: CellChanges) -> None:
         """They go with the cell, or with its text, when it is undone."""
-        notebook, runner = self._branch.parts.notebook, self._host.environment.code_runner()
+        notebook, runner = self._branch.notebook, self._host.environment.code_runner()
         if notebook is not None and runner is not None and (steps := cells.outputs):
             with contextlib.suppress(AgentnbError):  # the cells are there; a run gives them their outputs
                 await runner.change_cells(notebook.before.name, steps)
@@ -210,7 +210,7 @@ class Keeper:
         try:
             for each in self._parts.files:
                 if each.status != "deleted":
-                    source = self._branch.parts.workspace.folder / each.path
+                    source = self._branch.folder / each.path
                     shutil.copy2(source, beside[each.path], follow_symlinks=False)
             self._is_begun = True
             for each in self._parts.files:

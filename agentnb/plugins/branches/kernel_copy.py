@@ -206,7 +206,7 @@ def fork_kernel(
         folder,
         seconds=LONGEST_SECONDS,
         descriptors=(theirs.fileno(),),
-        shared=() if workspace is None else _shared(workspace, folder),
+        shared=() if workspace is None else shared_folders(workspace, folder),
     )
     theirs.close()
     copy = KernelCopy(ours, wait, "fork")
@@ -214,7 +214,7 @@ def fork_kernel(
     return copy
 
 
-def _shared(workspace: Path, folder: Path) -> tuple[tuple[str, str], ...]:
+def shared_folders(workspace: Path, folder: Path) -> tuple[tuple[str, str], ...]:
     """The copy of the workspace in its place; and beside it there is room for what is saved."""
     return (str(workspace), str(folder)), (str(workspace.parent), str(workspace.parent))
 
@@ -253,7 +253,7 @@ def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path, at_fork: 
     Raises:
         UsageError: If a cell fails, or the time is up.
     """
-    copy = fresh_kernel(folder, _shared(workspace, folder))
+    copy = fresh_kernel(folder, shared_folders(workspace, folder))
     copy.at_fork = at_fork
     try:
         for number, cell in enumerate(cells, 1):

@@ -15,7 +15,13 @@ from agentnb.plugins.branches.at_fork import AtFork
 from agentnb.plugins.branches.branch import Branch, BranchParts
 from agentnb.plugins.branches.kernel_copy import cannot_fork, fork_kernel, replay_kernel
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
-from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread, branch_environment
+from agentnb.plugins.branches.runner import (
+    BranchRunner,
+    BranchShell,
+    BranchThread,
+    NoMentions,
+    branch_environment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +43,10 @@ class CopyInterrupted(UsageError):
 
 
 class PreparedBranch:
-    """A copy whose agent has not been prompted."""
+    """A copy whose agent has not been prompted; *notebook* has the path of its file in *workspace*.
+
+    Where it is not *is_attended*, what would be asked is denied.
+    """
 
     def __init__(
         self,
@@ -46,12 +55,14 @@ class PreparedBranch:
         workspace: IsolatedWorkspace,
         notebook: NotebookView | None,
         options: dict[str, Any],
+        *,
+        is_attended: bool = True,
     ) -> None:
         self._host = host
         self._kernel = kernel
         self._workspace = workspace
-        folder = host.environment.default_workspace().resolve()
-        self._notebook = None if notebook is None else NotebookCopy(_moved(notebook, folder, workspace.folder))
+        self._notebook = None if notebook is None else NotebookCopy(notebook)
+        self._is_attended = is_attended
         self._thread = BranchThread()
         self._options = options
 
@@ -72,18 +83,17 @@ class PreparedBranch:
             **options,
         )
         shell = host.environment.shell
-        if shell is None:
-            raise UsageError("There is no IPython kernel here to be copied.")
         queue = self._thread.job_queue
+        mentions = NoMentions() if shell is None else shell.mentions
         runner = BranchRunner(self._kernel, self._notebook, queue, title)
-        environment = branch_environment(host.environment, BranchShell(runner, shell.mentions), self._thread)
+        environment = branch_environment(host.environment, BranchShell(runner, mentions), self._thread)
 
         def opened() -> Any:
             return host.open_session(session_options, environment=environment)
 
         conversation = host.loop.call(opened)
         is_confined = session_options.network is not None
-        session = session_of(conversation, lambda asked: _answer(asked, is_confined=is_confined), START_SECONDS)
+        session = session_of(conversation, lambda asked: self._answer(asked, is_confined=is_confined), START_SECONDS)
         parts = BranchParts(self._kernel, self._notebook, self._workspace, self._thread, session)
         return Branch(number, parts, session.prompt(prompt, instructions=instructions))
 
@@ -93,17 +103,17 @@ class PreparedBranch:
         self._thread.close()
         self._workspace.remove()
 
+    def _answer(self, asked: PermissionRequest, *, is_confined: bool) -> str:
+        """Whatever stays in a branch is allowed; an agent that is not confined is not trusted to stay there."""
+        otherwise = "ask" if self._is_attended else "deny"
+        return "allow" if is_confined or asked.kind == "kernel" else otherwise
 
-def _moved(notebook: NotebookView, folder: Path, workspace: Path) -> NotebookView:
+
+def moved(notebook: NotebookView, folder: Path, workspace: Path) -> NotebookView:
     """*notebook* with the path that its file has in *workspace*, a copy of *folder*; none where it has no copy."""
     path = Path(notebook.path or "")
     is_copied = path.is_relative_to(folder)
     return replace(notebook, path=str(workspace / path.relative_to(folder)) if is_copied else None)
-
-
-def _answer(asked: PermissionRequest, *, is_confined: bool) -> str:
-    """Whatever stays in a branch is allowed; an agent that is not confined is not trusted to stay there."""
-    return "allow" if is_confined or asked.kind == "kernel" else "ask"
 
 
 def copied_kernels(
@@ -114,7 +124,7 @@ def copied_kernels(
         cells = [each.source for each in runner.executed_cells()]
         now = on_main_thread(host, runner, lambda: AtFork(runner.namespace.variables()))
         note = f"{why}: the notebook's cells were run in a fresh kernel."
-        return [replay_kernel(cells, folder, each.folder, now) for each in workspaces], note
+        return [_replayed(cells, folder, each, now) for each in workspaces], note
     shell = getattr(host.environment.shell, "ip", None)
 
     def fork() -> list[KernelCopy]:
@@ -122,6 +132,12 @@ def copied_kernels(
         return [fork_kernel(shell, folder, each.folder, at_fork=now) for each in workspaces]
 
     return on_main_thread(host, runner, fork), ""
+
+
+def _replayed(cells: Sequence[str], folder: Path, workspace: IsolatedWorkspace, now: AtFork) -> KernelCopy:
+    kernel = replay_kernel(cells, folder, workspace.folder, now)
+    workspace.renew()  # what the cells wrote is no change of the branch's
+    return kernel
 
 
 def on_main_thread(host: Host, runner: CodeRunner, work: Callable[[], T]) -> T:

@@ -17,8 +17,9 @@ from agentnb.kernel.rehearsal_result import Rehearsal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from agentnb.host.environment import Environment, MentionSource
+    from agentnb.host.environment import Environment, MentionSource, Suggestion
     from agentnb.kernel.code_runner import (
         CellStep,
         CellWatch,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.variables.changes import NameChange
     from agentnb.plugins.branches.kernel_copy import KernelCopy
     from agentnb.plugins.branches.notebook_copy import NotebookCopy
+    from agentnb.state import MessageAttachment
 
 T = TypeVar("T")
 _SAFE = ("text/plain", "image/png", "image/jpeg")
@@ -241,6 +243,22 @@ class BranchShell:
     def __init__(self, code_runner: BranchRunner, mentions: MentionSource) -> None:
         self.code_runner = code_runner
         self.mentions = mentions
+
+
+class NoMentions:
+    """Nothing can be mentioned where no user writes (a ``MentionSource``)."""
+
+    def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:  # noqa: ARG002 - as the protocol has it
+        """Nothing."""
+        return ()
+
+    def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:  # noqa: ARG002 - likewise
+        """Nothing."""
+        return ()
+
+    def examples(self) -> tuple[str, ...]:
+        """None."""
+        return ()
 
 
 class BranchThread:

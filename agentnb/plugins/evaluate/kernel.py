@@ -13,7 +13,7 @@ from agentnb.kernel.code_runner import NotebookCell, NotebookView
 from agentnb.kernel.rehearsal_result import Rehearsal
 from agentnb.plugins.branches.kernel_copy import KernelCopy, fresh_kernel, replay_command
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
-from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread
+from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread, NoMentions
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.verify.notebook_text import read_file, read_notebook
 from agentnb.plugins.verify.run import end_all
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agentnb.host.environment import Environment, Suggestion
-    from agentnb.state import MessageAttachment
+    from agentnb.host.environment import Environment
 
 
 class TaskKernel:
@@ -50,7 +49,7 @@ class TaskKernel:
         """The surroundings of a conversation with it, in those of the host."""
         _ = environment.cassette  # one for all
         own = copy.copy(environment)
-        own.shell, own.job_queue = BranchShell(self._runner, _NoMentions()), self._thread.job_queue
+        own.shell, own.job_queue = BranchShell(self._runner, NoMentions()), self._thread.job_queue
         own.step_comparison = lambda **_options: None  # type: ignore[method-assign]
         return own
 
@@ -110,19 +109,3 @@ def open_kernel(workspace: Path) -> KernelCopy:
         return Rehearsal(exit_code=status, error=f"It ended with exit code {status}." if status else None)
 
     return KernelCopy(ours, wait, "replay")
-
-
-class _NoMentions:
-    """Nothing can be mentioned in a task (a ``MentionSource``)."""
-
-    def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:  # noqa: ARG002 - as the protocol has it
-        """Nothing."""
-        return ()
-
-    def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:  # noqa: ARG002 - likewise
-        """Nothing."""
-        return ()
-
-    def examples(self) -> tuple[str, ...]:
-        """None."""
-        return ()

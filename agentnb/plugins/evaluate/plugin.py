@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 JOBS = 2
 MOST_RUNS, MOST_JOBS = 1_000, 64
+LEFT_OUT = 3
 
 
 def _eval(arguments: argparse.Namespace) -> int:
@@ -45,13 +46,17 @@ def _evaluated(arguments: argparse.Namespace) -> int:
         return MISUSED
     runs, jobs = _number(arguments.runs, 1, MOST_RUNS, "--runs"), _number(arguments.jobs, JOBS, MOST_JOBS, "--jobs")
     tasks = read_tasks(arguments.words)
+    earlier = _earlier(arguments)
+    if earlier is not None:
+        arguments.agents = arguments.agents or earlier.agents
+        runs = runs if arguments.runs is not None else earlier.runs
     recordings, agents, runs = _recordings(arguments, [each.name for each in tasks], runs)
     baseline = None if arguments.baseline is None else Path(arguments.baseline)
     before = None
     if baseline is not None:
         before = read_evaluation(baseline, "The baseline")
         check_baseline(before, [each.name for each in tasks], agents, baseline)
-    files = [None if each is None else Path(each) for each in (arguments.json, arguments.html)]
+    files = [None if each is None else Path(each) for each in (arguments.json or arguments.resume, arguments.html)]
     for path in filter(None, files):
         check_report(path)
 
@@ -59,7 +64,8 @@ def _evaluated(arguments: argparse.Namespace) -> int:
         print(progress_line(finished.result, runs), file=sys.stderr, flush=True)
 
     answers = [each for each in (baseline, *files) if each is not None]
-    runner = EvaluationRunner(tasks, agents, runs, recordings, answers)
+    done = [] if earlier is None else earlier.done({each.name: each.digest for each in tasks})
+    runner = EvaluationRunner(tasks, agents, runs, recordings, answers, done=done)
     finished = runner.run(jobs, tell)
     evaluation = runner.evaluation(finished)
     write(table(evaluation))
@@ -73,6 +79,17 @@ def _evaluated(arguments: argparse.Namespace) -> int:
     if files[1] is not None:
         write_report(files[1], report(evaluation, finished, comparison))
     return _exit_code(evaluation, comparison)
+
+
+def _earlier(arguments: argparse.Namespace) -> Evaluation | None:
+    from agentnb.errors import UsageError
+    from agentnb.plugins.evaluate.results import read_evaluation
+
+    if arguments.resume is None:
+        return None
+    if arguments.replay is not None:
+        raise UsageError("--resume and --replay exclude each other.", hint="A replay makes all runs.")
+    return read_evaluation(Path(arguments.resume), "The evaluation")
 
 
 def _recordings(
@@ -121,6 +138,8 @@ def _exit_code(evaluation: Evaluation, comparison: Comparison | None) -> int:
     outcomes = {each.outcome for each in evaluation.results}
     if "broken" in outcomes:
         return MISUSED
+    if evaluation.not_run:
+        return LEFT_OUT
     if comparison is not None:
         return FAILED if comparison.worse else OK
     return OK if outcomes <= {"right"} else FAILED
@@ -132,7 +151,8 @@ COMMANDS = (
         "Lets agents do your tasks, each in a fresh copy of its files, and says which answers are right.",
         "The exit code is 0 if all runs are right or, with --baseline, no task is worse than there; 1 if one is not;"
         " 2 if something could not be evaluated: a wrong argument, a task or report that cannot be used, a check that"
-        f" fails, a recording that is missing or does not fit. See {manual('how-to/evaluate')}",
+        " fails, a recording that is missing or does not fit; 3 if runs were left out at the budget of a day."
+        f" See {manual('how-to/evaluate')}",
         _eval,
         (
             Option("--agents", "the agents, by name; NAME/MODEL chooses a model", "NAME …"),
@@ -141,6 +161,9 @@ COMMANDS = (
             Option("--baseline", "results of an earlier evaluation: only what is worse fails", "FILE"),
             Option("--json", "write the results to FILE, as JSON", "FILE"),
             Option("--html", "write a report with all transcripts to FILE, one page", "FILE"),
+            Option(
+                "--resume", "go on with the runs that FILE, written by --json, has not; results go there, too", "FILE"
+            ),
             Option("--record", "record each run in FOLDER", "FOLDER"),
             Option("--replay", "replay the runs recorded in FOLDER: no agent and no model is needed", "FOLDER"),
         ),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agentnb.cassette.recorder import check_place
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.errors import UsageError
-from agentnb.plugins.evaluate.results import Evaluation, RunResult, read_evaluation
+from agentnb.plugins.evaluate.results import NOTHING_TO_CHECK, Evaluation, RunResult, read_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ class Recordings:
         for each in wanted:
             known = self.result(*each)
             path = self._cassette(*each)
-            if known is None or (known.outcome != "undone" and not path.is_file()):
+            if known is None or (known.outcome not in NOTHING_TO_CHECK and not path.is_file()):
                 task, agent, run = each
                 raise UsageError(
                     f"Run {run} of {agent} at {task} is not recorded: {path} is missing.",

@@ -12,13 +12,14 @@ from agentnb.plugins.map.runner import add_costs, money
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 FORM = 1
-Outcome: TypeAlias = Literal["right", "wrong", "undone", "broken"]
+Outcome: TypeAlias = Literal["right", "wrong", "undone", "broken", "not run"]
 """``right`` and ``wrong`` as the check says. ``undone``: the agent did not come to an end. ``broken``: not the agent's
-fault: the check failed, or the recording does not fit."""
+fault: the check failed, or the recording does not fit. ``not run``: the budget of a day is used up."""
+NOTHING_TO_CHECK = ("undone", "not run")
 OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "undone", "broken")
 
 
@@ -73,6 +74,16 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, agent: str, task: str | None = None) -> list[RunResult]:
         """The results of an agent, of one task or of all."""
         return [each for each in self.results if each.agent == agent and task in (None, each.task)]
+
+    @property
+    def not_run(self) -> list[RunResult]:
+        """The runs that were left out."""
+        return [each for each in self.results if each.outcome == "not run"]
+
+    def done(self, tasks: Mapping[str, str]) -> list[RunResult]:
+        """The results of runs of *tasks*, digests by name, that need not be made again."""
+        same = {name for name, known in self.tasks.items() if tasks.get(name) == known.digest}
+        return [each for each in self.results if each.task in same and each.outcome != "not run"]
 
     def text(self) -> str:
         """As a file keeps it: equal for equal results."""
@@ -176,6 +187,8 @@ def compared(now: Evaluation, before: Evaluation) -> Comparison:
     better: list[str] = []
     for agent in agents:
         for task in common:
+            if any(each.outcome == "not run" for each in (*before.of(agent, task), *now.of(agent, task))):
+                continue
             rates = [rate_of(each.of(agent, task)) for each in (before, now)]
             if rates[1].part != rates[0].part:
                 line = f"{task} · {agent}: right in {rates[1].words}, before in {rates[0].words}"

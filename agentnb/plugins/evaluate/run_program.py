@@ -17,14 +17,19 @@ import msgspec
 
 from agentnb.agent.confinement import way_here
 from agentnb.api.configured import configured
+from agentnb.api.history import forget
 from agentnb.api.session import session_of
-from agentnb.errors import AgentnbError, CassetteError, TurnTimeout
+from agentnb.budget import is_of_day
+from agentnb.cassette.switch import MODE
+from agentnb.errors import AgentnbError, BudgetExceeded, CassetteError, TurnTimeout
 from agentnb.host import current_host
+from agentnb.host.environment import current_environment
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.plugins.evaluate.figures import Figures
 from agentnb.plugins.export.document import DocumentEntry
 from agentnb.plugins.map.asking import cost_of
+from agentnb.policy.store import PolicyFiles
 from agentnb.safe_json import read_record
 from agentnb.testing.assertions import permissions_asked
 
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.evaluate.kernel import TaskKernel
 
 CALLBACK_SECONDS = 60.0
+LOG = "AGENTNB_LOG"
 CLOSE_SECONDS = 10.0
 
 
@@ -69,11 +75,13 @@ class Report(Figures, frozen=True, kw_only=True):
     Attributes:
         error: Why the agent did not come to an end; empty where it did.
         is_mismatch: Whether that is because of the recording.
+        is_over_day: Whether that is because the budget of a day is used up, or cannot be counted.
         transcript: What was said, for the report.
     """
 
     error: str = ""
     is_mismatch: bool = False
+    is_over_day: bool = False
     transcript: tuple[DocumentEntry, ...] = ()
 
 
@@ -107,6 +115,8 @@ def run(order: Order) -> Report:
         finally:
             with suppress(AgentnbError):
                 session.close(CLOSE_SECONDS)
+            if current_host().recorder is not None:  # what it used is counted; the conversation is none of the user's
+                forget(session.tab_id)
         if kernel is not None:
             kernel.save()
         return msgspec.structs.replace(report, is_confined=is_confined)
@@ -145,7 +155,7 @@ def _opened(order: Order, kernel: TaskKernel | None, permissions: Permissions, *
 def _prompted(order: Order, session: Session, permissions: Permissions) -> Report:
     began = time.monotonic()
     turn: Turn | None = None
-    error, is_mismatch = "", False
+    error, is_mismatch, is_over_day = "", False, False
     try:
         turn = session.prompt(order.prompt)
         turn.wait(order.seconds).raise_for_error()
@@ -158,11 +168,12 @@ def _prompted(order: Order, session: Session, permissions: Permissions) -> Repor
     except CassetteError as problem:
         error, is_mismatch = str(problem), True
     except AgentnbError as problem:
-        error = problem.message
+        error, is_over_day = problem.message, isinstance(problem, BudgetExceeded) and is_of_day(problem.message)
     usage = turn.usage if turn is not None else None
     return Report(
         error=error,
         is_mismatch=is_mismatch,
+        is_over_day=is_over_day,
         answer="" if turn is None else relative(turn.text, Path(order.workspace)),
         asked=permissions.asked,
         denied=0 if turn is None else sum(answer == "denied" for _, answer in permissions_asked(turn)),
@@ -182,11 +193,21 @@ def _transcript(order: Order, session: Session, turn: Turn) -> tuple[DocumentEnt
     )
 
 
+def _is_counted(workspace: Path) -> bool:
+    """True if a budget of a day is set: what the run uses is counted from the log then, as everything in a day is."""
+    if os.environ.get(MODE) == "replay":
+        return False
+    setting, files = current_environment().sources()["budget_day"], PolicyFiles()
+    return bool(setting.value or setting.problem or files.user.budget_day or files.project(workspace).budget_day)
+
+
 def main() -> None:
     """Do what is ordered on stdin."""
     report = os.dup(1)
     os.dup2(2, 1)  # whatever prints is not part of the report
     order = read_record(sys.stdin.buffer.read(), Order)
+    if not _is_counted(Path(order.workspace)):
+        os.environ[LOG] = "off"
     try:
         told = run(order)
     except CassetteError as error:

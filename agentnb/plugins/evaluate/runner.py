@@ -18,7 +18,7 @@ import msgspec
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.errors import AgentnbError
 from agentnb.plugins.evaluate.checking import Left, check
-from agentnb.plugins.evaluate.results import FORM, Evaluation, RunResult, TaskSummary
+from agentnb.plugins.evaluate.results import FORM, NOTHING_TO_CHECK, Evaluation, RunResult, TaskSummary
 from agentnb.plugins.evaluate.run_program import Order, Report
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 from agentnb.plugins.verify.notebook_text import read_file
@@ -57,7 +57,10 @@ class _Wanted(NamedTuple):
 
 
 class EvaluationRunner:
-    """Runs everything, some runs at a time."""
+    """Runs everything, some runs at a time; what is *done* is not run again.
+
+    Once the budget of a day is used up, no further run begins.
+    """
 
     def __init__(
         self,
@@ -66,7 +69,13 @@ class EvaluationRunner:
         runs: int,
         recordings: Recordings | None = None,
         hidden: Sequence[Path] = (),
+        *,
+        done: Sequence[RunResult] = (),
     ) -> None:
+        self._done: dict[tuple[object, ...], RunResult] = {}
+        for task in tasks:
+            self._done |= {(task, each.agent, each.run): each for each in done if each.task == task.name}
+        self._day_is_over = ""
         self._tasks = tasks
         self._agents = agents
         self._runs = runs
@@ -120,9 +129,13 @@ class EvaluationRunner:
 
     def _one(self, wanted: _Wanted) -> Finished:
         task, agent, run = wanted
+        if (done := self._done.get(tuple(wanted))) is not None:
+            return Finished(done)
         recorded = self._recordings.result(task.name, agent, run) if self._recordings is not None else None
-        if recorded is not None and recorded.outcome == "undone":
-            return Finished(recorded)  # there is nothing to check, and a recording that hangs would hang again
+        if recorded is not None and recorded.outcome in NOTHING_TO_CHECK:
+            return Finished(recorded)  # a recording that hangs would hang again
+        if self._day_is_over:
+            return Finished(RunResult(task=task.name, agent=agent, run=run, outcome="not run", why=self._day_is_over))
         try:
             with TemporaryDirectory(prefix="agentnb-eval-") as empty:
                 origin = task.workspace if task.workspace.is_dir() else Path(empty, "workspace")
@@ -144,11 +157,13 @@ class EvaluationRunner:
             task=task.name,
             agent=agent,
             run=run,
-            outcome="broken" if report.is_mismatch else "undone",
+            outcome="broken" if report.is_mismatch else "not run" if report.is_over_day else "undone",
             why=_shortened(report.error, workspace.folder),
             files=tuple(f"{each.path} ({each.status})" for each in changes),
             **{**report.figures, "answer": report.answer[:LONGEST_ANSWER], "seconds": seconds},
         )
+        if report.is_over_day:
+            self._day_is_over = report.error
         if report.error:
             return Finished(result, report.transcript, changes)
         notebook, verified, findings = _verified(task, workspace.folder, changes)
@@ -178,7 +193,6 @@ class EvaluationRunner:
         )
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("JPY_", "AGENTNB_EVENTS"))},
-            "AGENTNB_LOG": "off",
             "AGENTNB_AUDIENCE": "nobody",
             PATH: "",
             MODE: "off",

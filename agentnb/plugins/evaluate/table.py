@@ -26,6 +26,10 @@ def table(evaluation: Evaluation) -> str:
         (name, *(right_of(evaluation.of(agent, name)) for agent in evaluation.agents)) for name in evaluation.tasks
     ]
     reasons = [progress_line(each, evaluation.runs) for each in evaluation.results if each.outcome != "right"]
+    left = len(evaluation.not_run)
+    if left:
+        runs = f"{left} run{'' if left == 1 else 's'}"
+        reasons.append(f"{runs} left out. Later: the same command with --resume and the file that --json wrote.")
     parts = [lines([("agent", *SUMS_HEAD), *sums]), lines([("task", *evaluation.agents), *tasks]), reasons]
     return "\n\n".join("\n".join(each) for each in parts if each)
 

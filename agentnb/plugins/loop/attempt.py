@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from agentnb.api.columns import on_one_line, shortened
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict
 from agentnb.plugins.branches.branch import counted
-from agentnb.plugins.branches.branches import begin_branches
 from agentnb.plugins.branches.preparing import CopyInterrupted
 from agentnb.plugins.loop.ledger import LoopTry
 from agentnb.plugins.loop.metric import check_held
@@ -20,9 +19,8 @@ from agentnb.plugins.loop.metric import check_held
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentnb.plugins.branches.branch import Branch
-    from agentnb.plugins.branches.branches import Branches
     from agentnb.plugins.loop.judge import Judge, Judged
+    from agentnb.plugins.loop.running_try import BeginTry, RunningTry, TryBranch
 
 POLL_SECONDS = 0.3
 GRACE_SECONDS = 20.0
@@ -60,7 +58,7 @@ class Attempt:
         self._rules = rules
         self._files = judge.metric.file_digests()
 
-    def run(self, prompt: str, options: dict[str, Any], instructions: str) -> None:
+    def run(self, prompt: str, begin: BeginTry, instructions: str) -> None:
         """Let the agent try, and keep what it did where that is better.
 
         Raises:
@@ -68,12 +66,11 @@ class Attempt:
             CopyInterrupted: If the user interrupted it.
         """
         began = time.monotonic()
-        made = begin_branches(prompt, [options], instructions=instructions, first=self.row.number)
-        branch = made[0]
+        made = begin(self.row.number, prompt, instructions)
         try:
-            stopped = self._follow(made, branch, began)
-            self._note(branch, began)
-            self._judge_and_keep(made, branch, stopped)
+            stopped = self._follow(made, began)
+            self._note(made.branch, began)
+            self._judge_and_keep(made, stopped)
         except CopyInterrupted:
             raise
         except AgentnbError as error:
@@ -82,9 +79,9 @@ class Attempt:
             made.discard()
             self.row = replace(self.row, seconds=time.monotonic() - began)
 
-    def _follow(self, made: Branches, branch: Branch, began: float) -> str:
+    def _follow(self, made: RunningTry, began: float) -> str:
         """Wait for the end of the turn; returns why it was stopped, empty where it was not."""
-        changed, stopped, since = threading.Event(), "", 0.0
+        branch, changed, stopped, since = made.branch, threading.Event(), "", 0.0
         made.listen(changed.set)
         while branch.state == "running":
             changed.wait(POLL_SECONDS)
@@ -97,7 +94,7 @@ class Attempt:
                 branch.close("discarded")  # what it waits for ends with its processes
         return stopped
 
-    def _note(self, branch: Branch, began: float) -> None:
+    def _note(self, branch: TryBranch, began: float) -> None:
         """What it has used by now, and what it did."""
         self.row = replace(
             self.row,
@@ -109,7 +106,8 @@ class Attempt:
             changes=", ".join(counted(branch.files, branch.cells, branch.variables)),
         )
 
-    def _judge_and_keep(self, made: Branches, branch: Branch, stopped: str) -> None:
+    def _judge_and_keep(self, made: RunningTry, stopped: str) -> None:
+        branch = made.branch
         self.difference = difference_of(branch)
         if stopped:
             self.row = replace(self.row, state="stopped", why=stopped)
@@ -118,13 +116,13 @@ class Attempt:
             error = branch.turn.error
             if error is not None and error.error_type == "BudgetExceeded":
                 self.ends_loop = branch.error
-            why = branch.error or branch.parts.kernel.why or f"Its turn ended: {branch.turn.state}."
+            why = branch.error or branch.why or f"Its turn ended: {branch.turn.state}."
             self.row = replace(self.row, state="failed", why=on_one_line(why))
             return
         if not (branch.files or branch.cells or branch.variables):
             self.row = replace(self.row, state="unchanged", why="It changed nothing.")
             return
-        check_held(self._files, self._judge.metric.file_digests(branch.parts.workspace.folder))
+        check_held(self._files, self._judge.metric.file_digests(branch.folder))
         self.judged = self._judge.branch(branch, self._rules.is_gain)
         self.row = replace(self.row, values=self.judged.values)
         if not self._rules.accept(self.judged):
@@ -133,7 +131,7 @@ class Attempt:
             return
         self._rules.keeping(self.row, self.difference)
         try:
-            made.keep(self.row.number)
+            made.keep()
         except (FilesConflict, KernelChangesConflict) as error:
             self.row = replace(self.row, state="conflict", why=on_one_line(error.message))
         else:
@@ -148,7 +146,7 @@ def idea_of(text: str) -> str:
     return shortened(on_one_line(idea.strip("*_ \t")), LONGEST_IDEA)
 
 
-def difference_of(branch: Branch) -> str:
+def difference_of(branch: TryBranch) -> str:
     """What a branch changed: diffs of files, texts of cells, names of variables."""
     files = [each.diff or f"{each.path} ({each.status})" for each in branch.files]
     cells = [f"{each.action} cell\n{each.source}" for each in branch.cells]

@@ -89,7 +89,7 @@ def found(code: CodeType, names: Mapping[str, Any], folder: Path) -> Held:
             value = names.get(name)
             if name in seen or name not in names:
                 continue
-            if is_code(value) or _is_table(value) or (is_inside and isinstance(value, _PLAIN)):
+            if is_code(value) or is_table(value) or (is_inside and isinstance(value, _PLAIN)):
                 seen.add(name)
                 held.add(name, value)
             queue += [(each, True) for each in _codes(value)]
@@ -130,7 +130,8 @@ def _codes(value: Any) -> list[CodeType]:
     return []
 
 
-def _is_table(value: Any) -> bool:
+def is_table(value: Any) -> bool:
+    """True for tables and arrays."""
     has_rows = bool(getattr(value, "shape", ()))
     return has_rows and (hasattr(value, "dtype") or hasattr(value, "columns")) and not inspect.isclass(value)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from agentnb.host import Host
     from agentnb.kernel.code_runner import CodeRunner
-    from agentnb.plugins.branches.branch import Branch
+    from agentnb.plugins.branches.branch import BranchChanges
     from agentnb.plugins.loop.metric import Metric
 
 
@@ -60,21 +60,20 @@ class Judge:
         """
         return self._measured(None, Brought(), lambda _: True)
 
-    def branch(self, branch: Branch, is_gain: Callable[[float], bool]) -> Judged:
+    def branch(self, branch: BranchChanges, is_gain: Callable[[float], bool]) -> Judged:
         """Measure what a try would leave; again and again while that is a gain.
 
         Raises:
             AgentnbError: As above; or if the try changed what is held.
         """
-        box = branch.parts.workspace.folder.parent / "variables"
-        brought = Brought()
+        box, brought = branch.folder, Brought()
         if branch.variables:
-            saved = branch.parts.kernel.ask("save", str(box), seconds=self._seconds)
+            box, saved = branch.save(seconds=self._seconds)
             lost = tuple(each for each in branch.variables if each not in saved.changed)
             brought = Brought(path=str(box), changed=saved.changed, lost=lost)
         try:
-            with expecting(box, branch.parts.kernel.at_fork):
-                return self._measured(branch.parts.workspace.folder, brought, is_gain)
+            with expecting(box, branch.at_fork):
+                return self._measured(branch.folder, brought, is_gain)
         except AgentnbError as error:
             if brought.lost:
                 message = f"{error.message} Could not be copied out of the try: {', '.join(brought.lost[:8])}."

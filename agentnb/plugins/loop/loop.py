@@ -30,6 +30,7 @@ from agentnb.plugins.loop.attempt import Attempt, Rules, instructions_for
 from agentnb.plugins.loop.ledger import LoopTry
 from agentnb.plugins.loop.ledger_view import LedgerView, html_of, lines_of
 from agentnb.plugins.loop.limits import LimitCheck, Reached, Standing
+from agentnb.plugins.loop.local_try import local_tries
 from agentnb.plugins.map.runner import add_costs
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ if TYPE_CHECKING:
 
     from agentnb.host import Host
     from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.plugins.loop.cluster_try import TryCluster
     from agentnb.plugins.loop.judge import Judge, Judged
     from agentnb.plugins.loop.ledger import Ledger, LoopSpec
+    from agentnb.plugins.loop.running_try import BeginTry
 
 LoopState: TypeAlias = Literal["running", "paused", "ended"]
 MOST_FAILURES = 5
@@ -79,6 +82,7 @@ class Loop:
         *,
         judge: Judge,
         ledger: Ledger,
+        cluster: TryCluster | None = None,
     ) -> None:
         self.id: str = ledger.id
         self.held: tuple[str, ...] = tuple(judge.metric.held.names)
@@ -90,6 +94,8 @@ class Loop:
         self._spec = spec
         self._judge = judge
         self._ledger = ledger
+        self._cluster = cluster
+        self._begin_try: BeginTry = local_tries(spec.options) if cluster is None else cluster.begin
         self._limits = LimitCheck(spec.limits)
         self._rows: list[LoopTry] = []
         self._best: tuple[float, ...] = ()
@@ -250,6 +256,8 @@ class Loop:
                 why, self._error = error.message, error
             except Exception as error:  # noqa: BLE001 - whoever waits hears of it
                 why, self._error = f"{type(error).__name__}: {error}", error
+        if self._cluster is not None:
+            self._cluster.close()
         self._why, self._state = why, "ended"
         with suppress(LogError):
             self._ledger.update(replace(self._spec, owner=("", 0, "")), "ended")
@@ -283,7 +291,7 @@ class Loop:
             number, self.metric, self.best, self.held, self._rows[:at], higher_is_better=self.higher_is_better
         )
         try:
-            attempt.run(self.prompt, self._spec.options, told)
+            attempt.run(self.prompt, self._begin_try, told)
         except KernelBusy:  # you were faster
             self._rows.pop()
             return

@@ -78,4 +78,5 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "tries": int,
     "again": int,
     "held": _names,
+    "executor": str,
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.api.arguments import check_text
+from agentnb.api.configured import default_agent
 from agentnb.api.unattended import follow_work, is_watched
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
@@ -19,17 +21,20 @@ from agentnb.plugins.loop.limits import LoopLimits, budget_text, check_limits, i
 from agentnb.plugins.loop.loop import Loop
 from agentnb.plugins.loop.metric import Metric
 from agentnb.plugins.map.progress import Paced, current_shell, show_in_cell
+from agentnb.plugins.map.start import dask_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.host import Host
     from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.plugins.loop.cluster_try import TryCluster
     from agentnb.plugins.loop.judge import Judged
     from agentnb.plugins.loop.ledger import LoopTry
 
 _RUN_FIRST = "Run the notebook's cells first, then call it again."
+_RECORDED = "Tries are made on this machine: the notebook is recorded or replayed."
 _CHEATED = "{} is a variable, which each try sets itself. A function that computes it can't be cheated so."
 
 
@@ -53,6 +58,7 @@ class LoopCommand:
         timeout: float = 3600.0,
         metric_timeout: float = 300.0,
         confine: bool = True,
+        executor: Any = None,
         **options: Any,
     ) -> Loop:
         """Let an agent try to improve a metric, one try after another; returns once the first begins.
@@ -80,6 +86,10 @@ class LoopCommand:
             timeout: Seconds for one try; an hour by default.
             metric_timeout: Seconds for one evaluation.
             confine: Whether agents are confined to their copy of the workspace.
+            executor: Where tries are made: None for this machine; a ``distributed.Client``, a Dask cluster or the
+                address of a scheduler (``"tcp://host:8786"``) for its workers. Each try is a task: the worker runs the
+                notebook's cells in a fresh kernel, takes the variables, and its agent works there. The metric is
+                evaluated here. While the notebook is recorded or replayed, tries are made here.
             **options: Other arguments of :func:`agentnb.start`.
 
         Returns:
@@ -125,9 +135,12 @@ class LoopCommand:
         judge = Judge(host, runner, folder, measured, seconds=metric_timeout, again=again)
         judged = _judged(judge)
         spec = msgspec.structs.replace(spec, digests={**judged.digests, **measured.file_digests()})
+        cluster, note = _cluster_for(executor, spec, host, runner, folder)
         ledger = Ledger()
-        ledger.create(str(folder), spec)
-        begun = Loop(host, runner, folder, spec, judge=judge, ledger=ledger)
+        with _closed_on_error(cluster):
+            ledger.create(str(folder), spec)
+        begun = Loop(host, runner, folder, spec, judge=judge, ledger=ledger, cluster=cluster)
+        begun.notes += note
         if measured.is_variable:
             begun.notes.append(_CHEATED.format(spec.metric))
         return _begun(begun, judged, [])
@@ -141,6 +154,7 @@ class LoopCommand:
         target: float | None = None,
         patience: int | None = None,
         tries: int | None = None,
+        executor: Any = None,
         **options: Any,
     ) -> Loop:
         """Take up a loop that has ended, or whose kernel has.
@@ -155,6 +169,7 @@ class LoopCommand:
             target: See *until*.
             patience: See *until*.
             tries: See *until*.
+            executor: As for ``agentnb.loop``; not kept.
             **options: Arguments of :func:`agentnb.start`; ``env`` and ``mcp_servers`` are not kept, for their secrets.
 
         Returns:
@@ -185,9 +200,12 @@ class LoopCommand:
         judged = _judged(judge)
         changed = _changed_since(spec, measured, {**judged.digests, **measured.file_digests()})
         spec = msgspec.structs.replace(spec, limits=limits, owner=this_process(), options={**spec.options, **options})
-        rows = ledger.rows()
-        ledger.update(spec, "running")
-        resumed = Loop(host, runner, folder, spec, judge=judge, ledger=ledger)
+        cluster, note = _cluster_for(executor, spec, host, runner, folder)
+        with _closed_on_error(cluster):
+            rows = ledger.rows()
+            ledger.update(spec, "running")
+        resumed = Loop(host, runner, folder, spec, judge=judge, ledger=ledger, cluster=cluster)
+        resumed.notes += note
         if changed:
             resumed.notes.append(f"Not as when the loop began: {', '.join(changed)}. Earlier values may not compare.")
         return _begun(resumed, judged, rows)
@@ -235,6 +253,34 @@ def _notebook() -> tuple[Host, CodeRunner, Path]:
     if why := cannot_fork():
         raise UsageError(f"{why}: a loop needs a kernel that can be forked.", hint="Use agentnb.branches().")
     return host, runner, host.environment.default_workspace()
+
+
+def _cluster_for(
+    executor: Any, spec: LoopSpec, host: Host, runner: CodeRunner, folder: Path
+) -> tuple[TryCluster | None, list[str]]:
+    """The cluster that makes the tries, None where they are made here; and what is to be known about that."""
+    if executor is None:
+        return None, []
+    if host.environment.cassette.stands_in:
+        return None, [_RECORDED]
+    try:
+        from agentnb.plugins.loop.cluster_try import TryCluster as Made
+    except ImportError as error:
+        raise dask_missing(error) from error
+    agent = {} if spec.options.get("agent") or spec.options.get("command") else {"agent": default_agent()}
+    cluster = Made(host, runner, folder, executor, {**spec.options, **agent})
+    cluster.open()
+    return cluster, []
+
+
+@contextmanager
+def _closed_on_error(cluster: TryCluster | None) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if cluster is not None:
+            cluster.close()
+        raise
 
 
 def _names(host: Host) -> dict[str, Any]:

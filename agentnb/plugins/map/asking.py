@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import msgspec
 
 from agentnb.api.answers import AnswerUnfit
+from agentnb.api.configured import configured
 from agentnb.api.start import start
 from agentnb.errors import AgentDied, AgentnbError, TurnTimeout
 from agentnb.host import current_host
@@ -38,9 +39,31 @@ class ClusterLost(AgentnbError):
     """The scheduler of a cluster does not answer."""
 
 
+class Asking(Protocol):
+    """Asks about one input after another."""
+
+    def begin(self) -> None:
+        """The next input."""
+        ...
+
+    async def ask(self, job: Job) -> Body:
+        """Ask once."""
+        ...
+
+    def body(self) -> Body:
+        """How far it is, or how it failed."""
+        ...
+
+    async def close(self, seconds: float) -> None:
+        """End what is open."""
+        ...
+
+
 class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The question of all inputs: the arguments of :func:`agentnb.map`, checked."""
 
+    keeps_answers: ClassVar[bool] = True
+    """Whether a worker keeps an answer until the batch ends, for a worker that is killed before it was fetched."""
     options: dict[str, Any]
     prompt: str
     wanted: Any = None
@@ -65,6 +88,19 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The batch's name in a cassette."""
         return self.key(self.prompt)[:12]
+
+    def check(self) -> None:
+        """See whether its agent can be started here.
+
+        Raises:
+            AgentnbError: If it cannot.
+        """
+        given = self.options
+        configured(*(given[each] for each in ("agent", "command", "env", "cwd")), mcp_servers=given["mcp_servers"])
+
+    def asking(self, process: int) -> Asking:
+        """What asks inputs here."""
+        return SessionWorker(self, process)
 
     def key(self, text: str) -> str:
         """The name of an input."""

@@ -73,7 +73,13 @@ class Cluster:
         self._unfit: dict[str, tuple[str, list[str]]] = {}
         self._meeting = asyncio.Lock()
         self._looking: asyncio.Task[None] | None = None
+        self._busy: list[str] = []
         self.workers: int | None = None
+
+    @property
+    def is_private(self) -> bool:
+        """True if nobody else reads what goes there: TLS, or this machine."""
+        return _is_private(self.address)
 
     # All that follows runs on the batch's loop.
 
@@ -123,6 +129,15 @@ class Cluster:
     async def cancel(self) -> None:
         """Cancel what is being asked, on all workers."""
         await self._on_workers(worker_plugin.cancel, CANCEL_SECONDS)
+
+    async def figures(self) -> list[Body]:
+        """How far the inputs that are being asked are."""
+        busy, self._busy = self._busy or None, []
+        found: dict[str, list[bytes]] = await self._client.run(
+            worker_plugin.figures, self._plugin, workers=busy, on_error="ignore"
+        )
+        self._busy = [address for address, bodies in found.items() if bodies]
+        return [msgspec.json.decode(each, type=Body) for bodies in found.values() for each in bodies]
 
     async def close(self) -> None:
         """End the agents on the workers, and leave the scheduler."""

@@ -266,7 +266,7 @@ def map(
         total=total,
         on_error=on_error,
         concurrency=concurrency,
-        cluster=None if executor is None else _cluster(executor, question, records.id),
+        cluster=None if executor is None else cluster_of(executor, question, records.id),
     )
     if executor is not None and not getattr(executor, "asynchronous", False):  # its loop would wait for this thread
         batch.wait_until_begun()
@@ -312,13 +312,21 @@ def compare_agents(
     return Comparison({name: map(prompt, inputs, **{**common, **own}) for name, own in chosen})
 
 
-def _cluster(executor: Any, question: BatchQuestion, batch: str) -> Cluster:
+def dask_missing(error: ImportError) -> UsageError:
+    """What is said where Dask is not installed."""
+    return UsageError(f"executor= needs Dask's distributed ({error}).", hint="%pip install 'jupyter-agentnb[dask]'")
+
+
+def cluster_of(executor: Any, question: BatchQuestion, batch: str) -> Cluster:
+    """The agents of a batch on a cluster, with what the settings here say of them.
+
+    Raises:
+        UsageError: If Dask is not installed, or *executor* is no cluster.
+    """
     try:
         from agentnb.plugins.map.cluster import Cluster as Made
     except ImportError as error:
-        raise UsageError(
-            f"executor= needs Dask's distributed ({error}).", hint="%pip install 'jupyter-agentnb[dask]'"
-        ) from error
+        raise dask_missing(error) from error
     common, environment = question.options, current_environment()
     servers = environment.default_mcp_servers() if common["mcp_servers"] is None else common["mcp_servers"]
     options = {

@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import CancelledError as Cancelled
+from concurrent.futures import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,23 +24,25 @@ import msgspec
 from distributed.diskutils import WorkSpace
 
 from agentnb.api.answers import AnswerUnfit
-from agentnb.api.configured import configured
 from agentnb.errors import AgentnbError
 from agentnb.folders import config_folder
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
-from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, BatchQuestion, Job, SessionWorker
+from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, BatchQuestion, Job
 from agentnb.plugins.map.records import Body
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from distributed.diskutils import WorkDir
+
+    from agentnb.plugins.map.asking import Asking
 
 THIS_PROCESS = new_id()
 """Another one in each process: a worker in the submitter's process has his settings already."""
 OWN_FILES = ("policy.toml", "settings.toml", "local.toml", "registry.json")
 _CONFIG = "AGENTNB_CONFIG_DIR"
+_LOOK_SECONDS = 2.0
 _OLDEST_SECONDS = 7 * 86400.0
 
 
@@ -88,9 +91,8 @@ def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgent
     own = received.process == THIS_PROCESS
     if not own and not _SETTINGS.take(received.files, scratch):
         return None, ["it runs a batch of another user, or with other settings"]
-    options = received.question.options
     try:
-        configured(*(options[each] for each in ("agent", "command", "env", "cwd")), mcp_servers=options["mcp_servers"])
+        received.question.check()
     except AgentnbError as error:
         if not own:
             _SETTINGS.release()
@@ -105,22 +107,26 @@ class WorkerAgents:
         self._question = settings.question
         self._place = log_place() if log_place() != settings.place else ""
         self._has_settings = has_settings
-        self._answers = _Answers(batch)
-        self._free: list[SessionWorker] = []
-        self._all: list[SessionWorker] = []
+        self._answers = _Answers(batch, is_used=settings.question.keeps_answers)
+        self._free: list[Asking] = []
+        self._all: list[Asking] = []
         self._running: set[asyncio.Task[WorkerAnswer]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="agentnb-batch-worker", daemon=True)
         self._thread.start()
 
-    def ask(self, question: bytes) -> bytes | None:
-        """Ask about one input, and wait for it; from any thread."""
+    def ask(self, question: bytes, is_wanted: Callable[[], bool] = lambda: True) -> bytes | None:
+        """Ask about one input, and wait for it while the answer *is_wanted*; from any thread."""
         job = msgspec.json.decode(question, type=Job)
         kept = self._answers.get(job.key, job.copy)
         if kept is not None:
             return kept
         try:
-            answer = asyncio.run_coroutine_threadsafe(self._started(job), self._loop).result()
+            asked = asyncio.run_coroutine_threadsafe(self._started(job), self._loop)
+            while not wait([asked], timeout=_LOOK_SECONDS).done:
+                if not is_wanted():
+                    asked.cancel()
+            answer = asked.result()
         except (Cancelled, RuntimeError):
             return None
         encoded = msgspec.json.encode(answer)
@@ -132,6 +138,10 @@ class WorkerAgents:
         """Cancel what is being asked; from any thread."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._cancel_running)
+
+    def figures(self) -> list[bytes]:
+        """How far what is being asked is; from any thread."""
+        return [msgspec.json.encode(each.body()) for each in self._all if each not in self._free]
 
     def forget(self) -> None:
         """Delete the answers that are kept here."""
@@ -169,8 +179,8 @@ class WorkerAgents:
             self._running.discard(task)
             self._free.append(asking)
 
-    def _made(self) -> SessionWorker:
-        self._all.append(SessionWorker(self._question, len(self._all) % self._question.processes))
+    def _made(self) -> Asking:
+        self._all.append(self._question.asking(len(self._all) % self._question.processes))
         return self._all[-1]
 
     def _placed(self, body: Body) -> Body:
@@ -193,10 +203,12 @@ class _Answers:
     A file that cannot be used is done without: the input is asked again.
     """
 
-    def __init__(self, batch: str) -> None:
+    def __init__(self, batch: str, *, is_used: bool) -> None:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._path: Path | None = None
+        if not is_used:
+            return
         with contextlib.suppress(OSError, sqlite3.Error):
             folder = _private_folder()
             _delete_old(folder)

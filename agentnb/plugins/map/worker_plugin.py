@@ -33,15 +33,19 @@ class BatchAgents(WorkerPlugin):
         if self._agents is not None:
             await asyncio.to_thread(self._agents.close)
 
-    def ask(self, question: bytes) -> bytes | None:
-        """Ask, and wait for the answer; on a thread of the worker."""
-        answer: bytes | None = self._agents.ask(question)
+    def ask(self, question: bytes, is_wanted: Any) -> bytes | None:
+        """Ask, and wait for the answer while it *is_wanted*; on a thread of the worker."""
+        answer: bytes | None = self._agents.ask(question, is_wanted)
         return answer
 
     def cancel(self) -> None:
         """Cancel what is being asked."""
         if self._agents is not None:
             self._agents.cancel()
+
+    def figures(self) -> list[bytes]:
+        """How far what is being asked is."""
+        return [] if self._agents is None else self._agents.figures()
 
     def forget(self) -> None:
         """Delete the answers that are kept here until the batch has them."""
@@ -68,7 +72,14 @@ def ask(plugin: str, question: bytes) -> tuple[str, Any]:
         return "unfit", (worker.address, ["the batch has not begun there"])
     if agents.lacks:
         return "unfit", (worker.address, agents.lacks)
-    return "answer", agents.ask(question)
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        """False once the batch has let the task go, or its process has ended."""
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state != "cancelled"
+
+    return "answer", agents.ask(question, is_wanted)
 
 
 def lacks(plugin: str, dask_worker: Any = None) -> tuple[str, list[str]]:
@@ -81,6 +92,12 @@ def cancel(plugin: str, dask_worker: Any = None) -> None:
     """Cancel what is being asked on a worker."""
     if (agents := dask_worker.plugins.get(plugin)) is not None:
         agents.cancel()
+
+
+def figures(plugin: str, dask_worker: Any = None) -> list[bytes]:
+    """How far what a worker is asking is."""
+    agents: Any = dask_worker.plugins.get(plugin)
+    return [] if agents is None else agents.figures()
 
 
 def forget(plugin: str, dask_worker: Any = None) -> None:

@@ -69,7 +69,7 @@ class IsolatedWorkspace:
 
     def changes(self) -> tuple[WorkspaceChange, ...]:
         """The files that are not as they were copied, by name."""
-        after = {name: _stamp(status) for name, status in _files(self.folder) if not name.startswith(".git/")}
+        after = {name: _stamp(status) for name, status in files_below(self.folder) if not name.startswith(".git/")}
         before = {name: stamp for name, stamp in self._before.items() if not name.startswith(".git/")}
         changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         left = MOST_KEPT
@@ -84,10 +84,24 @@ class IsolatedWorkspace:
         """Delete the copy."""
         self._temporary.remove()
 
+    def renew(self) -> None:
+        """Copy the folder again into the same place, without what was done there."""
+        for entry in self.folder.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+        self._originals.clear()
+        self._before.clear()
+        self._fill()
+
     def _copy(self) -> None:
         _check_size(self._origin)
         self.folder.mkdir()
-        for name, status in _files(self._origin, with_folders=True):
+        self._fill()
+
+    def _fill(self) -> None:
+        for name, status in files_below(self._origin, with_folders=True):
             source, target = self._origin / name, self.folder / name
             if stat.S_ISDIR(status.st_mode):
                 target.mkdir()
@@ -146,7 +160,7 @@ def put_into(folder: Path, changes: Iterable[WorkspaceChange]) -> tuple[str, ...
 
 def _check_size(folder: Path) -> None:
     number = size = 0
-    for _, status in _files(folder):
+    for _, status in files_below(folder):
         number, size = number + 1, size + status.st_size
         if number > MOST_FILES or size > MOST_BYTES:
             raise UsageError(
@@ -155,7 +169,7 @@ def _check_size(folder: Path) -> None:
             )
 
 
-def _files(folder: Path, *, with_folders: bool = False) -> Iterator[tuple[str, os.stat_result]]:
+def files_below(folder: Path, *, with_folders: bool = False) -> Iterator[tuple[str, os.stat_result]]:
     """Files and links below *folder*, by their relative names; pipes and devices are left out."""
     folders = [""]
     while folders:

@@ -70,3 +70,15 @@ def test_changes_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: s
     with pytest.raises((UsageError, FilesConflict)):
         put_into(folder, [WorkspaceChange(path=name, status="added", content=b"x")])
     assert not (tmp_path / "out").exists()
+
+
+def test_a_copy_that_is_renewed_is_as_it_was_copied_and_has_no_changes(tmp_path: Path) -> None:
+    """In the same place, where a kernel may look at it."""
+    workspace = IsolatedWorkspace(filled(tmp_path / "origin", {"a.txt": b"a", "sub/b.bin": b"b" * 2_000_000}))
+    before = workspace.folder.stat().st_ino
+    filled(workspace.folder, {"a.txt": b"other", "new/c.txt": b"c"})
+    (workspace.folder / "sub" / "b.bin").unlink()
+    workspace.renew()
+    assert (held(workspace.folder), workspace.changes()) == (held(tmp_path / "origin"), ())
+    assert workspace.folder.stat().st_ino == before
+    workspace.remove()

@@ -1,0 +1,374 @@
+"""The tries of a loop on a Dask cluster, as the notebook sees them: sent to a worker, and kept as branches are.
+
+What comes back is data of an agent's: it is measured in a fork of this kernel, as what a branch changed is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from agentnb.credentials import shapes
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.ids import new_id
+from agentnb.plugins.branches.at_fork import AtFork
+from agentnb.plugins.branches.keep import Keeper, Parts
+from agentnb.plugins.branches.kernel_copy import fork_kernel
+from agentnb.plugins.branches.link import Answer
+from agentnb.plugins.branches.notebook_copy import NotebookCopy
+from agentnb.plugins.branches.preparing import LONGEST_TITLE, notebook_of, on_main_thread
+from agentnb.plugins.loop.sent_try import TryOrder, TryReport, check_size, workspace_files, write_files
+from agentnb.plugins.loop.sent_variables import Packed, cells_to_run, pack
+from agentnb.plugins.loop.worker_try import TryQuestion
+from agentnb.plugins.map.asking import Job
+from agentnb.plugins.map.cluster import ClusterWorker
+from agentnb.plugins.map.start import cluster_of
+from agentnb.plugins.map.workspaces import IsolatedWorkspace
+from agentnb.state import ErrorInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from concurrent.futures import Future
+
+    from agentnb.host import Host
+    from agentnb.kernel.code_runner import CellStep, CodeRunner
+    from agentnb.plugins.map.records import Body
+    from agentnb.plugins.map.workspaces import WorkspaceChange
+
+PACK_SECONDS = 300.0
+FIGURES_SECONDS = 1.0
+_CLOSE_SECONDS = 30.0
+
+
+class TryCluster:
+    """The workers that make a loop's tries, and a thread that talks to their scheduler.
+
+    Args:
+        host: The host.
+        runner: The kernel.
+        folder: The workspace.
+        executor: The cluster, as for :func:`agentnb.map`.
+        options: Arguments of :func:`agentnb.start`, with an agent.
+    """
+
+    def __init__(self, host: Host, runner: CodeRunner, folder: Path, executor: Any, options: dict[str, Any]) -> None:
+        if getattr(executor, "asynchronous", False):
+            raise UsageError("executor= is asynchronous: its loop would wait for this one.", hint="Give its address.")
+        self.host = host
+        self.runner = runner
+        self.folder = folder
+        self.agent = str(options.get("agent") or "")
+        self.sent: set[str] = set()
+        common = {"agent": None, "command": None, "env": None, "mcp_servers": None, **options, "cwd": str(folder)}
+        self._id = new_id()
+        self._cluster = cluster_of(executor, TryQuestion(options=common, prompt=""), self._id)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="agentnb loop cluster", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_private(self) -> bool:
+        """True if nobody else reads what goes to the workers."""
+        return self._cluster.is_private
+
+    def open(self) -> None:
+        """Connect, and see what workers lack.
+
+        Raises:
+            AgentnbError: If they cannot make tries.
+        """
+        try:
+            self._submit(self._cluster.open()).result()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End what runs on the workers, and leave them."""
+        with suppress(Exception):
+            self._submit(self._cluster.close()).result(_CLOSE_SECONDS)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CLOSE_SECONDS)
+
+    def ask(self, order: TryOrder, told: Callable[[Body], object]) -> Future[TryReport]:
+        """Have a try made; *told* hears what it has used, on the cluster's thread."""
+        text = msgspec.json.encode(order).decode()
+        return self._submit(self._asked(Job(order.number, text, new_id(), 0), told))
+
+    def stop(self) -> None:
+        """Stop the try that runs; it still says what it did."""
+        self._submit(self._cluster.cancel())
+
+    def begin(self, number: int, prompt: str, instructions: str) -> ClusterTry:
+        """Begin a try."""
+        return ClusterTry(self, number, prompt, instructions)
+
+    # ------------------------------------------------------------ on the thread
+
+    def _run(self) -> None:
+        self._loop.run_forever()
+        self._loop.close()
+
+    def _submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def _asked(self, job: Job, told: Callable[[Body], object]) -> TryReport:
+        worker = ClusterWorker(self._cluster)
+        worker.begin()
+        watching = asyncio.create_task(self._watch(told))
+        try:
+            body = await worker.ask(job)
+        finally:
+            watching.cancel()
+        told(body)
+        return msgspec.convert(body.output, TryReport)
+
+    async def _watch(self, told: Callable[[Body], object]) -> None:
+        while True:
+            await asyncio.sleep(FIGURES_SECONDS)
+            with suppress(Exception):  # the scheduler or the worker is away, and comes back or not
+                for each in await self._cluster.figures():
+                    told(each)
+
+
+class _Sent(NamedTuple):
+    """The variables that were sent: what they were here, how they were packed, and the pickle."""
+
+    at_fork: AtFork
+    packed: Packed
+    state: bytes
+
+
+class ClusterTry:
+    """One try on a worker (:class:`agentnb.plugins.loop.running_try.RunningTry`)."""
+
+    def __init__(self, cluster: TryCluster, number: int, prompt: str, instructions: str) -> None:
+        self._cluster = cluster
+        self._prompt = prompt
+        self._instructions = instructions
+        self._listeners: list[Callable[[], None]] = []
+        self._asked: Future[TryReport] | None = None
+        notebook = notebook_of(cluster.runner)
+        self._workspace = IsolatedWorkspace(cluster.folder)
+        self.branch = ClusterBranch(
+            number, cluster, self._workspace, None if notebook is None else NotebookCopy(notebook)
+        )
+        try:
+            sent = self._send()
+            threading.Thread(target=self._follow, args=(sent,), name=f"agentnb try {number}", daemon=True).start()
+        except BaseException:
+            self._workspace.remove()
+            raise
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call *listener* when its state changes."""
+        self._listeners.append(listener)
+
+    def keep(self) -> object:
+        """Bring what it changed into the notebook."""
+        cluster, branch = self._cluster, self.branch
+        title = f"Keep try {branch.number}: {self._prompt}"[:LONGEST_TITLE].splitlines()[0]
+        return Keeper(cluster.host, branch, Parts(branch, None), cluster.folder, {}).keep(title)
+
+    def discard(self) -> None:
+        """End it, and let it go where it was not kept."""
+        if self._asked is not None and not self._asked.done():
+            self._cluster.stop()
+            self._asked.cancel()
+        self._workspace.remove()
+
+    # ------------------------------------------------------------ inside
+
+    def _follow(self, sent: Future[TryReport]) -> None:
+        branch = self.branch
+        try:
+            report = sent.result()
+            if report.differs and not branch.is_stopped:
+                self._cluster.sent.update(report.differs)
+                report = self._send().result()
+            branch.take(report)
+        except BaseException as error:  # noqa: BLE001 - told by whoever waits
+            branch.fail(error)
+        for each in self._listeners:
+            each()
+
+    def _send(self) -> Future[TryReport]:
+        cluster, branch = self._cluster, self.branch
+        sent = self._packed()
+        branch.at_fork = sent.at_fork
+        notebook = None if branch.notebook is None else branch.notebook.before
+        if notebook is not None:
+            path, folder = Path(notebook.path or ""), cluster.folder.resolve()
+            notebook = replace(notebook, path=str(path.relative_to(folder)) if path.is_relative_to(folder) else None)
+        cells = cells_to_run(cluster.runner.executed_cells())
+        if not cluster.is_private:
+            _check_secrets(cells, sent.packed)
+        order = TryOrder(
+            number=branch.number,
+            prompt=self._prompt,
+            instructions=self._instructions,
+            folder=str(cluster.folder),
+            files=workspace_files(self._workspace.folder, with_secrets=cluster.is_private),
+            notebook=notebook,
+            cells=cells,
+            state=sent.state,
+            names=sent.packed.names,
+            digests=sent.packed.digests,
+        )
+        self._asked = cluster.ask(order, branch.note)
+        return self._asked
+
+    def _packed(self) -> _Sent:
+        """Pickle the variables in a fork: what their code does then stays there."""
+        cluster, runner, box = self._cluster, self._cluster.runner, self._workspace.folder.parent / "state"
+        shell: Any = getattr(cluster.host.environment.shell, "ip", None)
+
+        def packed(text: str) -> tuple[float, str]:
+            done = pack(text, runner.namespace.variables(), shell.user_ns, cluster.sent)
+            return 0.0, msgspec.json.encode(done).decode()
+
+        def fork() -> tuple[AtFork, Any]:
+            now = AtFork(runner.namespace.variables())
+            return now, fork_kernel(shell, cluster.folder, self._workspace.folder, evaluate=packed)
+
+        now, copy = on_main_thread(cluster.host, runner, fork)
+        try:
+            answer = copy.ask("measure", str(box), seconds=PACK_SECONDS)
+        finally:
+            copy.close()
+        check_size(box.stat().st_size, "The notebook's variables")
+        state = box.read_bytes()
+        box.unlink()
+        return _Sent(now, msgspec.json.decode(answer.text, type=Packed), state)
+
+
+def _check_secrets(cells: dict[int, str], packed: Packed) -> None:
+    found = [*packed.secrets, *(f"Something in cell [{number}]" for number, text in cells.items() if shapes(text))]
+    if found:
+        raise UsageError(
+            f"{found[0]} looks like a credential, and the way to the workers is not encrypted.",
+            hint="Use a scheduler with TLS (tls://…), or leave it out of the notebook.",
+        )
+
+
+class ClusterBranch:
+    """The try's side that is here (:class:`agentnb.plugins.loop.running_try.TryBranch`)."""
+
+    def __init__(
+        self, number: int, cluster: TryCluster, workspace: IsolatedWorkspace, notebook: NotebookCopy | None
+    ) -> None:
+        self.number = number
+        self.notebook = notebook
+        self.at_fork: AtFork | None = None
+        self.agent = cluster.agent
+        self.error = self.why = self.text = ""
+        self.files: tuple[WorkspaceChange, ...] = ()
+        self.cells: tuple[CellStep, ...] = ()
+        self.variables: dict[str, str] = {}
+        self.inserted: dict[str, str] = {}
+        self.tokens: int | None = None
+        self.costs: dict[str, float] = {}
+        self.state = "running"
+        self.is_stopped = False
+        self.turn = _Turn(self)
+        self._cluster = cluster
+        self._workspace = workspace
+        self._report = TryReport()
+
+    @property
+    def folder(self) -> Path:
+        """The copy of the workspace, with what the try changed once it has ended."""
+        return self._workspace.folder
+
+    @property
+    def turn_state(self) -> str:
+        """How its turn ended."""
+        return "running" if self.state == "running" else self._report.turn
+
+    @property
+    def turn_error(self) -> ErrorInfo | None:
+        """Why it failed, where that is a budget."""
+        is_over = self._report.is_over_budget
+        return ErrorInfo(error_type="BudgetExceeded", message=self.error) if is_over else None
+
+    def stop(self) -> None:
+        """Stop its agent."""
+        self.is_stopped = True
+        self._cluster.stop()
+
+    def close(self, state: str) -> None:
+        """It does not end: let it go."""
+        self.state = state
+
+    def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, Answer]:  # noqa: ARG002 - they came with the report
+        """Write the variables that came back."""
+        report, box = self._report, self.folder.parent / "variables"
+        box.write_bytes(report.saved)
+        return box, Answer(number=0, changed=report.changed, objects=report.objects, text=report.lost)
+
+    def note(self, body: Body) -> None:
+        """What it has used by now; on the cluster's thread."""
+        self.tokens, self.costs = body.input_tokens, body.costs
+
+    def take(self, report: TryReport) -> None:
+        """It has ended: its files go into the copy here, its cells into the copy of the notebook.
+
+        Raises:
+            UsageError: If they make no sense.
+        """
+        if report.differs:
+            raise UsageError(f"Running the cells on the worker gives another {', '.join(report.differs)}.")
+        self._report, self.agent, self.text, self.error = report, report.agent, report.text, report.error
+        try:
+            write_files(self.folder, report.files)
+        except OSError as error:
+            raise UsageError(f"The try's files could not be written: {error.strerror}.") from error
+        self.files, self.variables = self._workspace.changes(), report.variables
+        if self.notebook is not None and report.cells:
+            if self.notebook.change(report.cells, exact=False):
+                raise UsageError("The try changed cells that are not in the notebook.")
+            for each in report.ran:
+                self.notebook.ran(each.cell_id, each.count, each.output, each.outputs)
+            self.cells = report.cells
+        self._end("done" if report.is_done else "failed")
+
+    def fail(self, error: BaseException) -> None:
+        """It could not be made."""
+        self.error = error.message if isinstance(error, AgentnbError) else f"{type(error).__name__}: {error}"
+        self._end("failed")
+
+    def _end(self, state: str) -> None:
+        if self.state == "running":
+            self.state = state
+
+
+class _Turn:
+    """The turn of its agent, on the worker."""
+
+    def __init__(self, branch: ClusterBranch) -> None:
+        self._branch = branch
+
+    @property
+    def done(self) -> bool:
+        """True once it has ended."""
+        return self._branch.state != "running"
+
+    @property
+    def state(self) -> str:
+        """How it ended."""
+        return self._branch.turn_state
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """Why it failed."""
+        return self._branch.turn_error
+
+    def cancel(self) -> None:
+        """Stop it."""
+        self._branch.stop()

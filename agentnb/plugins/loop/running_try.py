@@ -1,0 +1,100 @@
+"""What an attempt needs of a try that runs: in a branch of this kernel, or on a worker of a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from agentnb.plugins.branches.branch import BranchChanges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.state import ErrorInfo
+
+
+class TryTurn(Protocol):
+    """The turn of its agent."""
+
+    @property
+    def done(self) -> bool:
+        """True once it has ended."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """How it ended."""
+        ...
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """Why it failed."""
+        ...
+
+    def cancel(self) -> None:
+        """Stop it."""
+        ...
+
+
+class TryBranch(BranchChanges, Protocol):
+    """The try."""
+
+    error: str
+
+    @property
+    def turn(self) -> TryTurn:
+        """The turn of its agent."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """As :attr:`agentnb.plugins.branches.branch.Branch.state`."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What the agent said."""
+        ...
+
+    @property
+    def tokens(self) -> int | None:
+        """The tokens that it used."""
+        ...
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """What it cost, by currency."""
+        ...
+
+    @property
+    def why(self) -> str:
+        """Why its kernel has ended."""
+        ...
+
+    def close(self, state: Literal["discarded"]) -> None:
+        """End its processes."""
+        ...
+
+
+class RunningTry(Protocol):
+    """A try, and what can be done with it."""
+
+    @property
+    def branch(self) -> TryBranch:
+        """The try."""
+        ...
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call *listener* when its state changes."""
+        ...
+
+    def keep(self) -> object:
+        """Bring what it changed into the notebook."""
+        ...
+
+    def discard(self) -> None:
+        """End it, and let it go where it was not kept."""
+        ...
+
+
+BeginTry: TypeAlias = "Callable[[int, str, str], RunningTry]"
+"""Begins a try, given its number, the prompt and what the agent is told besides."""

@@ -1,0 +1,183 @@
+"""A try on its way to a worker of a cluster and back: files, cells and variables, then what it changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.kernel.code_runner import CellStep, NotebookView
+from agentnb.plugins.map.workspaces import files_below
+from agentnb.policy.sensitive import holds_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MOST_BYTES = 256_000_000
+"""Bytes of files and variables that are sent, either way."""
+
+
+class SentFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file with its content, or a link with where it leads; with neither, the file is deleted."""
+
+    path: str
+    content: bytes | None = None
+    link: str | None = None
+    mode: int = 0o644
+
+
+class TryOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker is to do.
+
+    Attributes:
+        number: The try's number.
+        prompt: The task.
+        instructions: What the agent is told besides.
+        folder: Where the workspace is at home.
+        files: The workspace.
+        notebook: The notebook; its path is relative to the workspace.
+        cells: The cells that were run, by their numbers, to be run again.
+        state: The variables, as :func:`agentnb.plugins.loop.sent_variables.pack` wrote them.
+        names: The names of all variables.
+        digests: Hashes of the tables that running the cells is to make, instead of being sent.
+    """
+
+    number: int
+    prompt: str
+    instructions: str
+    folder: str
+    files: tuple[SentFile, ...]
+    notebook: NotebookView | None
+    cells: dict[int, str]
+    state: bytes
+    names: tuple[str, ...]
+    digests: dict[str, str]
+
+
+class RanCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell that the try ran, and its outputs."""
+
+    cell_id: str
+    count: int
+    output: str
+    outputs: tuple[dict[str, Any], ...]
+
+
+class TryReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of it.
+
+    Attributes:
+        differs: Tables that running the cells made otherwise than at home; nothing else is said then.
+        is_done: Whether the turn came to its end.
+        error: Why not; empty where it did.
+        is_over_budget: Whether that is because a budget is used up.
+        turn: How the turn ended.
+        text: What the agent said.
+        agent: The agent.
+        files: The files that it changed.
+        cells: The changes of the notebook's cells.
+        ran: The cells that it ran.
+        variables: The variables that it changed, each with what became of it.
+        saved: Those of them that could be pickled, as :func:`agentnb.plugins.branches.variables.save` wrote them.
+        changed: Which ones these are.
+        objects: The names of objects that are to be changed in place.
+        lost: Those that could not be pickled, and why.
+    """
+
+    differs: tuple[str, ...] = ()
+    is_done: bool = False
+    error: str = ""
+    is_over_budget: bool = False
+    turn: str = ""
+    text: str = ""
+    agent: str = ""
+    files: tuple[SentFile, ...] = ()
+    cells: tuple[CellStep, ...] = ()
+    ran: tuple[RanCell, ...] = ()
+    variables: dict[str, str] = {}
+    saved: bytes = b""
+    changed: dict[str, str] = {}
+    objects: tuple[int | str, ...] = ()
+    lost: str = ""
+
+
+def workspace_files(folder: Path, *, with_secrets: bool) -> tuple[SentFile, ...]:
+    """The files below *folder* but those of Git's own folder; files that may hold secrets where they are wanted.
+
+    Raises:
+        UsageError: If they are too large to be sent.
+    """
+    names = (name for name, _ in files_below(folder) if not name.startswith(".git/"))
+    return read_files(folder, (name for name in names if with_secrets or not holds_secrets(name)))
+
+
+def read_files(folder: Path, names: Iterable[str]) -> tuple[SentFile, ...]:
+    """The files *names* as they are now.
+
+    Raises:
+        UsageError: If they are too large to be sent.
+    """
+    return tuple(_within_limit(_read(folder / name, name) for name in names))
+
+
+def write_files(folder: Path, files: Iterable[SentFile]) -> None:
+    """Make *files* in *folder* as they were sent; nothing is written through a link.
+
+    Raises:
+        UsageError: If one is not in *folder*.
+    """
+    root = folder.resolve()
+    for each in files:
+        target = folder / each.path
+        parent = target.parent.resolve()
+        is_inside = root == parent or root in parent.parents
+        if Path(each.path).is_absolute() or ".." in Path(each.path).parts or not is_inside or target == folder:
+            raise UsageError(f"{each.path!r} is not in the workspace. Nothing of it was taken.")
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        target.unlink(missing_ok=True)
+        if each.link is None and each.content is None:
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if each.link is not None:
+            target.symlink_to(each.link)
+        else:
+            target.write_bytes(each.content or b"")
+            target.chmod(each.mode & 0o777)
+
+
+def check_size(size: int, what: str) -> None:
+    """See whether so many bytes can be sent.
+
+    Raises:
+        UsageError: If they cannot.
+    """
+    if size > MOST_BYTES:
+        raise UsageError(
+            f"{what} are larger than {MOST_BYTES / 1e6:.0f} MB, which is the most that is sent to or from a worker.",
+            hint="Make them smaller, or leave out executor=.",
+        )
+
+
+def _within_limit(files: Iterable[SentFile]) -> Iterator[SentFile]:
+    size = 0
+    for each in files:
+        size += len(each.content or b"")
+        check_size(size, "The files of the workspace")
+        yield each
+
+
+def _read(path: Path, name: str) -> SentFile:
+    try:
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            return SentFile(path=name, link=os.readlink(path))  # noqa: PTH115 - as it stands
+        check_size(status.st_size, "The files of the workspace")
+        return SentFile(path=name, content=path.read_bytes(), mode=stat.S_IMODE(status.st_mode))
+    except FileNotFoundError:
+        return SentFile(path=name)

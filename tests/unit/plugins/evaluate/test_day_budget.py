@@ -1,0 +1,65 @@
+"""Evaluations within the budget of a day: what is used counts with all the rest of the day, and later ones go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb.plugins.evaluate.results import read_evaluation
+from tests.unit.plugins.evaluate.conftest import Eval, Write
+
+SAYS = "def check(run):\n    return run.number == 3\n"
+SOLUTIONS = {f"Do {name}.": {"answer": "ANSWER: 3", "spends": [100, 2.0]} for name in "abcd"}
+
+
+def limit(folder: Path, budget: str) -> None:
+    """Set the budget of a day in the user's settings."""
+    (folder / "settings" / "settings.toml").write_text(f'budget_day = "{budget}"\n')
+
+
+def test_runs_after_the_limit_of_the_day_are_left_out_and_made_later(
+    tmp_path: Path, task: Write, agent: Write, evaluate: Eval, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With exit code 3; what an earlier evaluation of the day used counts, and no conversation is left in the log."""
+    for name in "abcd":
+        task(name, SAYS)
+    agent("good", SOLUTIONS)
+    limit(tmp_path, "2 turns")
+    results = tmp_path / "results.json"
+    done = evaluate("--agents", "good", "--jobs", "1", "--json", str(results))
+    rows = read_evaluation(results, "It").results
+    assert [each.outcome for each in rows] == ["right", "right", "not run", "not run"], done
+    assert (done.code, "2 runs left out" in done.out) == (3, True)
+    assert "Today's budget" in rows[2].why, rows[2].why
+    again = evaluate("--agents", "good", "--jobs", "1")
+    assert (again.code, again.out.count("not run")) == (3, 4)
+    limit(tmp_path, "20 turns")
+    resumed = evaluate("--resume", str(results))
+    rows = read_evaluation(results, "It").results
+    assert (resumed.code, [each.outcome for each in rows]) == (0, ["right"] * 4), resumed
+    assert evaluate("--resume", str(results), "--replay", str(tmp_path)).code == 2
+    assert len(agentnb.sessions()) == 0
+
+
+def test_a_run_that_changed_since_is_made_again_and_a_baseline_leaves_out_what_was_not_run(
+    tmp_path: Path, task: Write, agent: Write, evaluate: Eval
+) -> None:
+    folders = [task(name, SAYS) for name in "ab"]
+    agent("good", SOLUTIONS)
+    results, recording = tmp_path / "results.json", tmp_path / "recording"
+    words = ("--agents", "good", "--jobs", "1", "--record", str(recording), "--json", str(results))
+    assert evaluate(*words).code == 0
+    limit(tmp_path, "1 turn")
+    baseline = tmp_path / "baseline.json"
+    baseline.write_bytes(results.read_bytes())
+    left = evaluate("--agents", "good", "--jobs", "1", "--baseline", str(baseline))
+    assert (left.code, "Nothing is worse" in left.out) == (3, True), left
+    (folders[1] / "check.py").write_text("def check(run):\n    return False\n")
+    limit(tmp_path, "20 turns")
+    assert evaluate("--resume", str(results), "--record", str(recording)).code == 1
+    rows = json.loads(results.read_text())["results"]
+    assert [each["outcome"] for each in rows] == ["right", "wrong"]
+    assert evaluate("--replay", str(recording)).code == 1

@@ -1,0 +1,91 @@
+"""A try on its way to a worker and back: files stay in the workspace, variables are as they were at home."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agentnb.errors import UsageError
+from agentnb.kernel.code_runner import NotebookCell
+from agentnb.plugins.loop.sent_try import SentFile, read_files, workspace_files, write_files
+from agentnb.plugins.loop.sent_variables import TablesDiffer, VariablesMissing, cells_to_run, pack, unpack
+
+
+def test_files_and_links_arrive_as_they_were_sent(tmp_path: Path) -> None:
+    """Without Git's own folder and, where others may read them, without secrets."""
+    home, there = tmp_path / "home", tmp_path / "there"
+    for name in ("a.txt", "sub/run.sh", ".git/HEAD", ".env"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(name)
+    (home / "sub/run.sh").chmod(0o755)
+    (home / "link").symlink_to("a.txt")
+    there.mkdir()
+    write_files(there, workspace_files(home, with_secrets=False))
+    assert sorted(each.name for each in there.rglob("*")) == ["a.txt", "link", "run.sh", "sub"]
+    assert ((there / "link").readlink(), (there / "sub/run.sh").stat().st_mode & 0o777) == (Path("a.txt"), 0o755)
+    assert [each.path for each in workspace_files(home, with_secrets=True)] == [".env", "a.txt", "link", "sub/run.sh"]
+    (home / "a.txt").unlink()
+    write_files(there, read_files(home, ["a.txt"]))
+    assert not (there / "a.txt").exists()
+
+
+@pytest.mark.parametrize("path", ["../out.txt", "/etc/out.txt", "away/out.txt", "", "."])
+def test_a_file_that_leads_out_of_the_workspace_is_refused(tmp_path: Path, path: str) -> None:
+    """By its name, or by a link that the try made before."""
+    there, away = tmp_path / "there", tmp_path / "outside"
+    there.mkdir()
+    away.mkdir()
+    with pytest.raises(UsageError, match="is not in the workspace"):
+        write_files(there, [SentFile(path="away", link=str(away)), SentFile(path=path, content=b"x")])
+    assert list(away.iterdir()) == []
+
+
+def test_a_link_is_replaced_and_nothing_is_written_through_it(tmp_path: Path) -> None:
+    there, secret = tmp_path / "there", tmp_path / "secret"
+    there.mkdir()
+    secret.write_text("mine")
+    write_files(there, [SentFile(path="a", link=str(secret)), SentFile(path="a", content=b"x")])
+    assert (secret.read_text(), (there / "a").read_text()) == ("mine", "x")
+
+
+def names(**values: Any) -> dict[str, Any]:
+    """The namespace of a notebook, as far as it matters here."""
+    return {"get_ipython": lambda: SimpleNamespace(user_ns_hidden={"get_ipython": None}), **values}
+
+
+def test_variables_are_as_at_home_and_large_tables_those_that_the_cells_made(tmp_path: Path) -> None:
+    """Names that are not at home go; what leads to a large table has the one that is there."""
+    large, box = np.arange(300_000), tmp_path / "state"
+    home = names(x=1, large=large, pair=[large], small=np.array([1]))
+    home.pop("get_ipython")
+    packed = pack(str(box), home, home, set())
+    assert (list(packed.digests), box.stat().st_size < 10_000) == (["large"], True)
+    there = names(x=5, large=np.arange(300_000), extra=1)
+    unpack(str(box), packed.names, packed.digests, there)
+    assert (there["x"], there["small"].tolist(), "extra" in there) == (1, [1], False)
+    assert there["pair"][0] is there["large"]
+    with pytest.raises(TablesDiffer, match="large"):
+        unpack(str(box), packed.names, packed.digests, names(large=large[::-1]))
+    packed = pack(str(box), home, home, {"large"})
+    unpack(str(box), packed.names, packed.digests, there := names())
+    assert there["pair"][0] is there["large"]
+
+
+def test_what_cannot_be_pickled_is_to_come_from_the_cells(tmp_path: Path) -> None:
+    box, home = str(tmp_path / "state"), {"lock": threading.Lock(), "key": "sk-ant-api03-" + "a1B2" * 24}
+    packed = pack(box, home, home, set())
+    assert packed.secrets == ("key",)
+    unpack(box, packed.names, packed.digests, names(lock=threading.Lock()))
+    with pytest.raises(VariablesMissing, match="lock"):
+        unpack(box, packed.names, packed.digests, names())
+
+
+def test_cells_that_begin_work_of_agents_are_not_run() -> None:
+    sources = ["x = 1", "%load_ext agentnb", "  %agent hello", "from dask.distributed import Client", "agents = 3"]
+    cells = [NotebookCell(id=str(at), kind="code", source=each, count=at) for at, each in enumerate(sources, 1)]
+    assert cells_to_run(cells) == {1: "x = 1", 5: "agents = 3"}
