@@ -17,7 +17,7 @@ import msgspec
 
 from agentnb.agent.confinement import way_here
 from agentnb.api.configured import configured
-from agentnb.api.history import forget
+from agentnb.api.history_changes import forget
 from agentnb.api.session import session_of
 from agentnb.budget import is_of_day
 from agentnb.cassette.switch import MODE
