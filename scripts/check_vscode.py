@@ -1,6 +1,6 @@
-"""Opens an executed notebook in a built VS Code and looks whether what agents answered is shown.
+"""Opens an executed notebook in a built VS Code, and its list of MCP servers: are answers shown, has it `agentnb mcp`?
 
-VS Code's own notebook renderers are there, and no extension: no kernel, no widgets. Usage::
+VS Code's own notebook renderers are there, and no extension: no kernel, no widgets, no agent. Usage::
 
     npm install --prefix FOLDER --ignore-scripts code-server && cd FOLDER && npm rebuild argon2
     cd node_modules/code-server/lib/vscode && npm install --ignore-scripts --omit=dev
@@ -21,15 +21,16 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
-from typing import Literal
 
-from playwright.sync_api import FrameLocator, Page, sync_playwright
+from playwright.sync_api import FrameLocator, Page, TimeoutError, sync_playwright  # noqa: A004 - the one of its waits
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "test-results"
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PATIENCE = 120_000
 """Milliseconds for VS Code to show something."""
+TRIES = 12
+SCHEMA_WAIT = 8_000
+"""Milliseconds in which VS Code fetches the schema of schemas from the network, and leaves out tools if it cannot."""
 
 
 def main(package: Path, notebook: Path) -> int:
@@ -38,17 +39,21 @@ def main(package: Path, notebook: Path) -> int:
         work = Path(folder, "work")
         work.mkdir()
         shutil.copy(notebook, work)
+        server = {"type": "stdio", "command": str(Path(sys.executable).parent / "agentnb"), "args": ["mcp"]}
+        (work / ".vscode").mkdir()
+        (work / ".vscode/mcp.json").write_text(json.dumps({"servers": {"agentnb": server}}), encoding="utf-8")
         port = free_port()
         with started(package, Path(folder), work, port) as server:
             try:
                 wait_for(f"http://127.0.0.1:{port}/healthz", server)
-                shown = look(f"http://127.0.0.1:{port}/?folder={work}", notebook.name, wanted)
+                shown, tools = look(f"http://127.0.0.1:{port}/?folder={work}", notebook.name, wanted)
             finally:
                 server.terminate()
     missing = [each for each in wanted if each not in shown]
     print(f"{len(wanted) - len(missing)} of {len(wanted)} answers of {notebook.name} are shown in VS Code.")
     for each in missing:
         print(f"not shown: {each}")
+    print(f"agentnb mcp in VS Code: {tools}")
     return bool(missing)
 
 
@@ -90,37 +95,60 @@ def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
     sys.exit(f"VS Code ended with status {server.returncode}.")
 
 
-def look(url: str, name: str, wanted: list[str]) -> list[str]:
-    """The words of *wanted* that VS Code shows."""
+def look(url: str, name: str, wanted: list[str]) -> tuple[list[str], str]:
+    """The words of *wanted* that VS Code shows, and what it says of the MCP server."""
     RESULTS.mkdir(exist_ok=True)
     found = [sys.executable, str(ROOT / "scripts" / "chromium.py")]
     chromium = subprocess.run(found, capture_output=True, text=True, check=True).stdout.strip()
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        page.goto(url)
+        frame = opened(page, name)
+        frame.locator(".output").first.wait_for(state="attached", timeout=PATIENCE)
         shown = set[str]()
-        for scheme in SCHEMES:
-            page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme=scheme)
-            page.goto(url)
-            frame = opened(page, name)
-            frame.locator(".output").first.wait_for(state="attached", timeout=PATIENCE)
-            for place in range(12):  # what is far away is not rendered
-                texts = frame.locator("body").inner_text(timeout=PATIENCE)
-                shown |= {each for each in wanted if each in " ".join(texts.split())}
-                if place == 0:
-                    page.screenshot(path=RESULTS / f"vscode-{scheme}.png")
-                page.mouse.wheel(0, 700)
-                page.wait_for_timeout(400)
-            page.close()
+        for place in range(40):  # what is far away is not rendered
+            shown |= {each for each in wanted if frame.get_by_text(each).first.is_visible()}  # in shadow roots
+            if place % 8 == 0:
+                page.screenshot(path=RESULTS / f"vscode-{place}.png")
+            page.mouse.wheel(0, 700)
+            page.wait_for_timeout(200)
+        try:
+            tools = tools_of_mcp(page)
+        except TimeoutError as error:
+            tools = f"not started ({str(error).splitlines()[0]})"
+        page.screenshot(path=RESULTS / "vscode-mcp.png")
         browser.close()
-    return [each for each in wanted if each in shown]
+    return [each for each in wanted if each in shown], tools
 
 
 def opened(page: Page, name: str) -> FrameLocator:
     """Open the notebook; its outputs are in a frame in a frame."""
-    page.get_by_role("treeitem", name=name).first.dblclick(timeout=PATIENCE)
-    page.locator(".notebookOverlay").first.wait_for(timeout=PATIENCE)
-    page.locator(".notebookOverlay .cell-list-container").first.hover()
+    cells = page.locator(".notebookOverlay .cell-list-container").first
+    page.get_by_role("treeitem", name=name).first.wait_for(timeout=PATIENCE)
+    for _ in range(TRIES):  # until its extension for notebooks runs, VS Code shows the file as text
+        page.get_by_role("treeitem", name=name).first.dblclick()
+        try:
+            cells.wait_for(timeout=PATIENCE / TRIES)
+            break
+        except TimeoutError:
+            page.get_by_role("tab", name=name).locator(".codicon-close").click()
+    cells.hover(timeout=PATIENCE)
     return page.frame_locator("iframe.webview").first.frame_locator("iframe")
+
+
+def tools_of_mcp(page: Page) -> str:
+    """What VS Code logs of the server in `mcp.json`, once it has started it: how many tools it has found, and kept."""
+    page.get_by_role("treeitem", name=".vscode").first.click()
+    page.get_by_role("treeitem", name="mcp.json").first.dblclick()
+    lens = page.locator(".codelens-decoration")
+    lens.get_by_text("Start").first.click(timeout=PATIENCE)
+    lens.get_by_text("Running").first.click(timeout=PATIENCE)  # shows its log
+    log = page.locator(".view-line", has_text=re.compile(r"Discovered\s\d+\stools"))
+    log.first.wait_for(timeout=PATIENCE)
+    page.wait_for_timeout(SCHEMA_WAIT)
+    words = [*log.all_inner_texts(), *page.locator(".view-line", has_text="warning").all_inner_texts()]
+    return "; ".join(" ".join(each.split()) for each in words)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 
 from tests.benchmarks.browser import a_lab
 from tests.benchmarks.row import Row
-from tests.browser.lab import PATIENCE_MS, notebook
-from tests.browser.side import Side
+from tests.browser import completing
+from tests.browser.lab import PATIENCE_MS
 
 SERVER = Path(__file__).parents[1] / "agents/model_server.py"
 TIMES = 30
@@ -42,16 +42,11 @@ def measure() -> list[Row]:
 
 
 def _typed(url: str) -> list[float]:
-    settings = {"local_url": url, "local_model": "fills", "completion": "local"}
-    begin = "import agentnb\n" + "\n".join(f"agentnb.settings().set({name!r}, {settings[name]!r})" for name in settings)
-    cells = [begin, *(f"name_{number} = [{number}] * {number}" for number in range(ABOVE)), ""]
+    cells = [f"name_{number} = [{number}] * {number}" for number in range(ABOVE)]
     with a_lab() as lab:
-        lab.open("completion.ipynb", notebook(*cells, kernel="python3"))
-        side = Side(lab.page)
-        side.open()
-        side.expect_chat()
+        completing.begin(lab, "completion.ipynb", url, *cells, "", kernel="python3")
         lab.command("notebook:run-all-cells")
-        lab.cell(ABOVE).expect_done(ABOVE + 1)
+        lab.cell(ABOVE).expect_done(ABOVE + 2)
         lab.cell(ABOVE + 1).write("# fills: total\n")
         for number in range(TIMES):
             lab.page.keyboard.type("x")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.browser import completing
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side, sources
@@ -333,37 +334,12 @@ def test_thousand_comments_do_not_slow_the_page(lab: Lab, agent: Agent, kernelsp
     lab.expect_in_kernel(f"{text}.count('Comment: Comment')", 1_000)
 
 
-STORED = """async () => {
-  const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
-  const answer = await fetch(`${baseUrl}lab/api/settings/agentnb:plugin?token=browser-tests`);
-  return /"completion": *"local"/.test((await answer.json()).raw);
-}"""
-"""Whether JupyterLab, which the page asks, has the setting that was made in the kernel."""
-FORGOTTEN = """async () => {
-  const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
-  const headers = { Authorization: "token browser-tests", "Content-Type": "application/json" };
-  const body = JSON.stringify({ raw: "{}" });
-  return (await fetch(`${baseUrl}lab/api/settings/agentnb:plugin`, { method: "PUT", headers, body })).ok;
-}"""
-"""JupyterLab keeps what a kernel's file has said; other tests' pages would have it, too."""
-
-
 @pytest.fixture
 def completes(lab: Lab, models: Models, kernelspecs: Path) -> Iterator[Lab]:
     """A notebook in which a model completes what is typed."""
-    wanted = {"local_url": models.url("ollama"), "local_model": "fills", "completion": "local"}
-    begin = "import agentnb\n" + "\n".join(f"agentnb.settings().set({name!r}, {wanted[name]!r})" for name in wanted)
-    lab.open("completed.ipynb", notebook(begin, "", "", kernel="ipykernel7"))
-    side = Side(lab.page)
-    side.open()
-    side.expect_chat()
-    lab.run_cells(1)
-    lab.page.wait_for_function(STORED)
+    completing.begin(lab, "completed.ipynb", models.url("ollama"), "", "", kernel="ipykernel7")
     yield lab
-    lab.cell(0).write("\n".join(f"agentnb.settings().reset({name!r})" for name in wanted))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(2)
-    assert lab.page.evaluate(FORGOTTEN)
+    completing.end(lab)
 
 
 def test_completion_is_grey_text_that_tab_takes_and_typing_or_deleting_the_cell_drops(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +42,11 @@ _found = _Found()
 
 async def complete_with_model(params: CompleteParams) -> tuple[str, float]:
     """What the model inserts, and how long it took, in seconds."""
+    from agentnb.host.environment import current_environment
+
+    of_kernel = current_environment().default_variables("local")
     try:
-        model = await _model(read_settings())
+        model = await _model(read_settings(environ={**os.environ, **of_kernel}))
         context = CodeContext(params)
         watch = Stopwatch()
         with watch.running():

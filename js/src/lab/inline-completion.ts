@@ -2,6 +2,7 @@
 import type { Application } from "@jupyterlab/application";
 import type { InlineRequest } from "@jupyterlab/completer";
 import type { Cell, NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import type { SettingRegistry, Settings } from "@jupyterlab/settingregistry";
 import { isObject } from "../state/object";
 import { uuid } from "../view/identity";
 import { line } from "../view/plain";
@@ -24,13 +25,14 @@ const NONE: { items: Item[] } = { items: [] };
 type Connect = (panel: NotebookPanel) => Promise<Ask>;
 
 export class CellCompletion {
-  isOn = false;
+  readonly #isOn: () => Promise<boolean>;
   readonly #tracker: Tracker;
   readonly #connect: Connect;
   readonly #warn: (sentence: string) => void;
   readonly #warned = new Set<string>();
 
-  constructor(tracker: Tracker, connect: Connect, warn: (sentence: string) => void) {
+  constructor(isOn: () => Promise<boolean>, tracker: Tracker, connect: Connect, warn: (sentence: string) => void) {
+    this.#isOn = isOn;
     this.#tracker = tracker;
     this.#connect = connect;
     this.#warn = warn;
@@ -38,9 +40,10 @@ export class CellCompletion {
 
   /** `IInlineCompletionProvider.fetch`. */
   async fetch({ text, offset }: InlineRequest, { widget }: { readonly widget: unknown }) {
+    if (!(await this.#isOn())) return NONE;
     const panel = this.#panelOf(widget);
     const cell = panel?.content.activeCell;
-    if (!this.isOn || !panel || cell?.model.sharedModel.cell_type !== "code" || runsCell(panel)) return NONE;
+    if (!panel || cell?.model.sharedModel.cell_type !== "code" || runsCell(panel)) return NONE;
     if (cell.model.sharedModel.getSource() !== text || !text.trim()) return NONE;
     try {
       return await this.#ask(panel, cell, text, offset);
@@ -125,16 +128,18 @@ function above({ content }: NotebookPanel, cell: Cell): string[] {
   return sources;
 }
 
-/** Follows the setting in JupyterLab's own store of settings: the kernel need not be asked. */
-export async function followSetting(app: Application, completion: CellCompletion): Promise<void> {
-  const { ISettingRegistry } = await import("@jupyterlab/settingregistry");
-  const registry =
-    await app.resolveRequiredService<import("@jupyterlab/settingregistry").SettingRegistry>(ISettingRegistry);
-  const settings = await registry.load(SETTINGS);
-  const look = (): void => {
+/** Whether completion is on in JupyterLab's own store of settings, read at each request: the kernel need not be asked. */
+export function switchOf(app: Application): () => Promise<boolean> {
+  let loaded: Promise<Settings> | undefined;
+  return async () => {
+    loaded ??= load(app);
+    const settings = await loaded;
     const value = settings.user.completion ?? settings.default("completion");
-    completion.isOn = value === "local" || value === "agent";
+    return value === "local" || value === "agent";
   };
-  settings.changed.connect(look);
-  look();
+}
+
+async function load(app: Application): Promise<Settings> {
+  const { ISettingRegistry } = await import("@jupyterlab/settingregistry");
+  return (await app.resolveRequiredService<SettingRegistry>(ISettingRegistry)).load(SETTINGS);
 }

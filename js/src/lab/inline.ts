@@ -11,7 +11,7 @@ import { CommentMarks } from "./comment-marks";
 import { addEdits } from "./edit-commands";
 import type { Placed } from "./edits";
 import styles from "./inline.css";
-import { CellCompletion, followSetting } from "./inline-completion";
+import { CellCompletion, switchOf } from "./inline-completion";
 import { KernelRequests } from "./kernel-requests";
 import { addNotebookCommand, type Surroundings } from "./notebook-part";
 
@@ -142,8 +142,7 @@ function addCommands(surroundings: Surroundings): void {
   addEdits(app, () => (tracker.currentWidget ? known.get(tracker.currentWidget)?.actions : undefined));
   const connect = (panel: NotebookPanel) =>
     known.get(panel)?.requests.connect() ?? Promise.reject(new Error("The notebook is no longer open."));
-  completion = new CellCompletion(tracker, connect, warn);
-  void followSetting(app, completion).catch(console.debug);
+  completion = new CellCompletion(switchOf(app), tracker, connect, warn);
 }
 
 let completion: CellCompletion | undefined;

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 import pytest
 
 from agentnb.host import current_host
+from agentnb.host.environment import current_environment
 from agentnb.plugins.inline.completion import (
     CancelParams,
     CompleteParams,
@@ -18,6 +19,7 @@ from agentnb.plugins.inline.completion import (
     fitting,
 )
 from agentnb.plugins.inline.model_completion import without_fence
+from tests.unit.api.conftest import KernelSettings
 from tests.unit.plugins.inline.conftest import SECONDS, Complete, ask, by
 from tests.unit.plugins.local.conftest import Models, models
 
@@ -38,6 +40,20 @@ def test_each_kind_of_server_is_asked_in_its_own_way(ask: Complete, by: By, mode
         assert result.took > 0
         seen = [each for each in models.seen("") if f"# {kind}" in json.dumps(each)]
         assert "import math" in json.dumps(seen[-1][field])
+
+
+def test_model_server_that_is_set_in_this_kernel_comes_before_the_one_of_the_variables(
+    ask: Complete, by: By, models: Models
+) -> None:
+    """As `%config` sets it, for the built-in agent, too."""
+    by("local", "http://127.0.0.1:9/v1", "nothing-of-the-kind")
+    environment = current_environment()
+    environment.connect(settings=KernelSettings(local_url=models.url("ollama"), local_model="fills"))
+    try:
+        result = ask("# fills: x = 1\n")
+    finally:
+        environment.connect(settings=None)
+    assert (result.text, result.error) == ("x = 1", "")
 
 
 def test_model_that_cannot_fill_in_is_asked_by_chat(ask: Complete, by: By, models: Models) -> None:
