@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LARGE_BYTES = 1_000_000
 """A table of this size is not sent where running the cells makes it."""
 _STAYS = {"agentnb", "distributed"}
-_NOT_RUN = re.compile(r"\b(?:agentnb|distributed|LocalCluster)\b|^\s*%%?agents?\b", re.MULTILINE)
+_NOT_RUN = re.compile(r"\b(?:agentnb|distributed|LocalCluster)\b|^[ \t]*%%?agents?\b", re.MULTILINE)
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
