@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 
-import agentnb
 from agentnb.plugins.evaluate.results import read_evaluation
 from tests.unit.plugins.evaluate.conftest import Eval, Write
 
@@ -41,7 +42,8 @@ def test_runs_after_the_limit_of_the_day_are_left_out_and_made_later(
     rows = read_evaluation(results, "It").results
     assert (resumed.code, [each.outcome for each in rows]) == (0, ["right"] * 4), resumed
     assert evaluate("--resume", str(results), "--replay", str(tmp_path)).code == 2
-    assert len(agentnb.sessions()) == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "data" / "sessions.db")) as log:
+        assert log.execute("SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM usage)").fetchone() == (0, 4)
 
 
 def test_a_run_that_changed_since_is_made_again_and_a_baseline_leaves_out_what_was_not_run(
