@@ -39,9 +39,9 @@ def main(package: Path, notebook: Path) -> int:
         work = Path(folder, "work")
         work.mkdir()
         shutil.copy(notebook, work)
-        server = {"type": "stdio", "command": str(Path(sys.executable).parent / "agentnb"), "args": ["mcp"]}
+        entry = {"type": "stdio", "command": str(Path(sys.executable).parent / "agentnb"), "args": ["mcp"]}
         (work / ".vscode").mkdir()
-        (work / ".vscode/mcp.json").write_text(json.dumps({"servers": {"agentnb": server}}), encoding="utf-8")
+        (work / ".vscode/mcp.json").write_text(json.dumps({"servers": {"agentnb": entry}}), encoding="utf-8")
         port = free_port()
         with started(package, Path(folder), work, port) as server:
             try:
