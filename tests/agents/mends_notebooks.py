@@ -6,15 +6,16 @@ from pathlib import Path
 
 import wire
 
-FOLDER = []
+FOLDERS = {}  # by session: one process has all of a batch
 
 
 def new(request):
-    FOLDER.append(Path(request["params"]["cwd"]))
-    wire.answer(request, {"sessionId": wire.SESSION})
+    session = f"session-{len(FOLDERS) + 1}"
+    FOLDERS[session] = Path(request["params"]["cwd"])
+    wire.answer(request, {"sessionId": session})
 
 
-def notebook(source, output):
+def notebook(session, source, output):
     outputs = [{"output_type": "stream", "name": "stdout", "text": output}]
     cell = {
         "cell_type": "code",
@@ -25,18 +26,18 @@ def notebook(source, output):
         "execution_count": 1,
     }
     content = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    (FOLDER[-1] / "made.ipynb").write_text(json.dumps(content))
+    (FOLDERS[session] / "made.ipynb").write_text(json.dumps(content))
 
 
 def prompt(request):
-    text = request["params"]["prompt"][0]["text"]
+    session, text = request["params"]["sessionId"], request["params"]["prompt"][0]["text"]
     is_told = "Found:" in text
     if is_told and "never" not in sys.argv:
-        notebook("numbers = [1, 2]\nprint(sum(numbers))", "3\n")
-        wire.say(f"Mended: {'numbers' in text}.")
+        notebook(session, "numbers = [1, 2]\nprint(sum(numbers))", "3\n")
+        wire.say(f"Mended: {'numbers' in text}.", session)
     else:
-        notebook("print(sum(numbers))", "3\n")
-        wire.say("Written.")
+        notebook(session, "print(sum(numbers))", "3\n")
+        wire.say("Written.", session)
     wire.answer(request, {"stopReason": "end_turn"})
 
 
