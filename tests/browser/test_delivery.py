@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat, counted
-from tests.browser.conftest import PICTURES, Kept
+from tests.browser.conftest import PICTURES, Kept, watched
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.server import Server
 
@@ -158,14 +158,15 @@ def test_a_flood(chat: Chat) -> None:
 
 
 @pytest.fixture
-def window(room: Lab, chat: Chat) -> Iterator[Page]:
-    """A second browser window on the same notebook, which shows the same chat."""
+def window(room: Lab, chat: Chat, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A second browser window on the same notebook, which shows the same chat; a failure leaves its picture."""
     expect(chat.box).to_be_editable(timeout=PATIENCE_MS)
     room.save()
-    page = room.page.context.new_page()
-    Lab(page, room.server, PICTURES).open(NAME, workspace="second")
-    yield page
-    page.close()
+    second = Lab(room.page.context.new_page(), room.server, PICTURES)
+    with watched(second, request):
+        second.open(NAME, workspace="second")
+        yield second.page
+    second.page.close()
 
 
 def test_two_windows(chat: Chat, window: Page) -> None:
