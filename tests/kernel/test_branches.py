@@ -146,6 +146,13 @@ def test_what_others_share_with_a_kept_variable_is_shared_afterwards(loaded: Run
     assert undone == (False, [1, 2], [0, 1], [1], {}, True)
 
 
+def test_a_new_function_and_the_new_variable_that_it_uses_are_kept_and_are_no_conflict(loaded: RunningKernel) -> None:
+    """Unpickling the function brings the variable before the user's are compared."""
+    value(loaded, "turn = tries('def size(): return len(parts)\\nparts = [size]').keep(1)")
+    assert value(loaded, "(size(), parts[0] is size)") == (1, True)
+    assert value(loaded, "turn.undo()\n('size' in globals(), 'parts' in globals())") == (False, False)
+
+
 def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays(loaded: RunningKernel) -> None:
     before = value(loaded, "sorted(os.listdir(tempfile.tempdir))")
     pids = {each.pid for each in psutil.Process(loaded.pid).children(recursive=True)}

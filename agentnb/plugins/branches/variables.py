@@ -179,9 +179,11 @@ def bring(path: str, changed: Mapping[str, str], names: dict[str, Any], *, is_ch
             loader = _Loader(file, names, at_fork)
             values, objects = dict(loader.load()), [*_objects(loader)]
     finally:
-        names.update(before)  # a function brings the variables that it uses: only those that are missing
+        brought = {name: names.pop(name) for name in [*names] if name not in before}
+        names.update(before)
     if at_fork is not None and is_checked:
         check(at_fork, names, changed, [key for key, _ in objects])
+    names |= brought  # a function brings the variables that it uses: only those that are missing
     for name, status in changed.items():
         if status == "deleted":
             names.pop(name, None)
