@@ -161,16 +161,18 @@ def site_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
 
     ``JUPYTER_CONFIG_PATH`` can add folders, so it can tighten; it removes none.
     """
-    shared = environ.get("PROGRAMDATA", r"C:\ProgramData") if sys.platform == "win32" else ""
-    return _site_files(environ.get("JUPYTER_CONFIG_PATH", ""), config_folder(environ), sys.prefix, shared)
+    system = ("/usr/local/etc/jupyter", "/etc/jupyter")
+    if sys.platform == "win32":
+        system = (os.environ.get("PROGRAMDATA", r"C:\ProgramData") + "/jupyter",)
+    fixed = (f"{sys.prefix}/etc/jupyter", *system)
+    return _site_files(environ.get("JUPYTER_CONFIG_PATH", ""), config_folder(environ), fixed)
 
 
 @lru_cache
-def _site_files(added: str, own: Path, prefix: str, shared: str) -> tuple[Path, ...]:
-    fixed = [Path(shared, "jupyter")] if shared else [Path("/usr/local/etc/jupyter"), Path("/etc/jupyter")]
+def _site_files(added: str, own: Path, fixed: tuple[str, ...]) -> tuple[Path, ...]:
     more = [Path(folder, "agentnb") for folder in added.split(os.pathsep) if folder]
     kept = [each for each in more if each != own]
-    kept += [folder / "agentnb" for folder in (Path(prefix, "etc", "jupyter"), *fixed)]  # even if it is the user's own
+    kept += [Path(folder, "agentnb") for folder in fixed]  # even if it is the user's own
     return tuple(dict.fromkeys(each / NAME for each in kept))
 
 

@@ -176,10 +176,7 @@ def main() -> None:
     """Every Python's day."""
     if not sys.argv[1:]:
         sys.exit(__doc__)
-    if not AGENT.executable.exists():
-        AGENT.folder.mkdir(parents=True, exist_ok=True)
-        for command in AGENT.installing():
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    AGENT.install()
     with tempfile.TemporaryDirectory(prefix="wheel-") as name:
         wheel = build(Path(name))
         for version, python in pythons(sys.argv[2:]).items():

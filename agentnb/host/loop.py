@@ -24,13 +24,13 @@ WIND_UP = 0.5
 
 
 class HostLoop:
-    """A private asyncio loop on a daemon thread."""
+    """A private asyncio loop on a daemon thread called *name*."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "agentnb-host") -> None:
         self._pid = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._thread = threading.Thread(target=self._run, name="agentnb-host", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     @property

@@ -69,6 +69,18 @@ class Peer:
         pip = [str(self.folder / "bin/python"), "-m", "pip", "install", "--quiet"]
         return [[_python(self.python), "-m", "venv", str(self.folder)], [*pip, f"{self.package}=={self.version}"]]
 
+    def install(self, seconds: float | None = None) -> None:
+        """Install it into its folder, unless it is there.
+
+        Raises:
+            LookupError: If this machine has nothing to install it with.
+            subprocess.CalledProcessError: If that fails; its ``stderr`` says why.
+        """
+        if not self.executable.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for command in self.installing():
+                subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds)
+
     def at_home(self, home: Path, server: str) -> dict[str, str]:
         """Write its settings into the throw-away *home*; the environment in which it finds nothing of the user's.
 

@@ -32,16 +32,12 @@ def peer(request: pytest.FixtureRequest) -> Peer:
 @pytest.fixture
 def program(peer: Peer) -> str:
     """The installed program's path; installed once into the cache."""
-    if not peer.executable.exists():
-        peer.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            commands = peer.installing()
-        except LookupError as error:
-            pytest.skip(str(error))
-        for command in commands:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS)
-            if done.returncode != 0:
-                pytest.skip(f"{peer.package} {peer.version} could not be installed:\n{done.stderr[-2000:]}")
+    try:
+        peer.install(INSTALL_SECONDS)
+    except LookupError as error:
+        pytest.skip(str(error))
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"{peer.package} {peer.version} could not be installed:\n{error.stderr[-2000:]}")
     return str(peer.executable)
 
 

@@ -26,6 +26,7 @@ from agentnb.host import current_host
 from agentnb.host.environment import current_environment
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
+from agentnb.log.location import VARIABLE as LOG
 from agentnb.plugins.evaluate.figures import Figures
 from agentnb.plugins.export.document import DocumentEntry
 from agentnb.plugins.map.asking import cost_of
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from agentnb.plugins.evaluate.kernel import TaskKernel
 
 CALLBACK_SECONDS = 60.0
-LOG = "AGENTNB_LOG"
 CLOSE_SECONDS = 10.0
 
 

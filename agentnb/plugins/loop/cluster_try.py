@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from agentnb.credentials import shapes
 from agentnb.errors import AgentnbError, UsageError
+from agentnb.host.loop import HostLoop
 from agentnb.ids import new_id
 from agentnb.plugins.branches.at_fork import AtFork
 from agentnb.plugins.branches.keep import Keeper, Parts
 from agentnb.plugins.branches.kernel_copy import fork_kernel
 from agentnb.plugins.branches.link import Answer
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
-from agentnb.plugins.branches.preparing import LONGEST_TITLE, notebook_of, on_main_thread
+from agentnb.plugins.branches.preparing import LONGEST_TITLE, moved, notebook_of, on_main_thread
 from agentnb.plugins.loop.sent_try import TryOrder, TryReport, check_size, workspace_files, write_files
 from agentnb.plugins.loop.sent_variables import Packed, cells_to_run, pack
 from agentnb.plugins.loop.worker_try import TryQuestion
@@ -33,7 +33,7 @@ from agentnb.plugins.map.workspaces import IsolatedWorkspace
 from agentnb.state import ErrorInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
     from concurrent.futures import Future
 
     from agentnb.host import Host
@@ -68,9 +68,7 @@ class TryCluster:
         common = {"agent": None, "command": None, "env": None, "mcp_servers": None, **options, "cwd": str(folder)}
         self._id = new_id()
         self._cluster = cluster_of(executor, TryQuestion(options=common, prompt=""), self._id)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="agentnb loop cluster", daemon=True)
-        self._thread.start()
+        self._loop = HostLoop("agentnb loop cluster")
 
     @property
     def is_private(self) -> bool:
@@ -84,7 +82,7 @@ class TryCluster:
             AgentnbError: If they cannot make tries.
         """
         try:
-            self._submit(self._cluster.open()).result()
+            self._loop.submit(self._cluster.open()).result()
         except BaseException:
             self.close()
             raise
@@ -92,31 +90,23 @@ class TryCluster:
     def close(self) -> None:
         """End what runs on the workers, and leave them."""
         with suppress(Exception):
-            self._submit(self._cluster.close()).result(_CLOSE_SECONDS)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_CLOSE_SECONDS)
+            self._loop.submit(self._cluster.close()).result(_CLOSE_SECONDS)
+        self._loop.stop(_CLOSE_SECONDS)
 
     def ask(self, order: TryOrder, told: Callable[[Body], object]) -> Future[TryReport]:
         """Have a try made; *told* hears what it has used, on the cluster's thread."""
         text = msgspec.json.encode(order).decode()
-        return self._submit(self._asked(Job(order.number, text, new_id(), 0), told))
+        return self._loop.submit(self._asked(Job(order.number, text, new_id(), 0), told))
 
     def stop(self) -> None:
         """Stop the try that runs; it still says what it did."""
-        self._submit(self._cluster.cancel())
+        self._loop.submit(self._cluster.cancel())
 
     def begin(self, number: int, prompt: str, instructions: str) -> ClusterTry:
         """Begin a try."""
         return ClusterTry(self, number, prompt, instructions)
 
     # ------------------------------------------------------------ on the thread
-
-    def _run(self) -> None:
-        self._loop.run_forever()
-        self._loop.close()
-
-    def _submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _asked(self, job: Job, told: Callable[[Body], object]) -> TryReport:
         worker = ClusterWorker(self._cluster)
@@ -204,8 +194,7 @@ class ClusterTry:
         branch.at_fork = sent.at_fork
         notebook = None if branch.notebook is None else branch.notebook.before
         if notebook is not None:
-            path, folder = Path(notebook.path or ""), cluster.folder.resolve()
-            notebook = replace(notebook, path=str(path.relative_to(folder)) if path.is_relative_to(folder) else None)
+            notebook = moved(notebook, cluster.folder.resolve(), Path())
         cells = cells_to_run(cluster.runner.executed_cells())
         if not cluster.is_private:
             _check_secrets(cells, sent.packed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,7 +15,6 @@ from agentnb.plugins.loop.metric import Brought
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from typing import Any
 
     from agentnb.host import Host
@@ -66,13 +66,13 @@ class Judge:
         Raises:
             AgentnbError: As above; or if the try changed what is held.
         """
-        box, brought = branch.folder, Brought()
+        brought = Brought()
         if branch.variables:
             box, saved = branch.save(seconds=self._seconds)
             lost = tuple(each for each in branch.variables if each not in saved.changed)
             brought = Brought(path=str(box), changed=saved.changed, lost=lost)
         try:
-            with expecting(box, branch.at_fork):
+            with expecting(Path(brought.path), branch.at_fork):
                 return self._measured(branch.folder, brought, is_gain)
         except AgentnbError as error:
             if brought.lost:

@@ -40,12 +40,12 @@ export class CellCompletion {
 
   /** `IInlineCompletionProvider.fetch`. */
   async fetch({ text, offset }: InlineRequest, { widget }: { readonly widget: unknown }) {
-    if (!(await this.#isOn())) return NONE;
-    const panel = this.#panelOf(widget);
-    const cell = panel?.content.activeCell;
-    if (!panel || cell?.model.sharedModel.cell_type !== "code" || runsCell(panel)) return NONE;
-    if (cell.model.sharedModel.getSource() !== text || !text.trim()) return NONE;
     try {
+      if (!(await this.#isOn())) return NONE;
+      const panel = this.#panelOf(widget);
+      const cell = panel?.content.activeCell;
+      if (!panel || cell?.model.sharedModel.cell_type !== "code" || runsCell(panel)) return NONE;
+      if (cell.model.sharedModel.getSource() !== text || !text.trim()) return NONE;
       return await this.#ask(panel, cell, text, offset);
     } catch (error) {
       console.debug("agentnb:", error);
