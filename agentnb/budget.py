@@ -149,7 +149,7 @@ def read_budget(text: Any, *, name: str = "budget", **fields: Any) -> tuple[Limi
         UsageError: If it is no budget; the message says which part is wrong.
     """
     if not isinstance(text, str):
-        raise UsageError(f"{name} is {text!r}, which is not a text.", hint=_GRAMMAR)
+        raise UsageError(f"{name} is {text!r}, which is not text.", hint=_GRAMMAR)
     limits: dict[Unit, Limit] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
         unit, amount, currency = _read_part(part, name)
@@ -162,7 +162,7 @@ def read_budget(text: Any, *, name: str = "budget", **fields: Any) -> tuple[Limi
 def _read_part(part: str, name: str) -> tuple[Unit, float, str]:
     match = _PART.fullmatch(part)
     if match is None:
-        raise UsageError(f"{name}: {part[:60]!r} is no amount.", hint=_GRAMMAR)
+        raise UsageError(f"{name}: {part[:60]!r} is not an amount.", hint=_GRAMMAR)
     sign, word, scale = match["sign"] or "", match["word"] or "", match["scale"] or ""
     amount = float(match["number"]) * _SCALES[scale]
     unit, currency = _unit_of(sign, word)

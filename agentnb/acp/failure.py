@@ -63,7 +63,7 @@ class AgentFailures:
     def no_answer(self, method: str, limit: float) -> AgentError:
         """The exception for a *method* that was not answered within *limit* seconds."""
         if not self.started:
-            message = f"{self.spec.title} did not answer within {limit:g} s of its start."
+            message = f"{self.spec.title} did not answer within {limit:g} s after it was started."
             return AgentStartFailed(message, hint=self._try())
         return AgentError(f"{self.spec.title} did not answer {method} within {limit:g} s.", hint="Restart the agent.")
 

@@ -129,7 +129,7 @@ def find(name: str) -> AgentSpec:
         return specs[name]
     wrong = additions()[1]
     if own := [each for each in wrong if Path(each.partition(": ")[0]).stem == name]:
-        raise UnknownAgent(f"The agent {name!r} cannot be read. {own[0]}", hint="Correct that file.")
+        raise UnknownAgent(f"The agent {name!r} cannot be read. {own[0]}", hint="Fix that file.")
     close = difflib.get_close_matches(name.lower(), specs, n=2)
     guess = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     hint = f"{guess}Known agents: {', '.join(spec.name for spec in known())}; any other is started with its command."
@@ -157,7 +157,9 @@ def why_not(spec: AgentSpec) -> str | None:
 def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name: str | None = None) -> AgentSpec:
     """A spec for an agent that is not in the catalogue."""
     if isinstance(command, str) or not command or not all(command):
-        raise UsageError("An agent's command is a list of words.", hint='For example: command=["opencode", "acp"].')
+        raise UsageError(
+            "An agent's command must be a list of words.", hint='For example: command=["opencode", "acp"].'
+        )
     if len(command) == 1 and is_address(command[0]):
         return _at_address(command[0], dict(env or {}), name)
     called = name or command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()

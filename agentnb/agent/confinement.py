@@ -69,7 +69,7 @@ def demand_confiner() -> Confiner:
     confiner: Confiner | None = plugins().first("confiners")
     if confiner is None:
         message = f"The agent cannot be confined: {_NO_PLUGIN}."
-        raise AgentStartFailed(message, hint="Switch the plug-in `sandbox` on, or choose confine=False.")
+        raise AgentStartFailed(message, hint="Turn on the plug-in `sandbox`, or choose confine=False.")
     return confiner
 
 

@@ -47,8 +47,8 @@ def check_address(url: str, *, unencrypted: bool = False) -> None:
         message = "the address holds a credential, and addresses are shown"
         raise UsageError(message, hint="Set a variable to it, and name the variable with token_variable.")
     if parts.scheme in {"ws", "http"} and not is_here(host) and not unencrypted:
-        message = f"without TLS everybody between here and {host} reads along, the token too"
-        raise UsageError(message, hint=f"Use {parts.scheme}s://, or say unencrypted = true.")
+        message = f"without TLS anyone between here and {host} can read along, including the token"
+        raise UsageError(message, hint=f"Use {parts.scheme}s://, or set unencrypted = true.")
 
 
 def connecting_command(url: str, token_variable: str | None, *, unencrypted: bool) -> tuple[str, ...]:

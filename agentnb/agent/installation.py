@@ -91,7 +91,7 @@ class Installation:
         """Run it to its end, and make sure that the agent's program can be found then."""
         with _alone() as is_alone:
             if not is_alone:
-                message = "Another install is running on this machine, of another notebook or a terminal."
+                message = "Another notebook or terminal is installing something on this machine."
                 return InstallEnd(state="failed", message=f"{message} Try again when it is done.")
             return await self._run()
 
@@ -151,7 +151,7 @@ class Installation:
     def _why_silent(self) -> str:
         if self._asks:
             return self._password()
-        return f"{self._words[0]} printed nothing for {self._silent_seconds:.0f} seconds and was ended."
+        return f"{self._words[0]} printed nothing for {self._silent_seconds:.0f} seconds and was stopped."
 
     def _why_failed(self, code: int | None) -> str:
         if _ASKED.search(self._tail):

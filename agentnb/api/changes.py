@@ -273,7 +273,7 @@ def go_back(
 def _check(choices: Mapping[str, Choice] | None) -> None:
     for path, choice in (choices or {}).items():
         if choice not in ("mine", "theirs"):
-            raise UsageError(f"choices[{path!r}] is {choice!r}.", hint='Say "mine" or "theirs".')
+            raise UsageError(f"choices[{path!r}] is {choice!r}.", hint='Use "mine" or "theirs".')
 
 
 def _done(conversation: Conversation, outcome: Outcome) -> ChangeTable:
@@ -293,7 +293,7 @@ def _id_of(item: Any) -> str:
         return item.id
     if isinstance(item, str | os.PathLike) and (name := os.fspath(item)):
         return path_to_json(str(name))
-    raise UsageError(f"{item!r} is no change.", hint="Give items of turn.changes, or paths.")
+    raise UsageError(f"{item!r} is not a change.", hint="Give items of turn.changes, or paths.")
 
 
 def cells_of(item: Item) -> tuple[str, ...]:
@@ -308,4 +308,4 @@ def cells_of(item: Item) -> tuple[str, ...]:
 
 def _late(timeout: float) -> ChangesError:
     message = f"The store of changes did not answer within {timeout:g} s."
-    return ChangesError(message, hint="It continues; look again later.")
+    return ChangesError(message, hint="It continues; check again later.")

@@ -460,6 +460,6 @@ def _check_state(state: object) -> State:
     known_state = next((each for each in get_args(State) if each == state), None)
     if known_state is None:
         known = ", ".join(repr(each) for each in get_args(State) if each)
-        raise UsageError(f"state={state!r} is none of {known}.", hint='For example state="failed".')
+        raise UsageError(f"state={state!r} is not one of {known}.", hint='For example state="failed".')
     checked: State = known_state
     return checked

@@ -421,7 +421,9 @@ class Session(SessionAgent):
         future.result()
 
     def _closes_slowly(self, timeout: float) -> SessionError:
-        return SessionError(f"The session {self.title!r} did not close within {timeout:g} s.", hint="Wait, or go on.")
+        return SessionError(
+            f"The session {self.title!r} did not close within {timeout:g} s.", hint="Wait, or continue."
+        )
 
     def __enter__(self) -> Self:
         return self

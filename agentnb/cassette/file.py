@@ -99,7 +99,7 @@ def _rules(path: Path, header: Header) -> None:
             re.compile(rule.pattern)
         except re.error as error:
             message = f"{path}:1: the pattern of the rule {rule.name!r} is not a regular expression: {error}."
-            raise CassetteBroken(message, hint="Correct it.") from error
+            raise CassetteBroken(message, hint="Fix it.") from error
 
 
 AGAIN = "Record it again (AGENTNB_CASSETTE_MODE=record, or pytest --agentnb-record)."
@@ -110,7 +110,7 @@ _WHOLE = "Take the whole file from version control, or record it again."
 def leak(place: str, what: str) -> CassetteBroken:
     """The error that something at *place* looks like a credential; *what* is its mark."""
     kind = what[1:-1].removeprefix("secret ")
-    hint = "It must not be in version control: make that credential invalid, then record again."
+    hint = "It must not be in version control. Revoke that credential, then record again."
     return CassetteBroken(f"{place}: this looks like a credential ({kind}).", hint=hint)
 
 
@@ -192,7 +192,7 @@ class Reader:
         try:
             return msgspec.convert(row, Header)
         except msgspec.ValidationError as error:
-            raise self._broken(f"the header cannot be read: {error}.", "Correct it, or record again.") from error
+            raise self._broken(f"the header cannot be read: {error}.", "Fix it, or record it again.") from error
 
     def _take(self, row: dict[str, Any]) -> None:
         if "agent" in row:

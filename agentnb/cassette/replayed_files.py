@@ -116,7 +116,7 @@ class ReplayedFiles:
         """Plan what brings *path* to *after*, or say why that is not possible."""
         entry = self._entry(path)
         if after is not None and (blocked := self._blocked(path)):
-            wrong.append(f"{path} cannot be written: {blocked} is no folder, but a file or a link.")
+            wrong.append(f"{path} cannot be written: {blocked} is not a folder, but a file or a link.")
             return
         if after is not None and not after.stored and after.mode != "folder":
             if entry is None:
@@ -197,7 +197,7 @@ class ReplayedFiles:
         content = content_of(state, self._marks.fill)
         if state.mode == "link" and leads_outside(path, os.fsdecode(content), str(self._workspace)):
             message = f"{path} is a link that leads out of the workspace."
-            raise CassetteBroken(message, hint="No recording has such a link: do not use this cassette.")
+            raise CassetteBroken(message, hint="Recordings never contain such links: do not use this cassette.")
         blob = self._remember(content)
         return FileVersion(blob=blob, digest=blob, mode=state.mode, size=len(content))
 

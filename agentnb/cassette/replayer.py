@@ -193,7 +193,7 @@ class Replayer:
         if differs is not None:
             why = "" if error is None else f" It said: {error}"
             text = f"The answer to the agent is not the recorded one. {playing.marks.fill(differs)}{why}"
-            raise mismatch(f"{text}\nWhat the agent did next does not follow from that.")
+            raise mismatch(f"{text}\nWhat the agent did next does not apply to that.")
 
     async def _finished(
         self, playing: ReplayedSession, ask: WireEvent, recorded: WireEvent, result: Any, error: Any

@@ -96,7 +96,7 @@ class RecordedSessions:
         free = [section for section in self.sections if section.exchanges[0].method == method and section not in taken]
         if not free:
             count = sum(section.exchanges[0].method == method for section in self.sections)
-            message = f"The cassette holds {count} × {method} with {self.agent}, and this is one more."
+            message = f"The cassette holds {count} × {method} with {self.agent}, and this is an additional one."
             raise mismatch(message)
         cwd = params.get("cwd")
         marks = SessionMarks(cwd if isinstance(cwd, str) else None, secrets=self._secrets)

@@ -249,7 +249,7 @@ def read_file(path: str, most: int, folder: int | None = None) -> bytes:
     with open(os.open(path, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123 - a descriptor
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         return file.read(min(most, state.st_size + 4096))
 
 

@@ -72,9 +72,9 @@ def _of_table(file: SiteFile) -> Iterator[str]:
 
 def _of_policy(policy: PolicySettings) -> Iterator[str]:
     if policy.freedom_at_most is not None:
-        yield f"Conversations have at most the freedom {TITLES[policy.freedom_at_most]}."
+        yield f"The freedom of conversations is at most {TITLES[policy.freedom_at_most]}."
     if policy.cell_review == "first":
-        yield "Changes of cells are reviewed before they are made."
+        yield "Cell changes are reviewed before they are made."
     for agent, confine in policy.confine.items():
         who = "Every agent" if agent == EVERY else agent
         hosts = f", with these hosts only: {', '.join(confine)}" if isinstance(confine, tuple) else ""

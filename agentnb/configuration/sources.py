@@ -224,7 +224,7 @@ def _loaded(path: Path) -> _File:
         data, lines = parsed(text), tuple(text.splitlines())
     except (OSError, ValueError) as error:
         what, lines = f"{path} cannot be read: {error}.", () if isinstance(error, OSError) else _lines(path)
-        return _File(path, {}, lines, f"{what} Correct it; until then none of its settings count.")
+        return _File(path, {}, lines, f"{what} Fix it; until then none of its settings count.")
     if path.name != USER or not file_versions.is_too_new(oldest := data.pop(file_versions.OLDEST, None)):
         return _File(path, data, lines)
     what = f"{path} was written for a newer agentnb. {file_versions.readers(oldest)} {file_versions.UPDATE}"
@@ -246,7 +246,9 @@ def _unknown(file: _File) -> list[str]:
         except UsageError as error:
             found.append(f"{_at(file, key)}: {error}")
         else:
-            where = f"It belongs into {other.file}, as {other.file_key}." if other.file else "No file can hold it."
+            where = (
+                f"It belongs into {other.file}, as {other.file_key}." if other.file else "It can't be saved in a file."
+            )
             found.append(f"{_at(file, key)}: {key!r} does not count here. {where}")
     return found
 
@@ -299,7 +301,7 @@ class _Reader:
         order = self.which.order
         if value in order and order.index(value) <= order.index(self.layers[0].value):
             return True
-        hint = "It can only choose what lets agents do less." if order else "It belongs in your own file."
+        hint = "It can only choose values that let agents do less." if order else "It belongs in your own file."
         self.problems.append(f"{place}: A project cannot set {self.which.name} to {value!r}. {hint}")
         return False
 

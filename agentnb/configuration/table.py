@@ -206,7 +206,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
         ),
         Setting(
             name="budget",
-            title="Budget of a conversation",
+            title="Budget for a conversation",
             kind="text",
             default="",
             empty="no limit",
@@ -216,7 +216,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
         ),
         Setting(
             name="budget_day",
-            title="Budget of a day",
+            title="Budget for a day",
             kind="text",
             default="",
             empty="no limit",

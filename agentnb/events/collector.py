@@ -105,4 +105,6 @@ def _known(name: str | None, category: str | None) -> None:
         raise UsageError(f"There is no event {name!r}.", hint=f"There are {', '.join(KINDS)}.")
     categories = dict.fromkeys(kind.category for kind in KINDS.values())
     if category is not None and category not in categories:
-        raise UsageError(f"No event is of the category {category!r}.", hint=f"There are {', '.join(categories)}.")
+        raise UsageError(
+            f"There are no events in the category {category!r}.", hint=f"There are {', '.join(categories)}."
+        )

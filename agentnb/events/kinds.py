@@ -31,7 +31,7 @@ AGENT_INITIALIZED = Kind(
     "agent.initialized", "The agent has answered ACP `initialize`.",
     agent=_AGENT, pid=_PID, version="the version that it says it is",
 )  # fmt: skip
-AGENT_STOPPED = Kind("agent.stopped", "The agent was ended by us, and nothing of it is left.", agent=_AGENT, pid=_PID)
+AGENT_STOPPED = Kind("agent.stopped", "agentnb stopped the agent and all of its processes.", agent=_AGENT, pid=_PID)
 AGENT_DIED = Kind(
     "agent.died", "The agent ended by itself, or could not be started.", logging.WARNING,
     agent=_AGENT, pid=_PID, error="what is said of it",

@@ -253,7 +253,7 @@ class Conversation:
             plugin_tools=None if tools is not None else self._plugin_tools,
         )
         if wanted != mode:
-            self.lifecycle.note(f"A policy file leaves agents at most {TITLES[mode]} here.")
+            self.lifecycle.note(f"A policy file limits agents to {TITLES[mode]} here.")
         self.turns: Turns = Turns(
             self.channels,
             self.lifecycle,
@@ -417,8 +417,8 @@ class Conversation:
         """Stop the code that the tool call *call_id* runs in the kernel; the turn goes on."""
         call = self.permissions.kernel_calls.call_of(call_id)
         if call is None or self.kernel is None or not self.kernel.stop(call):
-            message = "That tool call runs no code in the kernel now."
-            raise SessionError(message, hint="A cell that waits behind another can be stopped once it runs.")
+            message = "That tool call is not running code in the kernel now."
+            raise SessionError(message, hint="A cell that is waiting for another one can be stopped once it runs.")
 
     async def rehearse(self, call_id: str, edited: str | None = None) -> Rehearsal:
         """Preview what the open question on the tool call *call_id* is about, and wait for that."""

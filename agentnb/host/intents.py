@@ -248,7 +248,7 @@ def set_freedom(conversation: Conversation, freedom: Freedom, origin: ActionOrig
 def _demand_freedom(conversation: Conversation, mode: Mode) -> None:
     ceiling = conversation.host.policy.ceiling(conversation.cwd)
     if capped(mode, ceiling) != mode:
-        message = f"A policy file leaves agents at most {TITLES[ceiling or '']} here."
+        message = f"A policy file limits agents to {TITLES[ceiling or '']} here."
         raise PolicyError(message, hint="`%agents policy` says which file.")
 
 
@@ -287,7 +287,7 @@ def _set_cell_review(conversation: Conversation, review: CellReview, origin: Act
     """Set when changes of cells are reviewed in this kernel, from the next change on."""
     host, before = conversation.host, conversation.channels.shown_review
     if host.policy.review(conversation.cwd, review) != review:
-        message = "This project's policy file says that changes of cells are reviewed first."
+        message = "This project's policy file requires that cell changes are reviewed first."
         raise PolicyError(message, hint=f'Remove cell_review = "first" from {PROJECT} to choose otherwise.')
     if conversation.mode in EDITS:
         _reject(f"{TITLES[conversation.mode]} makes edits of cells at once. Choose Ask first.")

@@ -192,7 +192,7 @@ def _raised(sink: Sink, shell: Any, kind: type[BaseException], value: BaseExcept
 
 
 def _asked(*_args: Any, **_kwargs: Any) -> Any:
-    raise RuntimeError("Nobody can be asked for input here: this code is an agent's.")
+    raise RuntimeError("This code was started by an agent, so it cannot ask for input.")
 
 
 def _stream(_shell: Any, before: Any) -> Any:

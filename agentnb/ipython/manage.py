@@ -170,7 +170,7 @@ def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
         changes = [each for each in turn.changes if each.state == state and each.undoable]
         if any(state != "open" or not is_left_alone(each.by) for each in changes):
             return turn
-    raise UsageError(f"No turn of the tab has changes to {command}.", hint="`%agents changes` shows what there is.")
+    raise UsageError(f"No turn of the tab has changes to {command}.", hint="`%agents changes` shows what changed.")
 
 
 def _turns_called(turns: Sequence[Turn], name: str) -> list[Turn]:

@@ -208,7 +208,9 @@ def _output(number: int, place: TextRange | None, scope: Scope) -> list[MessageA
         _check_was_run(number, "output", scope)
     (outputs,) = scope.known_outputs.of([(number, cell_id)])
     if not outputs:
-        raise UnknownMention(f"@output:{number}: In [{number}] has no output.", hint="Run the cell, or name another.")
+        raise UnknownMention(
+            f"@output:{number}: In [{number}] has no output.", hint="Run the cell, or choose another one."
+        )
     heading, error = output_heading(number), scope.known_outputs.error_of(number)
     return with_outputs(f"output:{number}", "", outputs, place, heading=heading, error=error)
 
@@ -259,7 +261,7 @@ def _file(path: Path, name: str, place: TextRange | None, scope: Scope) -> Messa
     root = scope.cwd.resolve()
     if not path.is_relative_to(root):
         hint = "Only files in it can be mentioned; copy the file there, or set the workspace with %config Agentnb.cwd."
-        raise OutsideWorkspace(f"@{name} is outside of the workspace {root}.", hint=hint)
+        raise OutsideWorkspace(f"@{name} is outside the workspace {root}.", hint=hint)
     kind = mimetypes.guess_type(path.name)[0]
     folder = path.is_dir()
     display_kind = "directory" if folder else "image" if (kind or "").startswith("image/") else "document"

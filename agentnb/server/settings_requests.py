@@ -331,7 +331,8 @@ def _server(typed: McpServerChange) -> dict[str, Any]:
     if line.startswith(("http://", "https://")):
         if typed.env:
             raise UsageError(
-                "An agent given by its address takes no variables.", hint="Write headers into settings.toml by hand."
+                "Variables can't be set for an agent that is given by its address.",
+                hint="Add headers to settings.toml by hand.",
             )
         return {"url": line}
     try:

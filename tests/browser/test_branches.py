@@ -135,7 +135,7 @@ def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_b
     lab.expect_in_kernel(f"[score, open('notes.txt').read(), {FEATURES}]", [0.4, "no gain", "SCALE = 1"])
     side = Side(lab.page)
     undo(side, third, "Keep try 3")
-    expect(side.chat.get_by_text("Nobody answers here: continue in another conversation.")).to_be_visible()
+    expect(side.chat.get_by_text("No agent is available here. Continue in another conversation.")).to_be_visible()
     expect(side.box).to_have_count(0)
     expect(lab.page.locator(".agentnb-changed-cell")).to_have_count(0)
     lab.picture("branches-read-only")

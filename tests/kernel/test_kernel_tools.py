@@ -100,7 +100,7 @@ def test_interrupt_ends_the_cell_that_the_kernel_runs_and_asks_first(kernel: Run
     asked = "agentnb.start(kernel_tools=True, permissions='deny').prompt('/mcp kernel interrupt {}').wait().text"
     assert "Interrupted" not in kernel.run(asked).values[0]
     restart = kernel.run("session.prompt('/mcp kernel restart_kernel {}').wait().text").values[0]
-    assert "failed: It is not known which notebook this is." in restart
+    assert "failed: The name of this notebook is unknown." in restart
 
 
 @ONE_KERNEL

@@ -88,7 +88,7 @@ def kept(recorder: SessionRecorder, uri: str) -> SessionRecord:
     """Returns how the log lists the session of just this channel; for a page, which has its whole name from a list."""
     record = next((each for each in recorder.store.named(uri.rpartition("/")[2]) if each.uri == uri), None)
     if record is None:
-        message = "The session log does not have this conversation any more."
+        message = "The session log no longer has this conversation."
         raise UnknownSession(message, hint="It was deleted, here or in another kernel. Open the history again.")
     return record
 

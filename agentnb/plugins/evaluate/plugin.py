@@ -41,7 +41,7 @@ def _evaluated(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.evaluate.task import read_tasks
 
     if not arguments.words:
-        complain("Name the folder with the tasks: agentnb eval tasks --agents claude.")
+        complain("Specify the folder with the tasks: agentnb eval tasks --agents claude.")
         return MISUSED
     runs, jobs = _number(arguments.runs, 1, MOST_RUNS, "--runs"), _number(arguments.jobs, JOBS, MOST_JOBS, "--jobs")
     tasks = read_tasks(arguments.words)
@@ -95,7 +95,7 @@ def _recordings(
         return recordings, agents, runs
     if not named:
         raise UsageError(
-            "No agent is named.", hint="agentnb eval tasks --agents claude codex; `agentnb agents` lists them."
+            "No agent was given.", hint="agentnb eval tasks --agents claude codex; `agentnb agents` lists them."
         )
     for each in named:
         _check_agent(each)

@@ -139,7 +139,7 @@ async def edit_file(reply: AcpReply, args: dict[str, Any]) -> str:
     if times != 1:
         why = f"old_text stands {times} times in the file" if old else "old_text is empty"
         await call.update("failed", content=[shown_text(f"{why}.")])
-        raise ToolFailed(f"{why}: it must stand there exactly once. Read the file, and give more lines around it.")
+        raise ToolFailed(f"{why}: it must occur exactly once. Read the file, and include more lines around it.")
     await client_tools.write_file(reply, call, path, before, before.replace(old, new))
     return "Done."
 

@@ -216,7 +216,7 @@ class _Turn:
                 " or use the kernel. Choose another model for that."
             )
         for each in left_out:
-            why = f"{name} cannot see images" if each == "an image" else "the interface takes text and images only"
+            why = f"{name} cannot see images" if each == "an image" else "the interface accepts only text and images"
             await self._notice(f"Without {each}: {why}.")
 
     async def _warn_of_written_call(self, text: str) -> None:

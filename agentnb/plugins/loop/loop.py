@@ -302,7 +302,7 @@ class Loop:
         elif row.state == "conflict":
             self._measure_anew("After the conflict.")
         if why := attempt.ends_loop or self._why_hopeless():
-            raise UsageError(why, hint=f"Then go on: agentnb.loop.resume({self.id!r}).")
+            raise UsageError(why, hint=f"Then continue: agentnb.loop.resume({self.id!r}).")
 
     def _stop_reason(self, row: LoopTry) -> str:
         """Why a running try is to stop."""

@@ -215,7 +215,7 @@ class Batch(BatchStatus, Sequence[Any]):
             UsageError: If it runs.
         """
         if not self.done:
-            raise UsageError("The batch runs.", hint="Wait for it, or cancel it.")
+            raise UsageError("The batch is running.", hint="Wait for it, or cancel it.")
         self._runner.ask_again([row.number for row in self._records.rows("failed", "cancelled")])
         self._runner.run(self._concurrency)
         return self

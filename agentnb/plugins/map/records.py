@@ -76,7 +76,7 @@ class BatchRows(RowsFile):
                 return
             passes = self._run("SELECT pass FROM batches WHERE id = ?", batch)
             if not passes:
-                raise UsageError(f"There is no batch {batch!r}.", hint="A batch says its id: batch.id.")
+                raise UsageError(f"There is no batch {batch!r}.", hint="The id of a batch is batch.id.")
             self.id, self._pass = batch, passes[0][0] + 1
             self._run("UPDATE batches SET pass = ?, touched = ? WHERE id = ?", self._pass, time.time(), batch)
 

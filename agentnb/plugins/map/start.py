@@ -204,7 +204,7 @@ def compare_agents(
         A table side by side, with time, cost and agreement.
 
     Raises:
-        UsageError: If there are not two agents, or two have one name.
+        UsageError: If there are not two agents, or two have the same name.
 
     Example:
         >>> agentnb.compare_agents("Classify: {input}", ["claude", "codex"], complaints)  # doctest: +SKIP
@@ -245,5 +245,5 @@ def _choice(choice: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     own = dict(choice)
     name = own.pop("name", None) or " ".join(filter(None, (own.get("agent"), own.get("model"))))
     if not name:
-        raise UsageError(f"{choice!r} names no agent.", hint='{"agent": "claude", "model": "haiku"}')
+        raise UsageError(f"{choice!r} does not name an agent.", hint='{"agent": "claude", "model": "haiku"}')
     return str(name), own

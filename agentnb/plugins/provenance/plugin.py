@@ -19,7 +19,7 @@ def _provenance(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.provenance.provenance import provenance
 
     if len(arguments.words) != 1:
-        return complain("Name one notebook: agentnb provenance analysis.ipynb.")
+        return complain("Specify one notebook: agentnb provenance analysis.ipynb.")
     if arguments.json and arguments.prov:
         return complain("Choose --json or --prov.")
     try:

@@ -50,8 +50,8 @@ def provenance(notebook: str | os.PathLike[str] | None = None) -> Provenance:
     """
     path = _own_path() if notebook is None else Path(notebook).expanduser().resolve()
     if path is None:
-        message = "It is not known which notebook this is."
-        raise UsageError(message, hint='Name its file: agentnb.provenance("analysis.ipynb").')
+        message = "The name of this notebook is unknown."
+        raise UsageError(message, hint='Specify its file: agentnb.provenance("analysis.ipynb").')
     cells = current_cells(path)
     is_kernel = current_environment().code_runner() is not None
     return provenance_of(cells, path, kernel_log() if is_kernel else shell_log(), verified=verified_at(path))

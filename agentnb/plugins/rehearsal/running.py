@@ -93,7 +93,7 @@ class Running:
         if report.late:
             error = f"It took longer than the limit of {self._seconds:g} s"
         elif status < 0:
-            error = f"It was ended by {_SIGNALS.get(-status, f'signal {-status}')}"
+            error = f"It was stopped by {_SIGNALS.get(-status, f'signal {-status}')}"
         elif report.crowded:
             error = f"It wanted to start more than {MOST_PROCESSES:,} processes, or {MOST_AT_ONCE} at once"
         return Rehearsal(

@@ -61,7 +61,10 @@ class Failures:
             return LinkFailed(f"{self._host} refused the token (HTTP {code}).", f"{self._variable} holds it.")
         if 300 <= code < 400:  # noqa: PLR2004 - redirects
             place = urlunsplit((*urlsplit(location or "")[:3], "", ""))[:_CLEAN] or "another address"
-            hint = "The token is sent to no other address than yours. If you trust it, write it as the agent's url."
+            hint = (
+                "The token is sent only to the address that you gave. If you trust the other address, use it "
+                "as the agent's url."
+            )
             return LinkFailed(f"{self._host} redirects to {place}.", hint)
         if code == 404:  # noqa: PLR2004
             return LinkFailed(f"There is no agent at this address of {self._host} (HTTP 404).", "Is its path right?")
@@ -80,7 +83,7 @@ class Failures:
         if own is not None and own.code == _TOO_BIG and not error.rcvd_then_sent:
             return self.too_long()
         if own is not None and own.code == _NO_PONG and not error.rcvd_then_sent:
-            return LinkFailed(f"{self._host} does not answer any more.")
+            return LinkFailed(f"{self._host} no longer answers.")
         if theirs is None:
             return LinkFailed(f"The connection to {self._host} was cut.")
         reason = "".join(each for each in theirs.reason if each.isprintable())[:_CLEAN]

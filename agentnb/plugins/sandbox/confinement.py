@@ -162,7 +162,7 @@ def confinement_of(
         message = f"The agent cannot be confined: {why}."
         raise AgentStartFailed(message, hint="Leave confine=True out, or run it in a container.")
     if proxy is not None and way != "Landlock":
-        message = f"The agent cannot be confined to single hosts: {way} can only leave the network, or take it."
+        message = f"The agent cannot be confined to single hosts: {way} can only allow the network or block it."
         raise AgentStartFailed(message, hint='Give network="none" or "all", or use Linux 6.7 or newer.')
     folder = home(env)
     writes = [_expanded(each, folder, env) for each in needs.writes]

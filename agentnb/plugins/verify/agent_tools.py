@@ -56,7 +56,7 @@ def _notebook(session: ToolSession, named: str | None) -> Path:
 
     own = own_notebook()
     if own is None:
-        raise UsageError("It is not known which notebook this is.", hint="Give its path in the workspace.")
+        raise UsageError("The name of this notebook is unknown.", hint="Give its path in the workspace.")
     return own.path
 
 

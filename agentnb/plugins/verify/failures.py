@@ -317,7 +317,7 @@ _KNOWN = (
         "Use a style that `plt.style.available` lists.",
         text="is not a valid package style",
     ),
-    _Known("syntax", "it is not valid Python.", "Correct the line.", names="SyntaxError|IndentationError|TabError"),
+    _Known("syntax", "it is not valid Python.", "Fix the line.", names="SyntaxError|IndentationError|TabError"),
     _Known(
         "error",
         "it ends the run (`sys.exit()`, or a program that ends itself).",

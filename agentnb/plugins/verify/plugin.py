@@ -27,7 +27,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.verify.verify import verify
 
     if not arguments.words:
-        complain("Name the notebooks: agentnb verify analysis.ipynb.")
+        complain("Specify the notebooks: agentnb verify analysis.ipynb.")
         return MISUSED
     seconds = SECONDS if arguments.seconds is None else arguments.seconds
     hosts = None if arguments.network is None else [*filter(None, arguments.network.split(","))]

@@ -239,7 +239,7 @@ class _Check(NameFinder):
             return
         why = f"would fail: it is not valid Python ({names.error})."
         evidence = cell.line(names.error_line)
-        self._findings.append(cell.finding("syntax", why, evidence=evidence, advice="Correct the line."))
+        self._findings.append(cell.finding("syntax", why, evidence=evidence, advice="Fix the line."))
 
     def _never_run(self) -> Iterator[Finding]:
         if not any(each.has_run for each in self.cells):

@@ -89,7 +89,7 @@ def test_history_is_searched_and_narrowed_by_folder_agent_and_time(two: Folder) 
     assert two.shell("history", "--folder", "one", "--since", "2020-01-01").count("\n") == 2
     assert two.shell("history", "--since", "2999-01-01") == "The session log has no such session.\n"
     assert two.shell("history", "--since", "yesterday", code=1).endswith(
-        "since='yesterday' is no date. For example since=\"2026-11-02\".\n"
+        "since='yesterday' is not a date. For example since=\"2026-11-02\".\n"
     )
 
 
@@ -110,7 +110,7 @@ print(repr(agentnb.sessions()).splitlines()[-1] == agentnb.sessions().note)
 """
     done = here.run(script)
     note, told = done.stdout.splitlines()
-    assert "It was put aside as log.db.damaged-" in note
+    assert "It was moved aside as log.db.damaged-" in note
     assert note.endswith("Since then the log has been written again.")
     assert (told, done.stderr) == ("True", "")
 
@@ -174,7 +174,7 @@ except agentnb.UsageError as error:
         "[True]",
         "True",
         "True",
-        "state='asleep' is none of 'running', 'needs-you', 'failed'. For example state=\"failed\".",
+        "state='asleep' is not one of 'running', 'needs-you', 'failed'. For example state=\"failed\".",
     ]
 
 

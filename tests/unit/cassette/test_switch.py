@@ -132,7 +132,7 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("environment", "error", "said"),
     [
-        ({"AGENTNB_CASSETTE_MODE": "replay"}, CassetteBroken, r"replay demands one\. Record it again"),
+        ({"AGENTNB_CASSETTE_MODE": "replay"}, CassetteBroken, r"replay requires one\. Record it again"),
         ({"AGENTNB_CASSETTE_MODE": "play"}, UsageError, "AGENTNB_CASSETTE_MODE='play' is none of"),
         ({"AGENTNB_CASSETTE_PACE": "slow"}, UsageError, "AGENTNB_CASSETTE_PACE='slow' is none of"),
         (

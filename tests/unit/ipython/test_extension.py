@@ -212,8 +212,8 @@ print(serving())
 """
     printed, said = tell(code)
     assert printed == [
-        "%agents pair takes nothing more, not 'now'. `%agents?` has all.",
-        "%agents known takes nothing more, not 'claude'. `%agents?` has all.",
+        "%agents pair takes nothing more, not 'now'. `%agents?` lists all commands.",
+        "%agents known takes nothing more, not 'claude'. `%agents?` lists all commands.",
         (
             "%agents serve has no option '--port'. From Python it has options: agentnb.serve(port=8765). "
             "`%agents serve NAME watch` lets a client connect."

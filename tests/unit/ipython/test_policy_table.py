@@ -88,7 +88,7 @@ def test_decisions_are_a_table_that_renders_nothing_of_the_agents() -> None:
 
 
 def test_it_says_when_changes_of_cells_are_reviewed() -> None:
-    assert "Changes of cells are reviewed before they are made (cell_review)." in repr(PolicyTable(policy()))
+    assert "Cell changes are reviewed before they are made (cell_review)." in repr(PolicyTable(policy()))
     assert "are reviewed after they are made" in repr(PolicyTable(policy(cell_review="after")))
 
 

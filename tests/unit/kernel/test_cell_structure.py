@@ -113,7 +113,7 @@ def test_clear_outputs_when_allowed_leaves_out_prompts_and_is_undone_with_the_tu
     assert [each.get("count") for each in page.cells] == [3, None, 5]
     redo(tools)
     assert [each.get("count") for each in page.cells] == [None, None, None]
-    assert tools.text("clear_outputs").startswith("No code cell has been run.")
+    assert tools.text("clear_outputs").startswith("No code cell has been run yet.")
 
 
 def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Tools, page: NotebookPage) -> None:

@@ -22,7 +22,7 @@ def test_eliza_without_pipes() -> None:
     done = run("eliza")
     assert done.returncode == 1
     assert done.stderr == (
-        "agentnb: eliza cannot start: stdin is no pipe. An ACP client starts it with pipes for stdin and stdout.\n"
+        "agentnb: eliza cannot start: stdin is not a pipe. An ACP client starts it with pipes for stdin and stdout.\n"
     )
 
 

@@ -92,7 +92,9 @@ class Walkthrough(Component):
         if any(isinstance(each, dict) and each.get("cell") is not None for each in steps):
             runner = self._code_runner()
             if runner is None:
-                raise UsageError("No notebook is open, so a step cannot name a cell.", hint="Name a file and a line.")
+                raise UsageError(
+                    "No notebook is open, so a step cannot name a cell.", hint="Specify a file and a line."
+                )
             notebook = runner.notebook(outputs=False)
         return [self._step(number, each, notebook) for number, each in enumerate(steps, 1)]
 

@@ -216,7 +216,10 @@ class HostClient:
             elif isinstance(error, HostUnavailable):
                 where = self._address.partition("?")[0]
                 what = f"The host at {where} closed the connection before it answered."
-                hint = "Behind a proxy: is the kernel served, is the token its own, does `hosts` name the proxy?"
+                hint = (
+                    "Behind a proxy, check that the kernel is served, that the token belongs to it, and that "
+                    "`hosts` names the proxy."
+                )
                 raise HostUnavailable(what, hint=hint) from error
             raise
         self._stand("connected", "")
@@ -233,7 +236,7 @@ class HostClient:
     def _notified(self, notifications: list[tuple[str, Any]]) -> None:
         for method, params in notifications:
             if not isinstance(params, dict):
-                self._break(RpcError(INVALID_PARAMS, f"the parameters of {method[:100]} are no object"))
+                self._break(RpcError(INVALID_PARAMS, f"the parameters of {method[:100]} are not an object"))
                 continue
             try:
                 self._mirror.notified(method, params)
@@ -270,10 +273,10 @@ class HostClient:
             return HostUnavailable(f"The host at {where} refused the connection ({status}): {cause}", hint=hint)
         was_cut = isinstance(error, InvalidMessage) and isinstance(error.__cause__, (EOFError, OSError))
         if isinstance(error, (InvalidHandshake, EOFError, InvalidURI)) and not was_cut:
-            return HostUnavailable(f"What answers at {where} is no agent host: {error}")
+            return HostUnavailable(f"The program that answers at {where} is not an agent host: {error}")
         cause = "the connection was closed" if was_cut else str(error) or "it did not answer in time"
         return HostUnavailable(
-            f"The host at {where} cannot be reached: {cause}", hint="Check that its kernel runs and is served."
+            f"The host at {where} cannot be reached: {cause}", hint="Check that its kernel is running and served."
         )
 
 

@@ -169,7 +169,7 @@ class Asking:
         self._server.start(self._deadline)
         if self._server.capabilities.get(question.capability) in (None, False):
             message = f"{self._server.program.name} offers no {question.needs}."
-            raise UsageError(message, hint="Another language server may: see the setting language_server.")
+            raise UsageError(message, hint="Another language server may support it: see the setting language_server.")
 
     @property
     def resolves_actions(self) -> bool:

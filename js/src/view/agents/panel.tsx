@@ -107,7 +107,7 @@ function AgentList({ context }: { context: AgentsContext }) {
           </button>
         ))}
         {shown.length + (words ? others.length : 0) === 0 && agents.length > 0 && words && (
-          <p class="note">No agent is called so.</p>
+          <p class="note">No agent has this name.</p>
         )}
         {agents.length === 0 && (
           <p class="note">

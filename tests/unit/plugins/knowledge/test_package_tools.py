@@ -203,7 +203,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "exit code": ({"tool": "box/pack/scripts/fails.sh"}, "broken\nExit code 3."),
     "script hangs": (
         {"tool": "box/pack/scripts/hangs.sh", "seconds": 1},
-        "started\nIt took more than 1 s and was ended.",
+        "started\nIt took more than 1 s and was stopped.",
     ),
 }
 

@@ -58,7 +58,7 @@ BAD = {
     "unset key": ({"URL": "keyed", "KEY_VARIABLE": "NOT_SET"}, "and the variable NOT_SET is empty. Set it before"),
     "wrong key": ({"URL": "keyed", "KEY_VARIABLE": "WRONG"}, "does not accept the key in WRONG (HTTP status 401)"),
     "wrong path": ({"URL": "bare/elsewhere"}, "There is no OpenAI-compatible interface at"),
-    "a page": ({"URL": "page"}, "what it answered is no JSON. The base URL usually ends in /v1"),
+    "a page": ({"URL": "page"}, "the response is not JSON. The base URL usually ends in /v1"),
     "moved": ({"URL": "moved", "KEY_VARIABLE": "WRONG"}, "redirects to another server, 203.0.113.7: not followed"),
     "no such model": ({"URL": "bare", "MODEL": "gpt"}, "There is no model gpt"),
     "dies": ({"URL": "ollama", "MODEL": "dies"}, "dies does not answer: The connection to"),

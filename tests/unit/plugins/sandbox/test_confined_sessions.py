@@ -230,5 +230,5 @@ def test_start_with_confine_that_makes_no_sense_raises(tmp_path: Path) -> None:
         agentnb.start(cwd=tmp_path, confine="yes")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r'network is "all", "none" or a list of hosts'):
         agentnb.start(cwd=tmp_path, confine=True, network="example.org")
-    with pytest.raises(UsageError, match=r"'https://example\.org' in network is no host"):
+    with pytest.raises(UsageError, match=r"'https://example\.org' in network is not a host"):
         agentnb.start(cwd=tmp_path, confine=True, network=["https://example.org"])
