@@ -167,7 +167,7 @@ def _read_part(part: str, name: str) -> tuple[Unit, float, str]:
     amount = float(match["number"]) * _SCALES[scale]
     unit, currency = _unit_of(sign, word)
     if unit is None:
-        wrong = f"does not say of what: {part} tokens?" if not word else f"has the unknown unit {word!r}."
+        wrong = f"has no unit: did you mean {part} tokens?" if not word else f"has the unknown unit {word!r}."
         raise UsageError(f"{name}: {part!r} {wrong}", hint=_GRAMMAR)
     if amount <= 0 or (unit in ("tokens", "turns") and amount != int(amount)):
         raise UsageError(

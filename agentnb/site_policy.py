@@ -260,9 +260,7 @@ class _Reader:
     def _entries(self, key: str, data: dict[str, Any], table: str) -> tuple[Entry, ...]:
         found = data.get(key, [])
         if not isinstance(found, list) or not all(isinstance(each, str) and each.strip() for each in found):
-            self._fail(
-                key, table, f"{key!r} is not a list of strings", f'Write {key} = ["…"]; `*` stands for anything.'
-            )
+            self._fail(key, table, f"{key!r} is not a list of strings", f'Write {key} = ["…"]; `*` matches anything.')
         return tuple(Entry(each, self._line_with(each, key, table)) for each in found)
 
     def _settings(self, data: Any) -> dict[str, Entry]:

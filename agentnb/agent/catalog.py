@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 GROUP = "agentnb.agents"
 TOUR = "eliza"
-"""The built-in agent that shows what agents do; no agent to work with."""
+"""The built-in agent that shows what agents do; not for real work."""
 Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
 """Finds the agents that a description can be based on."""
 
@@ -199,7 +199,7 @@ def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | No
     if not unset:
         return None
     where = "before Jupyter starts, if this machine is a container or a sandbox"
-    return f"It runs as root: some of its modes, or all of it, may be refused. Set {' '.join(unset)} {where}."
+    return f"It runs as root: some or all of its modes may be refused. Set {' '.join(unset)} {where}."
 
 
 def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[str]]:
@@ -346,7 +346,7 @@ def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, 
     named = data.pop("based_on")
     base = bases.get(named) if isinstance(named, str) else None
     if base is None:
-        raise UsageError(f"there is no agent {named!r} to be based on")
+        raise UsageError(f"there is no agent {named!r} to base it on")
     under = msgspec.to_builtins(base)
     command = data.get("command", under["command"])
     if (

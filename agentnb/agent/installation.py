@@ -158,11 +158,11 @@ class Installation:
             return self._password()
         why = f"{self._words[0]} ended with exit code {code}."
         if "EACCES" in self._tail or "permission denied" in self._tail.lower():
-            why += " It may not write into its folder."
+            why += " It cannot write to its folder."
             if self._words[0] == "npm":
-                why += " Choose one of yours with `npm config set prefix ~/.local`."
+                why += " Choose a folder of your own with `npm config set prefix ~/.local`."
         elif "E401" in self._tail or "ENEEDAUTH" in self._tail:
-            why += " The package index wants a login."
+            why += " The package index requires a login."
         elif "ENOTFOUND" in self._tail or "ECONNREFUSED" in self._tail or "ETIMEDOUT" in self._tail:
             why += " The package index could not be reached."
         return why
@@ -182,8 +182,8 @@ class Installation:
             except OSError as error:
                 return self._failed(f"{name!r} is in {folder}, which is not on the PATH ({error.strerror}).", 0)
             return InstallEnd(state="done", exit_code=0)
-        where = f" It put programs into {folder}." if folder is not None else ""
-        return self._failed(f"{self._words[0]} ended well, but there is no command {name!r}.{where}", 0)
+        where = f" It installed programs in {folder}." if folder is not None else ""
+        return self._failed(f"{self._words[0]} finished successfully, but there is no command {name!r}.{where}", 0)
 
     async def _folder(self) -> Path | None:
         """The folder that npm or uv puts programs into; None where it does not say."""

@@ -32,10 +32,10 @@ UNDO_SECONDS = 120.0
 Choice: TypeAlias = Literal["mine", "theirs"]
 """What to do about a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
 
-_RUNS = "The turn still runs: what it changes is known when it has ended."
-_WAITS = "The turn waits in the queue: it has not begun."
-_NOT_LOOKED_FOR = "What the turn changed was not looked for."
-_TURN_RUNS = "A turn still runs: what it changes is not in this table yet."
+_RUNS = "The turn is still running. Its changes are known when it ends."
+_WAITS = "The turn is waiting in the queue and has not started."
+_NOT_LOOKED_FOR = "The changes of this turn were not tracked."
+_TURN_RUNS = "A turn is still running, so its changes are not in this table yet."
 HEAD = ("kind", "name", "status", "added", "removed", "by", "state")
 _BY: dict[By, str] = {
     "toolCall": "tool call",

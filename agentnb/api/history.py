@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
 FORGET_SECONDS = 60.0
-NONE = "No session to list: one is kept once its first turn has finished; archived ones are listed apart."
+NONE = "No sessions. A session is saved when its first turn finishes; archived ones are listed separately."
 NOT_FOUND = "The session log has no such session."
 
 
@@ -221,7 +221,9 @@ def list_sessions(
         which = {**log.here, **which}
     found, note = log.store.find(search, **which), log.note
     if found.left:
-        note = f"{note} {found.left:,} older sessions are not in the search index yet: search again.".strip()
+        note = (
+            f"{note} {found.left:,} older sessions are not in the search index yet. Search again to include them."
+        ).strip()
     elsewhere = log.store.held(found.sessions)
     narrowed = search or [value for name, value in which.items() if name != "limit" and value not in (None, "", False)]
     rows = (_row(record, log, elsewhere, found.hits.get(record.uri, ())) for record in found.sessions)

@@ -240,7 +240,7 @@ class QuestionTable(Table, tuple[Question, ...]):
     __slots__ = ()
 
     _head = ("id", "asks for", "what", "answers")
-    _none = "No question is open."
+    _none = "No open questions."
 
     def _cells(self, row: Question) -> tuple[str, ...]:
         if isinstance(row, PermissionQuestion):
@@ -254,7 +254,7 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
 
     def rehearse(call_id: str) -> Rehearsal:
         late = AgentError(
-            f"The preview did not come within {PREVIEW_SECONDS:g} s.", hint="It continues; check again later."
+            f"The preview was not ready within {PREVIEW_SECONDS:g} s.", hint="It continues; check again later."
         )
         work = conversation.rehearse(call_id)
         return with_main_thread(conversation.host, conversation.tab_id, work, PREVIEW_SECONDS, late)

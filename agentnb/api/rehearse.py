@@ -54,7 +54,7 @@ def rehearse(
         result = rehearse_command(command, folder, env=env, seconds=seconds)
     else:
         if env is not None:
-            raise UsageError("env is for commands only.", hint="Set os.environ in the code.")
+            raise UsageError("env can only be used with command=.", hint="Set os.environ in the code.")
         result = begin_code(_shell(), code or "", folder, seconds=seconds)()
     what, milliseconds = "code" if command is None else "command", round(result.seconds * 1000)
     REHEARSAL_ENDED.tell(what=what, available=result.available, way=result.way, milliseconds=milliseconds)

@@ -346,7 +346,7 @@ class Session(SessionAgent):
     ) -> ChangeTable:
         """Go back to before the prompt of *turn*: it and all later turns are cut; the history has a copy of them.
 
-        The agent goes on in a new session. With the next prompt it is given the turns that are left, as text.
+        The agent continues in a new session. With the next prompt it is given the turns that are left, as text.
 
         Args:
             turn: The first turn to go; all go where it is None.

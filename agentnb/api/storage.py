@@ -120,7 +120,7 @@ class Storage(Table, Rows[KeptStorage]):
     def delete_all(self, *, dry_run: bool = True) -> Removed:
         """Delete all conversations but those that are open, pinned ones too, and all batches that do not run.
 
-        The room is given back to the disk.
+        The room is returned to the disk.
         """
         removed = self._delete(closed(self._store()), dry_run=dry_run)
         if removed.is_done:

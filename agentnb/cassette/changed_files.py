@@ -105,7 +105,7 @@ def check_files(rows: Iterable[RecordedFile]) -> None:
             _check_text(real, "surrogateescape")
             stored = any(each is not None and each.stored for each in (row.before, row.after))
             if stored and secret_pattern(path) is not None:
-                message = f"the contents of {path!r}, a sensitive file, are in the cassette."
+                message = f"the cassette contains the contents of {path!r}, a sensitive file."
                 raise AgentnbError(message, hint="Remove them: recordings never contain such contents.")
         for each in (row.before, row.after):
             if each is not None and each.base64 is not None:

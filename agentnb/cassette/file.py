@@ -104,7 +104,7 @@ def _rules(path: Path, header: Header) -> None:
 
 AGAIN = "Record it again (AGENTNB_CASSETTE_MODE=record, or pytest --agentnb-record)."
 _CONFLICT = ("<<<<<<<", "=======", ">>>>>>>")
-_WHOLE = "Take the whole file from version control, or record it again."
+_WHOLE = "Restore the whole file from version control, or record it again."
 
 
 def leak(place: str, what: str) -> CassetteBroken:
@@ -154,7 +154,7 @@ class Reader:
             else:
                 yield row
         if not ended:
-            raise self._broken("the cassette stops before its end: it was cut.", _WHOLE)
+            raise self._broken("the cassette is truncated.", _WHOLE)
 
     def _decoded(self, line: bytes, *, last: bool) -> dict[str, Any]:
         try:
@@ -165,7 +165,7 @@ class Reader:
                     "a merge conflict is left in the cassette.", "Resolve it, or record again."
                 ) from None
             if last:
-                raise self._broken("the line is cut in the middle.", _WHOLE) from error
+                raise self._broken("the line is truncated.", _WHOLE) from error
             raise self._broken("this is not a line of a cassette: it is not JSON.", _WHOLE) from error
         if not isinstance(row, dict):
             raise self._broken("this is not a line of a cassette: it is not a JSON object.", _WHOLE)
@@ -214,7 +214,7 @@ class Reader:
     def _section(self, row: dict[str, Any]) -> Section:
         agent, launch, session = row.get("agent"), row.get("launch", 1), row.get("session", 0)
         if not isinstance(agent, str) or not isinstance(launch, int) or not isinstance(session, int):
-            raise self._broken("this does not say which agent or session begins here.", _WHOLE)
+            raise self._broken("this does not say which agent or session starts here.", _WHOLE)
         description = row.get("description")
         if description is not None and not isinstance(description, dict):
             raise self._broken("the agent's description is not an object.", _WHOLE)

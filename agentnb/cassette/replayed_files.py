@@ -234,11 +234,11 @@ class ReplayedFiles:
         if before is not None and before.missing and entry is not None:
             return f"{path} cannot be changed as in the recorded turn: {_WHY[before.missing]}."
         if entry is None:
-            return f"{path} is missing; it was there {when}."
+            return f"{path} is missing; it existed {when}."
         if before is None:
-            return f"{path} exists; it did not {when}."
+            return f"{path} exists, but did not exist {when}."
         now = text_of(entry.content) if entry.content is not None else None
-        text = f"{path} is not what it was {when}."
+        text = f"{path} differs from what it was {when}."
         if before.text is None or now is None:
             return text
         then = self._ruled(before.text)

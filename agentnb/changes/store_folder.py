@@ -132,8 +132,8 @@ class StoreFolder:
         aside = self.path / f"damaged-{now_ms()}"
         (self.path / "git").rename(aside)
         self.notes.append(
-            f"The store of changes was damaged ({error}) and was put aside as {aside}; a new one was begun. "
-            "Earlier changes can be neither shown nor undone."
+            f"The store of changes was damaged ({error}) and was moved to {aside}; a new one was started. "
+            "Earlier changes cannot be shown or undone."
         )
 
 

@@ -81,7 +81,7 @@ class Events(logging.Handler):
                 return self.of(name, **data)[count - 1]
             happened = "\n".join(f"  {event.name} {event.data}" for event in self._kept) or "  nothing"
         wanted = f"{name} {data}" if data else name
-        raise TimeoutError(f"{wanted} has not happened {count} times in {timeout:g} s. What has:\n{happened}")
+        raise TimeoutError(f"{wanted} did not happen {count} times in {timeout:g} s. These did:\n{happened}")
 
 
 @contextlib.contextmanager

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 LOOKS = frozenset({"variables", "inspect"})
 """The kernel tools that show values of the kernel."""
-FIRST_LOOK = "{} looks at this kernel's variables. To close the kernel to it: Freedom → Custom… → Kernel."
+FIRST_LOOK = "{} looks at this kernel's variables. To turn this off: Freedom → Custom… → Kernel."
 TITLE_CHARACTERS = 48
 NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
 

@@ -94,7 +94,7 @@ class _Echo:
 
 @contextlib.contextmanager
 def copied(write: Callable[[str], object]) -> Iterator[None]:
-    """Hand *write*, on any thread, what is printed while the body runs; it goes to the page all the same."""
+    """Hand *write*, on any thread, what is printed while the body runs; it goes to the page anyway."""
     streams = [each for each in (sys.stdout, sys.stderr) if hasattr(each, "echo")]
     with contextlib.ExitStack() as stack:
         for stream in streams:

@@ -219,9 +219,7 @@ def _plot(place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
     outputs = scope.known_outputs.latest_figure(scope.cell_id)
     if not outputs:
         hint = "Run the cell that draws it; @output:3 attaches all that cell [3] shows."
-        raise UnknownMention(
-            "@plot: no figure is open, and no cell has shown one, as far as the kernel knows.", hint=hint
-        )
+        raise UnknownMention("@plot: no figure is open, and the kernel knows of no cell that has shown one.", hint=hint)
     return figure_attachments("plot", outputs, place)
 
 
@@ -280,7 +278,7 @@ def _unknown(name: str, scope: Scope) -> UnknownMention:
     if name in {"cell", "selection"}:
         what = "cell is active" if name == "cell" else "text or cell is selected"
         hint = "Open agentnb's sidebar: it tells the kernel of the notebook. @cell:3 and @cells work without it."
-        return UnknownMention(f"@{name}: no {what}, as far as the kernel knows.", hint=hint)
+        return UnknownMention(f"@{name}: the kernel knows of no such {what}.", hint=hint)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     guess = f"Did you mean {' or '.join(f'@{match}' for match in close)}? " if close else ""
     return UnknownMention(

@@ -55,8 +55,8 @@ FILE_KEYS = (
         choices=("deny", "allow"),
         default="deny",
         loosest="allow",
-        about="The answer to a permission request that no rule decides and nobody can answer. 'allow' works in trusted "
-        "folders only.",
+        about="The answer to a permission request when no rule decides it and nobody can answer. 'allow' works in "
+        "trusted folders only.",
         facts={"allow": "If nobody can be asked: allow.", "deny": "If nobody can be asked: deny."},
         title="When nobody can answer",
         labels=("Deny", "Allow"),
@@ -119,8 +119,8 @@ RULE_KEYS = (
         name="command",
         kind="texts",
         default=(),
-        values="patterns: `*` is anything, a last ` *` may be missing",
-        about="each command of a line; for `ask` and `deny` also without its folder, variables and the options before "
+        values="patterns: `*` matches anything; a trailing ` *` also matches nothing",
+        about="each command in a line; for `ask` and `deny` also without its folder, variables and the options before "
         "its verb",
     ),
     Key(
@@ -129,7 +129,7 @@ RULE_KEYS = (
         choices=SEVERITIES,
         default="high",
         values='`"none"` to `"critical"`, default `"high"`',
-        about="the worst that an `allow` covers",
+        about="the highest severity that an `allow` covers",
     ),
     Key(
         name="sensitive",

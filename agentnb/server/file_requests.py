@@ -264,7 +264,7 @@ async def rewind_session(
 ) -> InvokeChangesetOperationResult:
     """Go back to before a message: the transcript is cut there, and the history has a copy of it.
 
-    The agent goes on in a new session, which is given the rest of the transcript with the next prompt.
+    The agent continues in a new session, which is given the rest of the transcript with the next prompt.
 
     Args:
         channel: The session's or the chat's channel.

@@ -318,7 +318,10 @@ async def change_mcp_server(
     servers = {**others, name: _server(server)}
     mcp_servers(servers)  # says what makes no sense
     line = f"{server.line.strip():.300}"
-    question = f"Add the MCP server “{name}” ({line})? New conversations start it with your rights, and agents use it."
+    question = (
+        f"Add the MCP server “{name}” ({line})? New conversations start it with your permissions, and "
+        "agents can use it."
+    )
     if confirmed != question:
         return ChangedResult(confirm=question)
     await _set(host, "mcp_servers", servers, here=here, was=was)

@@ -328,7 +328,7 @@ class TurnBudget:
             if words and words not in self._said:
                 self._said.add(words)
                 amount = written_amount(each, each.amount)
-                self._channels.say(turn_id, f"{words}: the limit of {amount} is not kept; time and turns are.")
+                self._channels.say(turn_id, f"{words}: the limit of {amount} is not enforced; time and turns are.")
 
     async def _goes_on(self, turn_id: str, stop: Stop) -> bool:
         """Ask the user whether as much again may be used."""

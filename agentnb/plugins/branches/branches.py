@@ -90,7 +90,7 @@ class Branches(Sequence[Branch]):
             TimeoutError: If it takes longer than *timeout* seconds; they go on.
         """
         seconds = LONGEST_SECONDS if timeout is None else timeout
-        late = TimeoutError(f"Not all tries have ended after {seconds:g} s; they go on.")
+        late = TimeoutError(f"Not all tries have ended after {seconds:g} s; they continue.")
         return with_main_thread(self._host, new_id(), asyncio.to_thread(self._joined), seconds, late)
 
     def __await__(self) -> Generator[Any, None, Branches]:

@@ -132,7 +132,7 @@ def _check_notebook(folder: Path, notebook: str) -> None:
     if path.suffix != ".ipynb" or not path.is_file() or (folder / WORKSPACE).resolve() not in path.parents:
         raise UsageError(
             f"{folder / TASK}: there is no notebook {notebook!r} in {folder / WORKSPACE}.",
-            hint="notebook is a path in the workspace, as notebook = 'sales.ipynb'.",
+            hint="notebook must be a path in the workspace, such as notebook = 'sales.ipynb'.",
         )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.local.completion import AnswerPart
 
-RUNS_STILL = "Check that the server still runs; its own log says what happened."
+RUNS_STILL = "Check that the server is still running; its own log says what happened."
 """Advice where an answer breaks off."""
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 600.0
@@ -126,7 +126,7 @@ class ModelServer:
                 for part in answer.add(event):
                     await show(part)
                 if answer.problem is not None:
-                    raise ServerTrouble(f"{self.place} broke off the answer: {answer.problem}")
+                    raise ServerTrouble(f"{self.place} interrupted the answer: {answer.problem}")
         for part in answer.end():
             await show(part)
         if answer.finish is None and not stream.done:
@@ -198,7 +198,7 @@ class ModelServer:
             raise self._unauthorized(status, reason)
         if status == NOT_FOUND and not reason:
             raise self._no_interface("the answer is 404 (not found)")
-        todo = "Wait a little, then try again." if status in _TRANSIENT else ""
+        todo = "Wait a moment, then try again." if status in _TRANSIENT else ""
         raise ServerTrouble(
             f"{self.place} answered with HTTP status {status} ({response.reason_phrase or 'error'}).{words}",
             todo,
@@ -219,7 +219,7 @@ class ModelServer:
             todo = "Set it before Jupyter starts."
         else:
             message = f"{self.place} requires a key (HTTP status {status})."
-            todo = "Put it into a variable, and the variable's name into the settings (or AGENTNB_LOCAL_KEY_VARIABLE)."
+            todo = "Put it in a variable, and the variable's name in the settings (or AGENTNB_LOCAL_KEY_VARIABLE)."
         return ServerTrouble(message, todo, status=status, reason=reason)
 
     def _no_interface(self, why: str) -> ServerTrouble:

@@ -228,7 +228,8 @@ class _Turn:
         self._session.warned.add(mark)
         await self._notice(
             f"**{name} has only written a tool call as text; nothing was run.** The server does not read it as a call:"
-            " the model or its chat template has no tools. Type `/chat` to go on without tools, or choose another."
+            " the model or its chat template has no tools. Type `/chat` to continue without tools, or choose "
+            "another model."
         )
 
     async def _notice(self, text: str) -> None:

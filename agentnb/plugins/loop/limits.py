@@ -101,7 +101,7 @@ class LimitCheck:
             self._patience_from = 0
         since = standing.without_gain - self._patience_from
         if limits.patience is not None and since >= limits.patience:
-            return Reached(f"{_tries(since)} in a row without a gain.", _tries(limits.patience), limits)
+            return Reached(f"{_tries(since)} in a row without improvement.", _tries(limits.patience), limits)
         return None
 
 
@@ -147,7 +147,7 @@ def read_until(until: Any, now: datetime) -> float | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=now.tzinfo)
     if moment <= now:
-        raise UsageError(f"until={until!r} is past.", hint=_UNTIL)
+        raise UsageError(f"until={until!r} is in the past.", hint=_UNTIL)
     return moment.timestamp()
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.loop.ledger import LoopTry
 
 _RUN_FIRST = "Run the notebook's cells first, then call it again."
-_CHEATED = "{} is a variable, which each try sets itself. A function that computes it can't be cheated so."
+_CHEATED = "{} is a variable, which each try sets itself. Use a function that computes it instead."
 
 
 class LoopCommand:
@@ -189,7 +189,9 @@ class LoopCommand:
         ledger.update(spec, "running")
         resumed = Loop(host, runner, folder, spec, judge=judge, ledger=ledger)
         if changed:
-            resumed.notes.append(f"Not as when the loop began: {', '.join(changed)}. Earlier values may not compare.")
+            resumed.notes.append(
+                f"Not as when the loop began: {', '.join(changed)}. Earlier values may not be comparable."
+            )
         return _begun(resumed, judged, rows)
 
 

@@ -83,7 +83,7 @@ class Cluster:
         unfit = {address: machine for address, machine in (await self._lacking()).items() if machine[1]}
         if unfit:
             raise UsageError(
-                f"Workers cannot run this batch; nothing was asked.\n{_table(unfit)}\n",
+                f"Workers cannot run this batch; nothing was sent to agents.\n{_table(unfit)}\n",
                 hint="Install what they lack, or use a cluster without them.",
             )
         self._looking = asyncio.create_task(self._look())
@@ -166,7 +166,8 @@ class Cluster:
         }
         if other:
             raise UsageError(
-                f"Workers have another Python; nothing was asked.\n{_table(other)}\n", hint="Both need the same one."
+                f"Workers have a different Python version; nothing was sent to agents.\n{_table(other)}\n",
+                hint="Both need the same one.",
             )
         plugin = worker_plugin.BatchAgents(self._batch, __version__, self._settings)
         await self._client.register_plugin(plugin, name=self._plugin)

@@ -213,7 +213,7 @@ def compare_agents(
     names = [name for name, _ in chosen]
     if len(names) < 2 or len(set(names)) < len(names):  # noqa: PLR2004 - to compare takes two
         raise UsageError(
-            "compare_agents needs two agents at least, with different names.", hint="agents=['claude', 'codex']"
+            "compare_agents needs at least two agents with different names.", hint="agents=['claude', 'codex']"
         )
     if length_of(inputs) is None:
         inputs = list(inputs)

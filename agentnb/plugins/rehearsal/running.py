@@ -84,7 +84,7 @@ class Running:
             last = _text(bytes(self._pipes[self._printed])).strip().rpartition("\n")[2]
             report = SupervisorReport(unavailable=f"it ended without a report {last}".strip())
         if report.unavailable is not None:
-            return report, unavailable(f"It could not be closed in: {report.unavailable}.")
+            return report, unavailable(f"It could not be isolated: {report.unavailable}.")
         return report, self._told(report)
 
     def _told(self, report: SupervisorReport) -> Rehearsal:
@@ -95,7 +95,7 @@ class Running:
         elif status < 0:
             error = f"It was stopped by {_SIGNALS.get(-status, f'signal {-status}')}"
         elif report.crowded:
-            error = f"It wanted to start more than {MOST_PROCESSES:,} processes, or {MOST_AT_ONCE} at once"
+            error = f"It tried to start more than {MOST_PROCESSES:,} processes, or {MOST_AT_ONCE} at once"
         return Rehearsal(
             stdout=_text(bytes(self._pipes[self._printed])),
             error=error,

@@ -108,7 +108,7 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
         return None, f"the kernel's Landlock has version {version_here}, {needed}, and bubblewrap {bubblewrap_is}"
     if platform.system() == "Darwin" and shutil.which("sandbox-exec") is not None:
         return "sandbox-exec", ""
-    return None, f"nothing here can do it ({platform.system()})"
+    return None, f"not supported on this platform ({platform.system()})"
 
 
 def unchecked_here(way: str | None, *, has_network: bool = True) -> str:

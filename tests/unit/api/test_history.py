@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 BEGIN = (
     "import agentnb; s = agentnb.start('eliza', **{cwd}); s.prompt({text!r}).wait(60); s.close(); agentnb.sessions()"
 )
-NONE = "No session to list: one is kept once its first turn has finished; archived ones are listed apart.\n"
+NONE = "No sessions. A session is saved when its first turn finishes; archived ones are listed separately.\n"
 KEY = "ghp_" + "a1B2" * 9
 
 

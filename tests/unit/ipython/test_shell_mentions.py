@@ -42,7 +42,7 @@ def offered(mentions: ShellMentions, start: str, cwd: Path) -> list[tuple[str, s
 
 
 def test_variables_come_with_type_and_size_cells_with_their_first_line(mentions: ShellMentions, tmp_path: Path) -> None:
-    """All there is to mention, before anything is typed; an object that fails is offered all the same."""
+    """All there is to mention, before anything is typed; an object that fails is offered anyway."""
     assert offered(mentions, "", tmp_path)[:8] == [
         ("cells", "cell", "all 2 that were run"),
         ("cell:2", "cell", "frame[0]"),

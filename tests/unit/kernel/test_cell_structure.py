@@ -322,7 +322,7 @@ def test_change_of_a_cell_when_two_cells_have_the_id_is_refused(
 def test_delete_cell_when_its_text_was_cut_reads_all_of_it_so_that_undo_gives_it_back(
     tools: Tools, page: NotebookPage
 ) -> None:
-    """A page tells the beginning of a long cell only; the card shows all of what would go."""
+    """A page tells the beginning of a long cell only; the card shows all of what would be removed."""
     page.longest = 3
     page.tell()
     tools.call("delete_cell", cell="a")

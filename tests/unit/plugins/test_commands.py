@@ -11,7 +11,7 @@ from tests.unit.cli.command import run
 def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
     """And a session that changed nothing is not found."""
     done = run("changes", AGENTNB_DATA_DIR=str(tmp_path))
-    assert (done.returncode, done.stdout) == (0, "No conversation that is kept has changed anything.\n")
+    assert (done.returncode, done.stdout) == (0, "No saved conversation has changed anything.\n")
     done = run("changes", "abc", AGENTNB_DATA_DIR=str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert "No session whose id begins with 'abc'" in done.stderr

@@ -27,7 +27,7 @@ class Walkthrough(Component):
     """Offers one tool, ``show_walkthrough``."""
 
     name = "walkthrough"
-    about = "A tool with which the agent explains a notebook or a file in steps; the chat goes through them with you."
+    about = "A tool that lets the agent explain a notebook or a file in steps that you go through in the chat."
 
     def __init__(self, code_runner: Callable[[], CodeRunner | None] = lambda: None) -> None:
         self._code_runner = code_runner

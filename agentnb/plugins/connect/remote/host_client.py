@@ -39,8 +39,8 @@ REFUSED = frozenset({400, 401, 403, 404})
 """HTTP answers to a handshake after which it is of no use to try again."""
 
 GONE = (
-    "It is no longer served: its kernel was restarted or has ended, or serving was stopped. "
-    "Serve it again, and connect to its new address."
+    "It is no longer served: its kernel was restarted or ended, or serving was stopped. Serve it again, and "
+    "connect to its new address."
 )
 
 LinkState: TypeAlias = Literal["connecting", "connected", "cut", "ended"]
@@ -156,7 +156,7 @@ class HostClient:
                     logger=silent_logger(),
                 ) as socket:
                     await self._talk(socket, begun)
-                attempt, why = 0, "The connection was cut."
+                attempt, why = 0, "The connection was lost."
                 if socket.close_code == NOT_SERVED:
                     self._stand("ended", GONE)
             except (OSError, InvalidHandshake, InvalidURI, EOFError, asyncio.TimeoutError, AgentnbError) as error:
@@ -199,7 +199,7 @@ class HostClient:
     def _give_up_requests(self) -> None:
         self._socket = None
         if self._rpc is not None:
-            self._rpc.close(HostUnavailable("The connection was cut before there was an answer."))
+            self._rpc.close(HostUnavailable("The connection was lost before an answer arrived."))
 
     async def _introduce(self, begun: asyncio.Future[None]) -> None:
         params: dict[str, Any] = {"channel": "ahp-root://", "clientId": self.client_id, "_meta": c.IS_OURS}

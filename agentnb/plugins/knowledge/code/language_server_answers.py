@@ -33,7 +33,7 @@ MOST_CHANGED = 50
 MOST_SHOWN = 50
 """Files with a name that a server is shown before it is asked for the name's uses."""
 MOST_FOUND = 500
-NEEDS_SERVER = "Only a language server has {}, and none is chosen."
+NEEDS_SERVER = "Only a language server offers {}, and none is selected."
 CHOOSE = 'Choose one that is installed: `%config Agentnb.language_server = "basedpyright"`, or "ruff" to format.'
 _HINT = 4
 _SEVERITIES: dict[Any, Severity] = {1: "error", 2: "warning", 3: "hint", 4: "hint"}

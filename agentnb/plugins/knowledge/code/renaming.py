@@ -62,14 +62,14 @@ def _change(
 
 def _notes(module: NotebookModule, old_name: str, new_name: str) -> Iterable[str]:
     if taken := [cell for cell in module.cells if _has_word(cell.source, new_name)]:
-        yield f"The name {new_name!r} stands in {_cells(len(taken))} already."
+        yield f"The name {new_name!r} is used in {_cells(len(taken))} already."
     named = [cell for cell in module.cells if _has_word(cell.source, old_name)]
     if masked := [cell for cell in named if cell.source.count(old_name) > python_of(cell.source).count(old_name)]:
-        yield f"Magics of {_cells(len(masked))} have the name, too; they are not changed."
+        yield f"Magics in {_cells(len(masked))} contain the name, too; they are not changed."
     if broken := [cell for cell in named if not is_readable(python_of(cell.source))]:
         yield f"{_cells(len(broken))} with the name cannot be read by Python; look there yourself."
     if module.left_out:
-        yield f"{_cells(module.left_out)} are not looked at: the notebook is too long."
+        yield f"{_cells(module.left_out)} are not checked: the notebook is too long."
 
 
 def _replaced(text: str, positions: Iterable[tuple[int, int]], old: str, new: str) -> str:

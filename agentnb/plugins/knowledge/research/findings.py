@@ -61,9 +61,7 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
         """Where it began, a sentence; empty where no earlier findings were known."""
         if not self.reused:
             return ""
-        what = (
-            "1 finding of an earlier research" if self.reused == 1 else f"{self.reused} findings of earlier researches"
-        )
+        what = "1 earlier finding" if self.reused == 1 else f"{self.reused} earlier findings"
         return f"Started from {what} of this version."
 
 

@@ -261,8 +261,8 @@ class ResearchRun:
 
     def _hint(self) -> str:
         if not self.findings:
-            return "Ask less at once."
-        return f"What it found until then ({len(self.findings)}) is kept: ask again, and it goes on from there."
+            return "Ask a smaller question."
+        return f"What it found until then ({len(self.findings)}) is kept: ask again to continue from there."
 
     def _about(self) -> Research:
         return Research(

@@ -51,7 +51,7 @@ def test_check_when_a_model_answers_says_what_it_can_do(kind: str, models: Model
 
 BAD = {
     "nothing there": ({"URL": "http://127.0.0.1:1/v1"}, "No server answers at 127.0.0.1:1. Start it"),
-    "loading": ({"PORTS": "loading"}, "HTTP status 503 (X). It says: Loading model. Wait a little, then try again."),
+    "loading": ({"PORTS": "loading"}, "HTTP status 503 (X). It says: Loading model. Wait a moment, then try again."),
     "nothing found": ({}, "No model server was found on this machine. Start one: Ollama"),
     "no models": ({"URL": "empty"}, "has no models. Type `/pull qwen3:4b`"),
     "no key": ({"URL": "keyed"}, "wants a key (HTTP status 401). Put it into a variable"),
