@@ -143,7 +143,7 @@ def sessions(
         A row per session; displayed in a notebook it is a table.
 
     Raises:
-        UsageError: If *search* is no text, *cwd* no path, or *limit* no number above zero.
+        UsageError: If *search* is not text, *cwd* not a path, or *limit* not a number above zero.
         LogError: If the log cannot be read.
 
     Example:
@@ -265,7 +265,7 @@ def resume(
         The session; the one that is open already, where it is open in this kernel.
 
     Raises:
-        UsageError: If *session* is no id, or the MCP servers make no sense.
+        UsageError: If *session* is not an id, or the MCP servers are invalid.
         UnknownSession: If the log has no such session, or several.
         LogError: If the log cannot be read.
 
@@ -349,7 +349,7 @@ def duplicate_session(session: str | SessionRow) -> SessionRow:
 
     Raises:
         UnknownSession: If the log has no such session, or several.
-        SessionError: If a turn runs in it.
+        SessionError: If a turn is running in it.
         LogError: If the log is off, or cannot be read or written.
         AgentError: If its agent fails.
 
@@ -362,9 +362,9 @@ def duplicate_session(session: str | SessionRow) -> SessionRow:
 
 
 def forget(session: str | SessionRow) -> SessionRow:
-    """Delete a session from the log for good: its transcript, its queue, its title, and what its turns changed.
+    """Delete a session from the log permanently: its transcript, its queue, its title, and what its turns changed.
 
-    What the agent itself keeps of it stays; :func:`delete_session` deletes that, where the agent offers it.
+    The agent's own copy stays; :func:`delete_session` deletes that, if the agent offers it.
 
     Args:
         session: A row of :func:`sessions`, its id, or the beginning of the id.

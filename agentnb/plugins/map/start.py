@@ -62,7 +62,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
     executor: Any = None,
     progress: bool = True,
 ) -> Batch:
-    """Ask an agent the same about many inputs; returns at once, the answers come in the background.
+    """Ask an agent the same question about many inputs; returns at once, answers arrive in the background.
 
     Each input has a session of its own, so no answer knows of another. What comes is kept in a file beside the log: a
     batch that was interrupted, or whose kernel was restarted, goes on with ``resume=``.
@@ -115,7 +115,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
         The batch: a sequence of the answers in the order of the inputs.
 
     Raises:
-        UsageError: If an argument makes no sense, or there is no batch to resume.
+        UsageError: If an argument is invalid, or there is no batch to resume.
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
         CassetteBroken: If the cassette cannot be read.
@@ -191,7 +191,7 @@ def compare_agents(
     inputs: Any,
     **options: Any,
 ) -> Comparison:
-    """Ask several agents or models the same about many inputs; returns at once.
+    """Ask several agents or models the same question about many inputs; returns at once.
 
     Args:
         prompt: As for :func:`agentnb.map`.
