@@ -526,7 +526,7 @@ describe("the conversation", () => {
     const dialog = await asks(page, "Go back");
     page.button("Go back").click();
     await page.until(() => expect(dialog.textContent).toContain("Nothing was undone."));
-    expect(dialog.querySelector("[role=status]")?.textContent).toContain("this stays as it is now: a.py.");
+    expect(dialog.querySelector("[role=status]")?.textContent).toContain("stay as they are: a.py.");
     store.answer = () => Promise.resolve({ message: "" });
     page.button("Go back all the same").click();
     await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
