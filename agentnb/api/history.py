@@ -213,7 +213,7 @@ def resume(
         The session; the one that is open already, where it is open in this kernel.
 
     Raises:
-        UsageError: If *session* is no id, or the MCP servers make no sense.
+        UsageError: If *session* is not an id, or the MCP servers are invalid.
         UnknownSession: If the log has no such session, or several.
         LogError: If the log cannot be read.
 

@@ -70,14 +70,14 @@ class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
         agent: The agent's name.
         tab_id: The tab's id.
         turn_id: The turn's id.
-        title: What it is, for people.
+        title: A description for people.
         kind: ``"edit"``, ``"execute"``, ``"read"``, ``"kernel"``, … as the agent or agentnb says; None if unknown.
         command: The command or code that would run; None where none would.
         paths: The files that it is about.
         diffs: The changes that it would make, each with ``path``, ``old_text`` and ``new_text``.
         options: The answers on offer, each with ``id``, ``label`` and ``kind`` (``"approve"`` or ``"deny"``).
-        severity: How bad it can be: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
-        reason: Why, a sentence.
+        severity: The severity: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
+        reason: The reason, a sentence.
     """
 
     id: str
@@ -208,7 +208,7 @@ class InputQuestion(ChatInputRequest, frozen=True, kw_only=True):
 
         Args:
             values: The answers by question id: text, number, yes or no, or a list of choices.
-            response: Whether it is answered, declined, or broken off.
+            response: Whether it is answered, declined, or cancelled.
 
         Raises:
             UsageError: If it is no longer open, or *values* do not answer it.
@@ -217,7 +217,7 @@ class InputQuestion(ChatInputRequest, frozen=True, kw_only=True):
         self.do(lambda: ChatInputCompleted(request_id=self.id, response=response, answers=answers))
 
     def decline(self) -> None:
-        """Answer that you do not want to say.
+        """Decline to answer.
 
         Raises:
             UsageError: If it is no longer open.

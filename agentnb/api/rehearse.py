@@ -25,7 +25,7 @@ def rehearse(
     env: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
 ) -> Rehearsal:
-    """Returns what code, or a command, would do; nothing of it is done.
+    """Returns what code or a command would do, without doing it.
 
     Code runs in a copy of this kernel with all its variables; a command runs for real, on a copy of the file system.
     Neither reaches the network, other processes, or the page, and everything of it is gone when this returns. It needs

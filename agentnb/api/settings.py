@@ -186,7 +186,7 @@ class Settings(Table, Rows[SettingValue]):
 
 
 def settings() -> Settings:
-    """Every setting: its value, and where that comes from.
+    """Every setting, with its value and where the value comes from.
 
     Returns:
         Rows; ``set``, ``reset``, ``add_rule``, ``remove_rule`` and ``what_if`` are its methods.

@@ -90,7 +90,7 @@ def prompt(conversation: Conversation, turn_id: str, message: Message, origin: A
 
 
 def steer(conversation: Conversation, message_id: str, message: Message, origin: ActionOrigin) -> None:
-    """Say something into the running turn; where the agent cannot take that, it is the next prompt."""
+    """Add a message to the running turn; if the agent does not support that, it becomes the next prompt."""
     waiting = conversation.channels.queued(message_id)
     conversation.turns.steer(message_id, message if waiting is None else waiting, origin)
 

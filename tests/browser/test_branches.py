@@ -194,7 +194,7 @@ def test_text_of_the_message_box_is_tried_three_ways(lab: Lab) -> None:
     menu = side.chat.get_by_role("button", name="Conversation", exact=True)
     menu.click()
     side.chat.get_by_role("menuitem", name=re.compile("^Try 3 ways")).click()
-    expect(side.chat.get_by_text("Write in the message box what to try")).to_be_visible(timeout=PATIENCE_MS)
+    expect(side.chat.get_by_text("Enter what to try in the message box")).to_be_visible(timeout=PATIENCE_MS)
     side.chat.get_by_role("button", name="Close (Escape)").click()
     code = "import time\nfound = 7\nwhile True: time.sleep(0.1)"
     side.box.fill(json.dumps([{"say": "I look."}, {"start": ["run_code", {"code": code}]}, {"end": 1}]))

@@ -60,7 +60,7 @@ def test_a_changed_prompt_fails_with_the_diff(recorded: Path, options: tuple[str
     reworded(recorded, "-t other Hello", "-t other Good evening")
     done = run(*PYTEST, *options, "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
-    assert "the prompt is not the recorded one" in done.stdout
+    assert "the prompt differs from the recorded one" in done.stdout
     assert "-Hello" in done.stdout
     assert "+Good evening" in done.stdout
 

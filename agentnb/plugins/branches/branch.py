@@ -49,7 +49,7 @@ class BranchParts(NamedTuple):
 
 
 class Branch:
-    """One try. Made by :func:`agentnb.branches`; every read is about now.
+    """One try. Made by :func:`agentnb.branches`; every attribute is current.
 
     Attributes:
         number: Its number, from 1.
@@ -101,7 +101,7 @@ class Branch:
 
     @property
     def text(self) -> str:
-        """What the agent said."""
+        """The agent's answer."""
         return self.turn.text
 
     @property
@@ -125,7 +125,7 @@ class Branch:
         return cost_of(self.session)
 
     def finish(self, measure: str | None, verify: Callable[[Branch], Verification] | None) -> None:
-        """Its turn has ended: look at what it did."""
+        """Its turn has ended: collect what it did."""
         try:
             self.turn.raise_for_error()
             self.look(measure)
@@ -178,7 +178,7 @@ class Branch:
 
     @property
     def summary(self) -> str:
-        """How it stands, in a line."""
+        """Its state, in one line."""
         parts: list[Any] = [self._state]
         parts += [f"measure {self.measure:.6g}"] if self.measure is not None else []
         parts += counted(self.files, self.cells, self.variables)

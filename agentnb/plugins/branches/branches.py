@@ -84,10 +84,10 @@ class Branches(Sequence[Branch]):
         return max(measured, key=lambda each: self._sign * (each.measure or 0.0), default=None)
 
     def wait(self, timeout: float | None = None) -> Branches:
-        """Block until every try has ended; returns these.
+        """Block until every try has ended; returns this object.
 
         Raises:
-            TimeoutError: If it takes longer than *timeout* seconds; they go on.
+            TimeoutError: If it takes longer than *timeout* seconds; they continue.
         """
         seconds = LONGEST_SECONDS if timeout is None else timeout
         late = TimeoutError(f"Not all tries have ended after {seconds:g} s; they continue.")
@@ -106,7 +106,7 @@ class Branches(Sequence[Branch]):
 
         Args:
             number: The try's number, from 1.
-            only: The parts that are wanted: paths of its files, ids of its cells, names of its variables; all if None.
+            only: The parts to keep: paths of its files, ids of its cells, names of its variables; all if None.
                 With parts the tries stay, so that more can be kept.
 
         Returns:
@@ -135,7 +135,7 @@ class Branches(Sequence[Branch]):
         return turn
 
     def discard(self, *numbers: int) -> None:
-        """Let tries go: their processes end, and nothing of them stays. All that were not kept, if none is named."""
+        """Discard tries: their processes end and their changes are lost. Without numbers, all that were not kept."""
         for branch in [self._try(number) for number in numbers] or self._branches:
             branch.close("discarded")
         self._tell()
@@ -149,7 +149,7 @@ class Branches(Sequence[Branch]):
 
     @property
     def table(self) -> str:
-        """It as HTML."""
+        """The table as HTML."""
         return html_of(self, self._title, self.best)
 
     def _repr_html_(self) -> str:
@@ -237,7 +237,7 @@ def branches(
         The tries.
 
     Raises:
-        UsageError: If an argument makes no sense, no kernel is here, the workspace is too large to be copied, or the
+        UsageError: If an argument is invalid, no kernel is here, the workspace is too large to be copied, or the
             kernel can be copied in no way.
 
     Example:

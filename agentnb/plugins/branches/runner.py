@@ -85,7 +85,7 @@ class BranchRunner:
         """Change the notebook's copy, or run a cell of it."""
         notebook = self._copy(edit.notebook)
         if edit.action == "restart":
-            raise UsageError("The kernel of a branch can't be restarted.", hint="Continue with what there is.")
+            raise UsageError("The kernel of a branch can't be restarted.", hint="Continue with the kernel as it is.")
         if edit.action != "run" or edit.cell_id is None:
             return notebook.edit(edit)
         work = self.work(edit.source)

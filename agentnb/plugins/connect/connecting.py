@@ -34,8 +34,8 @@ class Remote:
     The last line of a cell shows its chat. It is a context manager: at the end of the block it is closed.
 
     Args:
-        mirror: What that host has, as channels here.
-        client: What speaks to it.
+        mirror: The other host's channels, mirrored here.
+        client: The client of the connection.
         model: The widget model of its chat.
         address: Where it is, without the token.
     """
@@ -51,7 +51,7 @@ class Remote:
 
     @property
     def state(self) -> LinkState:
-        """Returns how the connection stands.
+        """Returns the state of the connection.
 
         ``"connected"``; ``"cut"``: it connects again by itself; ``"ended"``: it was closed, or the other host refuses.
         """
@@ -79,7 +79,7 @@ class Remote:
         return current_frontend().panel(what, self._model)
 
     def close(self) -> None:
-        """Disconnect. The chat stays as it was last, and says so."""
+        """Disconnect. The chat keeps its last state, and says so."""
         atexit.unregister(self.close)
         with contextlib.suppress(RuntimeError, AgentnbError):  # this kernel's host has stopped, and all with it
             current_host().loop.submit(self._client.close()).result(CLOSE_SECONDS)
@@ -123,7 +123,7 @@ def connect(
 
     Raises:
         NotOffered: If ``websockets`` is not installed.
-        UsageError: If the address is no WebSocket address, there is no token, or TLS is needed.
+        UsageError: If the address is not a WebSocket address, there is no token, or TLS is required.
         HostUnavailable: If the other host cannot be reached, or refuses.
         UnsupportedVersion: If it speaks other versions of the protocol.
 

@@ -132,7 +132,8 @@ COMMANDS = (
         "Runs agents on your tasks, each in a fresh copy of its files, and reports which answers are right.",
         "The exit code is 0 if all runs are right or, with --baseline, if no task is worse than in the baseline. "
         "It is 1 otherwise, and 2 if something could not be evaluated: a wrong argument, an invalid task or "
-        f"report, a check that fails, or a missing or different recording. See {manual('how-to/evaluate')}",
+        "report, a check that fails, or a recording that is missing or does not match. "
+        f"See {manual('how-to/evaluate')}",
         _eval,
         (
             Option("--agents", "the agents, by name; NAME/MODEL chooses a model", "NAME …"),

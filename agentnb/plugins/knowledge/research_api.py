@@ -57,7 +57,7 @@ class ResearchAnswer(Rows[ResearchFinding]):
 
 
 def research(question: str, package: str, version: str | None = None, *, agent: str | None = None) -> ResearchAnswer:
-    """Ask an agent a question about a package; it answers from the source, and says where it stands.
+    """Ask an agent a question about a package; it answers from the source, with file and line.
 
     The agent gets a conversation of its own, without your kernel, in which it can read the source of the package and
     do nothing else. The conversation is not shown; the history has it. It may take five minutes, three run at once, and

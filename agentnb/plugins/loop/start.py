@@ -86,7 +86,7 @@ class LoopCommand:
             The loop; its ledger when displayed.
 
         Raises:
-            UsageError: If an argument makes no sense, nothing would end the loop, the metric gives no number now, or
+            UsageError: If an argument is invalid, nothing would end the loop, the metric gives no number now, or
                 the kernel cannot be copied.
 
         Example:

@@ -153,7 +153,7 @@ def map(
     executor: Any = None,
     progress: bool = True,
 ) -> Batch:
-    """Ask an agent the same about many inputs; returns at once, the answers come in the background.
+    """Ask an agent the same question about many inputs; returns at once, answers arrive in the background.
 
     Each input has a session of its own, so no answer knows of another. What comes is kept in a file beside the log: a
     batch that was interrupted, or whose kernel was restarted, goes on with ``resume=``.
@@ -206,7 +206,7 @@ def map(
         The batch: a sequence of the answers in the order of the inputs.
 
     Raises:
-        UsageError: If an argument makes no sense, or there is no batch to resume.
+        UsageError: If an argument is invalid, or there is no batch to resume.
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
         CassetteBroken: If the cassette cannot be read.
@@ -282,7 +282,7 @@ def compare_agents(
     inputs: Any,
     **options: Unpack[CompareOptions],
 ) -> Comparison:
-    """Ask several agents or models the same about many inputs; returns at once.
+    """Ask several agents or models the same question about many inputs; returns at once.
 
     Args:
         prompt: As for :func:`agentnb.map`.

@@ -39,10 +39,10 @@ def provenance(notebook: str | os.PathLike[str] | None = None) -> Provenance:
         notebook: The notebook's file; the notebook of this kernel by default, as the page has it now.
 
     Returns:
-        The cells in which lines of agents stand; a table when displayed.
+        The cells that contain lines by agents; a table when displayed.
 
     Raises:
-        UsageError: If there is no such file, or it is no notebook.
+        UsageError: If there is no such file, or it is not a notebook.
 
     Example:
         >>> agentnb.provenance("analysis.ipynb")[0].is_edited  # doctest: +SKIP

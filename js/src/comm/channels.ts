@@ -15,8 +15,7 @@ export { ROOT };
 export const ANY = "";
 const MOST_REFUSALS = 20;
 
-const UNREADABLE =
-  "The kernel sent something that this page cannot read, so parts may be missing. Reload the page.";
+const UNREADABLE = "The kernel sent something that this page cannot read, so parts may be missing. Reload the page.";
 
 // biome-ignore lint/suspicious/noExplicitAny: a map of channels of different states
 type AnyChannel = ChannelStore<any>;

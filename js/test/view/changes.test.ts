@@ -525,8 +525,8 @@ describe("the conversation", () => {
     const page = show(store);
     const dialog = await asks(page, "Go back");
     page.button("Go back").click();
-    await page.until(() => expect(dialog.textContent).toContain("Nothing has changed yet."));
-    expect(dialog.querySelector("[role=status]")?.textContent).toContain("this stays as it is now: a.py.");
+    await page.until(() => expect(dialog.textContent).toContain("Nothing was undone."));
+    expect(dialog.querySelector("[role=status]")?.textContent).toContain("stay as they are: a.py.");
     store.answer = () => Promise.resolve({ message: "" });
     page.button("Go back all the same").click();
     await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));

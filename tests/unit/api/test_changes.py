@@ -313,7 +313,7 @@ def test_commands_when_a_turn_ran_some_are_named_as_what_cannot_be_undone(sessio
     [
         (lambda turn: turn.undo("nothing.txt"), "'nothing.txt' was changed"),
         (lambda turn: turn.undo(3), "3 is not a change"),
-        (lambda turn: turn.undo(choices={"a.txt": "ours"}), 'Say "mine" or "theirs"'),
+        (lambda turn: turn.undo(choices={"a.txt": "ours"}), 'Use "mine" or "theirs"'),
     ],
 )
 def test_undo_when_what_is_named_makes_no_sense_says_so(

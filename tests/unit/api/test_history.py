@@ -192,5 +192,5 @@ def test_a_shell_says_what_is_kept_and_changes_it(here: Folder, monkeypatch: pyt
     assert here.shell("storage", "--import-from", "all.db") == (
         "Imported 1 conversations, without undo history; 0 were here already.\n"
     )
-    assert "is no limit" in here.shell("storage", "--larger-than", "much", code=1)
+    assert "is not a limit" in here.shell("storage", "--larger-than", "much", code=1)
     assert here.says("[row.title for row in agentnb.history()], agentnb.storage()[0].items") == "['/say one'] 1"

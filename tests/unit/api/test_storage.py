@@ -256,7 +256,7 @@ def test_a_file_that_is_no_log_is_not_imported(log: Path, tmp_path: Path, conten
         assert str(error).startswith(f"{file} cannot be imported: ")  # noqa: PT017 - an empty file is an empty log
         assert error.hint == "Nothing was changed. Specify a file that was written by `agentnb storage --export`."  # noqa: PT017
     assert storage.check() == []
-    with pytest.raises(LogUnavailable, match="is no file"):
+    with pytest.raises(LogUnavailable, match="is not a file"):
         storage.import_from(tmp_path / "missing.db")
 
 

@@ -375,7 +375,7 @@ def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: 
     store = opened(files=ReadOnly(1 << 60))
     (workspace / "a").write_text("1")
     changes = turn(store, workspace, a="2")
-    with pytest.raises(ChangesUnavailable, match="file system that is read-only"):
+    with pytest.raises(ChangesUnavailable, match="read-only file system"):
         store.apply(backward(changes))
     assert (workspace / "a").read_text() == "2"
 

@@ -51,7 +51,7 @@ def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
     with sqlite3.connect(kept) as connection:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     assert log(kept).state == "old"
-    assert "cannot be made" in log(tmp_path / "file/sessions.db").message
+    assert "cannot be created" in log(tmp_path / "file/sessions.db").message
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
             None,
         ),
         ("where possible", None, "absent", "They cannot be confined here: it is too old.", None),
-        ("where possible", "sandbox-exec", "absent", "but has not been tried", "agentnb settings confine on"),
+        ("where possible", "sandbox-exec", "absent", "but has not been tested", "agentnb settings confine on"),
         ("on", "sandbox-exec", "ready", "sandbox-exec keeps agents in their workspace (on).", None),
         ("no network", None, "broken", "Agents do not start: ", "agentnb settings confine off"),
     ],

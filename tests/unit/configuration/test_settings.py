@@ -149,7 +149,7 @@ def test_a_change_when_somebody_changed_the_value_meanwhile_is_refused(folder: P
     """The other's edit stays; one of another key is no hindrance."""
     path = written(folder, 'agent = "mine"\ntimeout = 5\n')
     for name in ("agent", "headless"):
-        with pytest.raises(SettingsError, match="Somebody changed it meanwhile"):
+        with pytest.raises(SettingsError, match="It was changed meanwhile"):
             change_setting(name, "deny", was="allow")
     change_setting("agent", "new", was="mine")
     assert path.read_text("utf-8") == 'agent = "new"\ntimeout = 5\n'

@@ -212,7 +212,7 @@ def test_of_two_equal_runs_the_one_that_runs_is_stopped(tools: Tools) -> None:
         ("  x = 1\n y = 2", ["IndentationError"]),
         ("%no_such_magic", ["no_such_magic"]),
         ("raise SystemExit(3)", ["SystemExit"]),
-        ("input('name? ')", ["Nobody can be asked"]),
+        ("input('name? ')", ["cannot ask for input"]),
     ],
 )
 def test_what_goes_wrong_is_told_with_its_traceback(tools: Tools, code: str, words: list[str]) -> None:

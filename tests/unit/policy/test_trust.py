@@ -218,7 +218,7 @@ def test_the_users_own_folder_can_be_written_as_a_tilde(entry: str) -> None:
     [
         ("[trust]\nfolders = 'work'", ["line 2 in trust: 'folders' is not a list of strings"]),
         ("[trust]\nfolders = [1]", ["line 2 in trust: 'folders' is not a list of strings"]),
-        ("[trust]\nfolders = ['work']", ["line 2 in trust: 'work' is not an absolute path", "Begin it with / or ~/"]),
+        ("[trust]\nfolders = ['work']", ["line 2 in trust: 'work' is not an absolute path", "Start it with / or ~/"]),
         ("[trust]\nfolders = ['../work']", ["'../work' is not an absolute path"]),
         ("[trust]\nfolders = ['']", ["'' is not an absolute path"]),
         ('[trust]\nfolders = ["/a\\u0000"]', ["is not an absolute path"]),

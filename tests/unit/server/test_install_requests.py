@@ -133,7 +133,7 @@ def test_an_install_that_fails_says_why_and_the_agent_stays_missing(
 def test_another_command_than_the_one_that_is_run_is_refused(page: Page, tmp_path: Path) -> None:
     """A page that is behind, or that lies, installs nothing."""
     for command in ("npm install -g evil", f"{COMMAND}; id", f"{COMMAND} "):
-        assert "is not the one that was shown" in install(page, command)["error"]["message"]
+        assert "is no longer the one that was shown" in install(page, command)["error"]["message"]
     assert calls(tmp_path / "calls.jsonl") == []
 
 

@@ -199,7 +199,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "no script": ({"tool": "box/pack/scripts/gone.py"}, "cannot be read"),
     "leads out": ({"tool": "box/pack/scripts/../../../../agent.py"}, "leads out of the skill's folder"),
     "no program": ({"tool": "box/pack/scripts/data.csv"}, "is not a script that can be run. It ends with .py or .sh"),
-    "bad args": ({"tool": "box/pack/scripts/echo.py", "arguments": {"args": "x"}}, "'args', a list of texts"),
+    "bad args": ({"tool": "box/pack/scripts/echo.py", "arguments": {"args": "x"}}, "'args', a list of strings"),
     "exit code": ({"tool": "box/pack/scripts/fails.sh"}, "broken\nExit code 3."),
     "script hangs": (
         {"tool": "box/pack/scripts/hangs.sh", "seconds": 1},

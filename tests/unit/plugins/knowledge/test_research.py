@@ -183,7 +183,7 @@ def test_a_question_that_cannot_be_asked_is_refused_before_an_agent_is_started(
 
 def test_a_version_that_is_not_installed_is_not_fetched_where_nobody_can_be_asked(host: Host) -> None:
     """Fetching is the user's decision."""
-    with pytest.raises(Exception, match="nobody could be asked"):
+    with pytest.raises(Exception, match="no one could be asked"):
         asked(host, version="0.0.1")
 
 

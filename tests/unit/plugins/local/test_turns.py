@@ -213,7 +213,7 @@ def test_slash_commands_check_the_connection_and_download_a_model(chat: Chat) ->
     assert [(call.title, call.status) for call in pulled.tool_calls] == [("Downloaded qwen3:4b", "completed")]
     with pytest.raises(TurnFailed, match="cannot download nothing"):
         session.prompt("/pull nothing").wait(PATIENCE)
-    with pytest.raises(TurnFailed, match="Name the model behind /pull"):
+    with pytest.raises(TurnFailed, match="Give the model after /pull"):
         session.prompt("/pull ../x; rm").wait(PATIENCE)
 
 

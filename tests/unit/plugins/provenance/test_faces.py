@@ -74,7 +74,7 @@ def test_command_prints_a_table_json_or_prov_and_says_what_is_no_notebook(tmp_pa
     broken = command(tmp_path, path.name)
     assert broken.returncode == 1
     assert "nb.ipynb is not a notebook: its JSON is damaged" in broken.stderr
-    assert "Name one notebook" in command(tmp_path).stderr
+    assert "Specify one notebook" in command(tmp_path).stderr
     assert "cannot be read" in command(tmp_path, "none.ipynb").stderr
 
 

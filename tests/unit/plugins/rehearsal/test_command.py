@@ -272,7 +272,7 @@ def test_rehearse_command_with_landlock_lists_what_was_refused(folder: Path) -> 
     assert (found.files, found.stdout.splitlines()[-1]) == ((), "one")
     assert found.refused == (str(folder / "a.txt"),)
     assert found.summary == f"Changes nothing here; refused here: {folder}/a.txt."
-    assert "was refused, not shown" in found.reason
+    assert "were refused and are not shown" in found.reason
 
 
 @pytest.mark.parametrize(
