@@ -131,7 +131,7 @@ class Day:
 
     def record(self, python: Path, work: Path, environment: dict[str, str]) -> None:
         """A notebook that asks the agent, and its cassette: recorded, then replayed once for its outputs."""
-        nbformat.write(notebook(*CELLS, kernel="python3"), work / "fit.ipynb")
+        nbformat.write(notebook(*CELLS, kernel="python3"), work / "fit.ipynb")  # type: ignore[no-untyped-call]
         recorded = {**environment, "AGENTNB_CASSETTE": "fit.cassette.jsonl"}
         with self.newcomer.step("recorded by nbconvert, run twice"):
             for _ in range(2):

@@ -29,7 +29,7 @@ class AgentSessions(Table, Rows[AgentSession]):
     """
 
     _head = ("id", "title", "when", "folder")
-    _none = "The agent keeps no session here."
+    _none = "The agent has no saved sessions here."
 
     def __init__(self, rows: Iterable[AgentSession] = (), cursor: str | None = None) -> None:
         super().__init__(rows)
@@ -39,7 +39,7 @@ class AgentSessions(Table, Rows[AgentSession]):
         return row.id, row.title, moment(row.updated), row.cwd
 
     def _notes(self) -> list[str]:
-        return [] if self.cursor is None else [f"There are more: cursor={self.cursor!r} gives the next page."]
+        return [] if self.cursor is None else [f"There are more. Pass cursor={self.cursor!r} for the next page."]
 
 
 def sessions_kept_by(

@@ -179,7 +179,7 @@ def serve(
     tls = _tls(certificate, key)
     if tls is None and not insecure and not is_loopback(host):
         raise UsageError(
-            f"{host} can be reached from other machines, and without TLS everybody in between can read along.",
+            f"{host} can be reached from other machines, and without TLS anyone in between can read along.",
             hint="Give a certificate, use an SSH tunnel to 127.0.0.1, or pass insecure=True.",
         )
     frontend = current_frontend()

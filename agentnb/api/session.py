@@ -373,7 +373,7 @@ class Session(SessionAgent):
     ) -> ChangeTable:
         """Go back to before the prompt of *turn*: it and all later turns are cut; the history has a copy of them.
 
-        The agent goes on in a new session. With the next prompt it is given the turns that are left, as text.
+        The agent continues in a new session. With the next prompt it is given the turns that are left, as text.
 
         Args:
             turn: The first turn to go; all go where it is None.
@@ -448,7 +448,9 @@ class Session(SessionAgent):
         future.result()
 
     def _closes_slowly(self, timeout: float) -> SessionError:
-        return SessionError(f"The session {self.title!r} did not close within {timeout:g} s.", hint="Wait, or go on.")
+        return SessionError(
+            f"The session {self.title!r} did not close within {timeout:g} s.", hint="Wait, or continue."
+        )
 
     def __enter__(self) -> Self:
         return self

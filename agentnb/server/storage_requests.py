@@ -137,7 +137,7 @@ def _workspace(host: Host, named: str | None) -> Path:
             return folder
     raise SessionError(
         f"The session's folder {named!r} is not in this kernel's folder, and the log has no conversation in it.",
-        hint="Open it from a kernel that runs there, or by agentnb.start(…, session=…, cwd=…).",
+        hint="Open it from a kernel that runs there, or with agentnb.start(…, session=…, cwd=…).",
     )
 
 

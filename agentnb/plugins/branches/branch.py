@@ -58,7 +58,7 @@ class Branch:
         turn: The agent's turn in it.
         measure: The measure's value at its end; None before, and where there is none.
         error: Why it failed, or why it could not be measured; empty where it did not.
-        verification: The outcome of running its notebook from the top; None where that was not asked for.
+        verification: The outcome of running its notebook from the top; None where that was not used.
         files: The files that it changed in the workspace.
         cells: The changes of the notebook's cells.
         variables: The variables that it changed, each with ``"added"``, ``"changed"`` or ``"deleted"``.

@@ -90,7 +90,7 @@ class Branches(Sequence[Branch]):
             TimeoutError: If it takes longer than *timeout* seconds; they go on.
         """
         seconds = LONGEST_SECONDS if timeout is None else timeout
-        late = TimeoutError(f"Not all tries have ended after {seconds:g} s; they go on.")
+        late = TimeoutError(f"Not all tries have ended after {seconds:g} s; they continue.")
         return with_main_thread(self._host, new_id(), asyncio.to_thread(self._joined), seconds, late)
 
     def __await__(self) -> Generator[Any, None, Branches]:
@@ -201,7 +201,7 @@ class Branches(Sequence[Branch]):
         if found is None:
             raise UsageError(f"There is no try {number!r}.", hint=f"There are {len(self)}, counted from 1.")
         if found.state in ("kept", "discarded"):
-            raise UsageError(f"Try {number} was {found.state}.", hint="Begin again with agentnb.branches().")
+            raise UsageError(f"Try {number} was {found.state}.", hint="Start again with agentnb.branches().")
         return found
 
 
@@ -276,7 +276,7 @@ def begin_branches(
     host = current_host()
     runner = host.environment.code_runner()
     if runner is None:
-        raise UsageError("There is no IPython kernel here to be copied.", hint="Call it in a notebook.")
+        raise UsageError("There is no IPython kernel here to copy.", hint="Call it in a notebook.")
     folder = host.environment.default_workspace()
     made = Branches(host, folder, prompt, higher_is_better=higher_is_better)
     prepared: list[PreparedBranch] = []
@@ -305,7 +305,7 @@ def _verification(branch: Branch) -> Verification:
 
     notebook = branch.parts.notebook
     if notebook is None:
-        raise UsageError("It could not be verified: no notebook is known.")
+        raise UsageError("It could not be verified, because the notebook is unknown.")
     return check_notebook(notebook.as_json(), branch.parts.workspace.folder)
 
 
@@ -322,4 +322,6 @@ def _check_expression(measure: str) -> None:
     try:
         compile(measure, "<measure>", "eval")
     except (SyntaxError, TypeError, ValueError) as error:
-        raise UsageError(f"measure={measure!r} is no expression: {error}.", hint='For example measure="auc".') from None
+        raise UsageError(
+            f"measure={measure!r} is not an expression: {error}.", hint='For example measure="auc".'
+        ) from None

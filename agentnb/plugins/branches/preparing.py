@@ -73,7 +73,7 @@ class PreparedBranch:
         )
         shell = host.environment.shell
         if shell is None:
-            raise UsageError("There is no IPython kernel here to be copied.")
+            raise UsageError("There is no IPython kernel here to copy.")
         queue = self._thread.job_queue
         runner = BranchRunner(self._kernel, self._notebook, queue, title)
         environment = branch_environment(host.environment, BranchShell(runner, shell.mentions), self._thread)

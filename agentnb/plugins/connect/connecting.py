@@ -113,10 +113,10 @@ def connect(
     Args:
         url: The address: ``ws://…`` on this machine, ``wss://…`` elsewhere. The token may stand in it (``?token=…``;
             ``?agentnb_token=…`` where ``token`` is that of a Jupyter server in between; ``?tkn=…`` for VS Code's host).
-        token: The token, where it does not stand in the address.
+        token: The token, where it does not occur in the address.
         certificate: A file with the certificate that the other host's is checked by (PEM); those of this machine by
             default.
-        insecure: Whether to go beyond this machine without TLS: everybody in between reads the token.
+        insecure: Whether to go beyond this machine without TLS: everybody in between can read the token.
 
     Returns:
         The connection; in the last line of a cell it shows the chat.
@@ -168,9 +168,9 @@ def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, st
         name = parts.hostname
         _ = parts.port
     except ValueError as error:
-        raise UsageError(f"{url!r} is no address: {error}.", hint='Use "ws://127.0.0.1:PORT/".') from None
+        raise UsageError(f"{url!r} is not an address: {error}.", hint='Use "ws://127.0.0.1:PORT/".') from None
     if parts.scheme not in {"ws", "wss"} or not name:
-        raise UsageError(f"{url.partition('?')[0]!r} is no WebSocket address.", hint='Use "ws://127.0.0.1:PORT/".')
+        raise UsageError(f"{url.partition('?')[0]!r} is not a WebSocket address.", hint='Use "ws://127.0.0.1:PORT/".')
     query = parse_qsl(parts.query, keep_blank_values=True)
     if token is None:
         name_of_token = next((key for key in (TOKEN_BEHIND_PROXY, TOKEN) if key in dict(query)), TOKEN)
@@ -182,7 +182,7 @@ def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, st
     is_local = is_loopback(name)
     if parts.scheme == "ws" and not is_local and not insecure:
         raise UsageError(
-            f"Without TLS, everybody between here and {name} reads the token.",
+            f"Without TLS, anyone between here and {name} can read the token.",
             hint="Use a wss:// address, an SSH tunnel to 127.0.0.1, or pass insecure=True.",
         )
     path = parts.path or "/"

@@ -50,7 +50,7 @@ STOPPED = "It was stopped."
 _HOPELESS = (AgentNotFound, AuthenticationRequired, UnknownAgent)
 """Errors that the next try would meet, too."""
 _LOST = {
-    "running": "The kernel ended meanwhile.",
+    "running": "The kernel ended in the meantime.",
     "keeping": "The kernel ended while it was being kept: some of its files and cells may be there.",
 }
 LONGEST_TITLE = 60
@@ -214,7 +214,7 @@ class Loop:
             UsageError: If it is not paused.
         """
         if self._state != "paused":
-            raise UsageError(f"The loop is {self._state}, not paused.", hint="agentnb.loop.resume() takes it up again.")
+            raise UsageError(f"The loop is {self._state}, not paused.", hint="agentnb.loop.resume() continues it.")
         self._answer = True
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -302,7 +302,7 @@ class Loop:
         elif row.state == "conflict":
             self._measure_anew("After the conflict.")
         if why := attempt.ends_loop or self._why_hopeless():
-            raise UsageError(why, hint=f"Then go on: agentnb.loop.resume({self.id!r}).")
+            raise UsageError(why, hint=f"Then continue: agentnb.loop.resume({self.id!r}).")
 
     def _stop_reason(self, row: LoopTry) -> str:
         """Why a running try is to stop."""

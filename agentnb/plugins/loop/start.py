@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.loop.ledger import LoopTry
 
 _RUN_FIRST = "Run the notebook's cells first, then call it again."
-_CHEATED = "{} is a variable, which each try sets itself. A function that computes it can't be cheated so."
+_CHEATED = "{} is a variable, which each try sets itself. Use a function that computes it instead."
 
 
 class LoopCommand:
@@ -103,7 +103,7 @@ class LoopCommand:
         )
         check_limits(limits)
         if not is_count(again, at_least=0):
-            raise UsageError(f"again={again!r} is no number of evaluations.")
+            raise UsageError(f"again={again!r} is not a number of evaluations.")
         if isinstance(held, str):
             raise UsageError(f"held={held!r} is not a list.", hint='held=["y_test", "test.csv"]')
         host, runner, folder = _notebook()
@@ -189,7 +189,9 @@ class LoopCommand:
         ledger.update(spec, "running")
         resumed = Loop(host, runner, folder, spec, judge=judge, ledger=ledger)
         if changed:
-            resumed.notes.append(f"Not as when the loop began: {', '.join(changed)}. Earlier values may not compare.")
+            resumed.notes.append(
+                f"Not as when the loop began: {', '.join(changed)}. Earlier values may not be comparable."
+            )
         return _begun(resumed, judged, rows)
 
 
@@ -233,7 +235,7 @@ def _notebook() -> tuple[Host, CodeRunner, Path]:
     if runner is None:
         raise UsageError("There is no IPython kernel here.", hint="Call it in a notebook.")
     if why := cannot_fork():
-        raise UsageError(f"{why}: a loop needs a kernel that can be forked.", hint="Use agentnb.branches().")
+        raise UsageError(f"{why}: a loop requires a kernel that can be forked.", hint="Use agentnb.branches().")
     return host, runner, host.environment.default_workspace()
 
 
@@ -277,8 +279,8 @@ def _changed_since(spec: LoopSpec, metric: Metric, now: Mapping[str, str]) -> li
     changed = [name for name, digest in spec.digests.items() if now.get(name) != digest]
     if code := [name for name in changed if name in metric.held.code]:
         raise UsageError(
-            f"The metric's code is not what it was when the loop began: {', '.join(code)}.",
-            hint="Define it as it was, or begin a new loop.",
+            f"The metric's code has changed since the loop began: {', '.join(code)}.",
+            hint="Define it as it was, or start a new loop.",
         )
     return changed
 

@@ -217,7 +217,7 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
             UsageError: If it runs.
         """
         if not self.done:
-            raise UsageError("The batch runs.", hint="Wait for it, or cancel it.")
+            raise UsageError("The batch is running.", hint="Wait for it, or cancel it.")
         self._runner.ask_again([row.number for row in self._records.rows("failed", "cancelled")])
         self._runner.run(self._concurrency)
         return self

@@ -295,7 +295,7 @@ def compare_agents(
         A table side by side, with time, cost and agreement.
 
     Raises:
-        UsageError: If there are not two agents, or two have one name.
+        UsageError: If there are not two agents, or two have the same name.
 
     Example:
         >>> agentnb.compare_agents("Classify: {input}", ["claude", "codex"], complaints)  # doctest: +SKIP
@@ -304,7 +304,7 @@ def compare_agents(
     names = [name for name, _ in chosen]
     if len(names) < 2 or len(set(names)) < len(names):  # noqa: PLR2004 - to compare takes two
         raise UsageError(
-            "compare_agents needs two agents at least, with different names.", hint="agents=['claude', 'codex']"
+            "compare_agents needs at least two agents with different names.", hint="agents=['claude', 'codex']"
         )
     if length_of(inputs) is None:
         inputs = list(inputs)
@@ -336,5 +336,5 @@ def _choice(choice: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     own = dict(choice)
     name = own.pop("name", None) or " ".join(filter(None, (own.get("agent"), own.get("model"))))
     if not name:
-        raise UsageError(f"{choice!r} names no agent.", hint='{"agent": "claude", "model": "haiku"}')
+        raise UsageError(f"{choice!r} does not name an agent.", hint='{"agent": "claude", "model": "haiku"}')
     return str(name), own

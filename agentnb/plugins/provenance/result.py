@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.provenance.turns import ProvenanceTurn
 
-NOTHING = "No line is known to be an agent's."
+NOTHING = "No lines by agents were found."
 
 
 class LineRange(NamedTuple):

@@ -72,8 +72,8 @@ def verify(
             job_of(own.path).take(own.text, result)
         return result
     if wanted is None:
-        message = "It is not known which notebook this is."
-        raise UsageError(message, hint='Name its file: agentnb.verify("analysis.ipynb").')
+        message = "The name of this notebook is unknown."
+        raise UsageError(message, hint='Specify its file: agentnb.verify("analysis.ipynb").')
     return check_notebook(read_file(wanted), folder or wanted.parent, path=wanted, run=run, options=options)
 
 
@@ -88,5 +88,5 @@ def check_seconds(seconds: object) -> None:
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not is_number or not 0 < seconds <= MOST_SECONDS:  # type: ignore[operator]
         raise UsageError(
-            f"seconds is a number up to {MOST_SECONDS:g}, not {seconds!r}.", hint=f"{SECONDS:g} is the default."
+            f"seconds must be a number up to {MOST_SECONDS:g}, not {seconds!r}.", hint=f"{SECONDS:g} is the default."
         )

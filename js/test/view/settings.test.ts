@@ -309,7 +309,7 @@ test("a change that lets agents do more is sent again only when its sentence was
 
 test("a refused change says why at its setting, and a policy can be tried", async () => {
   const { into, button, asked, said } = shown({
-    revokeGrant: { message: "Revoked. What is running continues; the next request asks." },
+    revokeGrant: { message: "Revoked. Running work continues; the next request asks." },
     changePolicy: () => {
       throw new Error("Rule 1 is not that any more.");
     },

@@ -30,7 +30,7 @@ Start = Callable[..., Session]
         ({"directories": "../data"}, "directories is a list of folders"),
         ({"directories": 3}, "directories is a list of folders"),
         ({"command": "opencode acp"}, "list of words"),
-        ({"permissions": "maybe"}, r"permissions='maybe' is none of 'ask', 'allow', 'deny'"),
+        ({"permissions": "maybe"}, r"permissions='maybe' is not one of 'ask', 'allow', 'deny'"),
         ({"cwd": "/nowhere"}, r"nowhere' is not a folder"),
     ],
 )

@@ -406,8 +406,8 @@ def test_a_folder_that_is_removed_while_undo_writes_is_named_with_its_whole_path
     files.is_armed = True
     with pytest.raises(ChangesUnavailable) as caught:
         store.apply(backward(changes))
-    assert caught.value.message == f"{workspace / 'b/d'} was removed meanwhile: nothing was written."
-    assert caught.value.hint == "Make it again, or leave its files as they are, and try again."
+    assert caught.value.message == f"{workspace / 'b/d'} was removed in the meantime: nothing was written."
+    assert caught.value.hint == "Create it again, or leave its files as they are, and try again."
     assert (workspace / "a").read_text() == "2"
 
 

@@ -94,14 +94,14 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("chosen", "way", "state", "said", "todo"),
     [
-        ("off", "Landlock", "absent", "Agents run with all your rights, unless", "agentnb settings confine on"),
+        ("off", "Landlock", "absent", "Agents run with all your permissions, unless", "agentnb settings confine on"),
         ("off", None, "absent", "They cannot be confined here: it is too old.", None),
         ("on", "Landlock", "ready", "Landlock keeps agents in their workspace (on).", None),
         (
             "where possible",
             "Landlock",
             "ready",
-            "agents whose needs are known in their workspace (where possible).",
+            "the agents that agentnb knows in their workspace (where possible).",
             None,
         ),
         ("where possible", None, "absent", "They cannot be confined here: it is too old.", None),

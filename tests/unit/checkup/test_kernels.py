@@ -51,7 +51,7 @@ async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
 async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) -> None:
     """By its own Python."""
     (found,) = await examine(kernel(sys.executable, "-I", "-S"))
-    assert (found.state, found.message) == ("missing", "Mine: it has no agentnb.")
+    assert (found.state, found.message) == ("missing", "Mine: agentnb is not installed in it.")
     assert found.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
 
 

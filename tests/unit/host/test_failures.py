@@ -302,7 +302,7 @@ def test_updates_before_the_session_is_known_are_in_its_state(open_session: Open
 
 
 def test_updates_after_the_prompts_answer_are_in_its_turn(host: Host, open_session: Open) -> None:
-    """The turn is over, and has the late word all the same."""
+    """The turn is over, and has the late word anyway."""
     session = open_session("update_after_answer")
     turn = session.prompt("go")
     assert turn.wait(PATIENCE, check=False).stop_reason == "end_turn"

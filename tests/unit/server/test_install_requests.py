@@ -154,7 +154,7 @@ def test_a_check_of_an_agent_that_is_missing_starts_nothing(page: Page, tmp_path
 
 
 def test_an_agent_that_is_not_installed_gets_a_conversation_by_npx(page: Page, tmp_path: Path) -> None:
-    """The page asks as for any other. Not confined: the stand-in for npx notes its calls outside of the workspace."""
+    """The page asks as for any other. Not confined: the stand-in for npx notes its calls outside the workspace."""
     (tmp_path / "config").mkdir(exist_ok=True)
     (tmp_path / "config/settings.toml").write_text('confine = "off"\n')
     channel = page.ask("createSession", {"agent": "opencode"})["result"]["channel"]

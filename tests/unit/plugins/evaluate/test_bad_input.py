@@ -58,7 +58,7 @@ def test_words_and_files_that_cannot_be_used_are_named_before_agents_are_asked(
     (tmp_path / "newer.json").write_text(json.dumps(newer))
     good = ("--agents", "good")
     cases = {
-        (): "No agent is named.",
+        (): "No agent was given.",
         ("--agents", "nobody"): "There is no agent called 'nobody'",
         (*good, "--runs", "0"): "--runs 0 is not a number from 1",
         (*good, "--record", f"{tmp_path}/a", "--replay", f"{tmp_path}/a"): "exclude each other",

@@ -147,7 +147,7 @@ def test_cancel_during_a_command_ends_it(chat: Chat, models: Models, tmp_path: P
     assert session.prompt(json.dumps([{"say": "Well."}])).wait(PATIENCE).text == "Well."
     sent = models.seen("Well.")[-1]["messages"]
     told = [each["content"] for each in sent if each["role"] == "tool"]
-    assert told == ["Not carried out: the turn was interrupted."]
+    assert told == ["Not run: the turn was interrupted."]
 
 
 @pytest.mark.parametrize(

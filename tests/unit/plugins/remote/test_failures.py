@@ -64,7 +64,7 @@ async def test_server_that_never_answers(tmp_path: Path, way: str, scheme: str) 
     with serving("odd_server", way) as port:
         url = f"{scheme}://127.0.0.1:{port}/acp"
         said = await failure(at(url, initialize_timeout=5.0), tmp_path)
-    assert said.startswith("Far did not answer within 5 s of its start.")
+    assert said.startswith("Far did not answer within 5 s after it was started.")
     assert f"Does an ACP agent answer at {url}?" in said
 
 

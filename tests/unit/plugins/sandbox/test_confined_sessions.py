@@ -162,7 +162,7 @@ def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that
     readable = [] if script == "echo" else [path.parent]
     session = start(command=[sys.executable, str(path)], confine=True, directories=readable)
     turn = session.prompt("Hello").wait(PATIENCE, check=False)
-    free = "There it is not confined; here it was. If that is why, start it with confine=False, or switch"
+    free = "It is not confined there, but it was here. If that is the cause, start it with confine=False, or switch"
     assert said.format(path=path, free=free) in str(turn.error)
 
 
@@ -230,5 +230,5 @@ def test_start_with_confine_that_makes_no_sense_raises(tmp_path: Path) -> None:
         agentnb.start(cwd=tmp_path, confine="yes")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r'network is "all", "none" or a list of hosts'):
         agentnb.start(cwd=tmp_path, confine=True, network="example.org")
-    with pytest.raises(UsageError, match=r"'https://example\.org' in network is no host"):
+    with pytest.raises(UsageError, match=r"'https://example\.org' in network is not a host"):
         agentnb.start(cwd=tmp_path, confine=True, network=["https://example.org"])
