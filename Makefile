@@ -57,7 +57,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env environments static lab test test-all test-core check check-python check-js fix types test-unit test-kernel test-notebooks run-test-browser test-js \
+.PHONY: help env environments static lab test test-all test-core check check-python check-js check-public-types fix types test-unit test-kernel test-notebooks run-test-browser test-js \
 	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-gateway test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer first-day measure-ui build bench pictures flow-pictures build-again check-release sbom release-tools pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
@@ -167,6 +167,10 @@ check-python: $(VENV)/.installed
 	$(BIN)/mypy
 	PYTHONUTF8=1 $(BIN)/lint-imports --no-logo
 	for each in scripts/gen_*.py; do $(BIN)/python $$each --check || exit 1; done
+
+# mypy checks the same code in `check`; pyright also says where another type checker might infer another type.
+check-public-types: $(VENV)/.installed ## whether every public name has a type: 100 % of pyright --verifytypes (opt-in, 1 min, and what it installs)
+	PATH="$(abspath $(BIN)):$$PATH" $(NPM) exec --yes --package pyright@1.1.414 -- pyright --verifytypes agentnb --ignoreexternal
 
 check-js: js/node_modules/.installed
 	cd js && $(NPM) run --silent check
