@@ -15,7 +15,7 @@ export default {
   async render({ model, el, signal, host }: RenderContext): Promise<(() => void) | undefined> {
     const reference = `anywidget:${model.get("host").replace(/^(IPY_MODEL_|anywidget:)/, "")}`;
     try {
-      if (!host) throw new Error("this front end cannot join widgets");
+      if (!host) throw new Error("this front end doesn't support joining widgets");
       const { exports } = await host.getWidget(reference);
       if (!signal?.aborted) return exports.mount(el, model.get("what"));
     } catch (error) {

@@ -82,7 +82,7 @@ BAD = {
     "from IPython.display import display; display('shown')": None,
     # SQLite's locks are copied, too: where the history is just being written, the copy finds it locked for ever.
     "get_ipython().history_manager.reset()": ...,
-    "input('name')": "RuntimeError: Nobody can be asked for input here: this code is an agent's.",
+    "input('name')": "RuntimeError: This code was started by an agent, so it cannot ask for input.",
     "x = = 1": ...,
 }
 

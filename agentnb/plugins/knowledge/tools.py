@@ -72,7 +72,7 @@ async def research(session: ToolSession, arguments: dict[str, Any]) -> str:
     title = f"Research {arguments['package']}: {arguments['question']}"
     await session.ask(PolicyRequest(kind="read", title=title[:200]))
     if session.host is None or session.configuration is None:
-        message = "This program cannot be asked in a conversation of its own, so it cannot research."
+        message = "This program cannot have a conversation of its own, so it cannot do research."
         raise UsageError(message, hint="Read the source yourself: look_up_code says where a name is defined.")
     researches = researches_of(session.host)
     answer = await researches.research(

@@ -60,7 +60,7 @@ def read_options(text: str) -> tuple[dict[str, Any], str]:
         try:
             options[name] = read(word)
         except ValueError:
-            raise UsageError(f"--{name} {word}: that is no number.", hint=_HINT) from None
+            raise UsageError(f"--{name} {word}: that is not a number.", hint=_HINT) from None
         text = text[value.end() :]
     return options, text.removeprefix("-- ").strip()
 

@@ -114,5 +114,5 @@ def compiled(source: str) -> CodeType:
         try:
             return compile(source.strip(), "<metric>", "eval")
         except (SyntaxError, ValueError) as error:
-            raise UsageError(f"metric={source!r} is no expression: {error}.", hint=_EXAMPLE) from None
-    raise UsageError(f"metric={source!r} is no text.", hint=_EXAMPLE)
+            raise UsageError(f"metric={source!r} is not an expression: {error}.", hint=_EXAMPLE) from None
+    raise UsageError(f"metric={source!r} is not text.", hint=_EXAMPLE)

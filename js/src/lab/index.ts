@@ -338,7 +338,7 @@ function followKernel(panel: NotebookPanel, reveal: () => void): void {
 /** Loaded before the first editor is made; an editor takes no extension later. */
 const agentText = {
   id: "agentnb:agent-text",
-  description: "Shows what cells say to agents as text, not as Python.",
+  description: "Shows prompts to agents in cells as text, not as Python.",
   autoStart: true,
   requires: [IEditorExtensionRegistry],
   async activate(_: Application, extensions: EditorExtensions): Promise<void> {

@@ -33,7 +33,7 @@ def test_money_that_an_agent_says_for_the_session_is_shared_out_to_its_turns(tmp
 
     [row] = json.loads(here.shell("usage", "--by", "agent", "--json"))
     assert (row["name"], row["turns"], row["costs"]) == ("eliza", 4, total)
-    assert here.shell("usage", "--agent", "nobody").strip() == "No kept turn has ended yet, or none as you asked."
+    assert here.shell("usage", "--agent", "nobody").strip() == "No finished turns, or none that match."
     table = here.shell("usage", "--by", "turn").splitlines()
     assert table[0].split() == ["turn", "turns", "input", "output", "cached", "cost"]
     assert table[-1].split()[:2] == ["total", "4"]

@@ -335,7 +335,7 @@ def test_a_hostile_cassette_when_it_has_contents_that_none_has_is_refused(
 
 
 LINKS = [
-    (RecordedFile(path="way/x", after=FileState(text="x")), "way is no folder, but a file or a link"),
+    (RecordedFile(path="way/x", after=FileState(text="x")), "way is not a folder, but a file or a link"),
     (RecordedFile(path="a", after=FileState(mode="link", text="/etc/passwd")), "leads out of the workspace"),
     (RecordedFile(path="d/a", after=FileState(mode="link", text="../../outside/x")), "leads out of the workspace"),
 ]

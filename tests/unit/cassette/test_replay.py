@@ -103,7 +103,7 @@ async def test_another_prompt_fails_with_a_diff(cassette: tuple[Path, list[tuple
         with pytest.raises(acp.RequestError) as caught:
             await patient.prompt(session, "/ask read")
         message = str(caught.value)
-        assert message.startswith("Session 1 with eliza, turn 2: the prompt is not the recorded one.")
+        assert message.startswith("Session 1 with eliza, turn 2: the prompt differs from the recorded one.")
         assert "--- recorded\n+++ today\n" in message
         assert "-/ask execute\n+/ask read\n" in message
         assert "AGENTNB_CASSETTE_MODE=record" in message
@@ -323,7 +323,7 @@ def test_turns_that_nobody_asked_for_are_named(
     assert len(said) == len(PROMPTS)
     ended = json.loads((tmp_path / "events.jsonl").read_text(encoding="utf-8"))
     assert (ended["event"], ended["data"]["mode"], ended["data"]["turns"]) == ("cassette.finished", "replay", 0)
-    assert "turn 1 of session 1 was not asked for" in said[0]
+    assert "turn 1 of session 1 was not used" in said[0]
     assert f"{cassette[0]}:" in said[0]
 
 

@@ -51,7 +51,7 @@ async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
 async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) -> None:
     """By its own Python."""
     (found,) = await examine(kernel(sys.executable, "-I", "-S"))
-    assert (found.state, found.message) == ("missing", "Mine: it has no agentnb.")
+    assert (found.state, found.message) == ("missing", "Mine: agentnb is not installed in it.")
     assert found.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
 
 
@@ -114,7 +114,7 @@ async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> N
 async def test_a_kernel_that_is_started_in_a_way_of_its_own_is_not_guessed_at(kernel: Kernel) -> None:
     (found,) = await examine(kernel("bash", argv=["bash", "start-kernel.sh", "{connection_file}"]))
     assert (found.state, found.todo) == ("absent", None)
-    assert "was not tried" in found.message
+    assert "was not tested" in found.message
 
 
 def test_the_python_of_a_kernel_is_found_in_its_command() -> None:

@@ -163,7 +163,7 @@ def test_servers_are_read_from_the_file_that_other_tools_keep(tmp_path: Path) ->
     file.write_text(json.dumps({"mcpServers": {"files": {"command": "mcp-files"}}}))
     assert [server.name for server in mcp_servers(file)] == ["files"]
     assert [server.command for server in mcp_servers(str(file))] == ["mcp-files"]
-    for text, expected in (("{", "is not JSON"), ("3", "holds no MCP servers")):
+    for text, expected in (("{", "is not JSON"), ("3", "contains no MCP servers")):
         file.write_text(text)
         with pytest.raises(UsageError, match=expected):
             mcp_servers(file)

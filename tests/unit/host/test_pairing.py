@@ -141,7 +141,8 @@ def test_a_call_where_nobody_is_there_to_be_asked_is_denied(connect: Connect) ->
     terminal.host.environment.connect(attached=lambda: False)
     said = terminal.call("run_code", code="x = 1")
     assert said == (
-        "Run code in the kernel: no page shows the notebook, so nobody could be asked. Nothing was done. Ask the user"
+        "Run code in the kernel: the notebook is not open in a page, so no one could be asked. Nothing was "
+        "done. Ask the user"
         " to open the notebook in a browser; then call again."
     )
 

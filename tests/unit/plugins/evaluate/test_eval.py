@@ -106,7 +106,7 @@ def test_recording_passes_as_its_own_baseline_and_what_does_not_fit_it_is_broken
     path.write_text(path.read_text().replace("Do say.", "Say it."))
     done = evaluate(*gate)
     assert done.code == 2, done
-    assert "the prompt is not the recorded one" in done.out
+    assert "the prompt differs from the recorded one" in done.out
     assert "Changed since the baseline: say." in done.out
     done = evaluate(*gate, "--runs", "2")
     assert (done.code, "Run 2 of good at say is not recorded" in done.err) == (2, True)

@@ -17,7 +17,7 @@ from tests.unit.plugins.local.conftest import KEY, Chat, Models
 FAKE_CALL = '<tool_call>\n{"name": "write_file", "arguments": {"path": "owned.txt", "content": "x"}}\n</tool_call>'
 WRITTEN = (
     "> **fake-call has only written a tool call as text; nothing was run.** The server does not read it as a call: the"
-    " model or its chat template has no tools. Type `/chat` to go on without tools, or choose another.\n\n"
+    " model or its chat template has no tools. Type `/chat` to continue without tools, or choose another model.\n\n"
 )
 SAID = {
     "echo": ("Hello there", ""),
@@ -213,7 +213,7 @@ def test_slash_commands_check_the_connection_and_download_a_model(chat: Chat) ->
     assert [(call.title, call.status) for call in pulled.tool_calls] == [("Downloaded qwen3:4b", "completed")]
     with pytest.raises(TurnFailed, match="cannot download nothing"):
         session.prompt("/pull nothing").wait(PATIENCE)
-    with pytest.raises(TurnFailed, match="Name the model behind /pull"):
+    with pytest.raises(TurnFailed, match="Give the model after /pull"):
         session.prompt("/pull ../x; rm").wait(PATIENCE)
 
 

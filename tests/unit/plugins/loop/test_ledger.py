@@ -47,7 +47,10 @@ def test_a_ledger_is_taken_up_again_without_secrets(tmp_path: Path) -> None:
     ]
     assert again.difference(1) == "+ new"
     assert b"s3cret" not in b"".join(each.read_bytes() for each in tmp_path.iterdir())
-    for loop, folder, says in ((None, "/other", "No loop was begun in /other"), ("x", "/work", "There is no loop 'x'")):
+    for loop, folder, says in (
+        (None, "/other", "No loop was started in /other"),
+        ("x", "/work", "There is no loop 'x'"),
+    ):
         with pytest.raises(agentnb.UsageError, match=says):
             again.reopen(loop, folder)
 

@@ -96,7 +96,7 @@ def test_workers_that_cannot_run_the_agent_are_named_before_anything_is_asked(as
         ask(["a"], command=["no-such-agent"], executor=cluster)
     with pytest.raises(UsageError, match="MY_API_KEY looks like a credential"):
         ask(["a"], env={"MY_API_KEY": SECRET}, executor="tcp://192.0.2.1:8786")
-    with pytest.raises(UsageError, match="is no Dask cluster"):
+    with pytest.raises(UsageError, match="is not a running Dask cluster"):
         ask(["a"], executor=5)
 
 
@@ -151,7 +151,7 @@ def test_a_scheduler_that_comes_back_goes_on_and_one_that_does_not_ends_the_batc
     until(twice.exists)
     second.close()
     lost.wait(check=False)
-    assert "was lost, and did not come back" in lost.stopped
+    assert "was lost and did not come back" in lost.stopped
     assert [each.state for each in lost.results] == ["done", "cancelled"]
 
 

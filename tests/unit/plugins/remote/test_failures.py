@@ -40,7 +40,7 @@ async def test_nobody_listens(tmp_path: Path, scheme: str) -> None:
         port = closed.getsockname()[1]
     said = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
     assert said.startswith(f"Far: 127.0.0.1:{port} cannot be reached: ")
-    assert "Is it running" in said
+    assert "Check that it is running" in said
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
@@ -64,7 +64,7 @@ async def test_server_that_never_answers(tmp_path: Path, way: str, scheme: str) 
     with serving("odd_server", way) as port:
         url = f"{scheme}://127.0.0.1:{port}/acp"
         said = await failure(at(url, initialize_timeout=5.0), tmp_path)
-    assert said.startswith("Far did not answer within 5 s of its start.")
+    assert said.startswith("Far did not answer within 5 s after it was started.")
     assert f"Does an ACP agent answer at {url}?" in said
 
 
@@ -130,8 +130,8 @@ async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
     ("text", "message"),
     [
         ('url = "ws://far.example.org/acp"', "without TLS everybody between here and far.example.org reads along"),
-        ('url = "wss://ada:pw12345678@far.example.org/"', "holds a credential"),
-        ('url = "wss://far.example.org/?token=abcdef1234567890"', "holds a credential"),
+        ('url = "wss://ada:pw12345678@far.example.org/"', "contains a credential"),
+        ('url = "wss://far.example.org/?token=abcdef1234567890"', "contains a credential"),
         ('url = "ftp://far.example.org/"', "is not an address of an agent"),
         ('url = "wss://"', "is not an address of an agent"),
         ('url = "wss://far.example.org:port/"', "cannot be read"),

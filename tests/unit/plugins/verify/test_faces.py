@@ -122,7 +122,7 @@ def test_verify_without_a_notebook_and_without_a_kernel_asks_for_its_path(tmp_pa
         text=True,
         check=False,
     )
-    assert "It is not known which notebook this is." in done.stderr
+    assert "The name of this notebook is unknown." in done.stderr
     assert 'agentnb.verify("analysis.ipynb")' in done.stderr
 
 

@@ -232,7 +232,7 @@ def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
     """In the walls, or on a copy and what that does not close."""
     result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)", 1, "1\n"))))
     assert result.ok
-    assert (result.way == "namespaces") != any("It was not closed in" in each for each in result.not_checked)
+    assert (result.way == "namespaces") != any("It was not isolated" in each for each in result.not_checked)
 
 
 def _value(text: str) -> Json:

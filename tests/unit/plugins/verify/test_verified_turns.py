@@ -102,7 +102,7 @@ def test_verified_turn_that_is_cancelled_while_it_is_checked_is_over(start: Call
 
 def test_verify_as_an_argument_is_true_or_false(tmp_path: Path) -> None:
     """And `--verify` an option of the magic."""
-    with pytest.raises(UsageError, match="verify is True or False"):
+    with pytest.raises(UsageError, match="verify must be True or False"):
         agentnb.start("eliza", cwd=tmp_path, verify="yes")  # type: ignore[arg-type]
     assert parse("--verify Mend it").verify
     assert not parse("Mend it").verify
