@@ -223,11 +223,11 @@ class _Nobody:
 
     async def extended(self, method: str, params: dict[str, Any]) -> Any:
         del params
-        raise PermissionDenied(f"{method}: not checked.")
+        raise PermissionDenied(f"{method}: not allowed in a check-up.")
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
         """Nothing passes."""
-        raise PermissionDenied(f"{request.title}: not checked.")
+        raise PermissionDenied(f"{request.title}: not allowed in a check-up.")
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """Nothing is logged."""

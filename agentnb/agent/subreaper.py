@@ -42,7 +42,7 @@ class Subreaper:
         self._program = 0
 
     def start(self, mark: str, command: list[str]) -> bool:
-        """Start the program; say whether a preview was possible executed."""
+        """Start the program; say whether it could be executed."""
         before = {number: signal.signal(number, signal.SIG_IGN) for number in IGNORED}
         failed, failing = os.pipe()
         self._program = os.fork()

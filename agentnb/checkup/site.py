@@ -114,7 +114,7 @@ def changeable(paths: list[Path]) -> list[str]:
         real = path.resolve()
         if any(os.access(each, os.W_OK) for each in (real, real.parent, path.parent)):
             link = f" (a link to {real})" if path.is_symlink() else ""
-            found.append(f"You can change {path}{link} yourself, so anyone can get around it.")
+            found.append(f"You can change {path}{link} yourself, so it does not bind you.")
     return found
 
 

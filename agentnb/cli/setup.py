@@ -183,7 +183,7 @@ COMMANDS = (
         "site-policy",
         "Shows the content and location of the site's policy files, or checks one.",
         "`agentnb site-policy check FILE` reports errors in a file, with line numbers, and contradictions within "
-        "it or with the other files. It fails if there are any. See {manual('how-to/administer')}",
+        f"it or with the other files. It fails if there are any. See {manual('how-to/administer')}",
         _site_policy,
         (),
         ("WORD", "`check` and a file, or nothing"),

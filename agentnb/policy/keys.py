@@ -77,7 +77,7 @@ FILE_KEYS = (
         name="freedom_at_most",
         kind="choice",
         choices=FREEDOMS,
-        about="The most freedom that a conversation can be given, whoever gives it.",
+        about="The most freedom that any conversation can have.",
         facts={each: f"The freedom of conversations is at most {TITLES[each]} (freedom_at_most)." for each in FREEDOMS},
     ),
     Key(
@@ -85,8 +85,8 @@ FILE_KEYS = (
         kind="budget",
         default=(),
         values=f'`"{EXAMPLE}"`, or some of these',
-        about="The most that a conversation may use. The budgets of all files hold, and that of the conversation or of "
-        "the settings. Nobody can go on beyond the site's.",
+        about="A limit for each conversation. The budgets of all files apply, and that of the conversation or the "
+        "settings. The site's cannot be exceeded.",
         title="Budget for each conversation",
     ),
     Key(

@@ -128,7 +128,7 @@ export default function mount(into: HTMLElement, context: RewindContext): () => 
 }
 
 function sentence(kind: RewindContext["kind"], turns: number): string {
-  const what = turns === 1 ? "One turn will be removed" : `${turns} turns go`;
+  const what = turns === 1 ? "One turn will be removed" : `${turns} turns will be removed`;
   const how = kind === "clear" ? "" : ", with the rest of the conversation";
   return `${what}; History keeps a copy. The agent continues in a new session${how}.`;
 }

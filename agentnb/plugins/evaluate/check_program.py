@@ -155,7 +155,7 @@ def outcome_of(check: Any, run: Run) -> tuple[str, str]:
     try:
         said = check(run)
     except AssertionError as error:
-        return "wrong", str(error) or f"check.py, line {_line(error)}failed."
+        return "wrong", str(error) or f"check.py, line {_line(error)}, failed."
     except MemoryError:
         return "broken", "check.py used more memory than a check may use."
     except BaseException as error:  # noqa: BLE001 - the check may raise anything, SystemExit as well

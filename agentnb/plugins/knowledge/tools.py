@@ -126,7 +126,7 @@ _PLACE = {
         "type": "string",
         "description": "A name, as df.merge. Without cell and file: as if typed below the last cell.",
     },
-    "cell": {**CELL, "description": "The cell it stands in: its id, or the n of its In [n]."},
+    "cell": {**CELL, "description": "The cell that contains it: its id, or the n of its In [n]."},
     "file": {"type": "string", "description": "Instead of a cell: a Python file."},
     "line": {"type": "integer", "description": "The line, from 1.", "minimum": 1},
     "column": {"type": "integer", "description": "Instead of symbol: the column, from 0.", "minimum": 0},
