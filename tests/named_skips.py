@@ -48,7 +48,7 @@ FINE = {
     r"no user namespaces here": NOT_ALLOWED,
     r"another user may not run this Python": NOT_ALLOWED,
     r"other users can write nothing there": NOT_ALLOWED,
-    r"This system lets no user make namespaces: .*": NOT_ALLOWED,
+    r"This system does not let users create namespaces.*": NOT_ALLOWED,
     r"It could not be isolated: this system does not let users create namespaces .*": NOT_ALLOWED,
     r"namespaces cannot be forbidden here: .*": NOT_ALLOWED,
     r"this machine lets us make no control group: .*": NOT_ALLOWED,

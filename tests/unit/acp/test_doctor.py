@@ -106,7 +106,7 @@ async def test_an_agent_that_is_too_old_is_told_with_the_line_that_upgrades_it(
     found = await examine(spec)
     assert (found.state, found.version, found.todo) == expected
     if found.state == "old":
-        assert found.message == "Version 0.9.1 is older than 0.10, the first that works here."
+        assert found.message == "Version 0.9.1 is too old: agentnb needs 0.10 or later."
 
 
 async def test_one_that_tells_no_version_is_not_called_old(mute: Path) -> None:

@@ -247,7 +247,7 @@ async def test_of_a_change_that_is_too_large_a_part_is_shown_and_that_is_said(tm
     path = tmp_path / "big.txt"
     path.write_text("x\n" * 200_000)
     (said,), diff = await preview(path, "y\n" * 200_000)
-    assert "from line 1 on, in more than can be shown" in said
+    assert "from line 1 on; the changes are too long to be shown in full" in said
     assert "400,000 characters" in said
     assert len(diff.new_text) == len(diff.old_text or "") == SIDE
     path.unlink()

@@ -75,12 +75,12 @@ async def test_an_install_is_the_exact_command_and_the_agent_is_ready_then(
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("fails", "npm ended with exit code 243. It cannot write to its folder. Choose one of yours with"),
+        ("fails", "npm ended with exit code 243. It cannot write to its folder. Choose a folder of your own with"),
         (
             "asks",
             "npm asked for a password, which can't be typed here. Run `npm install -g opencode-ai@1.18.33` in",
         ),
-        ("elsewhere", "npm ended well, but there is no command 'opencode'. It put programs into"),
+        ("elsewhere", "npm finished successfully, but there is no command 'opencode'. It installed programs in"),
         ("hangs", "npm printed nothing for 0 seconds and was stopped."),
     ],
 )

@@ -189,7 +189,7 @@ async def test_a_permission_that_is_denied_today_fails_the_turn(
         patient.choice = "reject_once"
         session = await patient.session()
         await patient.prompt(session, PROMPTS[0])
-        with pytest.raises(acp.RequestError, match="recorded was `allowed`, today it is `rejected`"):
+        with pytest.raises(acp.RequestError, match="recorded: `allowed`, now: `rejected`"):
             await patient.prompt(session, PROMPTS[1])
 
 
@@ -200,7 +200,7 @@ async def test_a_file_that_changed_fails_the_turn(cassette: tuple[Path, list[tup
         session = await patient.session()
         for prompt in PROMPTS[:2]:
             await patient.prompt(session, prompt)
-        with pytest.raises(acp.RequestError, match=r"the file is not what it was\.\n(?s:.*)-two\n\+three"):
+        with pytest.raises(acp.RequestError, match=r"the file has changed\.\n(?s:.*)-two\n\+three"):
             await patient.prompt(session, PROMPTS[2])
 
 

@@ -144,7 +144,7 @@ async def test_a_kernel_with_the_other_project_of_that_name_says_how_to_replace_
     (other / "__init__.py").write_text("raise RuntimeError('its code runs')", encoding="utf-8")
     (found,) = await examine(kernel(sys.executable, "-B", env={"PYTHONPATH": str(other.parent)}))
     assert (found.state, found.version) == ("broken", None)
-    assert f"another project with the same import name ({other / '__init__.py'})" in found.message
+    assert f"a different project with the same import name ({other / '__init__.py'})" in found.message
     assert found.todo == (
         f"{sys.executable} -B -m pip uninstall --yes agentnb && "
         f"{sys.executable} -B -m pip install --force-reinstall jupyter-agentnb=={__version__}"

@@ -89,7 +89,7 @@ BROKEN: list[tuple[str, list[str]]] = [
     ("timeout = true", ["line 1: timeout cannot be True. It must be a number from 0."]),
     ("warm = 'claude'", ["warm cannot be 'claude'. It must be a list of names."]),
     ("agnt = 'a'", ["line 1: There is no setting 'agnt'. Did you mean 'agent'?"]),
-    ("headless = 'allow'", ["It belongs into policy.toml, as headless."]),
+    ("headless = 'allow'", ["It belongs in policy.toml, as headless."]),
     ("\ufeffagent = 'a'", ["cannot be read"]),
     ("agent = '''a\nb'''", ["agent cannot be"]),
     ("mcp_servers = { a = { env = { KEY = 'secret-1' } }, b = 1 }", ["mcp_servers cannot be a dict."]),

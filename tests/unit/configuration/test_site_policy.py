@@ -42,7 +42,7 @@ def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_use
 def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     path = site(WHOLE)
     is_able = way_here()[0] is not None
-    wrong = f"{path}: agents must be confined, and cannot be here, so they do not start"
+    wrong = f"{path}: agents must be confined, but cannot be confined here, so they do not start"
     assert [each.partition(": no")[0] for each in problems(path)] == ([] if is_able else [wrong])
     assert cli.main(["site-policy"]) == (0 if is_able else 1)
     said = capsys.readouterr().out

@@ -97,7 +97,7 @@ def test_a_server_without_a_program_is_told_before_the_agent_finds_out(with_serv
     """In the turn, by name and command."""
     session = with_servers({"files": {"command": "no-such-server"}})
     said(session, "/say x")
-    assert "The MCP server files has no program: there is no command 'no-such-server'." in notices(session)
+    assert "The MCP server files cannot start: there is no command 'no-such-server'." in notices(session)
 
 
 def test_a_copy_and_a_restarted_session_keep_their_servers(with_servers: Any) -> None:

@@ -152,7 +152,7 @@ def test_a_card_that_nobody_answers_times_out(connect: Connect, tools: Tools) ->
     terminal = connect()
     terminal.conversation.answer_seconds = 0.01
     said = terminal.call("run_code", code="x = 1")
-    assert "nobody answered the card in the notebook's chat for 0.01 s. Nothing was done." in said
+    assert "no one answered the card in the notebook's chat for 0.01 s. Nothing was done." in said
     assert (Session(terminal.conversation).questions, "x" in tools.shell.user_ns) == ((), False)
     terminal.conversation.answer_seconds = PATIENCE
     call = terminal.begin("run_code", code="x = 2; x")

@@ -67,7 +67,7 @@ def _notes(module: NotebookModule, old_name: str, new_name: str) -> Iterable[str
     if masked := [cell for cell in named if cell.source.count(old_name) > python_of(cell.source).count(old_name)]:
         yield f"Magics in {_cells(len(masked))} contain the name, too; they are not changed."
     if broken := [cell for cell in named if not is_readable(python_of(cell.source))]:
-        yield f"{_cells(len(broken))} with the name cannot be read by Python; look there yourself."
+        yield f"{_cells(len(broken))} with the name cannot be parsed by Python; check it yourself."
     if module.left_out:
         yield f"{_cells(module.left_out)} are not checked: the notebook is too long."
 

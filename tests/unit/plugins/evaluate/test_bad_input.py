@@ -82,7 +82,7 @@ def test_words_and_files_that_cannot_be_used_are_named_before_agents_are_asked(
 
 
 CHECKS = {
-    "return 1": ("broken", "returned 1: it returns True, False, or a text"),
+    "return 1": ("broken", "returned 1: it must return True, False, or a text"),
     "pass": ("broken", "returned None"),
     "return {}['x']": ("broken", "line 2, raised KeyError: 'x'"),
     "raise SystemExit(0)": ("broken", "raised SystemExit"),

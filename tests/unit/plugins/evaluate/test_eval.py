@@ -83,7 +83,7 @@ def test_agent_that_crashes_or_is_late_leaves_the_task_undone_and_the_others_go_
     rows = {each["task"]: each for each in json.loads((recording / "eval.json").read_text())["results"]}
     assert [each["outcome"] for each in rows.values()] == ["undone", "undone"]
     assert "exit code 3" in rows["crash"]["why"]
-    assert rows["hang"]["why"] == "The agent was still at work after 1 s."
+    assert rows["hang"]["why"] == "The agent was still working after 1 s."
     replayed = evaluate("--replay", str(recording), "--json", str(tmp_path / "again.json"))
     assert replayed.code == 1
     assert (tmp_path / "again.json").read_bytes() == (recording / "eval.json").read_bytes()

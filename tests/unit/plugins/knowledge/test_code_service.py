@@ -122,7 +122,7 @@ def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> N
         ("c1", "%time train(3); refit = 'fit'"),
         (None, "def train(x):\r\n    return x\r\n"),
     }
-    assert renaming.notes == ("Magics of 1 cell have the name, too; they are not changed.",)
+    assert renaming.notes == ("Magics in 1 cell contain the name, too; they are not changed.",)
     assert "fit" in (tmp_path / "model.py").read_text()
 
 

@@ -113,7 +113,7 @@ def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: 
     assert places(asked.references(CodePlace(path="other.py", symbol="model.fit"))) == expected
     renaming = asked.rename(CodePlace(cell_id="c1", symbol="fit"), "train")
     assert [change.count for change in renaming.changes] == [1, 1, 1, 2, 1, 1]
-    assert renaming.notes == ("1 cell with the name cannot be read by Python; look there yourself.",)
+    assert renaming.notes == ("1 cell with the name cannot be parsed by Python; check it yourself.",)
     (tmp_path / "other.py").unlink()
     (tmp_path / "model.py").write_text(f"\n{MODEL}")
     (tmp_path / "new.py").write_text("from model import fit\n")
@@ -194,9 +194,9 @@ FAILURES = {
     "dies-at-start": r"odd stopped unexpectedly \(exit code 1\)\. Last output: no heap left",
     "dies-at-question": r"odd stopped unexpectedly \(exit code 3\)\. Last output: no heap left",
     "floods": r"odd sent more than 64,000,000 bytes for one question and was stopped\.",
-    "endless-header": r"odd sent what is no message of the Language Server Protocol and was stopped\.",
-    "huge": r"odd sent what is no message of the Language Server Protocol and was stopped\.",
-    "rubbish": r"odd sent what is no message of the Language Server Protocol and was stopped\.",
+    "endless-header": r"odd sent something that is not a Language Server Protocol message and was stopped\.",
+    "huge": r"odd sent something that is not a Language Server Protocol message and was stopped\.",
+    "rubbish": r"odd sent something that is not a Language Server Protocol message and was stopped\.",
     "refuses": r"odd: not today",
 }
 

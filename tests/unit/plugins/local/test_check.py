@@ -54,7 +54,7 @@ BAD = {
     "loading": ({"PORTS": "loading"}, "HTTP status 503 (X). It says: Loading model. Wait a moment, then try again."),
     "nothing found": ({}, "No model server was found on this machine. Start one: Ollama"),
     "no models": ({"URL": "empty"}, "has no models. Type `/pull qwen3:4b`"),
-    "no key": ({"URL": "keyed"}, "wants a key (HTTP status 401). Put it into a variable"),
+    "no key": ({"URL": "keyed"}, "requires a key (HTTP status 401). Put it in a variable"),
     "unset key": ({"URL": "keyed", "KEY_VARIABLE": "NOT_SET"}, "and the variable NOT_SET is empty. Set it before"),
     "wrong key": ({"URL": "keyed", "KEY_VARIABLE": "WRONG"}, "does not accept the key in WRONG (HTTP status 401)"),
     "wrong path": ({"URL": "bare/elsewhere"}, "There is no OpenAI-compatible interface at"),

@@ -31,9 +31,9 @@ SAID = {
     "fake-call": (FAKE_CALL + WRITTEN, ""),
 }
 FAILURES = {
-    "dies": ("Half an ans", "The connection to 127.0.0.1:{port} broke. Check that the server still runs"),
-    "error": ("Half", "127.0.0.1:{port} broke off the answer: the engine died"),
-    "broken": ("", "CUDA out of memory. Wait a little, then try again"),
+    "dies": ("Half an ans", "The connection to 127.0.0.1:{port} broke. Check that the server is still running"),
+    "error": ("Half", "127.0.0.1:{port} interrupted the answer: the engine died"),
+    "broken": ("", "CUDA out of memory. Wait a moment, then try again"),
 }
 
 

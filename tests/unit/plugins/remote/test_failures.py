@@ -48,7 +48,7 @@ async def test_redirect_is_not_followed(tmp_path: Path, scheme: str) -> None:
     """The token goes to no other address."""
     with serving("odd_server", "redirects") as port:
         said = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
-    assert "redirects to /elsewhere. The token is sent to no other address than yours." in said
+    assert "redirects to /elsewhere. The token is sent only to the address that you gave." in said
     assert "s3cret" not in said
 
 
@@ -65,7 +65,7 @@ async def test_server_that_never_answers(tmp_path: Path, way: str, scheme: str) 
         url = f"{scheme}://127.0.0.1:{port}/acp"
         said = await failure(at(url, initialize_timeout=5.0), tmp_path)
     assert said.startswith("Far did not answer within 5 s after it was started.")
-    assert f"Does an ACP agent answer at {url}?" in said
+    assert f"Check that an ACP agent answers at {url}." in said
 
 
 async def test_server_that_ends_the_connection_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('url = "ws://far.example.org/acp"', "without TLS everybody between here and far.example.org reads along"),
+        ('url = "ws://far.example.org/acp"', "without TLS anyone between here and far.example.org can read along"),
         ('url = "wss://ada:pw12345678@far.example.org/"', "contains a credential"),
         ('url = "wss://far.example.org/?token=abcdef1234567890"', "contains a credential"),
         ('url = "ftp://far.example.org/"', "is not an address of an agent"),

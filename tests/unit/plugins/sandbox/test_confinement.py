@@ -245,7 +245,7 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
     never = "when your other files change (inotify); your other programs' command lines"
     summary, doctor = done.stdout.splitlines() or ("", done.stderr)
     assert summary.endswith(f"can write only to this folder (not checked on this system: {named})")
-    assert doctor.endswith(f"Not checked on this system: {named}. Not checked on any: {never}.")
+    assert doctor.endswith(f"Not checked on this system: {named}. Never checked: {never}.")
 
 
 @needs_landlock

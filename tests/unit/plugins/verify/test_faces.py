@@ -48,7 +48,7 @@ def test_command_verify_writes_json_and_junit_and_its_exit_code_says_what_came_o
     missing = command(tmp_path, "agentnb", "verify", "none.ipynb", ".", "no cells.ipynb", "good.ipynb")
     assert missing.returncode == 2
     assert "none.ipynb cannot be read: No such file or directory." in missing.stderr
-    assert "is a folder. Name the notebooks in it" in missing.stderr
+    assert "is a folder. Specify the notebooks in it" in missing.stderr
     assert "no cells.ipynb: verified (it has no code to run)." in missing.stdout
     assert missing.stdout.endswith("2 of 4 notebooks verified.\n")
 

@@ -47,7 +47,7 @@ def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(
     assert turn.text == "Written." * 4
     noted = notices(turn)
     assert len(noted) == 4
-    assert noted[-1].endswith("The agent tried 3 times to mend it; it is your turn.")
+    assert noted[-1].endswith("The agent tried 3 times to fix it. Now it is your turn.")
 
 
 def test_prompt_that_is_to_be_verified_checks_that_turn_alone(start: Callable[..., Session]) -> None:
