@@ -51,7 +51,7 @@ def _of_settings(environ: Mapping[str, str]) -> list[str]:
 def _wanted(name: str, value: str) -> str:
     """Returns what the variable takes, where it is not *value*; else empty."""
     if name in _WORDS:
-        return "" if value in _WORDS[name] else f"It is {' or '.join(_WORDS[name])}."
+        return "" if value in _WORDS[name] else f"It must be {' or '.join(_WORDS[name])}."
     if name == "AGENTNB_PROGRESS_SECONDS":
         return "" if _NUMBER.fullmatch(value) else "It must be a number of seconds."
     return "" if is_size(value) else "It must be a size, such as 500M or 2G."

@@ -260,7 +260,7 @@ async def test_a_file_that_is_no_text_is_not_called_new(tmp_path: Path) -> None:
     path = tmp_path / "b.bin"
     path.write_bytes(b"\xff\xfe\x00")
     (said,), diff = await preview(path, "text")
-    assert said == "This replaces a file that is not text (3 bytes) by 4 characters of text."
+    assert said == "This replaces a file that is not text (3 bytes) with 4 characters of text."
     assert (diff.old_text, diff.new_text) == ("", "text")
 
 

@@ -64,7 +64,7 @@ WHOLE = 'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
         (f'{WHOLE}[capabilities]\nterminal = "no"', "line 5, terminal: Expected true or false, got a text."),
         (f"{WHOLE}colour = 3", "line 4, colour: there is no such key."),
         (f"{WHOLE}env = {{ KEY = 1 }}", "line 4, env: Expected a text, got a whole number."),
-        (f'{WHOLE}[mcp_servers.db]\nkommand = "x"', "line 4, mcp_servers: The MCP server 'db' wants"),
+        (f'{WHOLE}[mcp_servers.db]\nkommand = "x"', "line 4, mcp_servers: The MCP server 'db' needs"),
         (f'{WHOLE}confine = "maybe"', "line 4, confine: confine is 'maybe'."),
         ('name = "x"\nbased_on = "nope"', "line 2, based_on: there is no agent 'nope' to base it on."),
         ('name = "x"\ntitle = "X"\ncommand = []', "line 3, command: it needs a name and a command."),

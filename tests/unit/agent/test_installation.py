@@ -112,7 +112,10 @@ async def test_an_install_can_be_stopped_and_a_second_one_meanwhile_is_refused(m
     await began.wait()
     monkeypatch.setenv("INSTALLER", "works")
     end, _ = await install()
-    assert (end.state, end.message.split(",")[0]) == ("failed", "is installing something on this machine")
+    assert (end.state, end.message) == (
+        "failed",
+        "Another notebook or terminal is installing something on this machine. Try again when it is done.",
+    )
     first.stop()
     assert (await running).state == "stopped"
     assert (await install())[0].state == "done"

@@ -82,7 +82,7 @@ def test_what_a_person_wrote_into_the_file_stays(folder: Path) -> None:
         ("mine", "a\nb", {}, "without control characters"),
         ("mine", "a \x1b[2J", {}, "without control characters"),
         ("mine", "./a", {}, "relative to a folder"),
-        ("mine", "KEY=s3cret a", {}, "KEY=… stands before the command"),
+        ("mine", "KEY=s3cret a", {}, "KEY=… is in front of the command"),
         ("mine", "a", {"A B": "s3cret"}, "not a variable name"),
         ("mine", "a", {"1A": "s3cret"}, "not a variable name"),
         ("mine", "a", {"A": "s3cret\0"}, "is not allowed in a variable"),

@@ -177,7 +177,7 @@ async def test_more_turns_or_sessions_than_recorded_fail(tmp_path: Path) -> None
         await patient.prompt(session, "Hello")
         with pytest.raises(acp.RequestError, match="turn 2: the recording ends after 1"):
             await patient.prompt(session, "Hello")
-        with pytest.raises(acp.RequestError, match="holds 1 × session/new with eliza, and this is one more"):
+        with pytest.raises(acp.RequestError, match="has 1 × session/new with eliza, and this is an additional one"):
             await patient.session()
 
 

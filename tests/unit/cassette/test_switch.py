@@ -133,12 +133,12 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
     ("environment", "error", "said"),
     [
         ({"AGENTNB_CASSETTE_MODE": "replay"}, CassetteBroken, r"replay requires one\. Record it again"),
-        ({"AGENTNB_CASSETTE_MODE": "play"}, UsageError, "AGENTNB_CASSETTE_MODE='play' is none of"),
-        ({"AGENTNB_CASSETTE_PACE": "slow"}, UsageError, "AGENTNB_CASSETTE_PACE='slow' is none of"),
+        ({"AGENTNB_CASSETTE_MODE": "play"}, UsageError, "AGENTNB_CASSETTE_MODE='play' is not one of"),
+        ({"AGENTNB_CASSETTE_PACE": "slow"}, UsageError, "AGENTNB_CASSETTE_PACE='slow' is not one of"),
         (
             {"AGENTNB_CASSETTE_MODE": "record", "AGENTNB_CASSETTE": ""},
             UsageError,
-            r"names no cassette\. Name it, AGENTNB_CASSETTE=fit\.cassette\.jsonl",
+            r"does not name a cassette\. Name it, AGENTNB_CASSETTE=fit\.cassette\.jsonl",
         ),
     ],
 )

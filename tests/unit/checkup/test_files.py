@@ -46,7 +46,7 @@ def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
     """No database, one of a newer agentnb, no folder for it."""
     (tmp_path / "file").write_bytes(b"not a database at all, " * 100)
     found = log(tmp_path / "file")
-    assert (found.state, "put aside" in found.message) == ("broken", True)
+    assert (found.state, "moved aside" in found.message) == ("broken", True)
     assert (tmp_path / "file").exists()
     with sqlite3.connect(kept) as connection:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")

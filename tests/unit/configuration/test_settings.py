@@ -209,7 +209,7 @@ def test_a_rule_when_it_is_removed_is_the_one_that_was_shown(folder: Path) -> No
     """Comments of its neighbours stay; where the file has another rule there now, nothing is removed."""
     text = '[[rule]]\naction = "deny"\ncommand = "a"\n\n# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
     path = written(folder, text, "policy.toml")
-    with pytest.raises(PolicyError, match="is not 'deny b' any more"):
+    with pytest.raises(PolicyError, match="is no longer 'deny b'"):
         PolicyFiles().forget(1, "deny b")
     PolicyFiles().forget(1, "deny a")
     assert path.read_text("utf-8") == '# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
@@ -304,7 +304,7 @@ def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capf
         'It would be denied: this session has permissions="deny". Sends commits to another machine.'
     ]
     assert cli.main(["settings", "permissions", "yes"]) == 1
-    assert "It is one of 'ask', 'allow', 'deny'." in capfd.readouterr().err
+    assert "It must be one of 'ask', 'allow', 'deny'." in capfd.readouterr().err
     assert "kernel_tools" not in (folder / "settings.toml").read_text("utf-8")
 
 
@@ -317,13 +317,13 @@ def test_a_settings_folder_that_cannot_be_made_is_said(tmp_path: Path, monkeypat
 
 
 WRONG_VARIABLES = {
-    "AGENTNB_HEADLESS": ("yes", "AGENTNB_HEADLESS: headless cannot be 'yes'. It is one of 'deny', 'allow'."),
+    "AGENTNB_HEADLESS": ("yes", "AGENTNB_HEADLESS: headless cannot be 'yes'. It must be one of 'deny', 'allow'."),
     "AGENTNB_CHANGES": ("maybe", "AGENTNB_CHANGES: changes cannot be 'maybe'. It must be true or false."),
     "AGENTNB_LOG_DAYS": ("-1", "AGENTNB_LOG_DAYS: log_days cannot be -1.0. It must be a number from 0."),
     "AGENTNB_LOG_MAX": ("lots", "AGENTNB_LOG_MAX: log_max cannot be 'lots'. It must be a size, such as 500M or 2G."),
-    "AGENTNB_AUDIENCE": ("none", "AGENTNB_AUDIENCE cannot be 'none'. It is nobody."),
-    "AGENTNB_IDS": ("random", "AGENTNB_IDS cannot be 'random'. It is counted."),
-    "AGENTNB_EVENTS_TEXT": ("yes", "AGENTNB_EVENTS_TEXT cannot be 'yes'. It is 0 or 1."),
+    "AGENTNB_AUDIENCE": ("none", "AGENTNB_AUDIENCE cannot be 'none'. It must be nobody."),
+    "AGENTNB_IDS": ("random", "AGENTNB_IDS cannot be 'random'. It must be counted."),
+    "AGENTNB_EVENTS_TEXT": ("yes", "AGENTNB_EVENTS_TEXT cannot be 'yes'. It must be 0 or 1."),
     "AGENTNB_PROGRESS_SECONDS": ("soon", "AGENTNB_PROGRESS_SECONDS cannot be 'soon'. It must be a number of seconds."),
     "AGENTNB_CHANGES_MAX": ("lots", "AGENTNB_CHANGES_MAX cannot be 'lots'. It must be a size, such as 500M or 2G."),
 }

@@ -97,8 +97,8 @@ def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("start", r"did not answer within 0.5 s of its start"),
-        ("initialize", r"did not answer within 0.5 s of its start"),
+        ("start", r"did not answer within 0.5 s after it was started"),
+        ("initialize", r"did not answer within 0.5 s after it was started"),
         ("session/new", r"did not answer session/new within 0.5 s"),
     ],
 )

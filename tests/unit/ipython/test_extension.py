@@ -42,7 +42,7 @@ def test_a_setting_that_makes_no_sense_is_left_out_and_said() -> None:
     code = 'print(magic("config", "Agentnb.timeout"), magic("config", "Agentnb.permissions"))'
     printed, said = tell(code, permissions="maybe", timeout=5.0)
     assert printed == ["5.0 ask"]
-    assert "The setting Agentnb.permissions is left out." in said
+    assert "The setting Agentnb.permissions is ignored." in said
 
 
 def test_a_setting_that_was_refused_does_not_stop_a_reload() -> None:

@@ -134,7 +134,7 @@ def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Too
     [
         ("move_cell", {"cell": "a"}, "either 'below' or 'above'"),
         ("move_cell", {"cell": "a", "below": "b", "above": "c"}, "either 'below' or 'above'"),
-        ("move_cell", {"cell": "a", "below": "a"}, "beside itself"),
+        ("move_cell", {"cell": "a", "below": "a"}, "next to itself"),
         ("move_cell", {"cell": "b", "below": "a"}, "is already below"),
         ("move_cell", {"cell": "gone", "below": "a"}, "has no cell 'gone'"),
         ("split_cell", {"cell": "a", "line": 3}, "has 2 lines"),

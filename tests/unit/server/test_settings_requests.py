@@ -285,7 +285,7 @@ def test_an_agent_of_the_users_own_is_added_changed_and_removed(page: Page, fold
     assert "meanwhile" in ask("mine", state=state)["error"]["message"]
     assert ask("mine", state=agent("mine")["state"])["result"] == {}
     assert "mine" not in [each.provider for each in page.host.root.state.agents]
-    assert "no command" in ask("mine", agent={"line": "'"})["error"]["message"]
+    assert "not a command" in ask("mine", agent={"line": "'"})["error"]["message"]
 
 
 def test_a_page_that_shows_the_settings_hears_of_an_agent_that_is_described_by_hand(page: Page, folder: Path) -> None:

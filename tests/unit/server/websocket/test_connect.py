@@ -259,7 +259,7 @@ def test_a_host_that_refuses_or_is_not_there_is_told_from_the_first(server: Serv
         agentnb.connect(f"ws://{place}/", "t")
     for url, token, words in (
         ("http://127.0.0.1:1/", "t", "not a WebSocket address"),
-        ("ws://127.0.0.1:x/", "t", "no address"),
+        ("ws://127.0.0.1:x/", "t", "not an address"),
         ("ws://127.0.0.1:1/", None, "no token"),
         ("ws://example.org/", "t", "insecure=True"),
         ("ws://127.0.0.1:1/?token=%0a", None, "no token"),
