@@ -494,7 +494,7 @@ describe("the conversation", () => {
     store.answer = () => Promise.resolve({ message: "2 files were undone." });
     const page = show(store);
     const dialog = await asks(page, "Go back");
-    await page.until(() => expect(dialog.textContent).toContain("2 turns go; History keeps a copy."));
+    await page.until(() => expect(dialog.textContent).toContain("2 turns will be removed; History keeps a copy."));
     await page.until(() =>
       expect([...dialog.querySelectorAll("li")].map((one) => one.textContent)).toEqual(["a.py", "plot.py"]),
     );

@@ -130,7 +130,7 @@ def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> N
 def test_a_renaming_that_cannot_be_done_says_why(tmp_path: Path, symbol: str, new_name: str) -> None:
     """What the workspace does not define keeps its name; a name is one that Python takes."""
     asked = service(tmp_path, "import json\nx = json.dumps")
-    with pytest.raises(UsageError, match=r"outside the workspace|not a name"):
+    with pytest.raises(UsageError, match=r"outside the workspace|not a valid Python name"):
         asked.rename(CodePlace(cell_id="c0", symbol=symbol), new_name)
 
 

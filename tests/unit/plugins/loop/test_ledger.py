@@ -82,7 +82,7 @@ def test_deleting_old_batches_deletes_old_loops(tmp_path: Path) -> None:
 
 def test_arguments_that_cannot_be_kept_are_said(tmp_path: Path) -> None:
     spec = LoopSpec(prompt="", metric="", limits=LoopLimits(), options={"permissions": print})
-    with pytest.raises(agentnb.UsageError, match="plain arguments"):
+    with pytest.raises(agentnb.UsageError, match="only plain values"):
         opened(tmp_path).create("/work", spec)
 
 
@@ -194,7 +194,7 @@ def test_an_idea_is_the_agents_own_short_words(text: str, idea: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("--tries many x", "no number"), ("--untill 7 x", "no option --untill"), ("--metric", "needs a value")],
+    [("--tries many x", "not a number"), ("--untill 7 x", "no option --untill"), ("--metric", "needs a value")],
 )
 def test_a_magic_that_makes_no_sense_is_said(text: str, says: str) -> None:
     with pytest.raises(agentnb.UsageError, match=says):

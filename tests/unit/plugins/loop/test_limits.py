@@ -45,7 +45,7 @@ def test_a_time_is_the_next_one_of_the_clock_or_a_day(until: object, day: int, h
 
 @pytest.mark.parametrize("until", ["seven", "25:00", "2026-01-01", 7, "2027-01-30 22:30"])
 def test_a_time_that_is_none_or_past_is_said(until: object) -> None:
-    with pytest.raises(agentnb.UsageError, match=r"is no time|is past"):
+    with pytest.raises(agentnb.UsageError, match=r"is not a time|is in the past"):
         read_until(until, NOW)
 
 

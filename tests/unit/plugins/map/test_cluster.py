@@ -91,7 +91,7 @@ def test_dask_collections_are_inputs_a_part_at_a_time(ask: Asks, cluster: Any) -
 def test_workers_that_cannot_run_the_agent_are_named_before_anything_is_asked(ask: Asks, cluster: Any) -> None:
     """With what each lacks; credentials go nowhere unencrypted, and what is no cluster is told."""
     with pytest.raises(
-        UsageError, match=r"(?s)nothing was asked.*worker +machine +lacks\n(inproc.*no-such-agent.*){2}"
+        UsageError, match=r"(?s)nothing was sent to agents.*worker +machine +lacks\n(inproc.*no-such-agent.*){2}"
     ):
         ask(["a"], command=["no-such-agent"], executor=cluster)
     with pytest.raises(UsageError, match="MY_API_KEY looks like a credential"):
