@@ -25,7 +25,8 @@ def loop_of(arguments: Arguments, settings: Agentnb) -> Loop | None:
     if not re.match(r"loop\s+--", arguments.prompt):
         return None
     options, prompt = read_options(arguments.prompt.removeprefix("loop").lstrip())
-    arguments.refuse(("tab", "new", "kernel", "verify"), "loop", "Each try has a conversation of its own.")
+    arguments.refuse(("tab", "new", "kernel", "context", "verify"), "loop", "Each try has a conversation of its own.")
+    arguments.refuse(("freedom", "permissions"), "loop", "Agents work freely in their copies; the metric decides.")
     if "metric" not in options:
         raise UsageError("%agent loop needs a metric.", hint=_HINT)
     if not prompt:

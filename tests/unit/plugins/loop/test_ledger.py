@@ -13,12 +13,14 @@ import pytest
 
 import agentnb
 from agentnb.budget import Spent
+from agentnb.ipython.arguments import parse
+from agentnb.ipython.config import Agentnb
 from agentnb.log.batch_file import delete_batches
 from agentnb.plugins.loop.attempt import idea_of
 from agentnb.plugins.loop.ledger import Ledger, LoopSpec, LoopTry, this_process
 from agentnb.plugins.loop.ledger_view import LedgerView, html_of, lines_of
 from agentnb.plugins.loop.limits import LoopLimits
-from agentnb.plugins.loop.magic import read_options
+from agentnb.plugins.loop.magic import loop_of, read_options
 from tests.conftest import ROOT
 
 SPEC = LoopSpec(prompt="Improve it", metric="score()", limits=LoopLimits(tries=3))
@@ -199,3 +201,10 @@ def test_an_idea_is_the_agents_own_short_words(text: str, idea: str) -> None:
 def test_a_magic_that_makes_no_sense_is_said(text: str, says: str) -> None:
     with pytest.raises(agentnb.UsageError, match=says):
         read_options(text)
+
+
+@pytest.mark.parametrize("option", ["-k", "-t x", "--freedom ask", "--permissions ask", "-c df"])
+def test_an_option_that_no_try_has_is_refused(option: str) -> None:
+    arguments = parse(f"{option} loop --metric auc Improve it")
+    with pytest.raises(agentnb.UsageError, match=rf"%agent loop takes no {option.split(maxsplit=1)[0]}\. "):
+        loop_of(arguments, Agentnb())
