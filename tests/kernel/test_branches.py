@@ -244,7 +244,7 @@ def test_a_measure_that_is_no_number_is_said_and_does_not_count(loaded: RunningK
         assert says in value(loaded, "made[0].error")
         assert value(loaded, "(made.best, made[0].state)") == (None, "done")
         value(loaded, "made.discard()")
-    assert "no expression" in loaded.run("agentnb.branches('x', measure='a =')").error
+    assert "not an expression" in loaded.run("agentnb.branches('x', measure='a =')").error
 
 
 def test_what_can_be_copied_by_no_pickle_is_named(loaded: RunningKernel) -> None:

@@ -101,7 +101,7 @@ def test_what_is_named_is_held_and_nothing_else(loaded: RunningKernel) -> None:
         ("'high'", "not a number"),
         ("True", "not a number"),
         ("scroe()", "The metric needs scroe, which this kernel does not have."),
-        ("score(", "no expression"),
+        ("score(", "not an expression"),
         ("__import__('threading').Event().wait()", "longer than 2 s"),
         ("__import__('os')._exit(3)", "has ended"),
     ],
@@ -148,7 +148,7 @@ def test_the_loop_ends_within_a_turn_of_each_limit(loaded: RunningKernel) -> Non
     assert (states, "100 tokens is used up (120 tokens)" in why) == (["start", "not better", "not better"], True)
     assert value(loaded, loop(run_of(0), patience=2))[::2] == (
         ["start", *["not better"] * 2],
-        "2 tries in a row without a gain.",
+        "2 tries in a row without improvement.",
     )
     assert value(loaded, loop(run_of(2), run_of(4), target=3.5, tries=9))[:2] == (["start", "kept", "kept"], 4.0)
     assert value(loaded, "made.why") == "The target of 3.5 is reached: 4."

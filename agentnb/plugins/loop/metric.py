@@ -48,7 +48,7 @@ class Metric:
         held: What tries may not change; what the metric reads if None.
 
     Raises:
-        UsageError: If it is no expression, or what is to be held is not there.
+        UsageError: If it is not an expression, or what is to be held is missing.
     """
 
     def __init__(self, source: str, names: dict[str, Any], folder: Path, held: Sequence[str] | None) -> None:

@@ -74,7 +74,7 @@ class LoopCommand:
             until: When to end: ``"07:00"`` is the next seven o'clock; or a :class:`datetime.datetime`.
             budget: What all tries together may use, such as ``"2M tokens, $20, 30 turns"``; a number is dollars.
             target: End when the metric is as good.
-            patience: End after so many tries in a row without a gain.
+            patience: End after so many tries in a row without improvement.
             tries: End after so many tries.
             higher_is_better: Whether a higher metric is better.
             agent: An agent's name, or a mapping of arguments of :func:`agentnb.start`; the default agent if None.
