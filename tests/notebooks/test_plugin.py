@@ -162,7 +162,7 @@ def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
     cassette.write_bytes(data[: len(data) // 2])
     done = run(*PYTEST, "--nbmake", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
-    assert f"fit.cassette.jsonl:{data[: len(data) // 2].count(10) + 1}: the line is cut in the middle" in done.stdout
+    assert f"fit.cassette.jsonl:{data[: len(data) // 2].count(10) + 1}: the line is truncated" in done.stdout
     assert "CassetteBroken" in done.stdout
     assert "CassetteMismatch" not in done.stdout
 
