@@ -32,7 +32,8 @@ COVERED = """(buttons) => {
   const text = document.createRange();
   text.selectNodeContents(buttons.closest(".jp-Cell").querySelector(".jp-OutputArea-output pre"));
   const lines = [...text.getClientRects()];
-  return lines.some((line) => line.right > bar.left && line.top < bar.bottom && line.bottom > bar.top);
+  const space = 9; // one that hangs at the end of a wrapped line covers nothing
+  return lines.some((line) => line.right - space > bar.left && line.top < bar.bottom && line.bottom > bar.top);
 }"""
 """Whether buttons stand on the text of their cell's output."""
 
