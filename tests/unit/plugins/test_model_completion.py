@@ -84,7 +84,9 @@ def test_completion_is_off_by_default_and_what_is_wrong_is_said(ask: Complete, b
     by("local", "http://127.0.0.1:9/v1")
     assert ask("# fills: x\n").error == "No server answers at 127.0.0.1:9. Start it, or check the base URL."
     by("local", models.url("vllm"), "nothing-of-the-kind")
-    assert ask("# fills: x\n").error == "The model nothing-of-the-kind is not there. Choose another in the settings."
+    assert (
+        ask("# fills: x\n").error == "The model nothing-of-the-kind is not available. Choose another in the settings."
+    )
     by("local", models.url("ollama"), "broken")
     assert "CUDA out of memory" in ask("# fills: x\n").error
 
