@@ -48,6 +48,8 @@ def test_proposed_changes_are_accepted_in_their_cells_by_keyboard_and_by_mouse_a
 
     expect(bars.first).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
     lab.cell(1).focus()
+    the_keyboard_goes_over_the_bar_and_out_of_the_notebook(lab)
+    lab.cell(1).focus()
     lab.page.keyboard.press("Control+Alt+Enter")
     expect(bars).to_have_count(1, timeout=PATIENCE_MS)
     lab.cell(1).expect_text("11")
@@ -80,6 +82,18 @@ def test_proposed_changes_are_accepted_in_their_cells_by_keyboard_and_by_mouse_a
     bars.get_by_role("button", name="Keep", exact=True).press("Enter")
     expect(bars).to_have_count(0, timeout=PATIENCE_MS)
     expect_sources(lab, ["a = 1\nprint(a + 10)", "c = 3", "b = 2"])
+
+
+def the_keyboard_goes_over_the_bar_and_out_of_the_notebook(lab: Lab) -> None:
+    bar = lab.panel.locator(".agentnb-changes-bar")
+    bar.get_by_role("button", name="Next change").focus()
+    keys = ("Shift+Tab", "ArrowLeft", "ArrowRight", "ArrowRight")
+    for key, name in zip(keys, ("Previous change", "Reject all", "Previous change", "Next change"), strict=True):
+        lab.page.keyboard.press(key)
+        expect(bar.locator(":focus")).to_have_accessible_name(name)
+    for _ in range(4):
+        lab.page.keyboard.press("Shift+Tab")
+    expect(lab.panel.locator(".jp-Notebook :focus")).to_have_count(0)
 
 
 def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(

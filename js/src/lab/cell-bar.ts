@@ -116,6 +116,8 @@ export function passShortcuts(): void {
 export function makeToolbar(bar: HTMLElement, buttons: readonly HTMLButtonElement[], leave: () => void): void {
   bar.setAttribute(SUPPRESSED, "true");
   bar.addEventListener("keydown", (event) => {
+    // At any key that reaches the notebook, JupyterLab takes the focus back to the active cell.
+    if (!event.altKey || event.key === "Alt") event.stopPropagation();
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (event.key === "Escape") leave();
     else if (step) {
