@@ -1,8 +1,9 @@
 """Calls the client's kernel tools as the prompt says: a JSON list of steps, one key each; says the tools' answers.
 
 ``say``: what the agent says. ``update``: a session update. ``ask``: a tool call that permission is asked for.
-``start``: a tool and its arguments, called over MCP. ``end``: waits for that call's answer. ``write``: a file and its
-text, written without asking anyone. ``fail``: refuses the prompt, and why. With an argument the steps are in that file.
+``start``: a tool and its arguments, called over MCP. ``end``: waits for the answers of the last so many calls.
+``write``: a file and its text, written without asking anyone. ``fail``: refuses the prompt, and why. With an argument
+the steps are in that file.
 """
 
 import json
@@ -44,7 +45,7 @@ OPTIONS = [
 
 
 def prompt(asked):
-    number = None
+    begun = []
     steps = Path(sys.argv[1]).read_text(encoding="utf-8") if sys.argv[1:] else asked["params"]["prompt"][0]["text"]
     for step in json.loads(steps):
         match step:
@@ -55,16 +56,16 @@ def prompt(asked):
                 wire.say(json.dumps(answer(said)["result"]["outcome"].get("optionId")) + "\n")
             case {"start": [tool, arguments]}:
                 params = {"name": tool, "arguments": arguments}
-                number = request("mcp/message", connectionId=connection, method="tools/call", params=params)
+                begun.append(request("mcp/message", connectionId=connection, method="tools/call", params=params))
             case {"say": text}:
                 wire.say(text)
             case {"write": [path, text]}:
                 Path(path).write_text(text, encoding="utf-8")
             case {"fail": why}:
                 return wire.refuse(asked, -32603, why)
-            case {"end": _}:
-                said = answer(number)
-                wire.say(json.dumps(not said["result"].get("isError", False)) + "\n")
+            case {"end": count}:
+                said = [answer(number)["result"].get("isError", False) for number in begun[-count:]]
+                wire.say(json.dumps(not any(said)) + "\n")
     return wire.answer(asked, {"stopReason": "end_turn"})
 
 

@@ -85,7 +85,7 @@ def test_a_kernel_that_is_closed_to_an_agent_is_opened_while_its_turn_runs(
     page.host.environment.connect(attached=lambda: True)
     session = open_session("calls_kernel", kernel_tools=False)
     conversation = hosted(page.host, session)
-    look: list[dict[str, Any]] = [{"start": ["variables", {}]}, {"end": "variables"}]
+    look: list[dict[str, Any]] = [{"start": ["variables", {}]}, {"end": 1}]
     pause = {"ask": {"toolCallId": "c1", "title": "dig", "kind": "execute", "rawInput": {"command": "dig example.org"}}}
     assert (session.kernel_tools, session.freedom) == (False, "custom")
     turn = session.prompt(json.dumps([*look, pause, *look]))
