@@ -28,6 +28,11 @@ export class Pulse {
     return before;
   }
 
+  /** Something came, though nothing was answered: what was asked may be lost, so it is asked again at the next beat. */
+  heard(): void {
+    if (this.silent) this.#beats = SILENT + 1;
+  }
+
   /** One beat more without an answer; says whether to ask again: at first soon, later seldom. */
   beat(): boolean {
     this.#beats = (this.#beats ?? 0) + 1;

@@ -136,6 +136,8 @@ export function activate(
         proposals.goTo(id);
       },
       applied: proposals.applied.bind(proposals),
+      renewConnection: (isSilent: () => boolean): void =>
+        void part("reconnect").then((made) => made.renewOf(panel, isSilent), console.debug),
       attention: attend,
       showConversation: (resource: string): void =>
         void attention().then((known) => known.showConversation(app, sidebar, panel, reveal, resource)),

@@ -3,6 +3,7 @@
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { Comm, FileChange, Kernel, Message } from "@jupyterlab/services";
 import type { Signal } from "@lumino/widgets";
+import { AGAIN } from "../notebooks";
 import { isObject } from "../state/object";
 import { uuid } from "../view/identity";
 import type { AgentEdit, AgentEdits } from "./agent-edits";
@@ -92,9 +93,18 @@ export class Link {
       window.addEventListener(kind, this.#act, capture);
       this.#endings.push(() => window.removeEventListener(kind, this.#act, capture));
     }
+    document.addEventListener(AGAIN, this.#again);
+    this.#endings.push(() => document.removeEventListener(AGAIN, this.#again));
     this.#watch();
     this.flush();
   }
+
+  /** Tells all of the notebook again: what was told may be lost. */
+  #again = (): void => {
+    this.#difference = new Difference();
+    this.#last = "";
+    this.flush();
+  };
 
   /** The user does something in the page: of several with the notebook this is the one that they work in. */
   #act = ({ type }: Event): void => {
@@ -181,10 +191,7 @@ export class Link {
     if (data.method === "quoted") this.#answered(params, params.mention);
     if (data.method === "outputs") void this.#tell(params);
     if (data.method === "edit") void this.#edit(params as unknown as AgentEdit);
-    if (data.method !== "notebookAgain") return;
-    this.#difference = new Difference();
-    this.#last = "";
-    this.flush();
+    if (data.method === "notebookAgain") this.#again();
   }
 
   #answered({ id }: Record<string, unknown>, answer: unknown): void {

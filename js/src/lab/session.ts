@@ -177,7 +177,9 @@ export class Session {
         notices.noKernel(() => execute("notebook:change-kernel")),
       );
     const slow = (): void => {
-      if (!stale()) this.#sayWhy(kernel);
+      if (stale()) return;
+      this.#sayWhy(kernel);
+      part("reconnect").then((made) => made.renewUnheard(kernel), console.debug);
     };
     this.#askedAt = Date.now();
     const answer = await this.#ask(kernel, slow);

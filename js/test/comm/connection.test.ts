@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
 import type { LabKernel, Manager } from "../../src/comm/surroundings.ts";
+import { offer } from "../../src/notebooks.ts";
+import type { NotebookActions } from "../../src/view/store.ts";
 
 const BEAT = 3_000;
 
@@ -127,6 +129,38 @@ describe("a kernel that does not answer", () => {
     widget.answers = false;
     await silence();
     expect(page.connection.value).toBe("silent");
+  });
+
+  test("is asked soon where it says something, though what it was asked is lost", async () => {
+    const { widget, page } = await live();
+    widget.answers = false;
+    await vi.advanceTimersByTimeAsync(10_000 + 10 * BEAT);
+    const pings = widget.count("ping");
+    await vi.advanceTimersByTimeAsync(BEAT);
+    expect(widget.count("ping")).toBe(pings);
+    widget.tell({ method: "x-agentnb/actions", params: { flush: 1, envelopes: [] } });
+    widget.answers = true;
+    await vi.advanceTimersByTimeAsync(BEAT);
+    expect([widget.count("ping"), page.connection.value]).toEqual([pings + 1, "live"]);
+  });
+
+  test.each([
+    ["idle", true],
+    ["busy", false],
+  ])("is asked over another connection where it is %s: %s", async (status, isAsked) => {
+    const kernel = new Kernel();
+    const { widget } = await live(kernel);
+    const asked: (() => boolean)[] = [];
+    const renewConnection = (isSilent: () => boolean) => void asked.push(isSilent);
+    offer(widget.widget_manager, { renewConnection } as unknown as NotebookActions);
+    widget.answers = false;
+    kernel.status = status;
+    await silence();
+    await vi.advanceTimersByTimeAsync(3 * BEAT);
+    expect(asked.map((isSilent) => isSilent())).toEqual(isAsked ? [true] : []);
+    widget.answers = true;
+    await vi.advanceTimersByTimeAsync(10 * BEAT);
+    expect(asked.map((isSilent) => isSilent())).not.toContain(true);
   });
 
   test("is busy where JupyterLab says that a cell runs", async () => {

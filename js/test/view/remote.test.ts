@@ -23,6 +23,7 @@ const NOTEBOOK: Required<NotebookActions> = {
   settings: () => undefined,
   drawDiagram: () => Promise.resolve(""),
   showCell: () => undefined,
+  renewConnection: () => undefined,
   verification: () => undefined,
   openFile: () => undefined,
 };
