@@ -10,17 +10,21 @@ import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 
 const ANSWER_MS = 20_000;
+/** What the kernel has answered the page may come a little later. */
+const GRACE_MS = 1_000;
 
 const asking = new WeakSet<Kernel>();
+
+const after = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Resolves once the connection is made anew, or need not or can't be: the kernel answers nobody. */
 export async function renew(kernel: Kernel, isSilent: () => boolean): Promise<void> {
   if (asking.has(kernel)) return;
   asking.add(kernel);
   const other = kernel.clone();
-  const late = new Promise<boolean>((resolve) => setTimeout(resolve, ANSWER_MS, false));
+  const late = after(ANSWER_MS).then(() => false);
   try {
-    const answers = await Promise.race([other.info.then(() => true), late]);
+    const answers = await Promise.race([other.info.then(() => after(GRACE_MS)).then(() => true), late]);
     if (answers && !kernel.isDisposed && isSilent()) await kernel.reconnect();
   } catch (error) {
     console.debug("agentnb:", error); // it is tried again
@@ -34,15 +38,4 @@ export async function renew(kernel: Kernel, isSilent: () => boolean): Promise<vo
 export async function renewOf({ sessionContext }: NotebookPanel, isSilent: () => boolean): Promise<void> {
   const kernel = sessionContext.session?.kernel;
   if (kernel) await renew(kernel, isSilent);
-}
-
-/** For a kernel that has never said what it is, though it is idle. */
-export async function renewUnheard(kernel: Kernel): Promise<void> {
-  let isHeard = false;
-  kernel.info.then(() => {
-    isHeard = true;
-  }, console.debug);
-  const isSilent = (): boolean => !isHeard && kernel.status === "idle";
-  await new Promise((resolve) => setTimeout(resolve));
-  if (isSilent()) await renew(kernel, isSilent);
 }

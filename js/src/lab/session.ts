@@ -177,9 +177,7 @@ export class Session {
         notices.noKernel(() => execute("notebook:change-kernel")),
       );
     const slow = (): void => {
-      if (stale()) return;
-      this.#sayWhy(kernel);
-      part("reconnect").then((made) => made.renewUnheard(kernel), console.debug);
+      if (!stale()) this.#sayWhy(kernel);
     };
     this.#askedAt = Date.now();
     const answer = await this.#ask(kernel, slow);
