@@ -106,10 +106,6 @@ export class Presence {
     return this.#views.visible && this.#channels.isBehind(this.#ahead) ? "behind" : "live";
   }
 
-  #isSilent(): boolean {
-    return this.#connection.peek() === "silent";
-  }
-
   #beat(): void {
     if (!this.#pulse.waits) this.ping();
   }
@@ -119,7 +115,7 @@ export class Presence {
     if (this.#pulse.waits) {
       if (this.#pulse.beat()) {
         this.ping();
-        if (this.#isSilent()) notebookOf(this.#manager)?.renewConnection?.(() => this.#isSilent());
+        notebookOf(this.#manager)?.unanswered?.(this.#pulse.beats, () => this.#connection.peek());
       }
     } else if (this.#handshake.again() || (this.#views.visible && this.#channels.isUnanswered)) this.ping();
     this.stand();

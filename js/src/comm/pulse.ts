@@ -17,6 +17,10 @@ export class Pulse {
     return this.waits && (this.#beats as number) >= SILENT;
   }
 
+  get beats(): number {
+    return this.#beats ?? 0;
+  }
+
   asked(): void {
     this.#beats ??= 0;
   }

@@ -21,7 +21,7 @@ import type { Comm, Kernel } from "@jupyterlab/services";
 import { ITranslator, type Translator } from "@jupyterlab/translation";
 import { addStyles } from "../element";
 import { offer } from "../notebooks";
-import type { NotebookActions as Actions, Review, SettingsAccess } from "../view/store";
+import type { NotebookActions as Actions, Connection, Review, SettingsAccess } from "../view/store";
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
@@ -136,8 +136,10 @@ export function activate(
         proposals.goTo(id);
       },
       applied: proposals.applied.bind(proposals),
-      renewConnection: (isSilent: () => boolean): void =>
-        void part("reconnect").then((made) => made.renewOf(panel, isSilent), console.debug),
+      unanswered: (beats: number, connection: () => Connection): void => {
+        if (/silent|busy/.test(connection()))
+          part("reconnect").then((made) => made.renewOf(panel, beats, connection), console.debug);
+      },
       attention: attend,
       showConversation: (resource: string): void =>
         void attention().then((known) => known.showConversation(app, sidebar, panel, reveal, resource)),

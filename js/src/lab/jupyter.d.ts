@@ -104,6 +104,7 @@ declare module "@jupyterlab/services" {
     dispose(): void;
     /** JupyterLab ≥ 4.4. */
     readonly supportsSubshells?: boolean;
+    readonly commsOverSubshells?: "disabled" | "perComm" | "perCommTarget";
     subshellId?: string | null;
     requestExecute(content: unknown): Future;
     requestCreateSubshell(content: unknown): Future;

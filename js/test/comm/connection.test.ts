@@ -145,22 +145,23 @@ describe("a kernel that does not answer", () => {
   });
 
   test.each([
-    ["idle", true],
-    ["busy", false],
-  ])("is asked over another connection where it is %s: %s", async (status, isAsked) => {
+    ["idle", "silent"],
+    ["busy", "busy"],
+  ])("is reported with the time since it was asked: %s, so %s", async (status, state) => {
     const kernel = new Kernel();
     const { widget } = await live(kernel);
-    const asked: (() => boolean)[] = [];
-    const renewConnection = (isSilent: () => boolean) => void asked.push(isSilent);
-    offer(widget.widget_manager, { renewConnection } as unknown as NotebookActions);
+    const reported: [number, string][] = [];
+    const unanswered = (beats: number, connection: () => string) => void reported.push([beats, connection()]);
+    offer(widget.widget_manager, { unanswered } as unknown as NotebookActions);
+    await vi.advanceTimersByTimeAsync(9_999);
     widget.answers = false;
     kernel.status = status;
-    await silence();
-    await vi.advanceTimersByTimeAsync(3 * BEAT);
-    expect(asked.map((isSilent) => isSilent())).toEqual(isAsked ? [true] : []);
+    await vi.advanceTimersByTimeAsync(1);
+    await vi.advanceTimersByTimeAsync(24 * BEAT);
+    expect(reported.slice(2)).toEqual([4, 8, 16, 24].map((beats) => [beats, state]));
     widget.answers = true;
-    await vi.advanceTimersByTimeAsync(10 * BEAT);
-    expect(asked.map((isSilent) => isSilent())).not.toContain(true);
+    await vi.advanceTimersByTimeAsync(20 * BEAT);
+    expect(reported).toHaveLength(7);
   });
 
   test("is busy where JupyterLab says that a cell runs", async () => {

@@ -23,7 +23,7 @@ const NOTEBOOK: Required<NotebookActions> = {
   settings: () => undefined,
   drawDiagram: () => Promise.resolve(""),
   showCell: () => undefined,
-  renewConnection: () => undefined,
+  unanswered: () => undefined,
   verification: () => undefined,
   openFile: () => undefined,
 };
