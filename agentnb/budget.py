@@ -149,7 +149,7 @@ def read_budget(text: Any, *, name: str = "budget", **fields: Any) -> tuple[Limi
         UsageError: If it is no budget; the message says which part is wrong.
     """
     if not isinstance(text, str):
-        raise UsageError(f"{name} is {text!r}, which is not a text.", hint=_GRAMMAR)
+        raise UsageError(f"{name} is {text!r}, which is not text.", hint=_GRAMMAR)
     limits: dict[Unit, Limit] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
         unit, amount, currency = _read_part(part, name)
@@ -162,12 +162,12 @@ def read_budget(text: Any, *, name: str = "budget", **fields: Any) -> tuple[Limi
 def _read_part(part: str, name: str) -> tuple[Unit, float, str]:
     match = _PART.fullmatch(part)
     if match is None:
-        raise UsageError(f"{name}: {part[:60]!r} is no amount.", hint=_GRAMMAR)
+        raise UsageError(f"{name}: {part[:60]!r} is not an amount.", hint=_GRAMMAR)
     sign, word, scale = match["sign"] or "", match["word"] or "", match["scale"] or ""
     amount = float(match["number"]) * _SCALES[scale]
     unit, currency = _unit_of(sign, word)
     if unit is None:
-        wrong = f"does not say of what: {part} tokens?" if not word else f"has the unknown unit {word!r}."
+        wrong = f"has no unit: did you mean {part} tokens?" if not word else f"has the unknown unit {word!r}."
         raise UsageError(f"{name}: {part!r} {wrong}", hint=_GRAMMAR)
     if amount <= 0 or (unit in ("tokens", "turns") and amount != int(amount)):
         raise UsageError(

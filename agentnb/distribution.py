@@ -53,8 +53,8 @@ def overwritten() -> ImportError | SystemExit:
     """
     ours, theirs = _version(NAME), _version(OTHER)
     message = (
-        f"Another project, {OTHER} {theirs}, has overwritten {_shared_files()} of {NAME} {ours}: both have the import "
-        f"name agentnb. Remove it, and restore {NAME}: {remove_other(ours)}"
+        f"Another project, {OTHER} {theirs}, has overwritten {_shared_files()} of {NAME} {ours}, because "
+        f"both have the import name agentnb. Remove it, and restore {NAME}: {remove_other(ours)}"
     )
     program = os.path.basename(sys.argv[0] if sys.argv else "").partition(".")[0]  # noqa: PTH119
     is_command = program in ("agentnb", "__main__") or sys.argv[:1] == ["-m"]

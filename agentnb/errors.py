@@ -79,7 +79,7 @@ class AgentnbError(Exception):
 
 
 class AgentError(AgentnbError):
-    """Something about an agent or its process."""
+    """An error of an agent or its process."""
 
 
 class UnknownAgent(AgentError):
@@ -123,11 +123,11 @@ class AgentRefused(AgentError):
 
 
 class SessionError(AgentnbError):
-    """Something about a session."""
+    """An error about a session."""
 
 
 class SessionClosed(SessionError):
-    """The session was closed before."""
+    """The session is closed."""
 
 
 class UnknownSession(SessionError):
@@ -135,7 +135,7 @@ class UnknownSession(SessionError):
 
 
 class TurnError(AgentnbError):
-    """Something about a turn.
+    """An error about a turn.
 
     Args:
         message: What happened.
@@ -192,7 +192,7 @@ class HostUnavailable(AgentnbError):
 
 
 class LogError(AgentnbError):
-    """Something about the durable log of sessions."""
+    """An error about the session log."""
 
 
 class LogUnavailable(LogError):
@@ -204,11 +204,11 @@ class LogDamaged(LogError):
 
 
 class ChangesError(AgentnbError):
-    """Something about what turns changed: snapshots, undo and redo of files."""
+    """An error about changes of turns: snapshots, undo and redo of files."""
 
 
 class FilesConflict(ChangesError):
-    """Files are other than expected and cannot be merged; nothing was written.
+    """Files differ from what was expected and cannot be merged; nothing was written.
 
     Args:
         message: Which files.
@@ -230,7 +230,7 @@ class ChangesUnavailable(ChangesError):
 
 
 class KernelChangesConflict(ChangesError):
-    """Cells or variables are other than the turn left them; nothing was changed.
+    """Cells or variables changed after the turn; nothing was changed.
 
     Args:
         message: Which ones.
@@ -264,7 +264,7 @@ class UnsupportedVersion(ProtocolError):
 
 
 class CassetteError(AgentnbError):
-    """Something about a cassette."""
+    """An error about a cassette."""
 
 
 class CassetteBroken(CassetteError, AgentError):

@@ -177,7 +177,7 @@ class Connection:
         """Answer a request; *reply* gets the answer, and None where there is none."""
         try:
             if not isinstance(message.method, str):
-                raise RpcError(INVALID_REQUEST, "The method is no text.")
+                raise RpcError(INVALID_REQUEST, "The method is not text.")
             result = self._on_request(message.method, message.params)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
             reply(self._failed(message, error))

@@ -99,7 +99,7 @@ def encode(message: Any) -> bytes:
 def read_message(data: bytes) -> RpcMessage:
     """Read one message; raises the :class:`RpcError` to answer where it is none."""
     if is_too_deep(data):
-        raise RpcError(PARSE_ERROR, "The message is nested too deep.")
+        raise RpcError(PARSE_ERROR, "The message is nested too deeply.")
     try:
         return _checked(_decode(data))
     except msgspec.ValidationError:
@@ -119,7 +119,7 @@ def repair_message(data: bytes) -> RpcMessage:
     for begin in sorted(begins):
         if (message := _repaired(data[begin:])) is not None:
             return message
-    raise RpcError(PARSE_ERROR, f"a line of {len(data)} bytes is no message")
+    raise RpcError(PARSE_ERROR, f"a line of {len(data)} bytes is not a message")
 
 
 def repair_messages(lines: list[bytes]) -> list[RpcMessage]:
@@ -172,7 +172,7 @@ def _checked(message: RpcMessage) -> RpcMessage:
 
 
 def _no_message() -> RpcError:
-    return RpcError(INVALID_REQUEST, "This is no JSON-RPC 2.0 message.")
+    return RpcError(INVALID_REQUEST, "This is not a JSON-RPC 2.0 message.")
 
 
 # --- framing ---
@@ -196,7 +196,7 @@ class Lines:
             self._pieces.append(rest)
             self._held += len(rest)
         if self._held > self._longest:
-            raise ProtocolError(f"The other side wrote a line of more than {self._longest} bytes.")
+            raise ProtocolError(f"The other side sent a line of more than {self._longest} bytes.")
         return [line for line in lines if line and not line.isspace()]
 
     def rest(self) -> list[bytes]:
@@ -256,4 +256,4 @@ class Headers:
             name, _, value = line.partition(b":")
             if name == b"content-length" and value.strip().isdigit() and int(value) <= self._longest:
                 return int(value)
-        raise ProtocolError("The other side wrote a header without a usable length.")
+        raise ProtocolError("The other side sent a header without a valid length.")

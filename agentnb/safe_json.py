@@ -38,7 +38,7 @@ def read_record(data: bytes | str, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.json.decode(data, type=kind)
     except RecursionError:
-        message = "the JSON is nested too deep"
+        message = "the JSON is nested too deeply"
     except (msgspec.MsgspecError, UnicodeError) as error:
         message = str(error)
     raise ValueError(message)
@@ -55,7 +55,7 @@ def read_json_at(text: str, begin: int) -> tuple[Any, int]:
         value, end = json.JSONDecoder(parse_int=_integer).raw_decode(text, begin)
         return without_half_characters(value), end
     except RecursionError as error:
-        raise ValueError("the JSON is nested too deep") from error
+        raise ValueError("the JSON is nested too deeply") from error
 
 
 def is_too_deep(data: bytes, limit: int = NESTING_LIMIT) -> bool:

@@ -222,7 +222,7 @@ def read_text(path: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise PolicyError(f"{path} is not a file.", hint="Put a file there, or remove it.")
+        raise PolicyError(f"{path} is not a file.", hint="Put a file there, or remove the directory.")
     if found.st_size > LARGEST:
         message = f"{path} has {found.st_size:,} bytes; a policy file can have {LARGEST:,}."
         raise PolicyError(message, hint="Make it shorter.")
@@ -234,7 +234,7 @@ def parse(text: str, path: Path) -> SiteFile:
     try:
         data = parsed(text)
     except ValueError as error:
-        raise PolicyError(f"{path} is not TOML: {error}.", hint="Correct that line.") from error
+        raise PolicyError(f"{path} is not TOML: {error}.", hint="Fix that line.") from error
     return _Reader(text, path).file(data.get(TABLE, {}))
 
 
@@ -266,7 +266,7 @@ class _Reader:
     def _entries(self, key: str, data: dict[str, Any], table: str) -> tuple[Entry, ...]:
         found = data.get(key, [])
         if not isinstance(found, list) or not all(isinstance(each, str) and each.strip() for each in found):
-            self._fail(key, table, f"{key!r} is no list of texts", f'Write {key} = ["…"]; `*` stands for anything.')
+            self._fail(key, table, f"{key!r} is not a list of strings", f'Write {key} = ["…"]; `*` matches anything.')
         return tuple(Entry(each, self._line_with(each, key, table)) for each in found)
 
     def _settings(self, data: Any) -> dict[str, Entry]:
@@ -284,7 +284,7 @@ class _Reader:
         message = data.get("message", "")
         if not isinstance(message, str) or len(message) > LONGEST_MESSAGE:
             self._fail(
-                "message", TABLE, "'message' is no short text", f"It has {LONGEST_MESSAGE:,} characters at most."
+                "message", TABLE, "'message' is not a short text", f"It has {LONGEST_MESSAGE:,} characters at most."
             )
         return " ".join("".join(each if each.isprintable() else " " for each in message).split())
 
@@ -305,7 +305,7 @@ class _Reader:
     def _table(self, value: Any, name: str, table: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             header = f"{table}.{name}" if table else name
-            self._fail(name, table, f"{name!r} is no table", f"Write [{header}].")
+            self._fail(name, table, f"{name!r} is not a table", f"Write [{header}].")
         return value  # type: ignore[no-any-return]
 
     def _line(self, key: str, table: str) -> int:

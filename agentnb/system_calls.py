@@ -30,7 +30,7 @@ def machine() -> str:
 def call(number: int, *arguments: Any) -> int:
     """Make a system call."""
     if _LIBC is None:
-        raise OSError("This system has no such calls: it is not Linux.")
+        raise OSError("This system does not support these calls: it is not Linux.")
     return _checked(_LIBC.syscall(ctypes.c_long(number), *arguments))
 
 

@@ -67,7 +67,7 @@ def toml_value(value: Any) -> str:
         pairs = ", ".join(f"{_key(name)} = {toml_value(each)}" for name, each in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     message = f"{value!r} cannot be written into a TOML file."
-    raise UsageError(message, hint="Give a text, a number, true or false, or a list of texts.")
+    raise UsageError(message, hint="Use text, a number, true or false, or a list of strings.")
 
 
 def toml_text(value: str) -> str:
@@ -178,7 +178,7 @@ def change_file(path: Path, change: Callable[[str], str], *, head: str = "") -> 
             if _content(path) == before:
                 write_atomically(path, after, mode=mode, sync=True)
                 return True
-    message = f"{path} is changed by another program all the time."
+    message = f"{path} is constantly being changed by another program."
     raise ChangedMeanwhile(message, hint="Try again once it has finished.")
 
 

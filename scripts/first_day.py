@@ -146,7 +146,7 @@ class Day:
         path.write_text(path.read_text(encoding="utf-8").replace("Explain the plan.", "Explain it."), encoding="utf-8")
         with self.newcomer.step("CI fails with another prompt"):
             failed = run(command, work, environment, status=1)
-        require("the prompt is not the recorded one" in failed, f"CI does not say why it fails:\n{failed}")
+        require("the prompt differs from the recorded one" in failed, f"CI does not say why it fails:\n{failed}")
 
 
 def run(command: Sequence[str], folder: Path, environment: dict[str, str], status: int = 0) -> str:

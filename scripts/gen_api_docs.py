@@ -26,7 +26,7 @@ VARIABLES = """\
 | `AGENTNB_CASSETTE` | kernels, `agentnb.start` | the cassette to replay or record |
 | `AGENTNB_CASSETTE_MODE` | the same | `auto`, `record`, `replay`, `off`, or `builtin`: the built-in agent only |
 | `AGENTNB_CASSETTE_FILES` | the same, `agentnb replay` | `off`: leave out files that agents write by themselves |
-| `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: as slow as the agent was |
+| `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: at the agent's original speed |
 | `AGENTNB_CASSETTE_REPORT` | `agentnb replay` | a folder for a report of what was replayed |
 | `AGENTNB_NOTEBOOK` | kernels | the notebook being run; the pytest plug-in sets it |
 | `AGENTNB_AUDIENCE` | kernels | `nobody`: no user is attached, whatever the client says |
@@ -34,7 +34,7 @@ VARIABLES = """\
 | `AGENTNB_PROGRESS_SECONDS` | kernels | seconds until a turn without a front end shows its progress; 5 |
 | `AGENTNB_CHANGES` | kernels, `env=` | `off`: changes of turns are not tracked and cannot be undone |
 | `AGENTNB_CONFIG_DIR` | kernels | the folder of `policy.toml` and `agents`; default: `~/.jupyter/agentnb` |
-| `AGENTNB_DATA_DIR` | kernels | the folder of what is kept; default: `agentnb` in Jupyter's data folder |
+| `AGENTNB_DATA_DIR` | kernels | the folder for stored data; default: `agentnb` in Jupyter's data folder |
 | `AGENTNB_HEADLESS` | kernels | `allow` or `deny` requests that nobody can answer; default: as the policy file says |
 | `AGENTNB_CHANGES_MAX` | kernels | size limit of a workspace's undo history, such as `4G` (the default) |
 | `AGENTNB_PLUGINS` | everywhere | the only [plug-ins](../how-to/plugins.md) to load; empty: none |
@@ -44,7 +44,7 @@ VARIABLES = """\
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; default: `sessions.db` in the data folder |
 | `AGENTNB_VERIFY` | kernels | as the setting `verify`: `each turn` or `until verified` |
 | `AGENTNB_DATA_CHECKS` | kernels | as the setting `data_checks`: `required` or `off` |
-| `AGENTNB_LOG_DAYS` | kernels | delete conversations that were quiet for this many days |
+| `AGENTNB_LOG_DAYS` | kernels | delete conversations without activity for this many days |
 | `AGENTNB_LOG_MAX` | kernels | delete the oldest conversations beyond this size, such as `2G` |
 | `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | ask for a login: [how](eliza.md) |
 | `AGENTNB_ELIZA_STORE` | `agentnb eliza` | the folder of its sessions: [how](eliza.md) |

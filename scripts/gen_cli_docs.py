@@ -26,8 +26,8 @@ agentnb COMMAND
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | it failed; stderr says why and what to do |
-| 2 | typed wrongly |
+| 1 | failed; stderr says why and what to do |
+| 2 | wrong arguments |
 | 130 | interrupted |
 """
 

@@ -20,7 +20,7 @@ AROUND = 50
 
 def write_request(path: Path, old: bytes | None, new: str, *, again: bool = False) -> PolicyRequest:
     """The question whether *path*, which holds *old*, may be written."""
-    title = f"Write {path.name}, which has changed meanwhile" if again else f"Write {path.name}"
+    title = f"Write {path.name}, which has changed in the meantime" if again else f"Write {path.name}"
     return PolicyRequest(kind="write", title=title, path=str(path), preview=_preview(path, old, new), again=again)
 
 
@@ -34,7 +34,7 @@ def _preview(path: Path, old: bytes | None, new: str) -> tuple[ToolContent, ...]
         text = old.decode("utf-8")
     except UnicodeDecodeError:
         excerpt = _cut(new, WHOLE)
-        note = f"This replaces a file that is not text ({len(old):,} bytes) by {len(new):,} characters of text."
+        note = f"This replaces a file that is not text ({len(old):,} bytes) with {len(new):,} characters of text."
         return *_note(note), ToolDiffContent(path=where, old_text="", new_text=excerpt)
     if len(text) + len(new) <= WHOLE:
         return (ToolDiffContent(path=where, old_text=text, new_text=new),)
@@ -51,9 +51,9 @@ def _changed(where: str, old: str, new: str) -> tuple[ToolContent, ...]:
     parts = ["".join(side) for side in lines]
     excerpts = [_cut(part, SIDE) for part in parts]
     size = f"The file has {len(old):,} characters, and would have {len(new):,}."
-    note = f"{size} Shown are its lines {first + 1:,} to {first + len(lines[0]):,}, where all that changes is."
+    note = f"{size} Shown: lines {first + 1:,} to {first + len(lines[0]):,}, with all the changes."
     if excerpts != parts:
-        note = f"{size} It changes from line {top + 1:,} on, in more than can be shown: only a part of it is."
+        note = f"{size} It changes from line {top + 1:,} on; the changes are too long to be shown in full."
     return *_note(note), ToolDiffContent(path=where, old_text=excerpts[0], new_text=excerpts[1])
 
 

@@ -147,7 +147,7 @@ def _models(actions: Iterable[Action]) -> Iterator[str]:
 def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:
     if spec.min_version is None or not older(version, spec.min_version):
         return None
-    message = f"Version {version} is older than {spec.min_version}, the first that works here."
+    message = f"Version {version} is too old: agentnb needs {spec.min_version} or later."
     return _found(spec, version, "old", message, spec.upgrade or spec.install)
 
 
@@ -223,11 +223,11 @@ class _Nobody:
 
     async def extended(self, method: str, params: dict[str, Any]) -> Any:
         del params
-        raise PermissionDenied(f"{method}: not in a check-up.")
+        raise PermissionDenied(f"{method}: not allowed in a check-up.")
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
         """Nothing passes."""
-        raise PermissionDenied(f"{request.title}: not in a check-up.")
+        raise PermissionDenied(f"{request.title}: not allowed in a check-up.")
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """Nothing is logged."""

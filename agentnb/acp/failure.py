@@ -63,7 +63,7 @@ class AgentFailures:
     def no_answer(self, method: str, limit: float) -> AgentError:
         """The exception for a *method* that was not answered within *limit* seconds."""
         if not self.started:
-            message = f"{self.spec.title} did not answer within {limit:g} s of its start."
+            message = f"{self.spec.title} did not answer within {limit:g} s after it was started."
             return AgentStartFailed(message, hint=self._try())
         return AgentError(f"{self.spec.title} did not answer {method} within {limit:g} s.", hint="Restart the agent.")
 
@@ -84,7 +84,7 @@ class AgentFailures:
         """The exception for an agent that has ended by itself."""
         if self.process is not None and self.process.failure is not None:  # a component of the chain ended it
             if not self.started:
-                hint = f"Start the session without it, or mend it.{self._log_place(self.process.failure)}"
+                hint = f"Start the session without it, or fix it.{self._log_place(self.process.failure)}"
                 return AgentStartFailed(self.process.failure, hint=hint)
             return AgentDied(self.process.failure, hint=RESTARTS)
         if self.spec.url is not None and self.process is not None and (lost := self._lost()):
@@ -125,7 +125,7 @@ class AgentFailures:
 
     def _try(self) -> str:
         if self.spec.url is not None:
-            return self._hint(f"Does an ACP agent answer at {self.spec.url}?")
+            return self._hint(f"Check that an ACP agent answers at {self.spec.url}.")
         return self._hint(f"Run `{' '.join(self.spec.command)}` in a terminal to see why.")
 
     def _opening_hint(self) -> str:
@@ -145,8 +145,8 @@ class AgentFailures:
         if self.process is None or not self.process.agent.confined:
             return ""
         agent = self.process.agent
-        free = "There it is not confined; here it was. If that is why, start it with confine=False"
-        free += ", or switch Confine agents off in the settings."
+        free = "It is not confined there, but it was here. If that is the cause, start it with confine=False"
+        free += ", or turn off Confine agents in the settings."
         return kept_from(agent.refused_accesses(agent.stderr_tail)) or free
 
     def _last_output(self) -> str:

@@ -55,7 +55,7 @@ class Files:
                 raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same file.")
             if await asyncio.to_thread(_write, root, path, content, current):
                 return {}
-        message = f"{path} was changed by somebody else each of the {TIMES} times that this was asked. Read it again."
+        message = f"{path} was changed by something else each of the {TIMES} times that this was tried. Read it again."
         raise RpcError(INVALID_PARAMS, message)
 
     def _locate(self, named: str, tool: str) -> tuple[Path, Path]:

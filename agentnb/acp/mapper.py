@@ -127,7 +127,7 @@ def map_permission(
         tool_call = {
             **tool_call,
             "kind": call.details.kind,
-        }  # OpenCode asks so for what its tool reads outside of the workspace
+        }  # OpenCode asks so for what its tool reads outside the workspace
     call_details = details_of(tool_call)
     details = merged(call, call_details)
     title = text(tool_call.get("title")) or (call.display_name if call is not None else tool_name(tool_call))

@@ -147,7 +147,7 @@ class Opening:
         session_id = self._known or answer.get("sessionId")
         if not isinstance(session_id, str) or not session_id:
             title = self._peer.spec.title
-            raise ProtocolError(f"{title} opened a session without an id.", hint="Is it an ACP agent?")
+            raise ProtocolError(f"{title} opened a session without an id.", hint="Check that it is an ACP agent.")
         if has_legacy_models_only(answer):
             self._sessions.with_models.add(session_id)
         problem = text(mapping(mapping(answer.get("_meta")).get("agentnb")).get("problem"))

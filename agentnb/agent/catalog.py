@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 GROUP = "agentnb.agents"
 TOUR = "eliza"
-"""The built-in agent that shows what agents do; no agent to work with."""
+"""The built-in agent that shows what agents do; not for real work."""
 Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
 """Finds the agents that a description can be based on."""
 
@@ -129,7 +129,7 @@ def find(name: str) -> AgentSpec:
         return specs[name]
     wrong = additions()[1]
     if own := [each for each in wrong if Path(each.partition(": ")[0]).stem == name]:
-        raise UnknownAgent(f"The agent {name!r} cannot be read. {own[0]}", hint="Correct that file.")
+        raise UnknownAgent(f"The agent {name!r} cannot be read. {own[0]}", hint="Fix that file.")
     close = difflib.get_close_matches(name.lower(), specs, n=2)
     guess = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     hint = f"{guess}Known agents: {', '.join(spec.name for spec in known())}; any other is started with its command."
@@ -157,7 +157,9 @@ def why_not(spec: AgentSpec) -> str | None:
 def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name: str | None = None) -> AgentSpec:
     """A spec for an agent that is not in the catalogue."""
     if isinstance(command, str) or not command or not all(command):
-        raise UsageError("An agent's command is a list of words.", hint='For example: command=["opencode", "acp"].')
+        raise UsageError(
+            "An agent's command must be a list of words.", hint='For example: command=["opencode", "acp"].'
+        )
     if len(command) == 1 and is_address(command[0]):
         return _at_address(command[0], dict(env or {}), name)
     called = name or command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
@@ -197,7 +199,7 @@ def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | No
     if not unset:
         return None
     where = "before Jupyter starts, if this machine is a container or a sandbox"
-    return f"It runs as root: some of its modes, or all of it, may be refused. Set {' '.join(unset)} {where}."
+    return f"It runs as root: some or all of its modes may be refused. Set {' '.join(unset)} {where}."
 
 
 def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[str]]:
@@ -344,7 +346,7 @@ def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, 
     named = data.pop("based_on")
     base = bases.get(named) if isinstance(named, str) else None
     if base is None:
-        raise UsageError(f"there is no agent {named!r} to be based on")
+        raise UsageError(f"there is no agent {named!r} to base it on")
     under = msgspec.to_builtins(base)
     command = data.get("command", under["command"])
     if (

@@ -21,7 +21,7 @@ Network: TypeAlias = Literal["all", "none"] | tuple[str, ...]
 
 TRIED = ("Landlock", "bubblewrap")
 """What confines agents where nobody has asked for that: these have been seen to work."""
-NEVER_CHECKED = "that your other files change (inotify); your other programs' command lines"
+NEVER_CHECKED = "when your other files change (inotify); your other programs' command lines"
 _NO_PLUGIN = "no plug-in that confines agents is loaded (`agentnb plugins` says why)"
 
 
@@ -39,7 +39,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """Returns why it is not confined here where nobody asks for that, in a sentence; empty: it is."""
         bus = Path(env.get("XDG_RUNTIME_DIR") or os.devnull) / "bus"
         if self.keyring and (env.get("DBUS_SESSION_BUS_ADDRESS") or os.path.lexists(bus)):
-            return "Its login may be in the system's keyring, which it could not reach."
+            return "Its login may be in the system's keyring, which it cannot reach when confined."
         return self.unless_asked
 
 
@@ -69,7 +69,7 @@ def demand_confiner() -> Confiner:
     confiner: Confiner | None = plugins().first("confiners")
     if confiner is None:
         message = f"The agent cannot be confined: {_NO_PLUGIN}."
-        raise AgentStartFailed(message, hint="Switch the plug-in `sandbox` on, or choose confine=False.")
+        raise AgentStartFailed(message, hint="Turn on the plug-in `sandbox`, or choose confine=False.")
     return confiner
 
 
@@ -86,8 +86,10 @@ def how_to_confine(needs: Needs | None) -> str:
         return f"{can} It cannot be confined here: {why}."
     how = "Confine agents in the settings, or confine=True, keeps it in its workspace"
     if needs is None:
-        return f"{can} Which files of its own it needs is not known: [confinement] in its description says that. {how}."
+        return (
+            f"{can} It is not known which of its own files it needs; its description says so in [confinement]. {how}."
+        )
     if why := needs.objection():
-        return f"{can} {why} {how} all the same."
-    untried = "" if way in TRIED else f" {way} can confine it, but has not been tried."
+        return f"{can} {why} {how} anyway."
+    untried = "" if way in TRIED else f" {way} can confine it, but has not been tested."
     return f"{can}{untried} {how}."

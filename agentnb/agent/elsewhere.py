@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 SCHEMES = ("wss", "https", "ws", "http")
 """The schemes of addresses of agents, those with TLS first."""
 UNCONFINED = (
-    "It runs on another machine, where it cannot be confined from here. "
-    "What it asks this machine for goes through your policy."
+    "It runs on another machine and cannot be confined from here. Its requests to this machine go through your policy."
 )
 """Said of every agent elsewhere."""
 CONFINED_COMMANDS = " The commands that it runs here are confined."
@@ -44,11 +43,11 @@ def check_address(url: str, *, unencrypted: bool = False) -> None:
     if parts.scheme not in SCHEMES or not host or not url.isprintable() or " " in url or parts.fragment:
         raise UsageError("it is not an address of an agent: it begins with wss:// or https://", hint=_EXAMPLE)
     if parts.username is not None or parts.password is not None or Credentials({}).hidden_in_command(url) != url:
-        message = "the address holds a credential, and addresses are shown"
+        message = "the address contains a credential, and addresses are visible"
         raise UsageError(message, hint="Set a variable to it, and name the variable with token_variable.")
     if parts.scheme in {"ws", "http"} and not is_here(host) and not unencrypted:
-        message = f"without TLS everybody between here and {host} reads along, the token too"
-        raise UsageError(message, hint=f"Use {parts.scheme}s://, or say unencrypted = true.")
+        message = f"without TLS anyone between here and {host} can read along, including the token"
+        raise UsageError(message, hint=f"Use {parts.scheme}s://, or set unencrypted = true.")
 
 
 def connecting_command(url: str, token_variable: str | None, *, unencrypted: bool) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ class Installation:
         """Run it to its end, and make sure that the agent's program can be found then."""
         with _alone() as is_alone:
             if not is_alone:
-                message = "Another install is running on this machine, of another notebook or a terminal."
+                message = "Another notebook or terminal is installing something on this machine."
                 return InstallEnd(state="failed", message=f"{message} Try again when it is done.")
             return await self._run()
 
@@ -151,18 +151,18 @@ class Installation:
     def _why_silent(self) -> str:
         if self._asks:
             return self._password()
-        return f"{self._words[0]} printed nothing for {self._silent_seconds:.0f} seconds and was ended."
+        return f"{self._words[0]} printed nothing for {self._silent_seconds:.0f} seconds and was stopped."
 
     def _why_failed(self, code: int | None) -> str:
         if _ASKED.search(self._tail):
             return self._password()
         why = f"{self._words[0]} ended with exit code {code}."
         if "EACCES" in self._tail or "permission denied" in self._tail.lower():
-            why += " It may not write into its folder."
+            why += " It cannot write to its folder."
             if self._words[0] == "npm":
-                why += " Choose one of yours with `npm config set prefix ~/.local`."
+                why += " Choose a folder of your own with `npm config set prefix ~/.local`."
         elif "E401" in self._tail or "ENEEDAUTH" in self._tail:
-            why += " The package index wants a login."
+            why += " The package index requires a login."
         elif "ENOTFOUND" in self._tail or "ECONNREFUSED" in self._tail or "ETIMEDOUT" in self._tail:
             why += " The package index could not be reached."
         return why
@@ -182,8 +182,8 @@ class Installation:
             except OSError as error:
                 return self._failed(f"{name!r} is in {folder}, which is not on the PATH ({error.strerror}).", 0)
             return InstallEnd(state="done", exit_code=0)
-        where = f" It put programs into {folder}." if folder is not None else ""
-        return self._failed(f"{self._words[0]} ended well, but there is no command {name!r}.{where}", 0)
+        where = f" It installed programs in {folder}." if folder is not None else ""
+        return self._failed(f"{self._words[0]} finished successfully, but there is no command {name!r}.{where}", 0)
 
     async def _folder(self) -> Path | None:
         """The folder that npm or uv puts programs into; None where it does not say."""

@@ -49,10 +49,10 @@ def mcp_servers(configured: Given) -> tuple[McpServer, ...]:
     if isinstance(configured, Mapping):
         inner = configured.get("mcpServers", configured)
         if not isinstance(inner, Mapping):
-            raise UsageError("`mcpServers` is a mapping of names to servers.", hint=_HINT)
+            raise UsageError("`mcpServers` must be a mapping of names to servers.", hint=_HINT)
         listed = [{**server, "name": name} if isinstance(server, Mapping) else server for name, server in inner.items()]
     elif isinstance(configured, str) or not isinstance(configured, (Iterable, type(None))):
-        raise UsageError("mcp_servers is a list of servers.", hint=_HINT)
+        raise UsageError("mcp_servers must be a list of servers.", hint=_HINT)
     else:
         listed = list(configured or ())
     servers = tuple(server if isinstance(server, McpServer) else _server(server) for server in listed)
@@ -75,24 +75,24 @@ def _from_file(path: Path) -> Any:
     except ValueError as error:
         raise UsageError(f"{str(path)!r} is not JSON: {error}.", hint=_HINT) from error
     if not isinstance(content, (dict, list)):
-        raise UsageError(f"{str(path)!r} holds no MCP servers.", hint=_HINT)
+        raise UsageError(f"{str(path)!r} contains no MCP servers.", hint=_HINT)
     return content
 
 
 def _server(entry: Any) -> McpServer:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str) or not entry["name"]:
-        raise UsageError("An MCP server is a mapping with a name.", hint=_HINT)
+        raise UsageError("An MCP server must be a mapping with a name.", hint=_HINT)
     name, command, url = entry["name"], entry.get("command"), entry.get("url")
     if isinstance(command, str) and command and url is None:
         args = entry.get("args", ())
         if not isinstance(args, (list, tuple)) or not all(isinstance(word, str) for word in args):
-            raise UsageError(f"The arguments of the MCP server {name!r} are a list of words.", hint=_HINT)
+            raise UsageError(f"The arguments of the MCP server {name!r} must be a list of words.", hint=_HINT)
         env = _mapping(name, entry.get("env"))
         return McpServer(name=name, transport="stdio", command=command, args=tuple(args), env=env)
     if isinstance(url, str) and url.startswith(("http://", "https://")) and command is None:
         transport: Literal["http", "sse"] = "sse" if entry.get("type") == "sse" else "http"
         return McpServer(name=name, transport=transport, url=url, headers=_mapping(name, entry.get("headers")))
-    raise UsageError(f"The MCP server {name!r} wants either a command or an http address.", hint=_HINT)
+    raise UsageError(f"The MCP server {name!r} needs either a command or an http address.", hint=_HINT)
 
 
 def _mapping(name: str, pairs: Any) -> dict[str, str]:
@@ -100,5 +100,5 @@ def _mapping(name: str, pairs: Any) -> dict[str, str]:
         pairs = {each.get("name"): each.get("value") for each in pairs if isinstance(each, Mapping)}
     values = dict(pairs or {}) if isinstance(pairs, Mapping) or pairs is None else None
     if values is None or not all(isinstance(word, str) for pair in values.items() for word in pair):
-        raise UsageError(f"The variables or headers of the MCP server {name!r} are texts by name.", hint=_HINT)
+        raise UsageError(f"The variables or headers of the MCP server {name!r} must map names to text.", hint=_HINT)
     return values

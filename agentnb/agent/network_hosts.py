@@ -20,7 +20,7 @@ _HIGHEST_PORT = 65535
 def checked_hosts(hosts: object) -> tuple[str, ...]:
     """*hosts* as they are compared: in lower case, each once."""
     if not isinstance(hosts, (list, tuple)) or not hosts or not all(isinstance(each, str) for each in hosts):
-        message = f'network is "all", "none" or a list of hosts, not {hosts!r}.'
+        message = f'network must be "all", "none" or a list of hosts, not {hosts!r}.'
         raise UsageError(message, hint='For example: network=["pypi.org", "*.example.org"].')
     return tuple(dict.fromkeys(map(_checked, hosts)))
 
@@ -92,7 +92,7 @@ def _checked(host_text: str) -> str:
     address = address_of(host)
     is_name = address is None and _NAME.fullmatch(host) is not None and not host.rpartition(".")[2].isdecimal()
     if not (is_name or (address is not None and rest == text)):
-        message = f"{host_text!r} in network is no host."
+        message = f"{host_text!r} in network is not a host."
         raise UsageError(message, hint="Give a name (pypi.org), names below one (*.example.org) or an address.")
     literal = f"[{host}]" if ":" in host else host
     return f"{'*.' if rest != text else ''}{literal}{'' if port is None else f':{port}'}"

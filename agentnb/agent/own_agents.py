@@ -68,23 +68,23 @@ def command_words(line: str) -> tuple[str, ...]:
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise UsageError(f"This is no command: {error}.", hint=f"Close the quotes. {example}") from error
+        raise UsageError(f"This is not a command: {error}.", hint=f"Close the quotes. {example}") from error
     if not words or not all(words):
         raise UsageError("The command is missing.", hint=example)
     program = words[0]
     if is_address(program):
         if len(words) > 1:
-            raise UsageError("Nothing follows an agent's address.", hint="For example: wss://example.org/acp.")
+            raise UsageError("An agent's address takes no arguments.", hint="For example: wss://example.org/acp.")
         check_address(program, unencrypted=True)  # whether it may be plain, the rest of the file says
         return (program,)
     if _VARIABLE.fullmatch(program.partition("=")[0]) and "=" in program:
-        message = f"{program.partition('=')[0]}=… stands before the command."
-        raise UsageError(message, hint="Write it as a variable of the agent, below the command.")
+        message = f"{program.partition('=')[0]}=… is in front of the command."
+        raise UsageError(message, hint="Set it as a variable of the agent, below the command.")
     if program.startswith("~"):
         program = str(Path(program).expanduser())
     if ("/" in program or os.sep in program) and not Path(program).is_absolute():
         message = f"{program!r} is a path relative to a folder that differs between kernels."
-        raise UsageError(message, hint="Begin it with / or ~/, or name a program on the PATH.")
+        raise UsageError(message, hint="Start it with / or ~/, or give the name of a program on the PATH.")
     return (program, *words[1:])
 
 
@@ -99,10 +99,10 @@ def write_agent(name: str, line: str, env: Mapping[str, str | None], *, state: s
     own, base = _own(name), catalogue().get(name)
     _unchanged(name, own, state)
     if own is not None and own.problem:
-        raise SettingsError(f"{name} was not changed: {own.problem}", hint="Correct the file by hand, or remove it.")
+        raise SettingsError(f"{name} was not changed: {own.problem}", hint="Fix the file by hand, or remove it.")
     path = own.path if own is not None else user_folder() / f"{name}.toml"
     if own is None and path.exists():
-        message = f"{name} was not written: {path} is there already, and describes another agent."
+        message = f"{name} was not written: {path} already exists and describes another agent."
         raise SettingsError(message, hint="Choose another name, or rename that file.")
 
     def changed(text: str) -> str:
@@ -135,17 +135,17 @@ def remove_agent(name: str, *, state: str) -> Path:
 def check(name: str, line: str, env: Mapping[str, str | None]) -> tuple[str, ...]:
     """The words of the command, where name, command and variables make sense."""
     if not _NAME.fullmatch(name):
-        hint = "It is 1 to 60 small letters, digits, dots, dashes and underscores, a letter or digit first."
-        raise UsageError(f"{name!r:.200} is no name of an agent.", hint=hint)
+        hint = "Use 1 to 60 lowercase letters, digits, dots, dashes and underscores, starting with a letter or a digit."
+        raise UsageError(f"{name!r:.200} is not a valid name for an agent.", hint=hint)
     words = command_words(line)
     if len(env) > _MOST_VARIABLES:
         raise UsageError(f"{len(env)} variables are more than the {_MOST_VARIABLES} that an agent can have.")
     for variable, value in env.items():
         if not _VARIABLE.fullmatch(variable):
-            hint = "It has letters, digits and underscores, and does not begin with a digit."
+            hint = "Use letters, digits and underscores, and do not start with a digit."
             raise UsageError(f"{variable!r:.200} is not a variable name.", hint=hint)
         if value is not None and ("\0" in value or len(value) > _LONGEST_VALUE):
-            message = f"The value of {variable} is too long, or has a character that no variable can hold."
+            message = f"The value of {variable} is too long, or has a character that is not allowed in a variable."
             raise UsageError(message, hint=f"It has at most {_LONGEST_VALUE:,} characters.")
     return words
 
@@ -160,7 +160,7 @@ def _described(
     known = data.get("env", {})
     unknown = [variable for variable, value in env.items() if value is None and variable not in known]
     if unknown:
-        message = f"The variable {unknown[0]} has no value that could stay."
+        message = f"The variable {unknown[0]} has no value to keep."
         raise UsageError(message, hint=f"Write {unknown[0]}= and its value.")
     is_based = base is not None and (not data or "based_on" in data)
     if is_address(words[0]):
@@ -220,10 +220,10 @@ def _unchanged(name: str, own: OwnAgent | None, state: str) -> None:
 
 
 def _changed_meanwhile(name: str, path: Path) -> SettingsError:
-    message = f"{name} was not changed: somebody changed {path} meanwhile."
-    return SettingsError(message, hint="Look at it, and save it again.")
+    message = f"{name} was not changed: {path} was changed meanwhile."
+    return SettingsError(message, hint="Check it, and save it again.")
 
 
 def _not_written(name: str, path: Path, error: Exception) -> SettingsError:
     message = f"{name} was not changed: {getattr(error, 'strerror', None) or error} ({path})."
-    return SettingsError(message, hint="Correct the file, or change it by hand; nothing in it was changed.")
+    return SettingsError(message, hint="Fix the file, or change it by hand; nothing in it was changed.")

@@ -252,7 +252,7 @@ def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
     if Path(where).is_file():
         raise AgentStartFailed(f"{name!r} is not executable.", hint=f"Type `chmod +x {where}` in a terminal.")
     install = install_line(spec, path)
-    how = f"How to install it: {spec.homepage}" if spec.install else "Is it on the PATH of the kernel?"
+    how = f"How to install it: {spec.homepage}" if spec.install else "Check that it is on the PATH of the kernel."
     hint = f"Install it in a terminal with `{install}`." if install else how
     if install and spec.requires:
         hint += f" It needs {spec.requires}."
@@ -307,4 +307,4 @@ def node_problem(spec: AgentSpec, env: Mapping[str, str]) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     version = done.stdout.strip()
-    return f"It needs {spec.requires}; here is Node {version.lstrip('v')}." if older(version, needed[1]) else ""
+    return f"It needs {spec.requires}; this is Node {version.lstrip('v')}." if older(version, needed[1]) else ""

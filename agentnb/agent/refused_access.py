@@ -76,7 +76,7 @@ def remedy_of(refused: Iterable[str]) -> str:
 def kept_from(refused: Iterable[RefusedAccess]) -> str:
     """Returns what was refused to an agent that could not start, and what to do; empty where nothing was."""
     refusals = [f"{what} {path}" for path, what in refused][:MOST_REFUSED]
-    return f"It was kept from {', '.join(refusals)}: it is confined. {remedy_of(refusals)}" if refusals else ""
+    return f"It is confined and was denied {', '.join(refusals)}. {remedy_of(refusals)}" if refusals else ""
 
 
 def _refused(text: str, limits: FileLimits, home: str) -> Iterator[RefusedAccess]:

@@ -216,9 +216,9 @@ def _check(agent: RegistryAgent) -> None:
     if not agent.name.strip():
         _refuse_in(agent, "it has no name")
     if not re.match(rf"{_VERSION}\Z", agent.version):
-        _refuse_in(agent, f"its version {_shown(agent.version)} is none")
+        _refuse_in(agent, f"its version {_shown(agent.version)} is not valid")
     if agent.repository is not None and not _is_address(agent.repository):
-        _refuse_in(agent, f"its repository {_shown(agent.repository)} is no https address")
+        _refuse_in(agent, f"its repository {_shown(agent.repository)} is not an https address")
     if agent.icon is not None and not (_is_address(agent.icon) or _is_inner_path(agent.icon)):
         _refuse_in(agent, "its icon is neither an https address nor a file beside it")
     _check_distribution(agent)
@@ -230,11 +230,11 @@ def _check_distribution(agent: RegistryAgent) -> None:
         if package is None:
             continue
         if not pattern.match(package.package):
-            _refuse_in(agent, f"{_shown(package.package)} is no name of a {index} package")
+            _refuse_in(agent, f"{_shown(package.package)} is not a valid name of a {index} package")
         _check_words(agent, package.args, package.env)
     for target in (distribution.binary or {}).values():
         if not _is_address(target.archive):
-            _refuse_in(agent, f"its archive {_shown(target.archive)} is no https address")
+            _refuse_in(agent, f"its archive {_shown(target.archive)} is not an https address")
         if not _is_inner_path(target.cmd) or _SHELL.search(target.cmd):
             _refuse_in(agent, f"its command {_shown(target.cmd)} is not a file in its archive")
         _check_words(agent, target.args, target.env)

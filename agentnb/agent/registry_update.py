@@ -119,7 +119,7 @@ def _check_address(address: str) -> None:
     except ValueError:
         is_allowed = False
     if not is_allowed:
-        raise _failed(address, "an address begins with https:// (http:// only on this machine)")
+        raise _failed(address, "an address must start with https:// (http:// only on this machine)")
 
 
 def _failed(source: str, why: str, what: str = "be read") -> UsageError:

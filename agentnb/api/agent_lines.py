@@ -40,7 +40,7 @@ def row(spec: AgentSpec, path: Any) -> dict[str, Any]:
 def listing(rows: list[dict[str, Any]]) -> str:
     """The agents that are known, a line each."""
     if not rows:
-        return "No agent is known."
+        return "No agents found."
     lines = [("NAME", "AGENT", "", "WHAT TO TYPE")]
     lines += [(row["name"], row["title"], "installed" if row["installed"] else "missing", _next(row)) for row in rows]
     return "\n".join(columns.lines(lines))

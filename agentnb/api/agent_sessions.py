@@ -29,7 +29,7 @@ class AgentSessions(Table, Rows[AgentSession]):
     """
 
     _head = ("id", "title", "when", "folder")
-    _none = "The agent keeps no session here."
+    _none = "The agent has no saved sessions here."
 
     def __init__(self, rows: Iterable[AgentSession] = (), cursor: str | None = None) -> None:
         super().__init__(rows)
@@ -39,7 +39,7 @@ class AgentSessions(Table, Rows[AgentSession]):
         return row.id, row.title, moment(row.updated), row.cwd
 
     def _notes(self) -> list[str]:
-        return [] if self.cursor is None else [f"There are more: cursor={self.cursor!r} gives the next page."]
+        return [] if self.cursor is None else [f"There are more. Pass cursor={self.cursor!r} for the next page."]
 
 
 def sessions_kept_by(
@@ -87,9 +87,9 @@ def delete_session(
     cwd: str | os.PathLike[str] | None = None,
     timeout: float = 120.0,
 ) -> None:
-    """Make an agent forget one of its sessions for good (ACP ``session/delete``).
+    """Make an agent delete one of its sessions permanently (ACP ``session/delete``).
 
-    What the log here has of it stays; :func:`forget` deletes that.
+    The log's copy stays; :func:`forget` deletes that.
 
     Args:
         session: A row of ``history(kept_by=agent)``, or its id.
@@ -122,7 +122,7 @@ def logout(
     cwd: str | os.PathLike[str] | None = None,
     timeout: float = 120.0,
 ) -> None:
-    """Make an agent forget its login (ACP ``logout``); every process of it that runs here is told.
+    """Sign an agent out (ACP ``logout``), in every process of it that runs here.
 
     Args:
         agent: As for :func:`start`.
@@ -132,7 +132,7 @@ def logout(
         timeout: Seconds to wait for the agent, at most.
 
     Raises:
-        UsageError: If a turn runs with it.
+        UsageError: If a turn of this agent is running.
         NotOffered: If the agent does not offer it; the message says what to type instead.
         AgentError: If it cannot be started, refuses, or does not answer.
 

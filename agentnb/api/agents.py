@@ -42,7 +42,7 @@ class AgentTable(MarkdownTable, tuple[AgentRow, ...]):
 
 
 def agents() -> AgentTable:
-    """Returns what agents are known, and which of them are installed.
+    """Returns the known agents, and which of them are installed.
 
     Returns:
         A row per agent; displayed in a notebook it is a table.
@@ -83,7 +83,7 @@ def doctor(*names: str) -> CheckupTable:
     keeps. Of an agent: it is started, opens a session, and ends again.
 
     Args:
-        names: Agents in the catalogue, and ``jupyter``; by default Jupyter and every agent that is known.
+        names: Agents in the catalogue, or ``jupyter``; by default Jupyter and every known agent.
 
     Returns:
         A row per agent; displayed in a notebook it is a table.

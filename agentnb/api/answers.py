@@ -132,8 +132,8 @@ def _reader(output: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
         schema = msgspec.json.schema(output)
     except (TypeError, RecursionError) as error:
         raise UsageError(
-            f"output={output!r} is no type that answers can be read as: {shortened(str(error), SHOWN)}",
-            hint="Give a msgspec.Struct, a dataclass, a pydantic model, list[str], Literal[...] or a JSON schema.",
+            f"output={output!r} is not a type that answers can be converted to: {shortened(str(error), SHOWN)}",
+            hint="Use a msgspec.Struct, a dataclass, a pydantic model, list[str], Literal[...] or a JSON schema.",
         ) from error
     return schema, lambda value: msgspec.convert(value, output)
 
@@ -148,7 +148,7 @@ def _by_schema(schema: Mapping[str, Any]) -> Callable[[Any], Any]:
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
-        raise UsageError(f"output is no JSON schema: {shortened(error.message, SHOWN)}") from error
+        raise UsageError(f"output is not a JSON schema: {shortened(error.message, SHOWN)}") from error
     validator = jsonschema.Draft202012Validator(schema)
 
     def check(value: Any) -> Any:

@@ -32,8 +32,8 @@ def each_of(context: Iterable[Any]) -> Iterable[Any]:
     """
     if not isinstance(context, _LISTS):
         kind = type(context).__name__
-        message = f"context is a list of objects, not one {kind}."
-        raise UsageError(message, hint='Put it into brackets: context=[df], or name it: context={"train": df}.')
+        message = f"context must be a list of objects, not one {kind}."
+        raise UsageError(message, hint='Put it in brackets: context=[df], or name it: context={"train": df}.')
     return context
 
 
@@ -44,7 +44,7 @@ def check_permissions(permissions: object) -> Mode:
     for mode in MODES:
         if permissions == mode:
             return mode
-    message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}, and no function."
+    message = f"permissions={permissions!r} is not one of {', '.join(map(repr, MODES))}, and not a function."
     raise UsageError(message, hint='Use permissions="ask" if in doubt.')
 
 
@@ -53,7 +53,7 @@ def check_freedom(freedom: object) -> Freedom:
     for each in FREEDOMS:
         if freedom == each:
             return each
-    message = f"freedom={freedom!r} is none of {', '.join(map(repr, FREEDOMS))}."
+    message = f"freedom={freedom!r} is not one of {', '.join(map(repr, FREEDOMS))}."
     raise UsageError(message, hint='Use freedom="ask" if in doubt.')
 
 
@@ -63,14 +63,14 @@ def mode_of(permissions: object, freedom: object) -> Mode:
     if freedom is None:
         return mode
     if mode != "ask":
-        raise UsageError(f"permissions={mode!r} leaves no room for freedom={freedom!r}.", hint="Give one of them.")
+        raise UsageError(f"permissions={mode!r} cannot be combined with freedom={freedom!r}.", hint="Give one of them.")
     return check_freedom(freedom)
 
 
 def check_text(name: str, value: object, *, example: str) -> None:
     """See that *given* is text that is not empty."""
     if not isinstance(value, str):
-        raise UsageError(f"{name} is text, not {value!r}.", hint=f"For example {example}.")
+        raise UsageError(f"{name} must be text, not {value!r}.", hint=f"For example {example}.")
     if not value.strip():
         raise UsageError(f"{name} is empty.", hint=f"For example {example}.")
 
@@ -78,7 +78,7 @@ def check_text(name: str, value: object, *, example: str) -> None:
 def check_count(name: str, value: object) -> None:
     """See that *given* is a whole number above zero."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{name} is a number from 1 on, not {value!r}.", hint=f"For example {name}=20.")
+        raise UsageError(f"{name} must be a number from 1, not {value!r}.", hint=f"For example {name}=20.")
 
 
 def check_environment(env: object) -> dict[str, str]:
@@ -86,12 +86,13 @@ def check_environment(env: object) -> dict[str, str]:
     if env is None:
         return {}
     if not isinstance(env, Mapping):
-        raise UsageError("env is a mapping of names to texts.", hint='For example env={"LEVEL": "1"}.')
+        raise UsageError("env must be a mapping of names to strings.", hint='For example env={"LEVEL": "1"}.')
     variables = dict(env.items())  # the caller's own mapping is read here, never on the host's thread
     for name, value in variables.items():
         if not (isinstance(name, str) and isinstance(value, str)):
             raise UsageError(
-                f"env has {name!r} as {value!r}; names and values are texts.", hint='For example env={"LEVEL": "1"}.'
+                f"env has {name!r} as {value!r}; names and values must be strings.",
+                hint='For example env={"LEVEL": "1"}.',
             )
     return variables
 
@@ -99,7 +100,7 @@ def check_environment(env: object) -> dict[str, str]:
 def folders(value: object) -> Sequence[str | os.PathLike[str]]:
     """The list of folders in *given*."""
     if isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, (Sequence, AbstractSet, Iterator)):
-        raise UsageError("directories is a list of folders.", hint='For example directories=["../data"].')
+        raise UsageError("directories must be a list of folders.", hint='For example directories=["../data"].')
     return list(value)
 
 
@@ -113,7 +114,7 @@ def check_moment(name: str, value: date | str | None) -> int | None:
             moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - local time
         return int(moment.timestamp() * 1000)
     except (ValueError, AttributeError, OverflowError, OSError):
-        raise UsageError(f"{name}={value!r} is no date.", hint=f'For example {name}="2026-11-02".') from None
+        raise UsageError(f"{name}={value!r} is not a date.", hint=f'For example {name}="2026-11-02".') from None
 
 
 def check_which(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _DOTS_PER_INCH = 150
 LARGEST_FILE = 10 * 1024 * 1024
-"""Bytes that are not a picture and go along with a prompt."""
+"""Bytes that are not a picture and can be sent with a prompt."""
 _METHODS = {"_repr_png_": "image/png", "_repr_jpeg_": "image/jpeg"}
 
 
@@ -111,8 +111,8 @@ def _of_bytes(data: bytes, label: str = "bytes") -> MessageAttachment:
         what = f"{label}: a picture of {len(data):,} bytes"
         return _with_note(describe(what, label), f"An agent gets pictures of at most {LARGEST_PICTURE:,} bytes.")
     if len(data) > LARGEST_FILE:
-        message = f"These are {len(data):,} bytes; at most {LARGEST_FILE:,} go along with a prompt."
-        raise UsageError(message, hint="Write them into a file of the workspace and give its Path.")
+        message = f"These are {len(data):,} bytes; at most {LARGEST_FILE:,} can be sent with a prompt."
+        raise UsageError(message, hint="Write them to a file in the workspace and pass its Path.")
     other = "application/pdf" if data.startswith(b"%PDF-") else "application/octet-stream"
     return _embedded(label, _base64(data), kind or other)
 

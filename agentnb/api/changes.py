@@ -33,10 +33,10 @@ UNDO_SECONDS = 120.0
 Choice: TypeAlias = Literal["mine", "theirs"]
 """What to do about a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
 
-_RUNS = "The turn still runs: what it changes is known when it has ended."
-_WAITS = "The turn waits in the queue: it has not begun."
-_NOT_LOOKED_FOR = "What the turn changed was not looked for."
-_TURN_RUNS = "A turn still runs: what it changes is not in this table yet."
+_RUNS = "The turn is still running. Its changes are known when it ends."
+_WAITS = "The turn is waiting in the queue and has not started."
+_NOT_LOOKED_FOR = "The changes of this turn were not tracked."
+_TURN_RUNS = "A turn is still running, so its changes are not in this table yet."
 HEAD = ("kind", "name", "status", "added", "removed", "by", "state")
 _BY: dict[By, str] = {
     "toolCall": "tool call",
@@ -286,7 +286,7 @@ def go_back(
 def _check(choices: Mapping[str, Choice] | None) -> None:
     for path, choice in (choices or {}).items():
         if choice not in ("mine", "theirs"):
-            raise UsageError(f"choices[{path!r}] is {choice!r}.", hint='Say "mine" or "theirs".')
+            raise UsageError(f"choices[{path!r}] is {choice!r}.", hint='Use "mine" or "theirs".')
 
 
 def _done(conversation: Conversation, outcome: Outcome) -> ChangeTable:
@@ -306,7 +306,7 @@ def _id_of(item: Any) -> str:
         return item.id
     if isinstance(item, str | os.PathLike) and (name := os.fspath(item)):
         return path_to_json(str(name))
-    raise UsageError(f"{item!r} is no change.", hint="Give items of turn.changes, or paths.")
+    raise UsageError(f"{item!r} is not a change.", hint="Give items of turn.changes, or paths.")
 
 
 def cells_of(item: Item) -> tuple[str, ...]:
@@ -321,4 +321,4 @@ def cells_of(item: Item) -> tuple[str, ...]:
 
 def _late(timeout: float) -> ChangesError:
     message = f"The store of changes did not answer within {timeout:g} s."
-    return ChangesError(message, hint="It continues; look again later.")
+    return ChangesError(message, hint="It continues; check again later.")

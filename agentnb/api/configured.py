@@ -79,7 +79,9 @@ def configured(
     path = {**os.environ, **spec.env, **variables}.get("PATH")
     startable(environment.cassette.standing_in(spec), folder, path)
     if not isinstance(verify, bool):
-        raise UsageError(f"verify is True or False, not {verify!r}.", hint="True: each turn ends with a verification.")
+        raise UsageError(
+            f"verify must be True or False, not {verify!r}.", hint="True: each turn ends with a verification."
+        )
     read_budget("" if budget is None else budget)
     if model is not None:
         check_text("model", model, example='model="haiku"')
@@ -108,7 +110,7 @@ def _confinement(
     """True if the agent is confined, and what it gets of the network then."""
     left: Network = network if network in ("all", "none") else checked_hosts(network)
     if confine is not None and not isinstance(confine, bool):
-        raise UsageError(f"confine is True or False, not {confine!r}.", hint="Leave it out to use the settings.")
+        raise UsageError(f"confine must be True or False, not {confine!r}.", hint="Leave it out to use the settings.")
     if confine is None:
         return current_environment().default_confinement(spec, cwd)
     return ConfinementChoice(left if confine else None)
@@ -148,7 +150,9 @@ def folder_of(path: str | os.PathLike[str] | None, name: str) -> Path:
     try:
         folder = Path(path if path is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
     except FileNotFoundError:
-        raise UsageError("The current folder is gone.", hint="Change to another folder, or give cwd=.") from None
+        raise UsageError(
+            "The current folder no longer exists.", hint="Change to another folder, or give cwd=."
+        ) from None
     except (TypeError, RuntimeError) as error:
         raise UsageError(f"{name}={path!r} does not name a folder: {error}.", hint="Give a path.") from None
     if not folder.is_dir():

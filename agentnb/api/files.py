@@ -118,10 +118,10 @@ class SessionFiles:
             if limit is not None:
                 check_count(name, limit)
         if max_bytes > LARGEST:
-            raise UsageError(f"max_bytes is at most {LARGEST}.", hint="Open a larger file yourself.")
+            raise UsageError(f"max_bytes must be at most {LARGEST}.", hint="Open a larger file yourself.")
         if head is not None and tail is not None:
             raise UsageError(
-                "head and tail are both given.", hint="Read the beginning and the end one after the other."
+                "Both head and tail were given.", hint="Read the beginning and the end one after the other."
             )
         piece = snippet(self._workspace, str(path), length=max_bytes, from_end=tail is not None)
         return piece if head is None and tail is None else piece.only(head, tail)

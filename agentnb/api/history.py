@@ -169,7 +169,9 @@ def list_sessions(
         which = {**log.here, **which}
     found, note = log.store.find(search, **which), log.note
     if found.left:
-        note = f"{note} {found.left:,} older sessions are not in the search index yet: search again.".strip()
+        note = (
+            f"{note} {found.left:,} older sessions are not in the search index yet. Search again to include them."
+        ).strip()
     elsewhere = log.store.held(found.sessions)
     narrowed = search or [value for name, value in which.items() if name != "limit" and value not in (None, "", False)]
     rows = (session_row(record, log, elsewhere, found.hits.get(record.uri, ())) for record in found.sessions)
@@ -211,7 +213,7 @@ def resume(
         The session; the one that is open already, where it is open in this kernel.
 
     Raises:
-        UsageError: If *session* is no id, or the MCP servers make no sense.
+        UsageError: If *session* is not an id, or the MCP servers are invalid.
         UnknownSession: If the log has no such session, or several.
         LogError: If the log cannot be read.
 
@@ -253,6 +255,6 @@ def _check_state(state: object) -> State:
     known_state = next((each for each in get_args(State) if each == state), None)
     if known_state is None:
         known = ", ".join(repr(each) for each in get_args(State) if each)
-        raise UsageError(f"state={state!r} is none of {known}.", hint='For example state="failed".')
+        raise UsageError(f"state={state!r} is not one of {known}.", hint='For example state="failed".')
     checked: State = known_state
     return checked

@@ -83,7 +83,7 @@ def duplicate_session(session: str | SessionRow) -> SessionRow:
 
 
 def forget(session: str | SessionRow) -> SessionRow:
-    """Delete a session from the log for good: its transcript, its queue, its title, and what its turns changed.
+    """Delete a session from the log permanently: its transcript, its queue, its title, and what its turns changed.
 
     What the agent itself keeps of it stays; :func:`delete_session` deletes that, where the agent offers it.
 

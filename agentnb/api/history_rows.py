@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.log.record import SessionRecord
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
-NONE = "No session to list: one is kept once its first turn has finished; archived ones are listed apart."
+NONE = "No sessions. A session is saved when its first turn finishes; archived ones are listed separately."
 NOT_FOUND = "The session log has no such session."
 
 

@@ -26,7 +26,7 @@ class Pairing(NamedTuple):
             return "This kernel is not paired: no agent in a terminal can use it."
         who = f"Connected: {', '.join(self.connected)}." if self.connected else "No agent is connected yet."
         return (
-            "Agents in a terminal of yours can use this kernel now; what they run is asked for here, as always.\n"
+            "Agents in your terminal can now use this kernel. They ask here before they run anything, as always.\n"
             f"{who} Their MCP server is the command `agentnb mcp`, for example: claude mcp add agentnb -- agentnb mcp\n"
             "End it with agentnb.unpair() or `%agents unpair`."
         )
@@ -46,7 +46,7 @@ def pair() -> Pairing:
 
     Example:
         >>> agentnb.pair()  # doctest: +SKIP
-        Agents in a terminal of yours can use this kernel now; what they run is asked for here, as always.
+        Agents in your terminal can now use this kernel. They ask here before they run anything, as always.
     """
     host = current_host()
     if host.environment.code_runner() is None:  # made here, on the thread that runs the user's code

@@ -52,7 +52,7 @@ def policy(session: Session | None = None, last: int = 10) -> Policy:
 def trust(folder: str | os.PathLike[str] = ".") -> Path:
     """Trust a folder and everything in it: your policy file's ``allow`` rules apply there.
 
-    That are its ``allow`` rules, ``bypass`` and ``headless = "allow"``; in other folders agents ask nevertheless. It is
+    This covers its ``allow`` rules, ``bypass`` and ``headless = "allow"``; in other folders agents still ask. It is
     written to your policy file and holds in every kernel until :func:`agentnb.untrust`.
 
     Args:
@@ -76,10 +76,10 @@ def trust(folder: str | os.PathLike[str] = ".") -> Path:
 
 
 def untrust(folder: str | os.PathLike[str] = ".") -> Path:
-    """Trust a folder no more; no effect where it was not trusted.
+    """Stop trusting a folder; no effect if it was not trusted.
 
     Args:
-        folder: The folder; links are followed. It need not be there any more.
+        folder: The folder; links are followed. It need not exist anymore.
 
     Returns:
         The folder, absolute.

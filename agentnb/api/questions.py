@@ -70,14 +70,14 @@ class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
         agent: The agent's name.
         tab_id: The tab's id.
         turn_id: The turn's id.
-        title: What it is, for people.
+        title: A description for people.
         kind: ``"edit"``, ``"execute"``, ``"read"``, ``"kernel"``, … as the agent or agentnb says; None if unknown.
         command: The command or code that would run; None where none would.
         paths: The files that it is about.
         diffs: The changes that it would make, each with ``path``, ``old_text`` and ``new_text``.
         options: The answers on offer, each with ``id``, ``label`` and ``kind`` (``"approve"`` or ``"deny"``).
-        severity: How bad it can be: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
-        reason: Why, a sentence.
+        severity: The severity: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
+        reason: The reason, a sentence.
     """
 
     id: str
@@ -168,7 +168,7 @@ class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
         chosen = next((each for each in fitting if each.option_kind == narrowest), fitting[0] if fitting else None)
         if chosen is None:
             known = ", ".join(repr(each.id) for each in self.options)
-            raise UsageError("The agent offers no such answer.", hint=f"Choose one with answer(): {known}.")
+            raise UsageError("The agent does not offer this answer.", hint=f"Choose one with answer(): {known}.")
         self._answer(chosen)
 
     def _answer(self, option: ConfirmationOption) -> None:
@@ -208,7 +208,7 @@ class InputQuestion(ChatInputRequest, frozen=True, kw_only=True):
 
         Args:
             values: The answers by question id: text, number, yes or no, or a list of choices.
-            response: Whether it is answered, declined, or broken off.
+            response: Whether it is answered, declined, or cancelled.
 
         Raises:
             UsageError: If it is no longer open, or *values* do not answer it.
@@ -217,7 +217,7 @@ class InputQuestion(ChatInputRequest, frozen=True, kw_only=True):
         self.do(lambda: ChatInputCompleted(request_id=self.id, response=response, answers=answers))
 
     def decline(self) -> None:
-        """Answer that you do not want to say.
+        """Decline to answer.
 
         Raises:
             UsageError: If it is no longer open.
@@ -227,7 +227,7 @@ class InputQuestion(ChatInputRequest, frozen=True, kw_only=True):
     def _answers(self, values: Mapping[str, Any]) -> dict[str, ChatInputAnswer]:
         known = {question.id: question for question in self.questions or ()}
         if odd := sorted(set(values) - set(known)):
-            raise UsageError(f"{odd[0]!r} was not asked.", hint=f"Asked were: {', '.join(known) or 'nothing'}.")
+            raise UsageError(f"{odd[0]!r} was not asked.", hint=f"These were asked: {', '.join(known) or 'nothing'}.")
         return {name: ChatInputSubmitted(value=_value(known[name], value)) for name, value in values.items()}
 
 
@@ -240,7 +240,7 @@ class QuestionTable(Table, tuple[Question, ...]):
     __slots__ = ()
 
     _head = ("id", "asks for", "what", "answers")
-    _none = "No question is open."
+    _none = "No open questions."
 
     def _cells(self, row: Question) -> tuple[str, ...]:
         if isinstance(row, PermissionQuestion):
@@ -254,7 +254,7 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
 
     def rehearse(call_id: str) -> Rehearsal:
         late = AgentError(
-            f"The preview did not come within {PREVIEW_SECONDS:g} s.", hint="It continues; look again later."
+            f"The preview was not ready within {PREVIEW_SECONDS:g} s.", hint="It continues; check again later."
         )
         work = conversation.rehearse(call_id)
         return with_main_thread(conversation.host, conversation.tab_id, work, PREVIEW_SECONDS, late)
@@ -368,5 +368,5 @@ def _value(question: ChatInputQuestion, value: Any) -> ChatInputAnswerValue:
             return ChatInputSelectedManyAnswerValue(value=tuple(map(str, value)))
         case _:
             raise UsageError(
-                f"{value!r} is no answer to {question.id!r}.", hint="Text, a number, yes or no, or a list."
+                f"{value!r} is not an answer to {question.id!r}.", hint="Text, a number, yes or no, or a list."
             )

@@ -25,7 +25,7 @@ def rehearse(
     env: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
 ) -> Rehearsal:
-    """Returns what code, or a command, would do; nothing of it is done.
+    """Returns what code or a command would do, without doing it.
 
     Code runs in a copy of this kernel with all its variables; a command runs for real, on a copy of the file system.
     Neither reaches the network, other processes, or the page, and everything of it is gone when this returns. It needs
@@ -54,7 +54,7 @@ def rehearse(
         result = rehearse_command(command, folder, env=env, seconds=seconds)
     else:
         if env is not None:
-            raise UsageError("env is for commands only.", hint="Set os.environ in the code.")
+            raise UsageError("env can only be used with command=.", hint="Set os.environ in the code.")
         result = begin_code(_shell(), code or "", folder, seconds=seconds)()
     what, milliseconds = "code" if command is None else "command", round(result.seconds * 1000)
     REHEARSAL_ENDED.tell(what=what, available=result.available, way=result.way, milliseconds=milliseconds)
@@ -66,11 +66,11 @@ def _checked(code: object, command: object, cwd: str | os.PathLike[str] | None, 
         raise UsageError("rehearse takes either code or command=.", hint='For example agentnb.rehearse("x = 1").')
     for name, value in (("code", code), ("command", command)):
         if value is not None and not isinstance(value, str):
-            raise UsageError(f"{name} is text, not {value!r}.", hint="Give it as one string.")
+            raise UsageError(f"{name} must be text, not {value!r}.", hint="Give it as one string.")
         if isinstance(value, str) and "\0" in value:
             raise UsageError(f"{name} has a null character in it.", hint="Leave it out.")
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= MOST_SECONDS:
-        raise UsageError(f"seconds is a number up to {MOST_SECONDS:g}, not {seconds!r}.", hint="5 is the default.")
+        raise UsageError(f"seconds must be a number up to {MOST_SECONDS:g}, not {seconds!r}.", hint="5 is the default.")
     folder = Path(Path.cwd() if cwd is None else cwd).expanduser().resolve()
     if not folder.is_dir():
         raise UsageError(f"cwd={str(cwd)!r} is not a folder.", hint="Give the folder that it should run in.")

@@ -61,7 +61,7 @@ class Server:
 
     @property
     def closed(self) -> bool:
-        """True if it listens no more."""
+        """True if it has stopped listening."""
         return not self._serving.is_open
 
     @property
@@ -85,7 +85,7 @@ class Server:
                 (answer permission requests, change permissions, undo changes). ``"answer"`` alone: see permission
                 requests and nothing else, answer each for once, stop a turn.
             sessions: The sessions that it may see; all by default.
-            expires: Seconds after which the token is of no use any more; never by default.
+            expires: Seconds until the token expires; never by default.
 
         Returns:
             Its token, of 256 bits. It is shown here only.
@@ -100,11 +100,11 @@ class Server:
         return current_host().loop.call(lambda: self._serving.add_client(name, rights, tabs=tabs, seconds=expires))
 
     def revoke(self, name: str) -> bool:
-        """Let the client *name* connect no more and end its connection; says whether there was one."""
+        """Revoke the token of the client *name* and close its connection; returns whether there was one."""
         return current_host().loop.call(lambda: self._serving.revoke(name))
 
     def close(self) -> None:
-        """End every connection and listen no more."""
+        """Close every connection and stop listening."""
         atexit.unregister(self.close)
         with contextlib.suppress(RuntimeError, UsageError):  # the host has stopped, and the server with it
             current_host().loop.submit(self._serving.close()).result(STOP_SECONDS)
@@ -144,7 +144,7 @@ def serve(
     go. The chat says who is connected, and the audit log who came and what they approved.
 
     Args:
-        host: The address to listen at. Beyond this machine only with a certificate.
+        host: The address to listen on. Other machines can connect only with a certificate.
         port: The port; a free one by default.
         token: The first client's token; a random one of 256 bits by default.
         name: The first client's name.
@@ -179,7 +179,7 @@ def serve(
     tls = _tls(certificate, key)
     if tls is None and not insecure and not is_loopback(host):
         raise UsageError(
-            f"{host} can be reached from other machines, and without TLS everybody in between can read along.",
+            f"{host} can be reached from other machines, and without TLS anyone in between can read along.",
             hint="Give a certificate, use an SSH tunnel to 127.0.0.1, or pass insecure=True.",
         )
     frontend = current_frontend()

@@ -161,7 +161,7 @@ class Session(SessionAgent):
             context: A list of objects that the agent is shown with it: figures and images (of matplotlib, PIL, IPython,
                 or bytes) as pictures, a `Path` as a file, others as text (type, shape, columns, head; capped in size).
                 A dict gives each a name: ``context={"train": df}``. ACP has no names for pictures.
-            attachments: Attachments that are ready-made.
+            attachments: Ready-made attachments.
             verify: Whether this turn is done only when the notebooks that it is about are verified, as with
                 ``agentnb.start(verify=True)``.
             instructions: What the agent is told besides, below *text*; the chat folds it.
@@ -173,10 +173,10 @@ class Session(SessionAgent):
             The turn, running or waiting.
 
         Raises:
-            UsageError: If *text* is no text or is empty, *context* is one object instead of a list, a name in it is no
-                text or is empty, or *output* is no type.
+            UsageError: If *text* is not text or is empty, *context* is one object instead of a list, a name in it is
+                not text or is empty, or *output* is no type.
             SessionClosed: If the session was closed.
-            SessionError: If it is only to be read (:attr:`read_only`).
+            SessionError: If it is read-only (:attr:`read_only`).
 
         Example:
             >>> session.prompt("Which columns have gaps?", output=list[str]).output  # doctest: +SKIP
@@ -208,7 +208,7 @@ class Session(SessionAgent):
         besides.
 
         Raises:
-            UsageError: If it is set to anything that is no budget.
+            UsageError: If it is set to anything that is not a budget.
 
         Example:
             >>> session.budget = "400k tokens"  # doctest: +SKIP
@@ -277,7 +277,7 @@ class Session(SessionAgent):
 
     @property
     def waiting(self) -> tuple[Turn, ...]:
-        """The turns that wait in the queue, first in line first."""
+        """The turns waiting in the queue, in order."""
         return tuple(self._turn(waiting.id) for waiting in self.chat.queued_messages or ())
 
     def edit(self, turn: Turn, text: str) -> None:
@@ -294,7 +294,7 @@ class Session(SessionAgent):
         self._do(lambda: ChatQueuedMessagesReordered(order=order))
 
     def send_now(self, turn: Turn) -> None:
-        """Bring a waiting prompt to the agent at once.
+        """Send a waiting prompt to the agent at once.
 
         An agent that can takes it into the running turn; else the running turn is cancelled and it is the next.
 
@@ -307,7 +307,7 @@ class Session(SessionAgent):
             raise UsageError(refused.message, hint="session.waiting has those that do.") from None
 
     def steer(self, text: str) -> None:
-        """Say something into the running turn; where the agent cannot take that, it is the next prompt.
+        """Add a message to the running turn; if the agent does not support that, it becomes the next prompt.
 
         Raises:
             SessionClosed: If the session was closed.
@@ -339,7 +339,7 @@ class Session(SessionAgent):
         Args:
             request_id: The id of an input request.
             values: The answers by question id: text, number, yes or no, or a list of choices.
-            response: Whether it is answered, declined, or broken off.
+            response: Whether it is answered, declined, or cancelled.
 
         Raises:
             UsageError: If it is not open, or *values* do not answer it.
@@ -352,14 +352,14 @@ class Session(SessionAgent):
     def fork(self, title: str | None = None, timeout: float = 120.0) -> Session:
         """A copy of this session in a tab of its own: what was said, and what the agent knows (ACP ``session/fork``).
 
-        Both go their own ways from here. Answers "for the session" to permission requests are not copied.
+        Both continue independently. Answers "for the session" to permission requests are not copied.
 
         Args:
             title: The copy's title; by default this one's, with "(copy)".
             timeout: Seconds to wait for the agent, at most.
 
         Raises:
-            SessionError: If a turn runs.
+            SessionError: If a turn is running.
             NotOffered: If the agent does not offer it.
             AgentError: If it cannot be started, refuses, or does not answer.
 
@@ -373,7 +373,7 @@ class Session(SessionAgent):
     ) -> ChangeTable:
         """Go back to before the prompt of *turn*: it and all later turns are cut; the history has a copy of them.
 
-        The agent goes on in a new session. With the next prompt it is given the turns that are left, as text.
+        The agent continues in a new session. With the next prompt it is given the turns that are left, as text.
 
         Args:
             turn: The first turn to go; all go where it is None.
@@ -384,7 +384,7 @@ class Session(SessionAgent):
             The changes that were undone.
 
         Raises:
-            SessionError: If a turn runs.
+            SessionError: If a turn is running.
             UsageError: If the conversation does not have *turn*.
             FilesConflict: If files changed since and cannot be merged: then nothing is undone, and nothing is cut.
             KernelChangesConflict: Likewise for cells and variables.
@@ -405,7 +405,7 @@ class Session(SessionAgent):
         conversation.host.loop.call(cancel)
 
     def continue_queue(self) -> None:
-        """Go on with the prompts that are held since a turn was stopped; no effect where none is.
+        """Continue with the prompts that were held when a turn was stopped; no effect if there are none.
 
         Waiting for one of them, with :meth:`Turn.wait` or ``await``, goes on too.
         """
@@ -420,7 +420,7 @@ class Session(SessionAgent):
             timeout: Seconds to wait for that, at most.
 
         Raises:
-            SessionError: If it takes longer; it goes on.
+            SessionError: If it takes longer; it continues.
         """
         future = self._conversation.host.loop.submit(intents.close(self._conversation))
         try:
@@ -439,7 +439,7 @@ class Session(SessionAgent):
             timeout: Seconds to wait for that, at most.
 
         Raises:
-            SessionError: If it takes longer; it goes on.
+            SessionError: If it takes longer; it continues.
         """
         future = asyncio.wrap_future(self._conversation.host.loop.submit(intents.close(self._conversation)))
         done, _ = await asyncio.wait([future], timeout=timeout)
@@ -448,7 +448,9 @@ class Session(SessionAgent):
         future.result()
 
     def _closes_slowly(self, timeout: float) -> SessionError:
-        return SessionError(f"The session {self.title!r} did not close within {timeout:g} s.", hint="Wait, or go on.")
+        return SessionError(
+            f"The session {self.title!r} did not close within {timeout:g} s.", hint="Wait, or continue."
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -73,7 +73,7 @@ class Settings(Table, Rows[SettingValue]):
             PosixPath('/home/ada/.jupyter/agentnb/settings.toml')
         """
         if value is None:
-            raise UsageError(f"None is no value of {name}.", hint="settings().reset(…) removes what was set.")
+            raise UsageError(f"None is not a value of {name}.", hint="settings().reset(…) removes what was set.")
         return self._change(name, value, here=here)
 
     def reset(self, name: str, *, here: bool = False) -> Path | None:
@@ -120,7 +120,7 @@ class Settings(Table, Rows[SettingValue]):
             rule = msgspec.convert(said, AccessRule)
         except msgspec.ValidationError as error:
             raise PolicyError(
-                f"This is not a rule: {error}.", hint=f"{manual('reference/policy')} has what there is."
+                f"This is not a rule: {error}.", hint=f"{manual('reference/policy')} lists all settings."
             ) from None
         return PolicyFiles().remember(rule)
 
@@ -186,7 +186,7 @@ class Settings(Table, Rows[SettingValue]):
 
 
 def settings() -> Settings:
-    """Every setting: its value, and where that comes from.
+    """Every setting, with its value and where the value comes from.
 
     Returns:
         Rows; ``set``, ``reset``, ``add_rule``, ``remove_rule`` and ``what_if`` are its methods.

@@ -167,7 +167,7 @@ def warm(
     """Start an agent's process before it is needed; returns at once.
 
     The next :func:`start` with the same arguments finds it running. One that nobody uses within ten minutes is stopped
-    again. A start that fails is told by the session that needs it.
+    again. A failed start is reported by the session that needs it.
 
     Args:
         agent: As for :func:`start`.
@@ -181,7 +181,7 @@ def warm(
     Raises:
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
-        UsageError: If *command*, *env* or *cwd* makes no sense.
+        UsageError: If *command*, *env* or *cwd* is invalid.
 
     Example:
         >>> agentnb.warm("claude")  # doctest: +SKIP

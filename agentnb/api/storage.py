@@ -108,10 +108,10 @@ class Storage(Table, Rows[KeptStorage]):
         most = size_of(str(larger_than)) if larger_than is not None else None
         is_number = isinstance(older_than_days, (int, float)) and 0 <= older_than_days < 10**6
         if (older_than_days is not None and not is_number) or (larger_than is not None and most is None):
-            message = f"older_than_days={older_than_days!r}, larger_than={larger_than!r} is no limit."
+            message = f"older_than_days={older_than_days!r}, larger_than={larger_than!r} is not a limit."
             raise UsageError(message, hint='For example older_than_days=90, or larger_than="2G".')
         if older_than_days is None and most is None:
-            raise UsageError("Neither an age nor a size is given.", hint="For example older_than_days=90.")
+            raise UsageError("Neither an age nor a size was given.", hint="For example older_than_days=90.")
         before = None if older_than_days is None else oldest_kept(older_than_days)
         if before is not None and not dry_run:
             forget_batches(self._store(), before)
@@ -120,7 +120,7 @@ class Storage(Table, Rows[KeptStorage]):
     def delete_all(self, *, dry_run: bool = True) -> Removed:
         """Delete all conversations but those that are open, pinned ones too, and all batches that do not run.
 
-        The room is given back to the disk.
+        The room is returned to the disk.
         """
         removed = self._delete(closed(self._store()), dry_run=dry_run)
         if removed.is_done:

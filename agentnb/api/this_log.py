@@ -55,5 +55,5 @@ def demanded(log: ThisLog | None) -> ThisLog:
         LogUnavailable: If it is off.
     """
     if log is None:
-        raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG; a kernel has to be restarted then.")
+        raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG; in a kernel, restart it then.")
     return log

@@ -26,15 +26,15 @@ class ToolCall(NamedTuple):
     """One tool call (ACP ``ToolCall``).
 
     Attributes:
-        id: The agent's id of it.
-        title: What it is, for people.
+        id: The id that the agent gave it.
+        title: A description for people.
         kind: ``"read"``, ``"edit"``, ``"execute"``, … as the agent says.
         status: ``"pending"``, ``"in_progress"``, ``"completed"``, ``"failed"``, or ``"cancelled"`` where it was denied
             or the turn ended before it did.
         locations: Files that it touches, each with ``path`` and ``line``.
         content: What it produced: text, diffs, terminals, other blocks.
         raw_input: What the tool was given, as sent.
-        raw_output: What it gave back, as sent.
+        raw_output: What it returned, as sent.
         reason: Why it was cancelled, where it was.
         output: What it gave back as text: its text content and what its terminals wrote, in order.
         exit_code: The exit code of its last terminal's command; None where there is none, or none yet.

@@ -76,7 +76,7 @@ class FollowedTurn(TurnView):
         :meth:`raise_for_error` raises for the first two.
 
         Args:
-            timeout: Seconds; None waits for ever.
+            timeout: Seconds; None waits forever.
             check: Whether a failed turn raises; else look at :attr:`error`.
 
         Returns:
@@ -85,7 +85,7 @@ class FollowedTurn(TurnView):
         Raises:
             TurnFailed: With *check*, if it ended with an error. The error's ``turn`` is this turn.
             BudgetExceeded: Likewise, if a limit of a budget was reached and nobody could be asked.
-            TurnTimeout: If it has not ended by then; it goes on. Where nobody watches the notebook (nbconvert,
+            TurnTimeout: If it has not ended by then; it continues. Where nobody watches the notebook (nbconvert,
                 papermill), it is cancelled when the cell that gave up ends.
             CassetteMismatch: If it is not as recorded in the cassette that is replayed, whatever *check* says: this
                 failure is the test's, not the agent's.
@@ -110,7 +110,7 @@ class FollowedTurn(TurnView):
         ``asyncio.wait_for(turn, 60)`` cancels the turn after a minute; ``asyncio.shield(turn)`` lets it go on.
 
         Args:
-            timeout: Seconds; None waits for ever. The turn goes on then.
+            timeout: Seconds; None waits forever. The turn goes on then.
             check: Whether a failed turn raises.
 
         Raises:

@@ -243,7 +243,7 @@ class TurnView:
             message = "The agent refused to continue."
             raise TurnRefused(message, hint="Rephrase the prompt, or ask another agent.", turn=self)
         if state == "cancelled":
-            raise TurnCancelled("The turn was cancelled.", hint="Prompt again to go on.", turn=self)
+            raise TurnCancelled("The turn was cancelled.", hint="Prompt again to continue.", turn=self)
         return self
 
     def _display_(self) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentnb.api.this_log import ThisLog
 
 LISTED = 100
-NONE = "No kept turn has ended yet, or none as you asked."
+NONE = "No finished turns, or none that match."
 _LONGEST = 60  # characters of a name in the table
 
 
@@ -106,7 +106,7 @@ def add_up(
     """Returns what turns used; the arguments are those of :func:`usage`."""
     if by not in get_args(By):
         known = ", ".join(map(repr, get_args(By)))
-        raise UsageError(f"by is one of {known}, not {by!r}.", hint='agentnb.usage("agent") adds up by agent.')
+        raise UsageError(f"by must be one of {known}, not {by!r}.", hint='agentnb.usage("agent") groups by agent.')
     which = check_which(limit, **filters)
     if log is None:
         return UsageTable(by=by, note=LOG_OFF)

@@ -34,7 +34,7 @@ def start_user_code(function: Callable[..., Any], *args: Any) -> None:
     try:
         threading.Thread(target=run, name="agentnb-callback", daemon=True).start()
     except RuntimeError:
-        log.debug("no callback is called any more: the interpreter ends")
+        log.debug("callbacks are no longer called: the interpreter is shutting down")
 
 
 async def run_beside(work: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:

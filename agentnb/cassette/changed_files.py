@@ -43,7 +43,7 @@ def keeps_files(environment: Mapping[str, str]) -> bool:
     """True if the files that agents write by themselves are recorded and written again."""
     chosen = environment.get(FILES, "") or "on"
     if chosen not in SWITCHES:
-        raise UsageError(f"{FILES}={chosen!r} is none of {', '.join(SWITCHES)}.", hint="Unset it.")
+        raise UsageError(f"{FILES}={chosen!r} is not one of {', '.join(SWITCHES)}.", hint="Unset it.")
     return chosen == "on"
 
 
@@ -105,8 +105,8 @@ def check_files(rows: Iterable[RecordedFile]) -> None:
             _check_text(real, "surrogateescape")
             stored = any(each is not None and each.stored for each in (row.before, row.after))
             if stored and secret_pattern(path) is not None:
-                message = f"the contents of {path!r}, a sensitive file, are in the cassette."
-                raise AgentnbError(message, hint="Remove them: a recording has no such contents.")
+                message = f"the cassette contains the contents of {path!r}, a sensitive file."
+                raise AgentnbError(message, hint="Remove them: recordings never contain such contents.")
         for each in (row.before, row.after):
             if each is not None and each.base64 is not None:
                 content_of(each, str)
@@ -118,7 +118,7 @@ def _check_text(text: str, errors: str = "strict") -> None:
     try:
         text.encode("utf-8", errors)
     except UnicodeEncodeError as error:
-        message = f"{text[:40]!r} is not a valid text for a file or a name."
+        message = f"{text[:40]!r} is not valid text for a file or a name."
         raise AgentnbError(message, hint="Restore it from version control.") from error
 
 

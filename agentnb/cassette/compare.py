@@ -119,15 +119,15 @@ def difference(
         return None
     then, now = _outcome(ask, recorded.result, recorded.error), _outcome(ask, result, error)
     if then != now:
-        return f"{_what(ask)}: recorded was `{then}`, today it is `{now}`."
+        return f"{_what(ask)}: recorded: `{then}`, now: `{now}`."
     if ask.method == "fs/read_text_file" and header.answers == "content" and error is None:
         before, after = _content(recorded.result), _content(result)
         if before != after:
-            return f"{_what(ask)}: the file is not what it was.\n{diff(before.split(chr(10)), after.split(chr(10)))}"
+            return f"{_what(ask)}: the file has changed.\n{diff(before.split(chr(10)), after.split(chr(10)))}"
     if ask.method == mcp.MESSAGE and header.answers == "content" and error is None:
         ran, runs = _ran(recorded.result), _ran(result)
         if ran is not None and ran != runs:
-            return f"{_what(ask)}: the code gave or changed something else.\n{diff(ran, runs or [])}"
+            return f"{_what(ask)}: the code had a different result.\n{diff(ran, runs or [])}"
     return None
 
 

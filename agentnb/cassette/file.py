@@ -99,18 +99,18 @@ def _rules(path: Path, header: Header) -> None:
             re.compile(rule.pattern)
         except re.error as error:
             message = f"{path}:1: the pattern of the rule {rule.name!r} is not a regular expression: {error}."
-            raise CassetteBroken(message, hint="Correct it.") from error
+            raise CassetteBroken(message, hint="Fix it.") from error
 
 
 AGAIN = "Record it again (AGENTNB_CASSETTE_MODE=record, or pytest --agentnb-record)."
 _CONFLICT = ("<<<<<<<", "=======", ">>>>>>>")
-_WHOLE = "Take the whole file from version control, or record it again."
+_WHOLE = "Restore the whole file from version control, or record it again."
 
 
 def leak(place: str, what: str) -> CassetteBroken:
     """The error that something at *place* looks like a credential; *what* is its mark."""
     kind = what[1:-1].removeprefix("secret ")
-    hint = "It must not be in version control: make that credential invalid, then record again."
+    hint = "It must not be in version control. Revoke that credential, then record again."
     return CassetteBroken(f"{place}: this looks like a credential ({kind}).", hint=hint)
 
 
@@ -154,7 +154,7 @@ class Reader:
             else:
                 yield row
         if not ended:
-            raise self._broken("the cassette stops before its end: it was cut.", _WHOLE)
+            raise self._broken("the cassette is truncated.", _WHOLE)
 
     def _decoded(self, line: bytes, *, last: bool) -> dict[str, Any]:
         try:
@@ -165,7 +165,7 @@ class Reader:
                     "a merge conflict is left in the cassette.", "Resolve it, or record again."
                 ) from None
             if last:
-                raise self._broken("the line is cut in the middle.", _WHOLE) from error
+                raise self._broken("the line is truncated.", _WHOLE) from error
             raise self._broken("this is not a line of a cassette: it is not JSON.", _WHOLE) from error
         if not isinstance(row, dict):
             raise self._broken("this is not a line of a cassette: it is not a JSON object.", _WHOLE)
@@ -192,7 +192,7 @@ class Reader:
         try:
             return msgspec.convert(row, Header)
         except msgspec.ValidationError as error:
-            raise self._broken(f"the header cannot be read: {error}.", "Correct it, or record again.") from error
+            raise self._broken(f"the header cannot be read: {error}.", "Fix it, or record it again.") from error
 
     def _take(self, row: dict[str, Any]) -> None:
         if "agent" in row:
@@ -214,7 +214,7 @@ class Reader:
     def _section(self, row: dict[str, Any]) -> Section:
         agent, launch, session = row.get("agent"), row.get("launch", 1), row.get("session", 0)
         if not isinstance(agent, str) or not isinstance(launch, int) or not isinstance(session, int):
-            raise self._broken("this does not say which agent or session begins here.", _WHOLE)
+            raise self._broken("this does not say which agent or session starts here.", _WHOLE)
         description = row.get("description")
         if description is not None and not isinstance(description, dict):
             raise self._broken("the agent's description is not an object.", _WHOLE)

@@ -98,7 +98,7 @@ class LargeContent:
             raise CassetteBroken(f"its large content {name} is missing from {self.folder}.", hint=hint) from error
         if _name(data) != name:
             hint = "Restore it from version control, or record again."
-            raise CassetteBroken(f"its large content {file} is not what was recorded.", hint=hint)
+            raise CassetteBroken(f"its large content {file} has changed since it was recorded.", hint=hint)
         return data.decode("utf-8")
 
 

@@ -165,7 +165,9 @@ def check_place(path: Path) -> None:
     """Make sure that a cassette can be written to *path*, before anybody talks to an agent for it."""
     folder = next(each for each in path.parents if each.exists() or each == each.parent)
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UsageError(f"{path}: no cassette can be written there.", hint="Name a file in a folder that is yours.")
+        raise UsageError(
+            f"{path}: no cassette can be written there.", hint="Specify a file in a folder that you can write to."
+        )
 
 
 def _cassette(path: Path) -> Cassette | None:

@@ -116,7 +116,7 @@ class ReplayedFiles:
         """Plan what brings *path* to *after*, or say why that is not possible."""
         entry = self._entry(path)
         if after is not None and (blocked := self._blocked(path)):
-            wrong.append(f"{path} cannot be written: {blocked} is no folder, but a file or a link.")
+            wrong.append(f"{path} cannot be written: {blocked} is not a folder, but a file or a link.")
             return
         if after is not None and not after.stored and after.mode != "folder":
             if entry is None:
@@ -197,7 +197,7 @@ class ReplayedFiles:
         content = content_of(state, self._marks.fill)
         if state.mode == "link" and leads_outside(path, os.fsdecode(content), str(self._workspace)):
             message = f"{path} is a link that leads out of the workspace."
-            raise CassetteBroken(message, hint="No recording has such a link: do not use this cassette.")
+            raise CassetteBroken(message, hint="Recordings never contain such links: do not use this cassette.")
         blob = self._remember(content)
         return FileVersion(blob=blob, digest=blob, mode=state.mode, size=len(content))
 
@@ -234,11 +234,11 @@ class ReplayedFiles:
         if before is not None and before.missing and entry is not None:
             return f"{path} cannot be changed as in the recorded turn: {_WHY[before.missing]}."
         if entry is None:
-            return f"{path} is missing; it was there {when}."
+            return f"{path} is missing; it existed {when}."
         if before is None:
-            return f"{path} exists; it did not {when}."
+            return f"{path} exists, but did not exist {when}."
         now = text_of(entry.content) if entry.content is not None else None
-        text = f"{path} is not what it was {when}."
+        text = f"{path} differs from what it was {when}."
         if before.text is None or now is None:
             return text
         then = self._ruled(before.text)

@@ -192,8 +192,8 @@ class Replayer:
         differs = difference(ask, then, ruled(clean(result)), error, header=self._store.header, written=written)
         if differs is not None:
             why = "" if error is None else f" It said: {error}"
-            text = f"The answer to the agent is not the recorded one. {playing.marks.fill(differs)}{why}"
-            raise mismatch(f"{text}\nWhat the agent did next does not follow from that.")
+            text = f"The answer to the agent differs from the recorded one. {playing.marks.fill(differs)}{why}"
+            raise mismatch(f"{text}\nWhat the agent did next does not apply to that.")
 
     async def _finished(
         self, playing: ReplayedSession, ask: WireEvent, recorded: WireEvent, result: Any, error: Any
@@ -233,7 +233,7 @@ def _never_answered(playing: ReplayedSession, exchange: RecordedExchange) -> str
     number = next((number for number, turn in enumerate(playing.section.turns, 1) if turn is exchange), None)
     if number is not None:
         return f"The recording stops within turn {number}."
-    return f"The recording stops at {exchange.method}: the agent ended, or was ended, before it answered."
+    return f"The recording stops at {exchange.method}: the agent ended, or was stopped, before it answered."
 
 
 def replay(path: Path, *, agent: str | None = None, launch: int | None = None, paced: bool = False) -> int:
@@ -256,5 +256,5 @@ def replay(path: Path, *, agent: str | None = None, launch: int | None = None, p
     if isinstance(store, AgentnbError):
         return 1
     for section, number in store.unused():
-        say(f"{path}:{section.turns[number - 1].line}: turn {number} of session {section.session} was not asked for.")
+        say(f"{path}:{section.turns[number - 1].line}: turn {number} of session {section.session} was not used.")
     return 1 if report.mismatches else 0

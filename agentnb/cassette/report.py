@@ -77,7 +77,7 @@ def not_asked_for(path: Path, played: Collection[tuple[int, ...]]) -> list[str]:
             for number, turn in enumerate(section.turns, 1):
                 if (section.session, number) not in played:
                     place = f"{os.path.relpath(path)}:{turn.line}"
-                    lines.append(f"{place}: turn {number} of session {section.session} was not asked for")
+                    lines.append(f"{place}: turn {number} of session {section.session} was not used")
     return lines
 
 

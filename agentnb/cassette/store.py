@@ -98,7 +98,7 @@ class RecordedSessions:
         free = [section for section in self.sections if section.exchanges[0].method == method and section not in taken]
         if not free:
             count = sum(section.exchanges[0].method == method for section in self.sections)
-            message = f"The cassette holds {count} × {method} with {self.agent}, and this is one more."
+            message = f"The cassette has {count} × {method} with {self.agent}, and this is an additional one."
             raise mismatch(message)
         cwd = params.get("cwd")
         marks = SessionMarks(cwd if isinstance(cwd, str) else None, secrets=self._secrets)
@@ -217,7 +217,7 @@ class RecordedSessions:
         later = [number for number, other in enumerate(playing.section.turns, 1) if self._recorded(other) == today]
         known = f" It is recorded as turn {later[0]}." if later else ""
         place = self._place(playing, self._number(playing, turn))
-        return f"{place}: the prompt is not the recorded one.{known}\n{diff(recorded, today)}"
+        return f"{place}: the prompt differs from the recorded one.{known}\n{diff(recorded, today)}"
 
     def _number(self, playing: ReplayedSession, turn: RecordedExchange) -> int:
         return next(number for number, other in enumerate(playing.section.turns, 1) if other is turn)
@@ -241,6 +241,6 @@ def _nothing(cassette: Cassette, agent: str | None, launch: int | None) -> str:
     for section in cassette.sections:
         launches[section.agent] = max(launches.get(section.agent, 0), section.launch)
     if agent in launches and launch is not None:
-        return f"{agent} was started {launches[agent]} × when the cassette was recorded, and now once more."
+        return f"{agent} was started {launches[agent]} × when the cassette was recorded, and now one more time."
     held = ", ".join(sorted(launches)) or "nobody"
-    return f"The cassette holds no conversation with {agent or 'anybody'}, only with {held}."
+    return f"The cassette has no conversation with {agent or 'anybody'}, only with {held}."

@@ -63,10 +63,10 @@ class CassetteSwitch:
             return "record", self._recorder.path
         name, mode = self._environment.get(PATH, ""), self._environment.get(MODE, "") or "auto"
         if mode not in MODES:
-            raise UsageError(f"{MODE}={mode!r} is none of {', '.join(MODES)}.", hint=f"Set it, or unset {PATH}.")
+            raise UsageError(f"{MODE}={mode!r} is not one of {', '.join(MODES)}.", hint=f"Set it, or unset {PATH}.")
         if not name and mode in ("record", "replay"):
             hint = f"Name it, {PATH}=fit.cassette.jsonl, or unset {MODE}."
-            raise UsageError(f"{MODE}={mode} is set, and {PATH} names no cassette.", hint=hint)
+            raise UsageError(f"{MODE}={mode} is set, and {PATH} does not name a cassette.", hint=hint)
         if not name or mode in ("off", BUILTIN):
             return "off", None
         path = self._path_of(name)
@@ -182,7 +182,7 @@ class CassetteSwitch:
                 doing = "recorded" if state == "record" else "replayed"
                 raise UsageError(f"{known} is being {doing} already.", hint="`%agents record stop` ends a recording.")
             if not path.parent.is_dir():
-                raise UsageError(f"{path.parent} is not a folder.", hint="Create it, or name another.")
+                raise UsageError(f"{path.parent} is not a folder.", hint="Create it, or specify another one.")
             check_place(path)
             self._record(path)
             self.turned += 1
@@ -227,7 +227,7 @@ class CassetteSwitch:
         if key not in self._settled:
             there = path.exists()
             if mode == "replay" and not there:
-                raise CassetteBroken(f"{path}: there is no cassette, and {MODE}=replay demands one.", hint=AGAIN)
+                raise CassetteBroken(f"{path}: there is no cassette, and {MODE}=replay requires one.", hint=AGAIN)
             if mode == "record" or not there:
                 check_place(path)
             self._settled[key] = "record" if mode == "record" or not there else "replay"
@@ -244,7 +244,7 @@ class CassetteSwitch:
     def _pace(self) -> str:
         pace = self._environment.get(PACE, "") or PACES[0]
         if pace not in PACES:
-            raise UsageError(f"{PACE}={pace!r} is none of {', '.join(PACES)}.", hint="Unset it.")
+            raise UsageError(f"{PACE}={pace!r} is not one of {', '.join(PACES)}.", hint="Unset it.")
         return pace
 
 

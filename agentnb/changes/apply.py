@@ -131,7 +131,7 @@ class Planner:
             return PathState("link", state, content)
         if stat.S_ISREG(state.st_mode):
             return PathState(file_mode(state), state, content)
-        raise ChangesError(f"{path} is no file any more.", hint="Remove it, and try again.")
+        raise ChangesError(f"{path} is no longer a file.", hint="Remove it, and try again.")
 
     def version(self, path: str, entry: PathState | None, name: Callable[[bytes], str] = blob_id) -> FileVersion | None:
         """The version that is at a path; *name* gives a content's name, and may store it."""

@@ -91,7 +91,7 @@ class TooSlow(ChangesUnavailable):
     """A snapshot took longer than the limit."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"Looking at the workspace took longer than {seconds:.0f} seconds.")
+        super().__init__(f"Scanning the workspace took longer than {seconds:.0f} seconds.")
 
 
 def is_left_out(path: str) -> bool:
@@ -226,7 +226,7 @@ class WorkspaceLook:
         is_same = seen is not None and seen.signature == signature(state)
         if seen is None or not is_same or not is_settled(seen.signature, seen.read_at, self.clock_ns):
             if len(self.extras) >= self.limits.sensitive_files:
-                return self.leave(path, "outside limit", "There are too many sensitive files to look at each.")
+                return self.leave(path, "outside limit", "There are too many sensitive files to check each one.")
             read_at = time.time_ns()
             try:
                 content = read_file(f"{self._root}/{path}", self.limits.file_bytes)
@@ -249,7 +249,7 @@ def read_file(path: str, most: int, folder: int | None = None) -> bytes:
     with open(os.open(path, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123 - a descriptor
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         return file.read(min(most, state.st_size + 4096))
 
 

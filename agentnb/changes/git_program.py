@@ -252,7 +252,7 @@ def killed_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[t
 def _failure(command: str, code: int, output: str) -> ChangesError:
     """Returns what to raise where git ended with an error; one that a signal ended says nothing of the store."""
     if code < 0:
-        message = f"git {command} was ended by signal {-code}."
+        message = f"git {command} was stopped by signal {-code}."
         return ChangesUnavailable(message, hint="The next snapshot tries again.")
     return GitFailed(output or f"git {command} failed.")
 

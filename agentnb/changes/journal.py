@@ -126,12 +126,12 @@ class Transaction:
             return None
         except ValueError:  # written in one piece: so another program damaged it
             self._files.forget(self._path)
-            return "The journal of an undo that was interrupted is damaged; look at the files that it changed."
+            return "The journal of an undo that was interrupted is damaged; check the files that it changed."
         if journal.done:
             self.clean(journal)
-            return "An undo was interrupted after its last file; it is finished now."
+            return "An undo was interrupted after its last file; it is now complete."
         edited = self.roll_back(journal)
-        note = "An undo was interrupted; every file is again as it was before."
+        note = "An undo was interrupted; every file was restored to its state before the undo."
         if not edited:
             return note
         return f"{note} Except for files that were edited since, which are left alone: {', '.join(edited)}."

@@ -78,7 +78,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def reason(self) -> str | None:
         """Returns why it cannot be undone, a sentence; None where it can."""
         if self.before is not None and self.before.digest == UNKNOWN:
-            return "The contents before this turn are not known: the file was not covered then."
+            return "The contents before this turn are not known, because the file was not tracked then."
         if any(each is not None and not each.is_stored for each in (self.before, self.after)):
             return "The contents are not stored."
         return None

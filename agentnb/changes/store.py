@@ -206,7 +206,7 @@ class ChangeStore:
                 with contextlib.suppress(FileChanged):
                     self._transaction.run(tuple(plan.operations), plan.contents, plan.seen)
                     return tuple(plan.changes)
-        message = "Files change all the time while they are written; nothing was written."
+        message = "Files kept changing while they were being written, so nothing was written."
         raise ChangesError(message, hint="Stop the program that writes them, and try again.")
 
     def _folder_steps(self, folders: set[str], absent: AbstractSet[str]) -> Iterator[Step]:

@@ -132,8 +132,8 @@ class StoreFolder:
         aside = self.path / f"damaged-{now_ms()}"
         (self.path / "git").rename(aside)
         self.notes.append(
-            f"The store of changes was damaged ({error}) and was put aside as {aside}; a new one was begun. "
-            "Earlier changes can be neither shown nor undone."
+            f"The store of changes was damaged ({error}) and was moved to {aside}; a new one was started. "
+            "Earlier changes cannot be shown or undone."
         )
 
 
@@ -171,19 +171,19 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
     """Returns what to raise where the file system refuses."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         message = "The disk is full: nothing was written."
-        return ChangesUnavailable(message, hint=f"Make room for {folder} and {workspace}.")
+        return ChangesUnavailable(message, hint=f"Free up space for {folder} and {workspace}.")
     if error.errno == errno.EROFS:
         place = folder if str(error.filename or "").startswith(str(folder)) else workspace
-        message = f"{place} is on a file system that is read-only: nothing was written."
-        return ChangesUnavailable(message, hint="Mount it for writing, and try again.")
+        message = f"{place} is on a read-only file system: nothing was written."
+        return ChangesUnavailable(message, hint="Mount it as writable, and try again.")
     if not workspace.is_dir():
-        return ChangesUnavailable(f"The workspace {workspace} does not exist any more.", hint="Make the folder again.")
+        return ChangesUnavailable(f"The workspace {workspace} no longer exists.", hint="Create the folder again.")
     where = error.filename if isinstance(error.filename, str) else folder
     if error.errno == errno.ENOENT:
-        message = f"{where} was removed meanwhile: nothing was written."
-        return ChangesUnavailable(message, hint="Make it again, or leave its files as they are, and try again.")
+        message = f"{where} was removed in the meantime: nothing was written."
+        return ChangesUnavailable(message, hint="Create it again, or leave its files as they are, and try again.")
     message = f"{where} cannot be used: {error.strerror or error}."
-    return ChangesUnavailable(message, hint=f"Correct the permissions of {folder} and {workspace}.")
+    return ChangesUnavailable(message, hint=f"Fix the permissions of {folder} and {workspace}.")
 
 
 def raise_if_refused(error: GitFailed, folder: Path) -> None:

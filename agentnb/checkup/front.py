@@ -65,12 +65,12 @@ def _own(folders: Sequence[Path], off: set[str]) -> Checkup:
 def _widgets(folders: Sequence[Path], off: set[str]) -> Checkup:
     path, version = _installed(folders, WIDGETS)
     if path is None:
-        message = "JupyterLab finds no extension that draws widgets: answers are shown as text."
+        message = "JupyterLab finds no extension that displays widgets, so answers are shown as text."
         return checkup("widgets", "missing", None, message, todo=f"{_HERE} jupyterlab_widgets")
     if names := _of(WIDGETS, off):
-        message = f"What draws widgets is disabled: {', '.join(names)}."
+        message = f"The extensions that display widgets are disabled: {', '.join(names)}."
         return checkup("widgets", "broken", version, message, todo=_enable(names[0]))
-    return checkup("widgets", "ready", version, "They are drawn.")
+    return checkup("widgets", "ready", version, "They are displayed.")
 
 
 def _of(extension: str, off: set[str]) -> list[str]:

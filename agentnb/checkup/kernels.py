@@ -92,7 +92,7 @@ async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
         return checkup(row, "absent", None, f"{title} is not a Python kernel: agentnb does not run in it.", title=title)
     python = interpreter(command, folder)
     if python is None:
-        message = f"{title} is not started as `python -m ipykernel_launcher`: it was not tried."
+        message = f"{title} is not started as `python -m ipykernel_launcher`, so it was not tested."
         return checkup(row, "absent", None, message, title=title)
     tried = await _ran([*python, "-c", CODE], env, seconds)
     state, version, message, todo = _judged(tried, python, seconds)
@@ -150,7 +150,7 @@ def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str |
         return "broken", None, f"{python[0]} cannot be started: {tried.refused}.", REMOVE
     if tried.complaint.startswith(ANOTHER):
         where = tried.complaint.removeprefix(ANOTHER).strip()
-        message = f"its agentnb is another project with the same import name ({where}); this one is {NAME}."
+        message = f"its agentnb is a different project with the same import name ({where}); this one is {NAME}."
         return "broken", None, message, remove_other(__version__, typed, dependencies=True)
     if (match := re.search(rf"{MARK} (\S+) (\S+)", tried.said)) is not None:
         if wrong := re.findall(rf"^{PROBLEM} (.+)$", tried.said, re.MULTILINE):
@@ -164,5 +164,5 @@ def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str |
     if tried.status is None:
         return "broken", None, f"its Python did not answer within {seconds:g} s.", try_it
     if "No module named 'agentnb'" in tried.complaint:
-        return "missing", None, "it has no agentnb.", install
+        return "missing", None, "agentnb is not installed in it.", install
     return "broken", None, f"it cannot import agentnb: {tried.complaint or f'status {tried.status}'}", try_it

@@ -48,7 +48,7 @@ def examine() -> list[Checkup]:
     versions = {name: version_of(name) for name in (*NEEDED, *PAGES)}
     needed = [_needed(name, versions[name]) for name in NEEDED]
     if not any(versions[name] for name in PAGES):
-        message = "There is no Jupyter in this environment: here agentnb works in scripts and IPython."
+        message = "Jupyter is not installed in this environment. Here agentnb works in scripts and IPython."
         return [
             python,
             own,
@@ -64,7 +64,7 @@ TITLES = {
     "changes": "the stores of changes",
     "policy": "the policy",
     "site policy": "the site's policy",
-    "confinement": "what agents are confined to",
+    "confinement": "confinement of agents",
     "cassette": "a cassette",
     "extension": "agentnb's extension",
     "widgets": "@jupyter-widgets/jupyterlab-manager",
@@ -117,8 +117,8 @@ def _own() -> Checkup:
     if other is None:
         return checkup("agentnb", "ready", __version__, f"This one, {NAME} on the package index.")
     message = (
-        f"The distribution {OTHER} {other} is installed as well. It is another project (or this one under its former "
-        f"name) with the same import name: it overwrites files of {NAME}, or is found in its place."
+        f"The distribution {OTHER} {other} is installed as well. It is another project (or this one under "
+        f"its former name) with the same import name. It overwrites files of {NAME}, or is imported instead of it."
     )
     return checkup("agentnb", "broken", __version__, message, todo=remove_other(__version__))
 
@@ -139,7 +139,9 @@ def _needed(name: str, version: str | None) -> Checkup:
 
 def _page(name: str, version: str | None) -> Checkup:
     if version is None:
-        return checkup(name, "absent", None, f"It {PAGES[name]}. It is not in this environment.", todo=_install(name))
+        return checkup(
+            name, "absent", None, f"It {PAGES[name]}. It is not installed in this environment.", todo=_install(name)
+        )
     return _in_range(name, version, f"It {PAGES[name]}.")
 
 

@@ -49,7 +49,7 @@ def holding() -> list[str]:
         if policy.problem is not None:
             found.append(policy.problem)
             continue
-        found += [f"{path}: {each}" for each in (*_of_table(file), *_of_policy(policy))] or [f"{path} says nothing."]
+        found += [f"{path}: {each}" for each in (*_of_table(file), *_of_policy(policy))] or [f"{path} sets nothing."]
     return found
 
 
@@ -72,9 +72,9 @@ def _of_table(file: SiteFile) -> Iterator[str]:
 
 def _of_policy(policy: PolicySettings) -> Iterator[str]:
     if policy.freedom_at_most is not None:
-        yield f"Conversations have at most the freedom {TITLES[policy.freedom_at_most]}."
+        yield f"The freedom of conversations is at most {TITLES[policy.freedom_at_most]}."
     if policy.cell_review == "first":
-        yield "Changes of cells are reviewed before they are made."
+        yield "Cell changes are reviewed before they are made."
     for agent, confine in policy.confine.items():
         who = "Every agent" if agent == EVERY else agent
         hosts = f", with these hosts only: {', '.join(confine)}" if isinstance(confine, tuple) else ""
@@ -114,7 +114,7 @@ def changeable(paths: list[Path]) -> list[str]:
         real = path.resolve()
         if any(os.access(each, os.W_OK) for each in (real, real.parent, path.parent)):
             link = f" (a link to {real})" if path.is_symlink() else ""
-            found.append(f"You can change {path}{link} yourself, so it binds nobody who does not want it.")
+            found.append(f"You can change {path}{link} yourself, so it does not bind you.")
     return found
 
 
@@ -154,8 +154,8 @@ def _unavailable(file: SiteFile, policy: PolicySettings) -> Iterator[str]:
     who = "agents" if EVERY in confined else ", ".join(confined)
     way, why = way_here()
     if way is None:
-        cannot = f"{file.path}: {who} must be confined, and cannot be here, so they do not start: {why}."
-        auto = ' freedom_at_most = "auto" runs nothing at once then.' if policy.freedom_at_most == "auto" else ""
+        cannot = f"{file.path}: {who} must be confined, but cannot be confined here, so they do not start: {why}."
+        auto = ' freedom_at_most = "auto" then runs nothing without asking.' if policy.freedom_at_most == "auto" else ""
         yield f"{cannot}{auto}"
 
 

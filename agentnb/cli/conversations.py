@@ -18,9 +18,9 @@ def _conversation(arguments: argparse.Namespace) -> int:
     changes["pinned"] = True if arguments.pin else False if arguments.unpin else None
     changes["archived"] = True if arguments.archive else False if arguments.unarchive else None
     if not arguments.words:
-        return complain("Which conversation? `agentnb history` lists them; the beginning of an id is enough.")
+        return complain("Give the id of a conversation, or its beginning; `agentnb history` lists them.")
     if all(value in (None, False) for value in changes.values()) and not (arguments.unpin or arguments.unarchive):
-        return complain("What should be done with it? `agentnb conversation --help` lists what there is.")
+        return complain("Choose an action; `agentnb conversation --help` lists them.")
     failed = OK
     for word in arguments.words:
         try:
@@ -50,15 +50,15 @@ def _storage(arguments: argparse.Namespace) -> int:
     if options.repair:
         done = kept.repair()
         texts.append(f"The new log has {done.sessions:,} conversations. The old one is kept as {done.aside}.")
-        texts += [f"{uri} could not be read, or not whole." for uri in done.lost]
+        texts += [f"{uri} could not be read in full." for uri in done.lost]
     if options.older_than is not None or options.larger_than is not None:
         texts.append(str(kept.remove(older_than_days=options.older_than, larger_than=options.larger_than, dry_run=dry)))
     if options.delete_all:
         texts.append(str(kept.delete_all(dry_run=dry)))
     if dry and (options.older_than is not None or options.larger_than is not None or options.delete_all):
-        texts.append("Add --yes to do it.")
+        texts.append("Add --yes to delete them.")
     if options.compact:
-        texts.append(f"{in_words(kept.compact())} given back to the disk.")
+        texts.append(f"{in_words(kept.compact())} returned to the disk.")
     if options.export is not None:
         from agentnb.log.maintenance import WITHOUT_CHANGES
 
@@ -99,73 +99,73 @@ def _usage(arguments: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "conversation",
-        "Renames, pins, archives, duplicates or deletes kept conversations.",
-        "A conversation that a running kernel has open is renamed and deleted there. What is deleted cannot be"
-        " brought back; the agent may keep a copy of its own.",
+        "Renames, pins, archives, duplicates or deletes saved conversations.",
+        "A conversation that is open in a running kernel must be renamed or deleted there. Deleted conversations "
+        "cannot be restored; the agent may keep a copy of its own.",
         _conversation,
         (
             Option("--title", "rename it", "TITLE"),
             Option("--pin", "list it before all others"),
-            Option("--unpin", "list it by its time again"),
+            Option("--unpin", "list it by time again"),
             Option("--archive", "leave it out of lists; `agentnb history --archived` shows it"),
             Option("--unarchive", "list it again"),
             Option("--duplicate", "copy its transcript to a new conversation"),
             Option("--delete", "delete it permanently, with its undo history"),
         ),
-        ("ID", "the beginning of a conversation's id; several are possible"),
+        ("ID", "the beginning of a conversation's id; you can give several"),
     ),
     Command(
         "history",
-        "Lists kept conversations, or searches them for a text.",
+        "Lists saved conversations, or searches them.",
         "To continue one, type %agents resume ID in a notebook; `agentnb export ID` saves it.",
         _history,
         (
             Option("--folder", "only those of this folder", "FOLDER"),
             Option("--agent", "only those of this agent", "NAME"),
-            Option("--since", "only those active since then, such as 2026-11-02", "DATE"),
+            Option("--since", "only those active since this date, such as 2026-11-02", "DATE"),
             Option(
                 "--state",
-                "only those whose last turn runs, waits for an answer, or failed",
+                "only those whose last turn is running, is waiting for an answer, or failed",
                 choices=("running", "needs-you", "failed"),
             ),
-            Option("--archived", "only those that are archived; otherwise only those that are not"),
-            Option("--limit", "how many, at most; 50 by default", "N", kind=int),
-            Option("--json", "print them as JSON, with what was found"),
+            Option("--archived", "only archived ones; without this, only those that are not archived"),
+            Option("--limit", "the maximum number; 50 by default", "N", kind=int),
+            Option("--json", "print them as JSON, with the matches"),
         ),
         ("WORD", "the text to search for in titles, prompts and answers; several words form one text"),
     ),
     Command(
         "storage",
-        "Says what agentnb keeps on disk, and deletes, compacts, checks, repairs, exports or imports it.",
-        "Without --yes it only lists what would be deleted. Pinned conversations are deleted by --delete-all only;"
-        " those that a running kernel has open are never deleted.",
+        "Shows what agentnb stores on disk, and deletes, compacts, checks, repairs, exports or imports it.",
+        "Without --yes it only lists what would be deleted. Pinned conversations are deleted only by "
+        "--delete-all. Those that are open in a running kernel are never deleted.",
         _storage,
         (
-            Option("--older-than", "delete conversations that were quiet for this long", "DAYS", kind=float),
-            Option("--larger-than", "delete the oldest until the rest fits this size, such as 2G", "SIZE"),
+            Option("--older-than", "delete conversations without activity for this many days", "DAYS", kind=float),
+            Option("--larger-than", "delete the oldest until the rest fits in this size, such as 2G", "SIZE"),
             Option("--delete-all", "delete all conversations"),
-            Option("--yes", "do it, instead of saying what would be deleted"),
-            Option("--compact", "return the space of what was deleted to the disk"),
+            Option("--yes", "delete, instead of listing what would be deleted"),
+            Option("--compact", "free the disk space of deleted conversations"),
             Option("--check", "check the whole log for damage"),
-            Option("--repair", "copy what can be read to a new log; the old file stays beside it"),
+            Option("--repair", "copy everything readable to a new log; the old file is kept next to it"),
             Option("--export", "write all conversations to a new file", "FILE"),
-            Option("--import-from", "add the conversations of such a file", "FILE"),
+            Option("--import-from", "add the conversations from an exported file", "FILE"),
             Option("--json", "print the figures as JSON"),
         ),
     ),
     Command(
         "usage",
-        "Adds up the tokens and money that turns used, as the agents report them.",
+        "Adds up the tokens and money used by turns, as reported by the agents.",
         "Turns of deleted conversations are not counted.",
         _usage,
         (
-            Option("--by", "what to add up by; day by default", choices=("day", "session", "turn", "agent", "folder")),
+            Option("--by", "what to group by; day by default", choices=("day", "session", "turn", "agent", "folder")),
             Option("--session", "only this session, by its id or the beginning of it", "ID"),
             Option("--folder", "only sessions of this folder", "FOLDER"),
             Option("--agent", "only this agent", "NAME"),
-            Option("--since", "only turns that ended since then, such as 2026-11-02", "DATE"),
-            Option("--until", "only turns that ended before that", "DATE"),
-            Option("--limit", "how many rows, at most; 100 by default", "N", kind=int),
+            Option("--since", "only turns that ended on or after this date, such as 2026-11-02", "DATE"),
+            Option("--until", "only turns that ended before this date", "DATE"),
+            Option("--limit", "the maximum number of rows; 100 by default", "N", kind=int),
             Option("--json", "print them as JSON"),
         ),
     ),

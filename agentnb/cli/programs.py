@@ -74,19 +74,20 @@ def _show(arguments: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "mcp",
-        "Serves the notebooks that you have paired to an agent in a terminal (MCP over stdin and stdout).",
-        "The agent starts it; you are asked in the notebook before it runs anything. A kernel is reachable once you"
+        "Gives an agent in a terminal access to the notebooks that you have paired (MCP over stdin and stdout).",
+        "The agent starts this command. You are asked in the notebook before it runs anything. A kernel is "
+        "reachable once you"
         f" have run `%agents pair` in its notebook. See {manual('how-to/pair')}",
         _mcp,
         (Option("--notebook", "the notebook to use; by default the only one that is paired", "NAME"),),
     ),
     Command(
         "record",
-        "Runs an agent, passes everything on between it and its client, and writes it into a cassette.",
-        "Start it from any ACP client instead of the agent. Its exit code is the agent's.",
+        "Runs an agent, passes all messages between it and its client, and records them in a cassette.",
+        "Start it from any ACP client in place of the agent. Its exit code is the agent's.",
         _record,
         (
-            Option("--name", "what to call the agent; by default its program's name", "NAME"),
+            Option("--name", "a name for the agent; by default its program's name", "NAME"),
             Option(
                 "[PATH] -- COMMAND",
                 "the cassette ($AGENTNB_CASSETTE by default, else NAME.cassette.jsonl in this folder; an"
@@ -97,15 +98,16 @@ COMMANDS = (
     ),
     Command(
         "replay",
-        "Acts as the agent of a cassette.",
-        "Start it from any ACP client instead of the agent: it needs no agent, no network and no key. It asks the"
-        " client again for files, terminals, permissions and answers. A prompt that differs from the recording is"
-        " refused with a diff. It ends when its stdin is closed, and names the turns that were not asked for.",
+        "Replays a cassette in place of the agent.",
+        "Start it from any ACP client instead of the agent: it needs no agent, no network and no key. It sends "
+        "the client the same requests again for files, terminals, permissions and answers. A prompt that differs "
+        "from the recording is"
+        " refused with a diff. It ends when its stdin is closed, and lists the turns that were not used.",
         _replay,
         (
             Option("PATH", "the cassette", kind=Path),
-            Option("--agent", "play the sessions of this agent only", "NAME"),
-            Option("--launch", "play the sessions of its process number N only", "N", kind=int),
+            Option("--agent", "replay only the sessions of this agent", "NAME"),
+            Option("--launch", "replay only the sessions of its process number N", "N", kind=int),
             Option(
                 "--pace", "without pauses (the default), or with the recorded ones", choices=("instant", "recorded")
             ),
@@ -114,18 +116,18 @@ COMMANDS = (
     Command(
         "serve",
         "Lists the kernels that are served to other programs (Agent Host Protocol), or serves one.",
-        "A kernel is served once you have run agentnb.serve() or `%agents serve` in it, or with --kernel. The"
+        "A kernel is served once you run agentnb.serve() or `%agents serve` in it, or with --kernel. The"
         f" addresses have tokens in them: treat them as passwords. See {manual('how-to/serve')}",
         _serve,
         (
-            Option("--list", "list the served kernels, with the address of each client"),
-            Option("--kernel", "serve this running kernel: its id, or its connection file", "KERNEL"),
+            Option("--list", "list the served kernels, with an address for each client"),
+            Option("--kernel", "serve this running kernel, given by its id or its connection file", "KERNEL"),
             Option("--json", "print them as JSON"),
         ),
     ),
     Command(
         "show",
-        "Prints a cassette as readable text, with the pieces of each text joined and without timing.",
+        "Prints a cassette as readable text, without timing and with each text in one piece.",
         "Made for reviews: `git config diff.cassette.textconv 'agentnb show'` and the line"
         " `*.cassette.jsonl diff=cassette` in .gitattributes make `git diff` show cassettes like this.",
         _show,

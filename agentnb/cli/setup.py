@@ -80,7 +80,7 @@ def _settings(arguments: argparse.Namespace) -> int:
     if arguments.what_if:
         return write(kept.what_if(arguments.what_if))
     if len(words) > 2:  # noqa: PLR2004 - a name and a value
-        return complain("A name and a value, please; quote a value of several words.")
+        return complain("Give a name and a value; put a value of several words in quotes.")
     if arguments.reset:
         names = [each.strip() for each in arguments.reset.split(",")]
         return write("\n".join(f"{name} is removed from {kept.reset(name)}." for name in names))
@@ -111,13 +111,13 @@ def _site_policy(arguments: argparse.Namespace) -> int:
 
     words = arguments.words
     if words and (words[0] != "check" or len(words) != 2):  # noqa: PLR2004 - check and a file
-        return complain("Type `agentnb site-policy` for what holds here, or `agentnb site-policy check FILE`.")
+        return complain("Type `agentnb site-policy` to see what applies here, or `agentnb site-policy check FILE`.")
     files = [Path(words[1]).absolute()] if words else [path for path in site_files() if path.exists()]
     wrong = list(dict.fromkeys(each for path in files for each in problems(path)))
     if not words:
         write("\n".join([*holding(), *changeable(files)]) or f"No policy: {', '.join(map(str, site_files()))}.")
     elif not wrong:
-        write(f"{files[0]} is in order.")
+        write(f"{files[0]} is valid.")
     for each in wrong:
         complain(each)
     return FAILED if wrong else OK
@@ -138,69 +138,71 @@ def _trust(arguments: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "agents",
-        "Lists known agents, which of them are installed, and what to type for the rest.",
-        "For a missing agent it shows how to start it without installing, or how to install it. Versions come from"
+        "Lists the known agents, which of them are installed, and the commands to install the rest.",
+        "For an agent that is not installed, it shows how to install it or how to start it without installing "
+        "it. Versions come from"
         " a registry in the format of the public ACP registry; one ships with agentnb.",
         _agents,
         (
-            Option("--json", "print everything that is known, as JSON"),
-            Option("--update", "read a newer registry from a file or an https address, and keep it", "SOURCE"),
+            Option("--json", "print all details as JSON"),
+            Option("--update", "load a newer registry from a file or an https address and save it", "SOURCE"),
         ),
     ),
     Command(
         "doctor",
-        "Examines Jupyter and the agents, and says what works, what is missing, too old, broken or not logged in.",
-        "Each problem comes with the exact line to type. For Jupyter it checks versions, every kernel (can it import"
+        "Checks Jupyter and the agents, and reports what works and what is missing, outdated, broken or not signed in.",
+        "Each problem comes with the exact command to type. For Jupyter it checks versions, every kernel (can it import"
         " agentnb?), the extension in JupyterLab and the files that agentnb keeps, and fails if something is wrong."
-        " It starts each agent for a moment and opens a session in an empty folder, which some agents keep in their"
-        " history. With names it examines only those, and fails unless all are ready.",
+        " It starts each agent briefly and opens a session in an empty folder, which some agents keep in their "
+        "history. If you give names, it checks only those, and fails unless all are ready.",
         _doctor,
-        (Option("--json", "print everything that was found, as JSON"),),
+        (Option("--json", "print all results as JSON"),),
         ("NAME", "an agent's name, or jupyter; everything by default"),
     ),
     Command(
         "plugins",
         "Lists the plug-ins and what each adds.",
-        "`agentnb settings plugins_off NAMES` switches plug-ins off. It fails if a plug-in cannot be loaded.",
+        "`agentnb settings plugins_off NAMES` turns plug-ins off. This command fails if a plug-in cannot be loaded.",
         _plugins,
         (Option("--json", "print them as JSON"),),
     ),
     Command(
         "settings",
         "Shows every setting and where its value comes from, or changes one in your settings file.",
-        "A name shows one; a name and a value write it into your file, where every kernel finds it. A kernel's"
-        " own `%config Agentnb` and `ipython_config.py`, which take precedence, are not known here.",
+        "Give a name to show one setting; give a name and a value to write it to your file, which every kernel "
+        "reads. A kernel's own `%config Agentnb` and `ipython_config.py` take precedence, but cannot be shown here.",
         _settings,
         (
-            Option("--reset", "remove settings from your file, by their names, separated by commas", "NAMES"),
-            Option("--what-if", "say what would happen if an agent wanted to run this command", "COMMAND"),
-            Option("--json", "print everything that is known, as JSON"),
+            Option("--reset", "remove settings from your file: their names, separated by commas", "NAMES"),
+            Option("--what-if", "show what would happen if an agent wanted to run this command", "COMMAND"),
+            Option("--json", "print all details as JSON"),
         ),
         ("NAME", "a setting, and its new value"),
     ),
     Command(
         "site-policy",
-        "Shows what the site's policy files say and where they are, or checks one.",
-        "`agentnb site-policy check FILE` says what is wrong in a file, with line numbers, and where it contradicts"
-        f" itself or the other files; in that case it fails. See {manual('how-to/administer')}",
+        "Shows the content and location of the site's policy files, or checks one.",
+        "`agentnb site-policy check FILE` reports errors in a file, with line numbers, and contradictions within "
+        f"it or with the other files. It fails if there are any. See {manual('how-to/administer')}",
         _site_policy,
         (),
-        ("WORD", "nothing, or check and a file"),
+        ("WORD", "`check` and a file, or nothing"),
     ),
     Command(
         "completion",
         "Prints a script that completes agentnb's commands and their flags in a shell.",
-        "For bash: `agentnb completion bash > ~/.local/share/bash-completion/completions/agentnb`. For zsh: into a file"
-        " `_agentnb` in a folder of $fpath. For fish: `~/.config/fish/completions/agentnb.fish`.",
+        "For bash: `agentnb completion bash > ~/.local/share/bash-completion/completions/agentnb`. For zsh: save "
+        "it as `_agentnb` in a folder of $fpath. For fish: `~/.config/fish/completions/agentnb.fish`.",
         _completion,
         (Option("SHELL", "bash, zsh or fish", choices=SHELLS),),
     ),
     Command(
         "trust",
         "Trusts a folder and everything in it: your allow rules apply there.",
-        f"In other folders, your allow rules, bypass and headless still ask. See {manual('reference/policy')}",
+        "In other folders, agents still ask, despite your allow rules, bypass and headless. See "
+        f"{manual('reference/policy')}",
         _trust,
-        (Option("--remove", "remove the trust"),),
+        (Option("--remove", "no longer trust it"),),
         ("FOLDER", "a folder; the current one by default"),
     ),
 )

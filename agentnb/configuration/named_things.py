@@ -23,9 +23,9 @@ def missing(name: str, value: Any) -> AgentnbError | None:
         elif name == "components":
             check_components(value, are_installed=True)
         elif name == "cwd" and value and not Path(value).expanduser().is_dir():
-            raise UsageError(f"{value!r} is not a folder.", hint="Make it, or choose another one.")
+            raise UsageError(f"{value!r} is not a folder.", hint="Create it, or choose another one.")
         elif name == "mcp_servers" and isinstance(value, str) and value and not Path(value).expanduser().is_file():
-            raise UsageError(f"{value!r} is not a file.", hint="Name a file with MCP servers, or list the servers.")
+            raise UsageError(f"{value!r} is not a file.", hint="Specify a file with MCP servers, or list the servers.")
     except AgentnbError as error:
         return error
     return None
@@ -50,7 +50,7 @@ def demand_launcher() -> Launcher:
     if launcher is not None:
         return launcher
     message = "No plug-in that starts agents behind components is loaded (`agentnb plugins` says why)."
-    raise UsageError(message, hint="Switch the plug-in `chain` on, or use no components.")
+    raise UsageError(message, hint="Turn on the plug-in `chain`, or use no components.")
 
 
 def _find_agents(names: list[str]) -> None:

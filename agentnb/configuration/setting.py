@@ -92,37 +92,37 @@ def _wrong(setting: Setting, value: Any) -> str | None:
     """Returns what *setting* takes, where it is not *value*."""
     kind = setting.kind
     if kind == "switch":
-        return None if isinstance(value, bool) else "It is true or false."
+        return None if isinstance(value, bool) else "It must be true or false."
     if kind == "number":
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return None if is_number and 0 <= value < float("inf") else "It is a number from 0."
+        return None if is_number and 0 <= value < float("inf") else "It must be a number from 0."
     if kind == "choice":
         if isinstance(value, str) and value in setting.choices:
             return None
         close = difflib.get_close_matches(str(value), setting.choices, n=1)
         guess = f"Did you mean {close[0]!r}? " if close else ""
-        return f"{guess}It is one of {', '.join(map(repr, setting.choices))}."
+        return f"{guess}It must be one of {', '.join(map(repr, setting.choices))}."
     if kind == "names":
         is_list = isinstance(value, (list, tuple)) and all(_is_line(each) and each.strip() for each in value)
-        return None if is_list else "It is a list of names."
+        return None if is_list else "It must be a list of names."
     if kind == "servers":
         is_mapping = isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
-        return None if is_mapping or _is_line(value) else "It maps names to servers, or is the path of a file."
+        return None if is_mapping or _is_line(value) else "It must map names to servers, or be the path of a file."
     if isinstance(value, str) and len(value) > LONGEST:
         return f"It has {len(value):,} characters; a setting takes {LONGEST:,}."
-    return _wrong_text(setting, value) if _is_line(value) else "It is a text on one line."
+    return _wrong_text(setting, value) if _is_line(value) else "It must be text on one line."
 
 
 def _wrong_text(setting: Setting, value: str) -> str | None:
     if setting.kind == "agent" and value and not value.strip():
-        return "It is the name of an agent."
+        return "It must be the name of an agent."
     if setting.name in BUDGETS:
         try:
             read_budget(value, name=setting.name)
         except UsageError as error:
             return f"{error.message.removeprefix(f'{setting.name}: ').capitalize()} {error.hint}"
     is_wrong = setting.name == "log_max" and value.strip() and not is_size(value)
-    return "It is a size, such as 500M or 2G." if is_wrong else None
+    return "It must be a size, such as 500M or 2G." if is_wrong else None
 
 
 def is_size(text: str) -> bool:

@@ -23,7 +23,7 @@ ELSEWHERE = {
     "confine": 'Write [agents."*"] with confine = true, "no network" or a list of hosts.',
     "permissions": 'Write freedom_at_most = "ask", "edit" or "auto" at the top of the file.',
     "freedom": 'Write freedom_at_most = "ask", "edit" or "auto" at the top of the file.',
-    "headless": 'Write freedom_at_most = "auto" at the top of the file: then headless = "allow" does not count.',
+    "headless": 'Write freedom_at_most = "auto" at the top of the file: then headless = "allow" has no effect.',
     "cell_review": 'Write cell_review = "first" at the top of the file.',
     "plugins_off": 'Write [site.plugins] with deny = ["…"].',
 }

@@ -224,11 +224,11 @@ def _loaded(path: Path) -> _File:
         data, lines = parsed(text), tuple(text.splitlines())
     except (OSError, ValueError) as error:
         what, lines = f"{path} cannot be read: {error}.", () if isinstance(error, OSError) else _lines(path)
-        return _File(path, {}, lines, f"{what} Correct it; until then none of its settings count.")
+        return _File(path, {}, lines, f"{what} Fix it; until then none of its settings apply.")
     if path.name != USER or not file_versions.is_too_new(oldest := data.pop(file_versions.OLDEST, None)):
         return _File(path, data, lines)
     what = f"{path} was written for a newer agentnb. {file_versions.readers(oldest)} {file_versions.UPDATE}"
-    return _File(path, {}, lines, f"{what} Until then none of its settings count.")
+    return _File(path, {}, lines, f"{what} Until then none of its settings apply.")
 
 
 def _lines(path: Path) -> tuple[str, ...]:
@@ -246,8 +246,10 @@ def _unknown(file: _File) -> list[str]:
         except UsageError as error:
             found.append(f"{_at(file, key)}: {error}")
         else:
-            where = f"It belongs into {other.file}, as {other.file_key}." if other.file else "No file can hold it."
-            found.append(f"{_at(file, key)}: {key!r} does not count here. {where}")
+            where = (
+                f"It belongs in {other.file}, as {other.file_key}." if other.file else "It can't be saved in a file."
+            )
+            found.append(f"{_at(file, key)}: {key!r} has no effect here. {where}")
     return found
 
 
@@ -275,7 +277,7 @@ class _Reader:
         try:
             checked = self.which.check(file.data[key])
         except UsageError as error:
-            self.problems.append(f"{place}: {error} It does not count.")
+            self.problems.append(f"{place}: {error} It has no effect.")
             return
         if source != "project" or self._is_narrower(checked, place):
             self.layers.insert(0, Layer(source, checked, str(file.path), _line_of(file, key)))
@@ -289,7 +291,7 @@ class _Reader:
         try:
             value = self.which.read(text)
         except UsageError as error:
-            self.problems.append(f"{name}: {error} It does not count.")
+            self.problems.append(f"{name}: {error} It has no effect.")
             return None
         only_off = self.which.variable_first and self.which.kind == "switch"
         return None if only_off and value else Layer("environment", value, name)
@@ -299,7 +301,7 @@ class _Reader:
         order = self.which.order
         if value in order and order.index(value) <= order.index(self.layers[0].value):
             return True
-        hint = "It can only choose what lets agents do less." if order else "It belongs in your own file."
+        hint = "It can only choose values that let agents do less." if order else "It belongs in your own file."
         self.problems.append(f"{place}: A project cannot set {self.which.name} to {value!r}. {hint}")
         return False
 

@@ -131,8 +131,10 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Components",
             kind="names",
             default=[],
-            about="For new conversations: programs between you and the agent, the one next to you first. Names of "
-            "shipped components (`agentnb components` lists them), or commands.",
+            about=(
+                "For new conversations: programs that run between you and the agent, starting with the one "
+                "closest to you. Use names of shipped components (`agentnb components` lists them), or commands."
+            ),
             widens=True,
         ),
         Setting(
@@ -172,8 +174,10 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Permissions",
             kind="choice",
             default="ask",
-            about="For new conversations: what answers permission requests. Ask: as Freedom says, and where no page is "
-            "open the answer is no.",
+            about=(
+                "For new conversations: how permission requests are answered. Ask: as Freedom says; if no page "
+                "is open, the answer is no."
+            ),
             choices={"ask": "As Freedom says", "allow": "Allow", "deny": "Deny"},
             order=("deny", "ask", "allow"),
         ),
@@ -183,9 +187,9 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Review cell edits",
             kind="choice",
             default="first",
-            about="When you review an agent's edit of a cell. Before: the cell shows it until you accept. Afterwards: "
-            "it is made at once, and you can undo it. 'policy' in a file: as `cell_review` in your policy file, "
-            "otherwise 'first'.",
+            about="When you review an agent's edit of a cell. Before: the cell shows the edit until you accept it. "
+            "Afterwards: the edit is made at once, and you can undo it. 'policy' in a file: as `cell_review` in your "
+            "policy file, otherwise 'first'.",
             choices={"policy": "As the policy file says", "first": "Before it is made", "after": "Afterwards"},
             file="policy.toml",
             unset="policy",
@@ -197,8 +201,10 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Previews",
             kind="choice",
             default="on demand",
-            about="Try code or a command in a sandbox before you allow it, to see what it would change. Automatic: "
-            "when that is quick and the risk is below high. Needs Linux.",
+            about=(
+                "Try code or a command in a sandbox before you allow it, to see what it would change. "
+                "Automatic: if the preview is quick and the risk is below high. Requires Linux."
+            ),
             choices={"auto": "Automatic", "on demand": "On demand", "off": "Off"},
             order=("off", "on demand", "auto"),
             counts="at once",
@@ -206,21 +212,23 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
         ),
         Setting(
             name="budget",
-            title="Budget of a conversation",
+            title="Budget for a conversation",
             kind="text",
             default="",
             empty="no limit",
-            about="What each conversation may use: some of tokens, money, time and turns, such as '200k tokens, $5, "
-            "30 min, 20 turns'. At 80% the chat says so; at the limit it asks before it goes on.",
+            about="A limit on the tokens, money, time or turns of each conversation, such as '200k tokens, $5, "
+            "30 min, 20 turns'. The chat warns you at 80% and asks before it goes beyond the limit.",
             counts="at once",
         ),
         Setting(
             name="budget_day",
-            title="Budget of a day",
+            title="Budget for a day",
             kind="text",
             default="",
             empty="no limit",
-            about="The same for all conversations of all kernels together, from midnight on. It needs the log.",
+            about=(
+                "The same limit for all conversations in all kernels together, counted from midnight. Requires the log."
+            ),
             counts="at once",
         ),
     ),
@@ -231,7 +239,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             kind="switch",
             default=True,
             about="For new conversations: agents can look at this kernel's variables, run code in it, and read and "
-            "edit the notebook's cells. Freedom says what they ask before.",
+            "edit the notebook's cells. Freedom decides what they ask about first.",
             order=(False, True),
         ),
         Setting(
@@ -239,8 +247,10 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Language server",
             kind="choice",
             default="off",
-            about="Finds problems in the code of the notebook and the workspace, beside jedi; basedpyright and "
-            "pyright also find uses. It runs with your rights, and reads the workspace.",
+            about=(
+                "Finds problems in the code of the notebook and the workspace, in addition to jedi; "
+                "basedpyright and pyright also find uses. It runs with your permissions and reads the workspace."
+            ),
             choices={
                 "off": "Off",
                 "auto": "The first installed",
@@ -268,8 +278,10 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Memory for undo (MB)",
             kind="number",
             default=512.0,
-            about="How much memory the copies of variables may take in each conversation: arrays, tensors, and what "
-            "frames no longer share. The oldest go first.",
+            about=(
+                "How much memory the copies of variables may use in each conversation: arrays, tensors, and "
+                "changed columns of data frames. The oldest are removed first."
+            ),
             counts="at once",
         ),
         Setting(
@@ -286,9 +298,11 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Save who wrote a cell",
             kind="switch",
             default=False,
-            about="Keep in the notebook, too, which lines of a cell an agent wrote: agent, model, day and turn, in one "
-            "line of the cell's metadata; for a cell that was written from a prompt in it, also that prompt. Nothing "
-            "else of the conversation.",
+            about=(
+                "Also save in the notebook which lines of a cell an agent wrote: the agent, model, day and "
+                "turn, in one line of the cell's metadata, and the prompt if the cell was written from a prompt "
+                "in it. Nothing else from the conversation is saved."
+            ),
             counts="at once",
         ),
     ),
@@ -298,8 +312,10 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Output of %agent",
             kind="choice",
             default="auto",
-            about="How a cell shows a running turn. Auto: live in a page, otherwise one output at the end. Text: "
-            "Markdown that grows, without a widget.",
+            about=(
+                "How a cell shows a running turn. Auto: live in a page, otherwise one output at the end. Text: "
+                "growing Markdown, without a widget."
+            ),
             choices={"auto": "Live where possible", "live": "Always live", "text": "Text"},
             counts="at once",
         ),
@@ -318,8 +334,10 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             kind="number",
             default=1800.0,
             empty="no limit",
-            about="The time limit of a cell's turn where nobody can stop it (nbconvert, papermill, a pipe), unless "
-            "--timeout or the turn time limit is set. 0: no limit.",
+            about=(
+                "The time limit for a turn in a cell when nobody can stop it (nbconvert, papermill, a pipe), "
+                "unless --timeout or the turn time limit is set. 0: no limit."
+            ),
             counts="at once",
         ),
         Setting(
@@ -327,8 +345,11 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Verify notebooks",
             kind="choice",
             default="on demand",
-            about="When the notebook is run from the top in a copy and compared: 'on demand', 'each turn' (at the end "
-            "of an agent's turn), 'until verified' (the agent gets what was found, three times at most).",
+            about=(
+                "When to run a copy of the notebook from the top and compare the results: 'on demand', 'each "
+                "turn' (at the end of an agent's turn), or 'until verified' (the findings go back to the agent, "
+                "at most three times)."
+            ),
             choices={"on demand": "On demand", "each turn": "After each turn", "until verified": "Until verified"},
             variable="AGENTNB_VERIFY",
             trait=False,
@@ -339,7 +360,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Hosts for verification",
             kind="names",
             default=[],
-            about="Hosts that a notebook may reach while it is verified, such as `api.example.org` or "
+            about="Hosts that a notebook may reach during verification, such as `api.example.org` or "
             "`*.example.org:8443`. It has no network otherwise.",
             trait=False,
             widens=True,
@@ -350,8 +371,10 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Check tables",
             kind="choice",
             default="shown",
-            about="Whether tables that a step changed are compared with how they were: 'shown' below the turn and in "
-            "previews, 'required' also in verified turns (the agent gets the causes, without values), 'off'.",
+            about=(
+                "Whether to compare changed tables with their earlier state: 'shown' below the turn and in "
+                "previews, 'required' also in verified turns (the agent gets the causes, without values), or 'off'."
+            ),
             choices={"shown": "Show", "required": "Required in verified turns", "off": "Off"},
             variable="AGENTNB_DATA_CHECKS",
             trait=False,
@@ -364,9 +387,11 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Complete code",
             kind="choice",
             default="off",
-            about="What completes the code that you type in a cell: the model of your model server, or the agent of "
-            "the conversation where it suggests edits (ACP). It gets the cells above, and the names of variables with "
-            "their types where agents have kernel access; what looks like a secret is masked.",
+            about=(
+                "What completes the code that you type in a cell: the model on your model server, or the "
+                "conversation's agent if it suggests edits (ACP). It gets the cells above and, if agents have "
+                "kernel access, the names and types of variables. Anything that looks like a secret is masked."
+            ),
             choices={"off": "Off", "local": "Model server", "agent": "Agent"},
             trait=False,
             counts="at once",
@@ -456,8 +481,8 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Notifications",
             kind="switch",
             default=False,
-            about="The browser notifies you when an agent needs you or has finished while you look elsewhere. The "
-            "browser asks for permission when you turn this on in the chat.",
+            about="The browser notifies you when an agent needs you or has finished while you are looking elsewhere. "
+            "The browser asks for permission when you turn this on in the chat.",
             counts="at once",
             is_look=True,
         ),

@@ -22,7 +22,7 @@ _told: set[str] = set()
 def wrong_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
     """A sentence for each variable with a value that it does not take."""
     return [
-        f"{name} cannot be {value!r:.200}. {wanted} It does not count."
+        f"{name} cannot be {value!r:.200}. {wanted} It has no effect."
         for name in (*_WORDS, "AGENTNB_PROGRESS_SECONDS", "AGENTNB_CHANGES_MAX")
         if (value := environ.get(name, "").strip()) and (wanted := _wanted(name, value))
     ]
@@ -44,14 +44,14 @@ def _of_settings(environ: Mapping[str, str]) -> list[str]:
             if text.strip():
                 each.read(text)
         except UsageError as error:
-            found.append(f"{each.variable}: {error} It does not count.")
+            found.append(f"{each.variable}: {error} It has no effect.")
     return found
 
 
 def _wanted(name: str, value: str) -> str:
     """Returns what the variable takes, where it is not *value*; else empty."""
     if name in _WORDS:
-        return "" if value in _WORDS[name] else f"It is {' or '.join(_WORDS[name])}."
+        return "" if value in _WORDS[name] else f"It must be {' or '.join(_WORDS[name])}."
     if name == "AGENTNB_PROGRESS_SECONDS":
-        return "" if _NUMBER.fullmatch(value) else "It is a number of seconds."
-    return "" if is_size(value) else "It is a size, such as 500M or 2G."
+        return "" if _NUMBER.fullmatch(value) else "It must be a number of seconds."
+    return "" if is_size(value) else "It must be a size, such as 500M or 2G."

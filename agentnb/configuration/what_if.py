@@ -35,7 +35,7 @@ def what_if(
 ) -> Verdict:
     """The policy's verdict on what an agent might want in a new conversation."""
     if not command.strip() and not path.strip():
-        raise UsageError("Neither a command nor a file is named.", hint='For example command="git push".')
+        raise UsageError("Neither a command nor a file was given.", hint='For example command="git push".')
     if tool not in TOOLS:
         raise UsageError(f"There is no tool {tool!r:.100}.", hint=f"It is one of {', '.join(TOOLS)}.")
     if "\0" in path + command:

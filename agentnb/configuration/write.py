@@ -29,7 +29,7 @@ def change_setting(name: str, value: Any, *, was: Any = UNKNOWN) -> Path:
     which = setting(name)
     read_settings()[which.name].demand_free(value)
     if not which.file:
-        message = f"No file can hold {name}."
+        message = f"No file can store {name}."
         raise UsageError(message, hint=f"Set the environment variable {which.variable} before the kernel starts.")
     wanted = None if value is None or (which.unset is not None and value == which.unset) else which.check(value)
     path = config_folder() / which.file
@@ -47,7 +47,7 @@ def change_setting(name: str, value: Any, *, was: Any = UNKNOWN) -> Path:
 
 def _not_written(which: Setting, path: Path, error: Exception) -> AgentnbError:
     message = f"{which.name} was not changed: {getattr(error, 'strerror', None) or error} ({path})."
-    return SettingsError(message, hint="Correct the file, or change it by hand; nothing in it was changed.")
+    return SettingsError(message, hint="Fix the file, or change it by hand; nothing in it was changed.")
 
 
 def _changed(text: str, which: Setting, value: Any, was: Any, path: Path) -> str:
@@ -55,7 +55,7 @@ def _changed(text: str, which: Setting, value: Any, was: Any, path: Path) -> str
         data = parsed(text)
     except ValueError as error:
         message = f"{which.name} was not changed: {path} is not TOML: {error}."
-        raise SettingsError(message, hint="Correct that line; nothing in the file was changed.") from error
+        raise SettingsError(message, hint="Fix that line; nothing in the file was changed.") from error
     if is_too_new(oldest := data.get(OLDEST)):
         raise SettingsError(f"{which.name} was not changed: {path} is too new. {readers(oldest)}", hint=UPDATE)
     _unchanged(which, data, was, path)
@@ -73,4 +73,4 @@ def _unchanged(which: Setting, data: Mapping[str, Any], was: Any, path: Path) ->
         return
     said = "is no longer set" if now is None else f"is {now!r:.200} now" if which.kind != "servers" else "was changed"
     message = f"{which.name} was not changed: in {path} it {said}."
-    raise SettingsError(message, hint="Somebody changed it meanwhile: look at it, and choose again.")
+    raise SettingsError(message, hint="It was changed meanwhile. Check it, and choose again.")

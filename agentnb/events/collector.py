@@ -81,7 +81,7 @@ class Events(logging.Handler):
                 return self.of(name, **data)[count - 1]
             happened = "\n".join(f"  {event.name} {event.data}" for event in self._kept) or "  nothing"
         wanted = f"{name} {data}" if data else name
-        raise TimeoutError(f"{wanted} has not happened {count} times in {timeout:g} s. What has:\n{happened}")
+        raise TimeoutError(f"{wanted} did not happen {count} times in {timeout:g} s. These did:\n{happened}")
 
 
 @contextlib.contextmanager
@@ -105,4 +105,6 @@ def _known(name: str | None, category: str | None) -> None:
         raise UsageError(f"There is no event {name!r}.", hint=f"There are {', '.join(KINDS)}.")
     categories = dict.fromkeys(kind.category for kind in KINDS.values())
     if category is not None and category not in categories:
-        raise UsageError(f"No event is of the category {category!r}.", hint=f"There are {', '.join(categories)}.")
+        raise UsageError(
+            f"There are no events in the category {category!r}.", hint=f"There are {', '.join(categories)}."
+        )

@@ -29,36 +29,34 @@ PROCESS_ENDED = Kind(
 AGENT_SPAWNED = Kind("agent.spawned", "The agent's process runs.", agent=_AGENT, pid=_PID)
 AGENT_INITIALIZED = Kind(
     "agent.initialized", "The agent has answered ACP `initialize`.",
-    agent=_AGENT, pid=_PID, version="the version that it says it is",
+    agent=_AGENT, pid=_PID, version="the version that it reports",
 )  # fmt: skip
-AGENT_STOPPED = Kind("agent.stopped", "The agent was ended by us, and nothing of it is left.", agent=_AGENT, pid=_PID)
+AGENT_STOPPED = Kind("agent.stopped", "agentnb stopped the agent and all of its processes.", agent=_AGENT, pid=_PID)
 AGENT_DIED = Kind(
     "agent.died", "The agent ended by itself, or could not be started.", logging.WARNING,
-    agent=_AGENT, pid=_PID, error="what is said of it",
+    agent=_AGENT, pid=_PID, error="the message",
 )  # fmt: skip
 AGENT_RESTARTED = Kind(
-    "agent.restarted", "A tab's agent runs again after it had ended, also with an earlier kernel.",
-    agent=_AGENT, tab=_TAB, deaths="how often it died in a row before",
+    "agent.restarted", "A tab's agent runs again after it ended, possibly in an earlier kernel.",
+    agent=_AGENT, tab=_TAB, deaths="how many times in a row it died before",
 )  # fmt: skip
 
 SESSION_OPENED = Kind("session.opened", "A tab was opened.", tab=_TAB, agent=_AGENT, cwd="its workspace")
 SESSION_RESTORED = Kind("session.restored", "A tab of an earlier kernel was read from the log.", tab=_TAB, agent=_AGENT)
 SESSION_READY = Kind(
     "session.ready", "The agent has a session for the tab.",
-    tab=_TAB, agent=_AGENT, session="the agent's id of it", how="`new`, `resumed`, `loaded` or `forked`",
+    tab=_TAB, agent=_AGENT, session="the id that the agent gave it", how="`new`, `resumed`, `loaded` or `forked`",
 )  # fmt: skip
 SESSION_FAILED = Kind(
-    "session.failed", "The agent has none: it did not start, or refused.", logging.WARNING,
-    tab=_TAB, agent=_AGENT, error="what is said of it",
+    "session.failed", "The agent has no session: it did not start, or refused.", logging.WARNING,
+    tab=_TAB, agent=_AGENT, error="the message",
 )  # fmt: skip
 SESSION_CLOSED = Kind("session.closed", "A tab was closed.", tab=_TAB, agent=_AGENT)
 
 TURN_QUEUED = Kind("turn.queued", "A prompt waits behind the running turn.", tab=_TAB, turn=_TURN, _text="the prompt")
 TURN_STARTED = Kind("turn.started", "A turn has begun.", tab=_TAB, turn=_TURN, _text="the prompt")
 TURN_PROMPTED = Kind("turn.prompted", "The agent was sent the prompt.", tab=_TAB, turn=_TURN)
-TURN_STEERED = Kind(
-    "turn.steered", "Words were slipped into the running turn.", tab=_TAB, turn=_TURN, _text="the words"
-)
+TURN_STEERED = Kind("turn.steered", "Text was added to the running turn.", tab=_TAB, turn=_TURN, _text="the words")
 TURN_ENDED = Kind(
     "turn.ended", "A turn is over.",
     tab=_TAB, turn=_TURN, state="`complete`, `cancelled` or `error`",
@@ -67,7 +65,7 @@ TURN_ENDED = Kind(
 
 POLICY_ASKED = Kind(
     "policy.asked", "The user is asked for a permission.",
-    tab=_TAB, turn=_TURN, call="the tool call's id", severity="how bad it could be", _what="what the agent wants to do",
+    tab=_TAB, turn=_TURN, call="the tool call's id", severity="its severity", _what="what the agent wants to do",
 )  # fmt: skip
 POLICY_DECIDED = Kind(
     "policy.decided", "A permission was given or denied.",
@@ -75,37 +73,40 @@ POLICY_DECIDED = Kind(
     scope="how long the answer holds", rule="the rule, on one line", _what="what the agent wants to do",
 )  # fmt: skip
 POLICY_UNASKED = Kind(
-    "policy.unasked", "An agent ran a tool call without asking although the permissions are Ask or Deny.",
+    "policy.unasked", "An agent ran a tool call without asking, although the permissions are Ask or Deny.",
     tab=_TAB, turn=_TURN, call="the tool call's id", tool="the kind of tool", _what="what the agent did",
 )  # fmt: skip
 
 REHEARSAL_ENDED = Kind(
-    "rehearsal.ended", "Code or a command was rehearsed, or could not be.",
-    what="`code` or `command`", available="whether it could be", way="`namespaces` or `Landlock`",
+    "rehearsal.ended", "Code or a command was previewed, or could not be.",
+    what="`code` or `command`", available="whether a preview was possible", way="`namespaces` or `Landlock`",
     milliseconds="how long it took", tab=_TAB, turn=_TURN,
-    call="the tool call that it is the preview of; these three are left out where you called it yourself",
+    call="the tool call that it previews; these three are omitted if you called it yourself",
 )  # fmt: skip
 
-PAGE_ATTACHED = Kind("page.attached", "A page has introduced itself.", client=_CLIENT, visible="whether it is seen")
-PAGE_VISIBLE = Kind("page.visible", "A page is seen again.", client=_CLIENT)
-PAGE_HIDDEN = Kind("page.hidden", "A page is seen no more; it is sent little.", client=_CLIENT)
-PAGE_LEFT = Kind("page.left", "A page says that it goes away, or loads anew.", client=_CLIENT)
-PAGE_GONE = Kind("page.gone", "A page was not heard of for long, and counts no more.", client=_CLIENT)
+PAGE_ATTACHED = Kind("page.attached", "A page has connected.", client=_CLIENT, visible="whether it is visible")
+PAGE_VISIBLE = Kind("page.visible", "A page is visible again.", client=_CLIENT)
+PAGE_HIDDEN = Kind("page.hidden", "A page is no longer visible; it is sent less.", client=_CLIENT)
+PAGE_LEFT = Kind("page.left", "A page says that it is closing or reloading.", client=_CLIENT)
+PAGE_GONE = Kind("page.gone", "A page has not responded for a long time and is no longer counted.", client=_CLIENT)
 PAGE_RESYNC = Kind(
-    "page.resync", "A page lacks something, and is sent it again.", client=_CLIENT, channels="the channels"
+    "page.resync", "A page missed something and is sent it again.", client=_CLIENT, channels="the channels"
 )
 
 CASSETTE_OPENED = Kind(
-    "cassette.opened", "An agent's wire is recorded, or played.",
+    "cassette.opened", "An agent's messages are being recorded or replayed.",
     path=_CASSETTE, mode="`record` or `replay`", agent=_AGENT,
 )  # fmt: skip
 CASSETTE_MATCHED = Kind(
-    "cassette.matched", "A prompt is the recorded one (told by the player).",
+    "cassette.matched", "A prompt matches the recording (reported by the player).",
     path=_CASSETTE, session="the session's number in it", turn="the turn's number in that",
 )  # fmt: skip
 CASSETTE_MISMATCHED = Kind(
-    "cassette.mismatched", "What happens is not what was recorded (told by the player, and where a turn fails of it).",
-    logging.WARNING, path=_CASSETTE, error="what is said of it",
+    "cassette.mismatched", (
+        "Something differs from the recording (reported by the player, and if a turn fails "
+        "because of it)."
+    ),
+    logging.WARNING, path=_CASSETTE, error="the message",
 )  # fmt: skip
 CASSETTE_FINISHED = Kind(
     "cassette.finished", "A recording was written, or a player has ended.",

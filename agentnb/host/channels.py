@@ -320,7 +320,10 @@ def setting_value(config: SessionConfigState | None, name: str) -> Any:
 def changesets_of(uri: str) -> tuple[Changeset, ...]:
     """The change sets that the session *uri* offers (AHP: templates of their URIs)."""
     turn = Changeset(label="Changes of a turn", uri_template=f"{uri}{CHANGES}/{{turnId}}", change_kind="turn")
-    return (turn, Changeset(label="Changes of the conversation", uri_template=f"{uri}{CHANGES}", change_kind="session"))
+    return (
+        turn,
+        Changeset(label="Changes in this conversation", uri_template=f"{uri}{CHANGES}", change_kind="session"),
+    )
 
 
 def _new_session(agent: str, title: str, cwd: Path, config: SessionConfigState, *, is_hidden: bool) -> SessionState:

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 LOOKS = frozenset({"variables", "inspect"})
 """The kernel tools that show values of the kernel."""
-FIRST_LOOK = "{} looks at this kernel's variables. To close the kernel to it: Freedom → Custom… → Kernel."
+FIRST_LOOK = "{} looks at this kernel's variables. To turn this off: Freedom → Custom… → Kernel."
 TITLE_CHARACTERS = 48
 NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
 
@@ -257,7 +257,7 @@ class Conversation:
             plugin_tools=None if tools is not None else self._plugin_tools,
         )
         if wanted != mode:
-            self.lifecycle.note(f"A policy file leaves agents at most {TITLES[mode]} here.")
+            self.lifecycle.note(f"A policy file limits agents to {TITLES[mode]} here.")
         self.turns: Turns = Turns(
             self.channels,
             self.lifecycle,
@@ -421,8 +421,8 @@ class Conversation:
         """Stop the code that the tool call *call_id* runs in the kernel; the turn goes on."""
         call = self.permissions.kernel_calls.call_of(call_id)
         if call is None or self.kernel is None or not self.kernel.stop(call):
-            message = "That tool call runs no code in the kernel now."
-            raise SessionError(message, hint="A cell that waits behind another can be stopped once it runs.")
+            message = "That tool call is not running code in the kernel now."
+            raise SessionError(message, hint="A cell that is waiting for another one can be stopped once it runs.")
 
     async def rehearse(self, call_id: str, edited: str | None = None) -> Rehearsal:
         """Preview what the open question on the tool call *call_id* is about, and wait for that."""

@@ -90,7 +90,7 @@ def prompt(conversation: Conversation, turn_id: str, message: Message, origin: A
 
 
 def steer(conversation: Conversation, message_id: str, message: Message, origin: ActionOrigin) -> None:
-    """Say something into the running turn; where the agent cannot take that, it is the next prompt."""
+    """Add a message to the running turn; if the agent does not support that, it becomes the next prompt."""
     waiting = conversation.channels.queued(message_id)
     conversation.turns.steer(message_id, message if waiting is None else waiting, origin)
 
@@ -106,7 +106,7 @@ def cancel(
 ) -> None:
     """End a turn where it runs, or take it out of the queue; see :meth:`Turns.cancel`."""
     if not conversation.turns.cancel(turn_id, origin, keep=keep, hold=hold):
-        _reject(f"No turn {turn_id!r} runs or waits.")
+        _reject(f"No turn {turn_id!r} is running or waiting.")
 
 
 def continue_queue(conversation: Conversation) -> None:
@@ -135,7 +135,7 @@ def _truncate(conversation: Conversation, action: ChatTruncated, origin: ActionO
             conversation.host.reject(conversation.chat, action, origin, str(error))
 
     if not later:
-        _reject("Nothing follows that turn.")
+        _reject("There are no turns after that one.")
     conversation.host.loop.spawn(attempt())
 
 
@@ -233,7 +233,7 @@ def _permit(conversation: Conversation, action: SessionConfigChanged, origin: Ac
     elif name == CELL_REVIEW:
         _set_cell_review(conversation, value, origin, by)
     else:
-        _reject("Only freedom, permissions, kernel access, the review of cells and sensitive files can be set.")
+        _reject("Only freedom, permissions, kernel access, cell review and sensitive files can be set.")
 
 
 def set_freedom(conversation: Conversation, freedom: Freedom, origin: ActionOrigin | None, by: str) -> None:
@@ -250,7 +250,7 @@ def set_freedom(conversation: Conversation, freedom: Freedom, origin: ActionOrig
 def _demand_freedom(conversation: Conversation, mode: Mode) -> None:
     ceiling = conversation.host.policy.ceiling(conversation.cwd)
     if capped(mode, ceiling) != mode:
-        message = f"A policy file leaves agents at most {TITLES[ceiling or '']} here."
+        message = f"A policy file limits agents to {TITLES[ceiling or '']} here."
         raise PolicyError(message, hint="`%agents policy` says which file.")
 
 
@@ -289,10 +289,10 @@ def _set_cell_review(conversation: Conversation, review: CellReview, origin: Act
     """Set when changes of cells are reviewed in this kernel, from the next change on."""
     host, before = conversation.host, conversation.channels.shown_review
     if host.policy.review(conversation.cwd, review) != review:
-        message = "This project's policy file says that changes of cells are reviewed first."
+        message = "This project's policy file requires that cell changes are reviewed first."
         raise PolicyError(message, hint=f'Remove cell_review = "first" from {PROJECT} to choose otherwise.')
     if conversation.mode in EDITS:
-        _reject(f"{TITLES[conversation.mode]} makes edits of cells at once. Choose Ask first.")
+        _reject(f"{TITLES[conversation.mode]} makes cell edits at once. Choose Ask first.")
     conversation.policy.record_setting("cell review", before, review, "allow" if review == "after" else "ask", by)
     conversation.channels.configure({CELL_REVIEW: review}, origin)
     host.environment.choose_cell_review(review)
@@ -301,7 +301,7 @@ def _set_cell_review(conversation: Conversation, review: CellReview, origin: Act
 def _root_config(host: SessionOwner, channel: str, action: RootConfigChanged, origin: ActionOrigin) -> None:
     on = action.config.get(PAIRING)
     if not isinstance(on, bool) or len(action.config) != 1 or channel != ROOT:
-        _reject("Of the host's settings only whether the kernel is paired can be set.")
+        _reject("The only setting of the host that can be changed is whether the kernel is paired.")
     host.pair(action, origin, on=on)
 
 

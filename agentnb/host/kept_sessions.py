@@ -56,7 +56,7 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
     """A copy of *conversation* in a tab of its own: transcript and the agent's memory (ACP ``session/fork``)."""
     named = conversation.session.state.title
     if conversation.chat.state.active_turn is not None:
-        raise SessionError(f"A turn runs in {named!r}.", hint="Wait for its end, or cancel it, then copy.")
+        raise SessionError(f"A turn runs in {named!r}.", hint="Wait until it ends, or cancel it, then copy.")
     agent = await conversation.ready()
     agent.demand("fork")
     configuration = conversation.configuration
@@ -101,7 +101,7 @@ async def logged_out(host: Host, configuration: Configuration) -> int:
     talks = [each for each in host.conversations.values() if each.spec == configuration.spec]
     busy = [each.session.state.title for each in talks if each.chat.state.active_turn is not None]
     if busy:
-        raise UsageError(f"A turn runs in {busy[0]!r}.", hint="Wait for its end, or cancel it, then log out.")
+        raise UsageError(f"A turn runs in {busy[0]!r}.", hint="Wait until it ends, or cancel it, then log out.")
     agents = host.agents.running(configuration.spec) or [await host.agents.borrow(configuration)]
     failure: AgentnbError | None = None
     for agent in agents:

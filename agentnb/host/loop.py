@@ -92,7 +92,7 @@ class HostLoop:
         """Raise where nothing runs it."""
         if self.forked:
             raise UsageError(
-                "This session lives in the process that started it, and this is a fork of that process.",
+                "This session can only be used in the process that started it, and this is a fork of that process.",
                 hint="Start another one here with agentnb.start().",
             )
 

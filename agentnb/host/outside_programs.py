@@ -60,7 +60,7 @@ async def answered_within(seconds: float, answer: Awaitable[T], title: str, retr
     try:
         return await asyncio.wait_for(answer, seconds)
     except asyncio.TimeoutError:
-        message = f"{title}: nobody answered the card in the notebook's chat for {seconds:g} s."
+        message = f"{title}: no one answered the card in the notebook's chat for {seconds:g} s."
         hint = f"Nothing was done. Ask the user to answer it, then {retry} again."
         raise PermissionDenied(message, hint=hint) from None
 

@@ -80,7 +80,9 @@ class PairedConversation(Conversation):
         except PermissionDenied as denied:
             if NOBODY not in str(denied):
                 raise
-            message = f"{request.title}: no page shows the notebook, so nobody could be asked. Nothing was done."
+            message = (
+                f"{request.title}: the notebook is not open in a page, so no one could be asked. Nothing was done."
+            )
             hint = "Ask the user to open the notebook in a browser; then call again."
             raise PermissionDenied(message, hint=hint) from None
 
@@ -193,7 +195,7 @@ def spec_of_client(info: ClientInfo) -> AgentSpec:
 
 def read_only(title: str) -> SessionError:
     """Returns why the conversation of the program *title* takes no prompts."""
-    return SessionError(f"{title} is used in its terminal.", hint="Type there; its calls are shown here.")
+    return SessionError(f"{title} is used in its terminal.", hint="Type in the terminal; the calls are shown here.")
 
 
 def _show_end(conversation: PairedConversation, turn_id: str, call_id: str, result: Any) -> None:

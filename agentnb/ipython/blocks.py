@@ -184,11 +184,11 @@ def part_blocks(  # noqa: C901, PLR0911 - one match over every kind of part
         case ContentResponsePart(block=block):
             return (ContentBlock(str(block.get("type", "content")), _content(block)),)
         case UserMessageResponsePart(content=text) if text.strip():
-            return (FoldedBlock("Your message, as the agent repeats it", (ProseBlock(text),)),)
+            return (FoldedBlock("Your message, as repeated by the agent", (ProseBlock(text),)),)
         case SystemNotificationResponsePart(content=content):
             return (ProseBlock(_words(content)),)
         case ContentRefResponsePart(uri=uri):
-            return (NoteBlock("Kept elsewhere:", uri),)
+            return (NoteBlock("Stored elsewhere:", uri),)
         case RawResponsePart(name=name, payload=payload):
             return (FoldedBlock(f"Update {name}", (CodeBlock(_json(payload), "json"),)),)
         case UnknownResponsePart(raw=raw):
@@ -236,7 +236,7 @@ def tool_line(call: ToolCallState) -> str:
     """The title and outcome of *call*, in one line of plain text."""
     title = " ".join(printable(call.display_name or call.tool_name).split())
     unasked = "ran without asking" if call.details is not None and call.details.ran_without_asking else ""
-    differs = "not as the preview showed" if call.details is not None and call.details.differences else ""
+    differs = "different from the preview" if call.details is not None and call.details.differences else ""
     return " · ".join(word for word in (title, _outcome(call), _took(call), unasked, differs) if word)
 
 
@@ -290,7 +290,7 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
     if details is not None and details.rehearsal is not None and details.rehearsal.summary:
         yield CodeBlock(details.rehearsal.summary, "", "Preview")
     if details is not None and details.differences:
-        yield CodeBlock("\n".join(details.differences), "", "Not as the preview showed")
+        yield CodeBlock("\n".join(details.differences), "", "Different from the preview")
     if details is not None and details.run is not None:
         yield from _run_blocks(details.run, terminals, cwd)
         return

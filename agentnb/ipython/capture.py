@@ -94,7 +94,7 @@ class _Echo:
 
 @contextlib.contextmanager
 def copied(write: Callable[[str], object]) -> Iterator[None]:
-    """Hand *write*, on any thread, what is printed while the body runs; it goes to the page all the same."""
+    """Hand *write*, on any thread, what is printed while the body runs; it goes to the page anyway."""
     streams = [each for each in (sys.stdout, sys.stderr) if hasattr(each, "echo")]
     with contextlib.ExitStack() as stack:
         for stream in streams:
@@ -192,7 +192,7 @@ def _raised(sink: Sink, shell: Any, kind: type[BaseException], value: BaseExcept
 
 
 def _asked(*_args: Any, **_kwargs: Any) -> Any:
-    raise RuntimeError("Nobody can be asked for input here: this code is an agent's.")
+    raise RuntimeError("This code was started by an agent, so it cannot ask for input.")
 
 
 def _stream(_shell: Any, before: Any) -> Any:

@@ -188,7 +188,10 @@ def expanded(prompt: str, shell: Any, *, edits: bool) -> ErrorPrompt:
     error = errors.of(int(count)) if count else errors.last
     if error is None:
         what = f"Cell {count} has not failed" if count else "No cell has failed"
-        hint = f"Run the cell whose error you mean, then `%agent {action}`. An ordinary prompt has more than that word."
+        hint = (
+            f"Run the cell with the error first, then `%agent {action}`. To send an ordinary prompt, add more "
+            "than that word."
+        )
         raise UsageError(f"{what} since agentnb was loaded in this kernel.", hint=hint)
     return error_prompt(action, error, edits=edits, words=prompt[match.end() :].strip())
 

@@ -141,7 +141,7 @@ def settings_of(shell: Any) -> Agentnb:
             Agentnb(config=Config({Agentnb.__name__: {name: value}}))
         except TraitError as error:
             del section[name]
-            _say(f"The setting Agentnb.{name} is left out. {error}")
+            _say(f"The setting Agentnb.{name} is ignored. {error}")
     settings = Agentnb(parent=shell)
     sources = settings.refresh()
     for problem in (*sources.problems, *([] if _is_replayed() else missing_things(sources))):

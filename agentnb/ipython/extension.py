@@ -98,7 +98,7 @@ class Extension:
             try:
                 warm(name, cwd=self.settings.cwd or None)
             except AgentnbError as error:
-                say(f"{name} is not started early: {error}")
+                say(f"{name} is not preloaded: {error}")
 
     def unload(self) -> None:
         """Take everything out."""

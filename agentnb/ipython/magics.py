@@ -211,7 +211,9 @@ class AgentMagics(Magics):
             hint = f"{guess}It has {', '.join(actions)}. `%agents?` says what each does."
             raise UsageError(f"%agents has no command {command!r}.", hint=hint)
         if command in ALONE and rest.strip():
-            raise UsageError(f"%agents {command} takes nothing more, not {rest.strip()!r}.", hint="`%agents?` has all.")
+            raise UsageError(
+                f"%agents {command} takes nothing more, not {rest.strip()!r}.", hint="`%agents?` lists all commands."
+            )
         if command in NEEDED and not rest.strip():
             what, hint = NEEDED[command]
             raise UsageError(f"%agents {command} needs {what}.", hint=hint)

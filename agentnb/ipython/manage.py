@@ -58,7 +58,7 @@ def _restart(tabs: Tabs, name: str) -> Remark:
     session.restart()
     process = session.state.agent_process
     message = f" {process.message}" if process is not None and process.message else ""
-    return Remark(f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}.{message}")
+    return Remark(f"Restarted {session.agent} in the tab {tabs.name_of(session)!r}.{message}")
 
 
 def _resume(tabs: Tabs, tab_id: str) -> Remark:
@@ -109,11 +109,11 @@ def _folder(tabs: Tabs) -> Path:
 
 
 def _trust(tabs: Tabs, folder: str) -> Remark:
-    return Remark(f"{trust(folder or _folder(tabs))} is trusted now: what your policy file allows counts there.")
+    return Remark(f"{trust(folder or _folder(tabs))} is trusted now: your policy file's allow rules apply there.")
 
 
 def _untrust(tabs: Tabs, folder: str) -> Remark:
-    return Remark(f"{untrust(folder or _folder(tabs))} is not trusted: what your policy file allows asks there.")
+    return Remark(f"{untrust(folder or _folder(tabs))} is not trusted: your policy file's allow rules ask there.")
 
 
 def _delete(_: Tabs, tab_id: str) -> Remark:
@@ -142,7 +142,7 @@ def _erase(tabs: Tabs, words: str) -> Remark:
     session_id, _, agent = words.partition(" ")
     name = tabs.agent_of(agent.strip() or None)
     delete_session(session_id, name, cwd=tabs.cwd)
-    return Remark(f"{name} has forgotten the session {session_id!r}.")
+    return Remark(f"{name} deleted the session {session_id!r}.")
 
 
 def _logout(_: Tabs, name: str) -> Remark:
@@ -171,7 +171,7 @@ def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
         changes = [each for each in turn.changes if each.state == state and each.undoable]
         if any(state != "open" or not is_left_alone(each.by) for each in changes):
             return turn
-    raise UsageError(f"No turn of the tab has changes to {command}.", hint="`%agents changes` shows what there is.")
+    raise UsageError(f"No turn of the tab has changes to {command}.", hint="`%agents changes` shows what changed.")
 
 
 def _turns_called(turns: Sequence[Turn], name: str) -> list[Turn]:

@@ -208,7 +208,9 @@ def _output(number: int, place: TextRange | None, scope: Scope) -> list[MessageA
         _check_was_run(number, "output", scope)
     (outputs,) = scope.known_outputs.of([(number, cell_id)])
     if not outputs:
-        raise UnknownMention(f"@output:{number}: In [{number}] has no output.", hint="Run the cell, or name another.")
+        raise UnknownMention(
+            f"@output:{number}: In [{number}] has no output.", hint="Run the cell, or choose another one."
+        )
     heading, error = output_heading(number), scope.known_outputs.error_of(number)
     return with_outputs(f"output:{number}", "", outputs, place, heading=heading, error=error)
 
@@ -217,9 +219,7 @@ def _plot(place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
     outputs = scope.known_outputs.latest_figure(scope.cell_id)
     if not outputs:
         hint = "Run the cell that draws it; @output:3 attaches all that cell [3] shows."
-        raise UnknownMention(
-            "@plot: no figure is open, and no cell has shown one, as far as the kernel knows.", hint=hint
-        )
+        raise UnknownMention("@plot: no figure is open, and the kernel knows of no cell that has shown one.", hint=hint)
     return figure_attachments("plot", outputs, place)
 
 
@@ -259,7 +259,7 @@ def _file(path: Path, name: str, place: TextRange | None, scope: Scope) -> Messa
     root = scope.cwd.resolve()
     if not path.is_relative_to(root):
         hint = "Only files in it can be mentioned; copy the file there, or set the workspace with %config Agentnb.cwd."
-        raise OutsideWorkspace(f"@{name} is outside of the workspace {root}.", hint=hint)
+        raise OutsideWorkspace(f"@{name} is outside the workspace {root}.", hint=hint)
     kind = mimetypes.guess_type(path.name)[0]
     folder = path.is_dir()
     display_kind = "directory" if folder else "image" if (kind or "").startswith("image/") else "document"
@@ -278,7 +278,7 @@ def _unknown(name: str, scope: Scope) -> UnknownMention:
     if name in {"cell", "selection"}:
         what = "cell is active" if name == "cell" else "text or cell is selected"
         hint = "Open agentnb's sidebar: it tells the kernel of the notebook. @cell:3 and @cells work without it."
-        return UnknownMention(f"@{name}: no {what}, as far as the kernel knows.", hint=hint)
+        return UnknownMention(f"@{name}: the kernel knows of no such {what}.", hint=hint)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     guess = f"Did you mean {' or '.join(f'@{match}' for match in close)}? " if close else ""
     return UnknownMention(

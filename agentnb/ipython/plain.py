@@ -44,9 +44,9 @@ def plain_text(turn: Turn | ActiveTurn | None) -> str:
 def without_parts(turn: Turn | ActiveTurn) -> str:
     """The words for a turn in which the agent has said and done nothing: so far, or to its end."""
     return (
-        "The agent said nothing."
+        "The agent gave no answer."
         if isinstance(turn, Turn)
-        else "The turn is still running: the agent has said nothing yet."
+        else "The turn is still running: the agent has not answered yet."
     )
 
 

@@ -79,7 +79,7 @@ class ShellCodeRunner:
             file = file_of(session, notebook, notebooks)
             return _live(notebook, file, self._outputs(file) if outputs else {})
         if not session.endswith(".ipynb") or not os.path.isfile(session):  # noqa: PTH113 - as text
-            raise UsageError("It is not known which notebook this is.", hint=f"{_NO_PAGE}.")
+            raise UsageError("The name of this notebook is unknown.", hint=f"{_NO_PAGE}.")
         return NotebookView(
             name=session, path=os.path.realpath(session), live=False, cells=read_cells(session, outputs)
         )
@@ -112,7 +112,7 @@ class ShellCodeRunner:
     async def edit(self, edit: Edit) -> Edited:
         """Ask the page that told of the notebook."""
         if current_notebook() is None:
-            raise UsageError(f"No page is there that could {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
+            raise UsageError(f"No open page can {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
         wait = edit.action == "run" and not self._job_queue.has_waiter
         fit = _fit(edit.notebook, {edit.cell_id} if edit.cell_id is not None else ())

@@ -20,8 +20,8 @@ ANSWER_SECONDS = 3.0
 
 _SHOWN = "The chat is in the sidebar on the right."
 _WHY = (
-    "This page lacks agentnb's JupyterLab extension (it answered nothing). It comes with agentnb: install agentnb "
-    "where the Jupyter server runs, too, and reload the page."
+    "This page doesn't have agentnb's JupyterLab extension (it did not answer). The extension comes with "
+    "agentnb: install agentnb where the Jupyter server runs, too, and reload the page."
 )
 
 
@@ -42,7 +42,7 @@ def sidebar(session: Session | None = None) -> None:
     """
     audience = audience_of(shell := get_ipython())
     if audience is Audience.NOBODY:
-        display(_words("The sidebar is for a notebook in a browser; nobody sees this one."), raw=True)
+        display(_words("The sidebar needs a notebook that is open in a browser."), raw=True)
         return
     if audience is Audience.TERMINAL or not in_notebook(shell):
         raise UsageError("There is no sidebar here.", hint="It belongs to a notebook: JupyterLab 4 or Notebook 7.")
@@ -92,7 +92,7 @@ def _instead(session: Session | None) -> dict[str, Any]:
     panel = frontend.chat_view(session.tab_id if session is not None else None)
     if _in_sidecar(panel):
         return _words(f"The chat is in a sidecar panel. {_WHY}")
-    box = VBox([HTML(f"The chat is here and not in the sidebar. {_WHY}"), panel])
+    box = VBox([HTML(f"The chat is shown here and not in the sidebar. {_WHY}"), panel])
     bundle: dict[str, Any] = box._repr_mimebundle_()
     return bundle
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentnb.api.session import Session
     from agentnb.ipython.tabs import Tabs
 
-_ALWAYS = "critical commands, sensitive files, what leads out of the workspace, what cannot be read"
+_ALWAYS = "critical commands, sensitive files, anything outside the workspace, commands that cannot be read"
 _WIDEST = 80
 
 
@@ -100,7 +100,7 @@ class PolicyTable:
         held = self.policy
         facts = [f"Warning: {warning}" for warning in held.warnings]
         facts += [f"This session has permissions={held.mode!r}."] if held.mode is not None else []
-        facts += [f"Need not ask: {', '.join(held.bypass)}."] if held.bypass else []
+        facts += [f"Doesn't need to ask: {', '.join(held.bypass)}."] if held.bypass else []
         facts += [f"Confined: {', '.join(confined)}."] if (confined := [*map(_confined, held.confine.items())]) else []
         facts.append(self._trust())
         facts.append(f"Always asks: {_ALWAYS}.")
@@ -112,9 +112,9 @@ class PolicyTable:
     def _trust(self) -> str:
         held = self.policy
         if held.trusted:
-            return f"{held.folder} is trusted: what your file allows counts here."
+            return f"{held.folder} is trusted: your file's allow rules apply here."
         others = f" (Trusted: {', '.join(held.trusted_folders)}.)" if held.trusted_folders else ""
-        return f"{held.folder} is not trusted: what your file allows asks here. `%agents trust` trusts it.{others}"
+        return f"{held.folder} is not trusted: your file's allow rules ask here. `%agents trust` trusts it.{others}"
 
     def _rules(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("from", "rule", "where")]
@@ -124,7 +124,7 @@ class PolicyTable:
             for pattern, is_ in self.policy.sensitive
         ]
         if len(rows) == 1:
-            rows.append(("default", "reading in the workspace is allowed, all else as the session's mode says", ""))
+            rows.append(("default", "reading in the workspace is allowed; the session's mode decides the rest", ""))
         return rows
 
     def _decisions(self) -> list[tuple[str, ...]]:
@@ -135,7 +135,7 @@ class PolicyTable:
             rule = f"{each.source}: {each.rule}" if each.rule else ""
             time = each.time[:19].replace("T", " ")
             rows.append((time, each.agent, what, each.severity, f"{each.outcome}{scope}", each.by, rule))
-        return rows if len(rows) > 1 else [*rows, ("", "", "nothing was decided yet", "", "", "", "")]
+        return rows if len(rows) > 1 else [*rows, ("", "", "no decisions yet", "", "", "", "")]
 
 
 def _short(row: Sequence[str]) -> list[str]:

@@ -151,7 +151,7 @@ class Tabs:
             )
         if arguments.permissions not in (None, session.permissions):
             raise UsageError(
-                f"--permissions is for a tab that is opened, and the tab {name!r} is open already.",
+                f"--permissions works only for a new tab, and the tab {name!r} is already open.",
                 hint="Add -n to open a new one, or change it with %agents permissions.",
             )
         if arguments.model is not None:

@@ -92,7 +92,9 @@ def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = No
 def _raise_if(turn: Turn, *, interrupted: bool, timeout: float | None) -> None:
     if interrupted:
         raise AgentInterrupted(
-            "The turn was cancelled." if turn.done else "The turn was left; the agent has not said that it stopped."
+            "The turn was cancelled."
+            if turn.done
+            else "agentnb stopped waiting; the agent has not confirmed that the turn ended."
         )
     if timeout is not None:
         raise TurnTimeout(

@@ -65,5 +65,5 @@ def named_cell(named: str, notebook: NotebookView) -> NotebookCell:
         raise UsageError(f"{len(doubled)} cells of the notebook have the id {doubled[0].id!r}.", hint=hint)
     if len(cells) > 1:
         ids = " and ".join(each.id for each in cells)
-        raise UsageError(f"{len(cells)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")
+        raise UsageError(f"{len(cells)} cells show In [{number}].", hint=f"Specify one by its id: {ids}.")
     return cells[0]

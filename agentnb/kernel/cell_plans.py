@@ -65,7 +65,7 @@ def planned_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
     first, last = (notebook.cells.index(named_cell(arguments[each], notebook)) for each in ("first", "last"))
     if first >= last:
         raise UsageError(
-            "The last cell to merge comes below the first.", hint="`cells` without either shows their order."
+            "The last cell to merge must be below the first.", hint="`cells` without either shows their order."
         )
     return notebook.cells[first : last + 1]
 
@@ -126,11 +126,13 @@ def _replace(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequen
 def _move(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
     (cell,) = cells
     if ("below" in arguments) == ("above" in arguments):
-        raise UsageError("move_cell wants either 'below' or 'above'.", hint="Both name the cell that it is put beside.")
+        raise UsageError(
+            "move_cell wants either 'below' or 'above'.", hint="Give only one of them: both say where the cell goes."
+        )
     where = "below" if "below" in arguments else "above"
     other = named_cell(arguments[where], notebook)
     if other is cell:
-        raise UsageError("A cell cannot be moved beside itself.")
+        raise UsageError("A cell cannot be moved next to itself.")
     at = notebook.cells.index(cell)
     rest = [each for each in notebook.cells if each is not cell]
     place = rest.index(other) + (where == "below")
@@ -248,8 +250,8 @@ def _set_tags(arguments: Mapping[str, Any], notebook: NotebookView, cells: Seque
 
 def _clear_outputs(_arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
     if not cells or cells[0].kind != "code" or asks_agent(cells[0]):
-        why = f"{_name(cells[0])} is not a code cell, or asks an agent." if cells else "No code cell has been run."
-        raise UsageError(why, hint="`cells` shows what there is.")
+        why = f"{_name(cells[0])} is not a code cell, or asks an agent." if cells else "No code cell has been run yet."
+        raise UsageError(why, hint="`cells` lists the existing cells.")
     what = cell_title(cells[0]) if len(cells) == 1 else f"{len(cells)} cells"
     return CellPlan(
         title=f"Clear the outputs of {what}",

@@ -55,7 +55,7 @@ class CellTools:
         first = cells.index(named_cell(arguments["first"], notebook)) if "first" in arguments else 0
         last = cells.index(named_cell(arguments["last"], notebook)) if "last" in arguments else len(cells) - 1
         if cells and first > last:
-            raise UsageError("The last cell comes before the first.", hint="`cells` without either shows their order.")
+            raise UsageError("The last cell is above the first.", hint="`cells` without either shows their order.")
         chosen = cells[first : last + 1]
         for cell in chosen:
             if not cell.cut:

@@ -548,5 +548,5 @@ def _conflicting(conflicts: Sequence[KernelConflict]) -> KernelChangesConflict:
     names = ", ".join(repr(each.name) for each in conflicts)
     verb, them = ("is", "it") if len(conflicts) == 1 else ("are", "them")
     message = f"{names} {verb} other than the turn left {them}."
-    hint = "Nothing was changed. Choose for each whether to leave what is there now."
+    hint = "Nothing was changed. For each one, choose whether to keep the current version."
     return KernelChangesConflict(message, hint=hint, conflicts=tuple(conflicts))

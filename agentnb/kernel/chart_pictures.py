@@ -56,9 +56,9 @@ def with_pictures(
             continue
         try:
             if drawn == MOST_CHARTS:
-                raise Undrawn(f"Only {MOST_CHARTS} charts are drawn; the others are text.")
+                raise Undrawn(f"Only {MOST_CHARTS} charts are drawn; the others are shown as text.")
             if time.monotonic() > end:
-                raise Undrawn("A chart is not drawn: those before it took too long. It is text.")
+                raise Undrawn("A chart is shown as text: the charts before it took too long.")
             drawn += 1
             png = (draw or draw_chart)(chart)
         except Undrawn as why:
@@ -90,13 +90,13 @@ def is_drawable(library: str) -> bool:
 def draw_chart(chart: Chart) -> bytes:
     """The PNG of *chart*, drawn within `DRAW_S`; the same chart is tried once."""
     if len(chart.specification) > LONGEST_CHART:
-        raise Undrawn(f"A chart of more than {LONGEST_CHART:,} characters is not drawn; it is text.")
+        raise Undrawn(f"A chart of more than {LONGEST_CHART:,} characters is shown as text.")
     try:
         specification = read_json(chart.specification)
     except ValueError:
-        raise Undrawn("A chart is not drawn: its JSON is broken or cut.") from None
+        raise Undrawn("A chart is not drawn: its JSON is broken or truncated.") from None
     if _ADDRESSES[chart.library] in _keys(specification):
-        raise Undrawn("A chart is not drawn, because it loads data or pictures from elsewhere; it is text.")
+        raise Undrawn("A chart is shown as text, because it loads data or pictures from elsewhere.")
     drawn = _drawn(chart)
     if isinstance(drawn, str):
         raise Undrawn(drawn)
@@ -120,14 +120,14 @@ def run_renderer(command: Sequence[str], specification: str, timeout: float) -> 
     try:
         png, _ = program.communicate(specification.encode(), timeout)
     except subprocess.TimeoutExpired:
-        raise Undrawn("A chart is not drawn: its renderer took too long. It is text.") from None
+        raise Undrawn("A chart is shown as text: its renderer took too long.") from None
     finally:
         with contextlib.suppress(OSError):
             os.killpg(program.pid, signal.SIGKILL)
         with contextlib.suppress(ValueError):
             program.communicate()
     if not png.startswith(b"\x89PNG"):
-        raise Undrawn("A chart is not drawn: its renderer failed. It is text.")
+        raise Undrawn("A chart is shown as text: its renderer failed.")
     return png
 
 

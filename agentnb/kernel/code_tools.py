@@ -130,8 +130,8 @@ class CodeTools:
         prompts = [each for each in cells if asks_agent(each)]
         cells = [each for each in cells if each not in prompts]
         if not cells or any(each.cut for each in cells):
-            why = "A cell is too long to be shown whole." if cells else "There is no code cell to run."
-            raise UsageError(why, hint="`cells` shows what there is; run_cell runs one.")
+            why = "A cell is too long to be shown in full." if cells else "There is no code cell to run."
+            raise UsageError(why, hint="`cells` lists the existing cells; run_cell runs one.")
         edits = [Edit(action="run", cell_id=each.id, source=each.source, notebook=notebook.name) for each in cells]
         if not notebook.live:
             await self._tab.runner.edit(edits[0])  # raises the error that says what to do

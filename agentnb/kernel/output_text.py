@@ -174,7 +174,7 @@ class _Reading:
             note = f"A picture of {_size(size)} is left out: an agent gets at most {MOST_PICTURES} pictures, "
             note += f"{_size(LARGEST_PICTURE)} each and {_size(LARGEST_PICTURES)} in all."
         elif not is_picture(data, kind):
-            note = f"A picture is left out: it is no {kind.partition('/')[2].upper()}."
+            note = f"A picture is left out: it is not a {kind.partition('/')[2].upper()}."
         else:
             caption = "" if _OBJECT.match(plain) else plain.partition("\n")[0][:100]
             text = self._safe(caption, 100, "")

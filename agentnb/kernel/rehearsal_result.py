@@ -31,7 +31,7 @@ _NO_NETWORK = " (no network in the preview)"
 
 
 class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The effect that code or a command would have. Nothing of it has been done.
+    """The effect that code or a command would have. Nothing has been run for real.
 
     Attributes:
         available: Whether it could be rehearsed at all.
@@ -52,7 +52,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             other processes.
         seconds: How long it took.
         memory: Bytes of memory that it needed besides what was there, about; None where that is not known.
-        way: How it was closed in: ``"namespaces"`` or ``"Landlock"``; empty where it was not rehearsed.
+        way: How it was isolated: ``"namespaces"`` or ``"Landlock"``; empty where it was not rehearsed.
     """
 
     available: bool = True

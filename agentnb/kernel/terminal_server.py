@@ -109,7 +109,9 @@ class TerminalServer(ToolMcpServer):
     async def _use(self, arguments: Any) -> str:
         notebook = arguments.get("notebook") if isinstance(arguments, dict) else None
         if not isinstance(notebook, str) or not notebook.strip():
-            raise UsageError("'notebook' of use_notebook is a string.", hint="`paired_notebooks` lists what there is.")
+            raise UsageError(
+                "'notebook' of use_notebook is a string.", hint="`paired_notebooks` lists the paired ones."
+            )
         async with self._choosing:
             await self._connect(notebook.strip())
         return f"The tools work on {'' if self._kernel is None else self._kernel.line} now."

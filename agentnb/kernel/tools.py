@@ -105,7 +105,7 @@ TOOLS: dict[str, dict[str, Any]] = {
         tool(
             "cells",
             "Read the notebook",
-            "Reads the cells of the user's notebook: as they stand in the open page, else as they were last saved.",
+            "Reads the cells of the user's notebook, as the open page shows them or, without a page, as last saved.",
             {
                 "first": {**CELL, "description": "The first cell to read: its id, or the n of its In [n]."},
                 "last": {**CELL, "description": "The last cell to read: its id, or the n of its In [n]."},

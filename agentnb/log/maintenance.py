@@ -121,17 +121,17 @@ WITHOUT_CHANGES = (
 """What an export leaves out, for people."""
 
 
-_UNCHANGED = "Nothing was changed. Name a file that `agentnb storage --export` has written."
+_UNCHANGED = "Nothing was changed. Specify a file that was written by `agentnb storage --export`."
 
 
 def copy_out(path: Path, to: Path) -> int:
     """Write the whole log, as it is at one moment, to a new file; says how many sessions it has."""
     _demand(path)
     if to.exists():
-        raise LogUnavailable(f"{to} is there already.", hint="Name a new file.")
+        raise LogUnavailable(f"{to} already exists.", hint="Specify a new file.")
     if not to.parent.is_dir():
-        raise LogUnavailable(f"There is no folder {to.parent}.", hint="Make it, or name a file in another one.")
-    with _opened(path) as connection, _other_file(to, "written", "Name a file that can be written."):
+        raise LogUnavailable(f"There is no folder {to.parent}.", hint="Create it, or specify a file in another one.")
+    with _opened(path) as connection, _other_file(to, "written", "Specify a file that can be written."):
         database.make_private(to)
         connection.execute("VACUUM INTO ?", (str(to),))
         return int(connection.execute("SELECT count(*) FROM sessions").fetchone()[0])
@@ -140,7 +140,9 @@ def copy_out(path: Path, to: Path) -> int:
 def take_in(path: Path, source: Path) -> tuple[int, int]:
     """Add the sessions of another log's file that are not here yet; the file is left as it is."""
     if not source.is_file():
-        raise LogUnavailable(f"{source} is no file.", hint="Name a file that `agentnb storage --export` has written.")
+        raise LogUnavailable(
+            f"{source} is not a file.", hint="Specify a file that was written by `agentnb storage --export`."
+        )
     copy = path.with_name(f"{path.name}.import-{os.getpid()}")
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
@@ -236,7 +238,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _demand(path: Path) -> None:
     if not path.exists():
-        raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
+        raise LogUnavailable(f"There is no session log at {path}.", hint="It is created when the first turn finishes.")
 
 
 def _bytes(path: Path) -> int:
@@ -248,4 +250,4 @@ def _raw(path: Path) -> sqlite3.Connection:
     try:
         return sqlite3.connect(path, timeout=database.BUSY_SECONDS, isolation_level=None)
     except sqlite3.Error as error:
-        raise LogUnavailable(f"{path} cannot be opened: {error}.", hint="Is it a file that you may read?") from error
+        raise LogUnavailable(f"{path} cannot be opened: {error}.", hint="Check that you can read the file.") from error

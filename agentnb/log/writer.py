@@ -108,11 +108,13 @@ class LogWriter:
         try:
             aside = database.put_aside(self.path, self._file)
         except OSError as error:
-            hint = f"It cannot be put aside ({error.strerror}): move it, or set AGENTNB_LOG to another file, or to off."
+            hint = (
+                f"It cannot be moved aside ({error.strerror}): move it, or set AGENTNB_LOG to another file, or to off."
+            )
             return LogUnavailable(damaged.message, hint=hint)
         if aside is None:
             return self._moved()
-        return LogDamaged(damaged.message, hint=f"It was put aside as {aside.name}; a new one was started.")
+        return LogDamaged(damaged.message, hint=f"It was moved aside as {aside.name}; a new one was started.")
 
     def _insert(self, batch: LogBatch) -> None:
         with database.explained(self.path):
@@ -129,8 +131,8 @@ class LogWriter:
             raise self._moved()
 
     def _moved(self) -> LogUnavailable:
-        message = f"The session log {self.path} was put aside, or moved, while this kernel had it open."
-        return LogUnavailable(message, hint="What is open here is written as a whole into the existing file.")
+        message = f"The session log {self.path} was moved while this kernel had it open."
+        return LogUnavailable(message, hint="The sessions that are open here are written to the existing file in full.")
 
     def _open(self) -> database.LogConnection:
         self._file = database.file_at(self.path)

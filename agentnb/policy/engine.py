@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.settings import PolicySettings
 
-NO_RULE = "no rule decides, so you are asked"
+NO_RULE = "no rule applies, so you are asked"
 NOBODY = "no front end is attached to ask"
 HEADLESS = f'{NOBODY}; to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
 WORST_AT_ONCE: Severity = "medium"
@@ -94,7 +94,7 @@ _FLOORS = {
     "outside": "it is outside the workspace",
     "unreadable": "the command could not be read",
     "vague": "the agent doesn't say what it would do",
-    "dangerous": "dangerous commands ask even where the session allows all",
+    "dangerous": "dangerous commands ask even if the session allows everything",
     "broken": "a policy file cannot be read, so everything asks",
 }
 

@@ -55,9 +55,9 @@ FILE_KEYS = (
         choices=("deny", "allow"),
         default="deny",
         loosest="allow",
-        about="The answer to a permission request that no rule decides and nobody can answer. 'allow' works in trusted "
-        "folders only.",
-        facts={"allow": "Where nobody can be asked: allow.", "deny": "Where nobody can be asked: deny."},
+        about="The answer to a permission request when no rule decides it and nobody can answer. 'allow' works in "
+        "trusted folders only.",
+        facts={"allow": "If nobody can be asked: allow.", "deny": "If nobody can be asked: deny."},
         title="When nobody can answer",
         labels=("Deny", "Allow"),
         variable="AGENTNB_HEADLESS",
@@ -67,27 +67,27 @@ FILE_KEYS = (
         kind="choice",
         choices=("first", "after"),
         loosest="after",
-        about="When changes of a notebook's cells are reviewed: before they are made, or afterwards.",
+        about="When changes to a notebook's cells are reviewed: before they are made, or afterwards.",
         facts={
-            "first": "Changes of cells are reviewed before they are made (cell_review).",
-            "after": "Changes of cells are reviewed after they are made (cell_review).",
+            "first": "Cell changes are reviewed before they are made (cell_review).",
+            "after": "Cell changes are reviewed after they are made (cell_review).",
         },
     ),
     Key(
         name="freedom_at_most",
         kind="choice",
         choices=FREEDOMS,
-        about="The most freedom that a conversation can be given, whoever gives it.",
-        facts={each: f"Conversations have at most the freedom {TITLES[each]} (freedom_at_most)." for each in FREEDOMS},
+        about="The most freedom that any conversation can have.",
+        facts={each: f"The freedom of conversations is at most {TITLES[each]} (freedom_at_most)." for each in FREEDOMS},
     ),
     Key(
         name="budget",
         kind="budget",
         default=(),
         values=f'`"{EXAMPLE}"`, or some of these',
-        about="The most that a conversation may use. The budgets of all files hold, and that of the conversation or of "
-        "the settings. Nobody can go on beyond the site's.",
-        title="Budget of each conversation",
+        about="A limit for each conversation. The budgets of all files apply, and that of the conversation or the "
+        "settings. The site's cannot be exceeded.",
+        title="Budget for each conversation",
     ),
     Key(
         name="budget_day",
@@ -95,7 +95,7 @@ FILE_KEYS = (
         default=(),
         values="likewise",
         about="The most that all your conversations in all kernels may use in a day, counted from midnight.",
-        title="Budget of each day",
+        title="Budget for each day",
     ),
 )
 """The keys of a file that have one value each."""
@@ -119,8 +119,8 @@ RULE_KEYS = (
         name="command",
         kind="texts",
         default=(),
-        values="patterns: `*` is anything, a last ` *` may be missing",
-        about="each command of a line; for `ask` and `deny` also without its folder, variables and the options before "
+        values="patterns: `*` matches anything; a trailing ` *` also matches nothing",
+        about="each command in a line; for `ask` and `deny` also without its folder, variables and the options before "
         "its verb",
     ),
     Key(
@@ -129,7 +129,7 @@ RULE_KEYS = (
         choices=SEVERITIES,
         default="high",
         values='`"none"` to `"critical"`, default `"high"`',
-        about="the worst that an `allow` covers",
+        about="the highest severity that an `allow` covers",
     ),
     Key(
         name="sensitive",

@@ -82,7 +82,7 @@ def parse(text: str, name: str, source: Source = "user") -> PolicySettings:
     try:
         data = parsed(text)
     except ValueError as error:
-        raise PolicyError(f"{name} is not TOML: {error}.", hint="Correct that line.") from error
+        raise PolicyError(f"{name} is not TOML: {error}.", hint="Fix that line.") from error
     reader = _Reader(text, name, source)
     tables = (*TABLES, site_policy.TABLE) if source == "site" else TABLES
     reader.known(data, (*tables, *(key.name for key in FILE_KEYS)), "")
@@ -107,7 +107,7 @@ def tightened(settings: PolicySettings, name: str) -> PolicySettings:
     loosened = loosening(settings)
     dropped += loosened
     dropped += [f"[trust] {folder!r}" for folder in settings.trusted]
-    own = "Put it into your own policy file if you want it; `%agents policy` says where that is."
+    own = "Put it in your own policy file if you want it; `%agents policy` says where that is."
     warnings = tuple(
         f"{name} loosens the policy, which a project may not do: {each} is ignored. {own}" for each in dropped
     )
@@ -163,7 +163,7 @@ class _Reader:
     def listed(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         rules: Any = data.get("rule", [])
         if not isinstance(rules, list) or not all(isinstance(each, dict) for each in rules):
-            self._fail("rule", "", "'rule' is not a list of tables", "Begin each rule with a line [[rule]].")
+            self._fail("rule", "", "'rule' is not a list of tables", "Start each rule with a line [[rule]].")
         return list(rules)
 
     def rule(self, number: int, data: dict[str, Any]) -> InForce:
@@ -213,7 +213,7 @@ class _Reader:
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
             self._fail(
-                key.name, table, f"{key.name!r} is neither text nor a list of texts", f'Write {key.name} = ["…"].'
+                key.name, table, f"{key.name!r} is neither text nor a list of strings", f'Write {key.name} = ["…"].'
             )
         for each in value if key.choices else ():
             self.choice(each, key.choices, key.name, table)
@@ -239,7 +239,9 @@ class _Reader:
         for agent, data in agents.items():
             value = data.get("bypass", False)
             if value is True and agent == EVERY:
-                self._fail("bypass", f"agents.{agent}", "'bypass' holds for one agent", "Name the agent in place of *.")
+                self._fail(
+                    "bypass", f"agents.{agent}", "'bypass' holds for one agent", "Use the agent's name instead of *."
+                )
             if not isinstance(value, bool):
                 self._fail("bypass", f"agents.{agent}", f"'bypass' is {value!r}", "Use true or false.")
             found += [agent] if value else []
@@ -255,7 +257,7 @@ class _Reader:
         self.known(self._table(data, "trust"), ("folders",), "trust")
         folders = data.get("folders", [])
         if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
-            self._fail("folders", "trust", "'folders' is not a list of texts", 'Write folders = ["~/work"].')
+            self._fail("folders", "trust", "'folders' is not a list of strings", 'Write folders = ["~/work"].')
         return self.folders("folders", "trust", folders)
 
     def folders(self, key: str, table: str, folders: Iterable[str]) -> list[str]:
@@ -264,7 +266,7 @@ class _Reader:
         for said in folders:
             found.append(str(home()) if said == "~" else _home(said))
             if not Path(found[-1]).is_absolute() or "\0" in said:
-                self._fail(key, table, f"{said!r} is not an absolute path", "Begin it with / or ~/.")
+                self._fail(key, table, f"{said!r} is not an absolute path", "Start it with / or ~/.")
         return found
 
     def choice(self, value: Any, among: tuple[str, ...], key: str, table: str = "") -> Any:
@@ -276,7 +278,7 @@ class _Reader:
 
     def _table(self, value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            self._fail(name, "", f"{name!r} is no table", f"Write [{name}].")
+            self._fail(name, "", f"{name!r} is not a table", f"Write [{name}].")
         return value  # type: ignore[no-any-return]
 
     def _fail(self, key: str, table: str, what: str, hint: str) -> None:

@@ -108,8 +108,8 @@ class PolicyFiles:
         def without(before: str) -> str:
             rules = parse(before, str(self.user_path)).rules
             if not 0 < number <= len(rules) or rules[number - 1].rule.text != text:
-                message = f"Rule {number} is not {text!r} any more."
-                raise PolicyError(message, hint="The file was changed meanwhile: look at its rules again.")
+                message = f"Rule {number} is no longer {text!r}."
+                raise PolicyError(message, hint="The file was changed meanwhile: check its rules again.")
             return without_entry(before, "rule", number)
 
         return self._change(without, "Remove the rule by hand.")
@@ -134,7 +134,7 @@ class PolicyFiles:
             for text in cuts:
                 if parse(text, "policy.toml").bypass == left:
                     return text
-            raise PolicyError(f"The bypass of {agent} could not be taken out.", hint="Change it by hand.")
+            raise PolicyError(f"The bypass for {agent} could not be removed.", hint="Change it by hand.")
 
         return self._change(without, f"Change [agents.{agent}] by hand.")
 

@@ -47,7 +47,7 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
     if found:
         risk = together(finding for _, finding in found) or Risk("none", "")
         return Seen(tuple(subject for subject, _ in found), risk)
-    risk = Risk("low", "Only looks.") if request.tool in READING else Risk("medium", "Does what its title says.")
+    risk = Risk("low", "Only reads.") if request.tool in READING else Risk("medium", "Does what its title says.")
     if request.concern:
         risk = Risk("high", request.concern)
     if request.vague:

@@ -40,7 +40,8 @@ class WorkspaceBoundary:
             leads = "" if str(real) == path else f" (it leads to {str(real)!r})"
             where = " and ".join(map(repr, map(str, self.roots)))
             hint = (
-                "Start the session with a cwd or `directories` that hold it, or open it with a rule in policy.toml: "
+                "Start the session with a cwd or `directories` that contain it, or allow access with a rule "
+                "in policy.toml: "
                 f'action = "ask", tool = "read", path = {json.dumps(f"{real.parent.as_posix()}/**")}.'
             )
             raise OutsideWorkspace(f"{path!r}{leads} is outside the workspace {where}.", hint=hint)
@@ -64,5 +65,5 @@ class WorkspaceBoundary:
             if any(each.is_symlink() for each in (real, *real.parents)):  # a loop, from Python 3.13 on
                 raise RuntimeError("a loop of links")
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
-            raise OutsideWorkspace(f"{path!r} is not a path that can be followed: {error}.") from error
+            raise OutsideWorkspace(f"{path!r} is not a path that can be resolved: {error}.") from error
         return real

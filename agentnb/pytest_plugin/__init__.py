@@ -30,9 +30,9 @@ _SHIPPED = "agentnb_replays"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Our options."""
     group = parser.getgroup("agentnb", "agents in notebooks and tests")
-    group.addoption("--agentnb-record", action="store_true", help="record the cassettes anew, with the real agents")
+    group.addoption("--agentnb-record", action="store_true", help="record the cassettes again with the real agents")
     group.addoption(
-        "--agentnb-strict", action="store_true", help="fail when turns of a cassette were not asked for by any test"
+        "--agentnb-strict", action="store_true", help="fail if turns of a cassette were not used by any test"
     )
 
 

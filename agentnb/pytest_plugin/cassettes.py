@@ -167,7 +167,7 @@ class PytestCassettes:
         unused = self.unused()
         lines = [*self.deviations, *unused]
         if unused and strict:
-            lines.append("The run fails because of --agentnb-strict: each turn of a cassette must be asked for.")
+            lines.append("The run fails because of --agentnb-strict: each turn of a cassette must be used.")
         return lines + [
             f"{os.path.relpath(path)}: its cassette was recorded, and the outputs stored in it are still those from "
             "before. Store those of the new recording: "

@@ -176,7 +176,7 @@ def _question(params: ChangeOwnAgentParams) -> str:
     excerpt = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
     return (
         f"Start the agent “{params.name}” with “{excerpt}”{having}? "
-        f"New conversations run this program with your rights.{missing}"
+        f"New conversations run this program with your permissions.{missing}"
     )
 
 

@@ -54,8 +54,8 @@ def content_of(chat: ChatState, uri: str) -> bytes:
             text = _text(value)
             if _hash(text) == wanted:
                 return text
-    message = f"The chat {chat.resource} does not hold {uri!r} any more."
-    raise UsageError(message, hint="The agent has replaced it; look at what is there now.")
+    message = f"The chat {chat.resource} no longer contains {uri!r}."
+    raise UsageError(message, hint="The agent has replaced it; check what is there now.")
 
 
 class Contents:

@@ -125,7 +125,7 @@ async def read_file(asker: Asker[Host], params: ReadFileParams) -> Bytes:
 
 def _piece(cwd: Path, params: ReadFileParams, patterns: Patterns) -> Bytes:
     if params.head is not None and params.tail is not None:
-        raise UsageError("head and tail are both given.", hint="Ask for one after the other.")
+        raise UsageError("Both head and tail were given.", hint="Request one after the other.")
     length, from_end = min(params.length, RANGE), params.tail is not None
     piece = snippet(WorkspaceBoundary(cwd), params.path, offset=params.offset, length=length, from_end=from_end)
     piece = for_page(piece, patterns)
@@ -264,7 +264,7 @@ async def rewind_session(
 ) -> InvokeChangesetOperationResult:
     """Go back to before a message: the transcript is cut there, and the history has a copy of it.
 
-    The agent goes on in a new session, which is given the rest of the transcript with the next prompt.
+    The agent continues in a new session, which is given the rest of the transcript with the next prompt.
 
     Args:
         channel: The session's or the chat's channel.
@@ -357,7 +357,7 @@ async def read_change(
     changesets = conversation.changesets
     item = changesets.item(changesets.turn_of(channel), id)
     if item is None:
-        raise UsageError(f"The change set has no change {id!r}.", hint="Look at it again.")
+        raise UsageError(f"The change set has no change {id!r}.", hint="Check it again.")
     piece = await range_for_page(
         conversation.changes,
         item,

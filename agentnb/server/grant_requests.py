@@ -186,9 +186,7 @@ def revoke_grant(asker: Asker[Host], *, id: str = "", channel: str = "", tool_ca
     rule = held.rule or AccessRule(action="allow", agent=(held.agent,))
     runs = any(each.permissions.runs_under(rule) for each in host.conversations.values())
     _revoke(host.policy, held)
-    return RevokeGrantResult(
-        message="Revoked. What is running continues; the next request asks." if runs else "Revoked."
-    )
+    return RevokeGrantResult(message="Revoked. Running work continues; the next request asks." if runs else "Revoked.")
 
 
 def _revoke(policy: HostPolicy, held: _Held) -> None:

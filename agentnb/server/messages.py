@@ -33,7 +33,7 @@ UNKNOWN_SESSION = -32001
 ERRORS: dict[int, str] = {
     METHOD_NOT_FOUND: "There is no request of that name.",
     INVALID_PARAMS: "The parameters are not what the method takes; the message says which field, and why.",
-    UNSUPPORTED_VERSION: "Page and kernel have no version in common; the message says which one to update.",
+    UNSUPPORTED_VERSION: "The page and the kernel have no version in common; the message says which one to update.",
     UNKNOWN_SESSION: "There is no such channel (any more). The same code as AHP's `SessionNotFound`.",
     UNKNOWN_CLIENT: "The client has not introduced itself: send `initialize` first.",
     REFUSED: "It was understood but cannot be done; the message says why and what to do next.",

@@ -66,7 +66,7 @@ def change_policy(
         case "trust" | "untrust" if folder.strip():
             path = Path(folder).expanduser()
             if not path.is_absolute():
-                raise UsageError(f"{folder!r} is not an absolute path.", hint="Begin it with / or ~/.")
+                raise UsageError(f"{folder!r} is not an absolute path.", hint="Start it with / or ~/.")
             question = f"Trust {shown(path)} and everything in it? Your allow rules apply there."
             if action == "trust" and not path.is_dir():
                 raise UsageError(f"{folder!r} is not a folder.", hint="Choose an existing one.")

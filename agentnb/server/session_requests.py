@@ -94,7 +94,7 @@ def create_session(
 def _folder(named: str) -> Path:
     folder = Path(named).expanduser().absolute()
     if not folder.is_dir():
-        raise UsageError(f"{named!r} is not a folder.", hint="Make it, or choose another one.")
+        raise UsageError(f"{named!r} is not a folder.", hint="Create it, or choose another one.")
     return folder.resolve()
 
 

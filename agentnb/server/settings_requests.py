@@ -318,7 +318,10 @@ async def change_mcp_server(
     servers = {**others, name: _server(server)}
     mcp_servers(servers)  # says what makes no sense
     line = f"{server.line.strip():.300}"
-    question = f"Add the MCP server “{name}” ({line})? New conversations start it with your rights, and agents use it."
+    question = (
+        f"Add the MCP server “{name}” ({line})? New conversations start it with your permissions, and "
+        "agents can use it."
+    )
     if confirmed != question:
         return ChangedResult(confirm=question)
     await _set(host, "mcp_servers", servers, here=here, was=was)
@@ -331,7 +334,8 @@ def _server(typed: McpServerChange) -> dict[str, Any]:
     if line.startswith(("http://", "https://")):
         if typed.env:
             raise UsageError(
-                "An agent given by its address takes no variables.", hint="Write headers into settings.toml by hand."
+                "Variables can't be set for an agent that is given by its address.",
+                hint="Add headers to settings.toml by hand.",
             )
         return {"url": line}
     try:

@@ -40,7 +40,7 @@ class AgentKeptSession(Wire, frozen=True, kw_only=True):
     """A session that an agent keeps itself.
 
     Attributes:
-        id: The agent's id of it.
+        id: The id that the agent gave it.
         title: Its title; empty where it has none.
         cwd: Its folder; empty where the agent does not say.
         modified_at: When something last happened in it, in milliseconds since 1970, if the agent says it.
@@ -137,7 +137,7 @@ def _workspace(host: Host, named: str | None) -> Path:
             return folder
     raise SessionError(
         f"The session's folder {named!r} is not in this kernel's folder, and the log has no conversation in it.",
-        hint="Open it from a kernel that runs there, or by agentnb.start(…, session=…, cwd=…).",
+        hint="Open it from a kernel that runs there, or with agentnb.start(…, session=…, cwd=…).",
     )
 
 

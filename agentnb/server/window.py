@@ -41,7 +41,7 @@ def _place(state: ChatState, turn_id: str) -> int:
         at = len(state.turns)
     if at is None:
         message = f"The chat {state.resource} has no turn {turn_id!r}."
-        raise UsageError(message, hint="Ask for those before a turn that it has.")
+        raise UsageError(message, hint="Request turns before one that exists.")
     return at
 
 

@@ -66,7 +66,7 @@ class ToolCallRehearsal(Wire, frozen=True, kw_only=True):
         refused: What was refused besides.
         seconds: How long it took.
         memory: Bytes of memory that it needed besides what was there, about.
-        way: How it was closed in: ``"namespaces"`` or ``"Landlock"``.
+        way: How it was isolated: ``"namespaces"`` or ``"Landlock"``.
     """
 
     status: str

@@ -206,7 +206,7 @@ class ToolCallRisk(Wire, frozen=True, kw_only=True):
 
     Args:
         severity: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
-        reason: Why, a sentence.
+        reason: The reason, a sentence.
         like: What it is like, such as "edits": questions of one turn with the same words may be allowed together.
             None: each one is asked about on its own.
     """

@@ -79,7 +79,7 @@ def assert_files_written(turn: Turn, files: Mapping[str, str | None] | Iterable[
         if not path.is_file():
             raise AssertionError(f"The agent wrote {name}, but it is not there.")
         if content is not None and (held := path.read_text(encoding="utf-8")) != content:
-            raise AssertionError(f"{name} does not hold {content!r}, but {held!r}.")
+            raise AssertionError(f"{name} does not contain {content!r}, but {held!r}.")
     return turn
 
 

@@ -67,15 +67,15 @@ export default {
       end();
       if (isOpen) return draw();
       wanted = number;
-      status.textContent = "Opening the conversation… It opens once the running cell has ended.";
+      status.textContent = "Opening the conversation… It opens when the running cell ends.";
       model.send({ open: number });
     };
     const answered = async ({ opened, tab, error }: Opened) => {
       if (opened !== wanted || close) return;
       const into = list.querySelector(`[data-number="${opened}"] .conversation`);
       try {
-        if (error || !tab || !into) throw new Error(error || "The row is gone.");
-        if (!host) throw new Error("This page cannot show it here; it is a tab of the chat.");
+        if (error || !tab || !into) throw new Error(error || "The row no longer exists.");
+        if (!host) throw new Error("This page can't show it here. Find it in the chat's tabs.");
         const reference = `anywidget:${model.get("host").replace(/^(IPY_MODEL_|anywidget:)/, "")}`;
         const { exports } = await host.getWidget(reference);
         if (wanted !== opened) return;

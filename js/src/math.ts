@@ -100,7 +100,7 @@ export function formula(source: string, isDisplay: boolean): Element {
   }
   const count = { nodes: 0 };
   const [math, ...others] = nodesOf(tree, count, 0);
-  if (!(math instanceof Element) || others.length > 0) throw new Error("It is no single formula.");
+  if (!(math instanceof Element) || others.length > 0) throw new Error("It is not a single formula.");
   return math;
 }
 

@@ -1,9 +1,14 @@
 /** A display's own small model (anywidget): it shows a part of the host model's client in its own element. */
+import { hearThoughLate } from "./late-module";
 import type { What } from "./view/store";
 import type { Exports } from "./widget";
 
 interface RenderContext {
-  model: { get(name: "host"): string; get(name: "what"): What };
+  model: {
+    get(name: "host"): string;
+    get(name: "what"): What;
+    readonly widget_manager?: { get_model?(id: string): Promise<object> };
+  };
   el: HTMLElement;
   signal?: AbortSignal;
   host?: { getWidget(ref: string): Promise<{ exports: Exports }> };
@@ -13,10 +18,11 @@ const LOST = "This view is no longer connected to its kernel. Run the cell again
 
 export default {
   async render({ model, el, signal, host }: RenderContext): Promise<(() => void) | undefined> {
-    const reference = `anywidget:${model.get("host").replace(/^(IPY_MODEL_|anywidget:)/, "")}`;
+    const id = model.get("host").replace(/^(IPY_MODEL_|anywidget:)/, "");
     try {
-      if (!host) throw new Error("this front end cannot join widgets");
-      const { exports } = await host.getWidget(reference);
+      if (!host) throw new Error("this front end doesn't support joining widgets");
+      const { exports } = await host.getWidget(`anywidget:${id}`);
+      void hearThoughLate(await model.widget_manager?.get_model?.(id));
       if (!signal?.aborted) return exports.mount(el, model.get("what"));
     } catch (error) {
       console.warn("[agentnb]", error);

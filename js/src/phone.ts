@@ -118,8 +118,8 @@ class Panel {
       this.#way(
         address === LOOPBACK ? "On this machine only" : `Over the network, at ${line(address, 60)}`,
         address === LOOPBACK
-          ? "For a cable or a tunnel to port numbers of this machine."
-          : "Not encrypted: others in this network can read the questions and take the code. Only where you trust everybody.",
+          ? "For a phone connected by cable or through a tunnel to this machine's ports."
+          : "Not encrypted: others on this network can read the questions and use the code. Use it only if you trust everyone on it.",
         () => this.#direct(address),
       ),
     );
@@ -158,7 +158,7 @@ class Panel {
     if (!answer?.ok || !(await answer.text()).includes("<title>agentnb</title>")) {
       await this.#context.request("phone/unpair", {});
       throw new Error(
-        "This Jupyter server doesn't pass requests on to the kernel. Install jupyter-server-proxy beside it and restart it.",
+        "This Jupyter server doesn't forward requests to the kernel. Install jupyter-server-proxy in its environment and restart it.",
       );
     }
     this.#code = { name, address: `${address}#${token}` };
@@ -168,7 +168,7 @@ class Panel {
     const answer = await this.#context.request("phone/pair", params);
     if (isObject(answer) && typeof answer.name === "string" && typeof answer.token === "string")
       return { name: answer.name, token: answer.token, port: Number(answer.port) };
-    throw new Error("The kernel's answer is not of the protocol. Update agentnb and restart the kernel.");
+    throw new Error("The kernel's answer doesn't follow the protocol. Update agentnb and restart the kernel.");
   }
 
   async #unpair(): Promise<void> {
@@ -182,9 +182,9 @@ function shown({ address }: Code): Node[] {
   const { protocol, hostname } = new URL(address);
   const copy = button("Copy link", () => void navigator.clipboard?.writeText(address), "button small");
   const warning = LOCAL.test(hostname)
-    ? "Only this machine reaches this address."
+    ? "Only this machine can reach this address."
     : protocol === "http:"
-      ? "Not encrypted: others in this network can read the questions and take the code."
+      ? "Not encrypted: others on this network can read the questions and use the code."
       : "";
   return [picture(address), ...(warning ? [element("p", "phone-warning", warning)] : []), copy];
 }
@@ -224,7 +224,7 @@ function jupyterBase(): string | undefined {
 
 function throughServer(): string {
   const isSafe = location.protocol === "https:";
-  return `The server's jupyter-server-proxy passes it on. Sign in there on the phone first.${isSafe ? "" : " Not encrypted: others in between can read along."}`;
+  return `The server's jupyter-server-proxy forwards it. Sign in there on the phone first.${isSafe ? "" : " Not encrypted: others on the network can read along."}`;
 }
 
 function texts(value: unknown): string[] {

@@ -24,7 +24,7 @@ const NAMES: Record<string, string> = table({ "+": "added", "-": "removed", "\\"
 const SIGNS: Record<string, string> = table({ "+": "+", "-": "−", "\\": "\\" });
 const WAYS: Record<string, string> = table({
   namespaces: "in a sandbox without network",
-  Landlock: "in a sandbox: what it wanted to write was refused",
+  Landlock: "in a sandbox, where its writes were refused",
 });
 
 /** Shows it in `into`; the result takes it away again. */

@@ -62,7 +62,7 @@ export default function mount(into: HTMLElement, context: RewindContext): () => 
       const { conflicts = [] } = await context.go(changes.checked && context.later.peek().canUndo, choices);
       if (conflicts.length === 0) return context.done(box.value);
       choices = Object.fromEntries(conflicts.map(({ path }) => [path, "mine"]));
-      say(`Nothing has changed yet. Changed since, so this stays as it is now: ${listed(conflicts)}.`);
+      say(`Nothing was undone. These changed since and stay as they are: ${listed(conflicts)}.`);
       go.textContent = `${word} all the same`;
     } catch (error) {
       say(line(error instanceof Error ? error.message : String(error), 600));
@@ -87,7 +87,7 @@ export default function mount(into: HTMLElement, context: RewindContext): () => 
     "label",
     "check",
     changes,
-    element("span", "", "and files, cells and variables as they were then", number),
+    element("span", "", "and files, cells and variables go back to how they were", number),
   );
   const card = element(
     "div",
@@ -128,9 +128,9 @@ export default function mount(into: HTMLElement, context: RewindContext): () => 
 }
 
 function sentence(kind: RewindContext["kind"], turns: number): string {
-  const what = turns === 1 ? "One turn goes" : `${turns} turns go`;
-  const how = kind === "clear" ? "" : ", with what is left of the conversation";
-  return `${what}; History keeps a copy. The agent goes on in a new session${how}.`;
+  const what = turns === 1 ? "One turn will be removed" : `${turns} turns will be removed`;
+  const how = kind === "clear" ? "" : ", with the rest of the conversation";
+  return `${what}; History keeps a copy. The agent continues in a new session${how}.`;
 }
 
 function namesOf(names: readonly string[]): Node[] {

@@ -19,7 +19,7 @@ const ids = async (source: string) =>
 
 describe("a message", () => {
   test.each([
-    ['<p class="row wraps">Nothing fits.</p>', ["Nothing fits."]],
+    ['<p class="row wraps">No matches.</p>', ["No matches."]],
     ['<a aria-label="Go there" href="https://a b" role="x y" />', ["Go there"]],
     ["<p>Run <code>{x}</code> in a cell.</p>", ["Run {0} in a cell."]],
     [`f(\`\${n} earlier \${n === 1 ? "turn" : "turns"}\`)`, [["{0} earlier turn", "{0} earlier turns"]]],

@@ -64,7 +64,7 @@ TRIES = {
     "from a child": "import subprocess; subprocess.run(['sh', '-c', 'echo zz'], stdout=raw)",
     "by a copy": "os.write(os.dup(raw), b'zz')",
     "open once more": "open(f'/proc/self/fd/{raw}', 'r+b').write(b'zz')",
-    "outside of the workspace": "outside.write('zz'); outside.flush()",
+    "outside the workspace": "outside.write('zz'); outside.flush()",
     "log": "logger.warning('zz')",
     "end the log": "logger.warning('zz'); logging.shutdown()",
     "close compressed": "packed.close()",

@@ -37,8 +37,8 @@ PICTURES = ROOT / "test-results"
 LOUD = ("error", "warning")
 OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
 CLOSED_EARLY = "[anywidget] Failed to initialize model."
-"""What anywidget says two seconds after it met a model that was closed before it was ready: a turn that was over at
-once. A view that is wanted and does not come fails its test by itself."""
+"""What anywidget says of a model that was not ready after two seconds: that of a turn that was over at once was closed,
+others are late on a busy machine (`js/src/late-module.ts`). A view that does not come fails its test by itself."""
 SLOW = re.compile(r"Plugin .* to activate\.")
 """JupyterLab counts what a plugin waits for, too: on a busy machine the start of the whole page."""
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}

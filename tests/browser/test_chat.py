@@ -33,7 +33,7 @@ def say(cell: Cell, text: str) -> None:
 
 
 def test_a_prompt_typed_in_the_box_is_answered_asked_about_and_stopped_in_two_views(chat: Cell, lab: Lab) -> None:
-    """Enter sends; Python and the second view see the same; no cell runs: clicks reach the agent all the same.
+    """Enter sends; Python and the second view see the same; no cell runs: clicks reach the agent anyway.
 
     Code is coloured also where the page must fetch what colours it first.
     """

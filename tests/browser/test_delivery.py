@@ -157,12 +157,21 @@ def test_a_flood(chat: Chat) -> None:
     assert chat.answer() == counted(20_000)
 
 
+LATE = """{
+  const make = URL.createObjectURL;
+  const late = "await new Promise((loaded) => setTimeout(loaded, 2500));";
+  URL.createObjectURL = (file) => make.call(URL, file.size > 200_000 ? new Blob([late, file], file) : file);
+}"""
+"""Has the front end load as on a busy machine: longer than the two seconds after which anywidget gives a module up."""
+
+
 @pytest.fixture
 def window(room: Lab, chat: Chat, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A second browser window on the same notebook, which shows the same chat; a failure leaves its picture."""
+    """A second, slow browser window on the same notebook, which shows the same chat; a failure leaves its picture."""
     expect(chat.box).to_be_editable(timeout=PATIENCE_MS)
     room.save()
     second = Lab(room.page.context.new_page(), room.server, PICTURES)
+    second.page.add_init_script(LATE)
     with watched(second, request):
         second.open(NAME, workspace="second")
         yield second.page

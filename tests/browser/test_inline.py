@@ -218,7 +218,9 @@ def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, t
     lab.cell(0).run()
     lab.cell(0).expect_running()
     wish(lab, 1, "double it")
-    expect(form(lab)).to_contain_text("The kernel is busy. The edit begins when it can answer.", timeout=PATIENCE_MS)
+    expect(form(lab)).to_contain_text(
+        "The kernel is busy. The edit starts when the kernel is free.", timeout=PATIENCE_MS
+    )
     done.touch()
     expect(form(lab)).to_contain_text("No installed agent can edit the cell.", timeout=PATIENCE_MS)
 

@@ -96,7 +96,7 @@ def an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, first: 
     expect(second.chat.locator(".decision").last).to_contain_text("You allowed this", timeout=PATIENCE_MS)
     expect(second.chat.locator(".decision").last.get_by_role("button", name="Undo")).to_have_count(0)
     first.chat.locator(".decision").get_by_role("button", name="Undo").click()
-    expect(first.chat.locator(".decision").last).to_contain_text("Taken back: it asks again.")
+    expect(first.chat.locator(".decision").last).to_contain_text("Revoked: it asks again.")
     expect(first.box).to_be_enabled()
     first.say("/run python two.py")
     card = armed(second.chat.locator(".permission"))

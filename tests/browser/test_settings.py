@@ -111,7 +111,7 @@ def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Si
     assert serious(lab.page) == []
     lab.picture("own-agent")
     panel.get_by_role("button", name="Save", exact=True).click()
-    expect(panel.get_by_text("New conversations run this program with your rights.")).to_be_visible()
+    expect(panel.get_by_text("New conversations run this program with your permissions.")).to_be_visible()
     panel.get_by_role("button", name="Change it").click()
     expect(panel.get_by_text("Agent mine saved.")).to_be_visible()
     expect(panel.get_by_role("textbox", name="Command of the agent")).to_have_count(0)

@@ -512,7 +512,7 @@ def test_without_the_extension_the_chat_is_shown_and_the_reason(without_extensio
     cell = lab.cell(0)
     cell.run()
     cell.expect_done(1)
-    cell.expect_text(re.compile("lacks agentnb's JupyterLab extension"))
+    cell.expect_text(re.compile("doesn't have agentnb's JupyterLab extension"))
     expect(cell.output.locator(".pill")).to_be_visible(timeout=PATIENCE_MS)
     lab.picture("sidebar-absent")
 

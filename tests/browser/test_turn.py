@@ -177,9 +177,7 @@ def going_back_over_a_conflict_says_what_stays(lab: Lab, side: Side) -> None:
     choose(side, 1, "Go back to before this message")
     dialog = side.chat.get_by_role("alertdialog")
     dialog.get_by_role("button", name="Go back").click()
-    expect(
-        dialog.get_by_text("Nothing has changed yet. Changed since, so this stays as it is now: b.txt.")
-    ).to_be_visible()
+    expect(dialog.get_by_text("Nothing was undone. These changed since and stay as they are: b.txt.")).to_be_visible()
     expect(side.chat.locator(".turn")).to_have_count(2)
     dialog.get_by_role("button", name="Go back all the same").click()
     expect(side.chat.locator(".turn")).to_have_count(1)

@@ -169,7 +169,7 @@ def test_agent_clears_outputs_interrupts_a_cell_and_restarts_the_kernel_where_it
 
     side.say(json.dumps([{"start": ["restart_kernel", {}]}, {"end": 1}, {"say": "restarts"}]))
     card = side.chat.locator(".permission")
-    expect(card).to_contain_text("Loses your variables for good: a, agent, session", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("Permanently loses your variables: a, agent, session", timeout=PATIENCE_MS)
     expect(card).to_contain_text("Restart the kernel after this turn")
     lab.picture("restart-card")
     side.allow()

@@ -23,7 +23,7 @@ def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKerne
     assert kernel.run("%agent /say and on").displayed()[0].endswith("and on")
     assert kernel.run("print(len(agentnb.history(os.getcwd())))").stdout == "3\n"
     kernel.run("%agents close")
-    assert "has forgotten the session 'sess-2'" in kernel.run("%agents erase sess-2 eliza").values[0]
+    assert "deleted the session 'sess-2'" in kernel.run("%agents erase sess-2 eliza").values[0]
     row = "row = next(row for row in agentnb.history(os.getcwd()) if row.title == 'dogs'); print(row.id[:8])"
     assert "Deleted 'dogs' from the log: 2 turns" in kernel.run(f"%agents delete {kernel.run(row).stdout}").values[0]
     assert kernel.run("%agents logout eliza").error.startswith("NotOffered: Tour does not offer to log out.")

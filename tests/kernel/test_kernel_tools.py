@@ -94,13 +94,13 @@ def test_interrupt_ends_the_cell_that_the_kernel_runs_and_asks_first(kernel: Run
     kernel.run("import agentnb\nsession = agentnb.start(kernel_tools=True, permissions='allow')")
     interrupted = kernel.run(f"{BUSY}\nturn = session.prompt('/mcp kernel interrupt {{}}')\nwork()")
     assert interrupted.error.startswith("KeyboardInterrupt")
-    assert "Interrupted. What the cell had done so far stays." in kernel.run("turn.wait(); turn.text").values[0]
+    assert "Interrupted. What the cell did so far remains." in kernel.run("turn.wait(); turn.text").values[0]
     waits = kernel.run("turn = session.prompt('/mcp kernel interrupt {}')\nturn.wait(); turn.text").values[0]
     assert "The kernel waits for this turn" in waits
     asked = "agentnb.start(kernel_tools=True, permissions='deny').prompt('/mcp kernel interrupt {}').wait().text"
     assert "Interrupted" not in kernel.run(asked).values[0]
     restart = kernel.run("session.prompt('/mcp kernel restart_kernel {}').wait().text").values[0]
-    assert "failed: It is not known which notebook this is." in restart
+    assert "failed: The name of this notebook is unknown." in restart
 
 
 @ONE_KERNEL

@@ -175,7 +175,7 @@ def test_a_cluster_that_cannot_make_tries_is_said_at_once(loaded: RunningKernel,
     secret = {"command": ["x"], "env": {"MY_API_KEY": "open-sesame-a1B2c3D4e5F6"}}
     away = loop(run_of(2), tries=1, agent=secret, executor="tcp://192.0.2.1:8786")
     assert "MY_API_KEY looks like a credential" in loaded.run(away).error
-    assert "is no Dask cluster" in loaded.run(loop(run_of(2), tries=1, executor=5)).error
+    assert "is not a running Dask cluster" in loaded.run(loop(run_of(2), tries=1, executor=5)).error
 
 
 def test_a_killed_loop_on_a_cluster_goes_on_there(kernelspecs: Path, workers: Workers, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ calls = [call.status for call in turn.tool_calls]
     ("kernel_name", "setup", "reason"),
     [
         ("ipykernel7", NO_PROCESSES, "This kernel could not be copied: Function not implemented."),
-        ("graphics", "", "This kernel uses a graphics card (/dev/nvidia0), which no copy of it can use."),
+        ("graphics", "", "This kernel uses a graphics card (/dev/nvidia0), which a copy of it cannot use."),
     ],
     ids=["no process can be made", "graphics card"],
 )

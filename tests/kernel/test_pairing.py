@@ -30,11 +30,13 @@ def test_a_paired_kernel_is_used_from_a_terminal_and_a_killed_one_is_gone(data: 
         assert client.tools()[:3] == [*OWN, "variables"]
         assert client.call("paired_notebooks").startswith("No notebook is paired. Ask the user to run `%agents pair`")
         assert client.call("variables").startswith("No notebook is paired.")
-        assert "Agents in a terminal of yours can use this kernel now" in kernel.run("%agents pair").values[0]
+        assert "Agents in your terminal can now use this kernel" in kernel.run("%agents pair").values[0]
         assert f"(kernel {kernel.pid} in {kernel.folder}; idle)" in client.call("paired_notebooks")
         assert "xs: list, length 2" in client.call("variables")
         assert client.call("paired_notebooks").endswith("idle, connected: Claude Code (terminal)) (in use)")
-        assert "no page shows the notebook, so nobody could be asked" in client.call("run_code", code="xs.append(3)")
+        assert "the notebook is not open in a page, so no one could be asked" in client.call(
+            "run_code", code="xs.append(3)"
+        )
         allow = "from agentnb.host import current_host\nhost = current_host()\nfrom agentnb.api.session import Session"
         kernel.run(f"{allow}\nSession(host.pairing.connected[0]).permissions = 'allow'")
         os.mkfifo(kernel.folder / "go")

@@ -67,10 +67,10 @@ BAD = {
     "bytearray(100 * 1024**3)": "MemoryError",
     "os.closerange(0, 4096); n = 8": "OSError: [Errno 9] Bad file descriptor",
     "os.kill(os.getppid(), 9)": ...,
-    "os.kill(os.getpid(), 9)": "It was ended by SIGKILL",
-    "os.kill(os.getpid(), 15)": "It was ended by SIGTERM",
-    "import ctypes; ctypes.string_at(0)": "It was ended by SIGSEGV",
-    "os.abort()": "It was ended by SIGABRT",
+    "os.kill(os.getpid(), 9)": "It was stopped by SIGKILL",
+    "os.kill(os.getpid(), 15)": "It was stopped by SIGTERM",
+    "import ctypes; ctypes.string_at(0)": "It was stopped by SIGSEGV",
+    "os.abort()": "It was stopped by SIGABRT",
     "os._exit(3)": "It ended the process (exit code 3)",
     "raise SystemExit(3)": "SystemExit: 3",
     "mine.send(b'reached')": ...,
@@ -82,7 +82,7 @@ BAD = {
     "from IPython.display import display; display('shown')": None,
     # SQLite's locks are copied, too: where the history is just being written, the copy finds it locked for ever.
     "get_ipython().history_manager.reset()": ...,
-    "input('name')": "RuntimeError: Nobody can be asked for input here: this code is an agent's.",
+    "input('name')": "RuntimeError: This code was started by an agent, so it cannot ask for input.",
     "x = = 1": ...,
 }
 

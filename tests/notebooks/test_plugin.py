@@ -60,7 +60,7 @@ def test_a_changed_prompt_fails_with_the_diff(recorded: Path, options: tuple[str
     reworded(recorded, "-t other Hello", "-t other Good evening")
     done = run(*PYTEST, *options, "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
-    assert "the prompt is not the recorded one" in done.stdout
+    assert "the prompt differs from the recorded one" in done.stdout
     assert "-Hello" in done.stdout
     assert "+Good evening" in done.stdout
 
@@ -76,7 +76,7 @@ def test_turns_that_no_cell_asks_for_are_named(recorded: Path) -> None:
     cut(recorded, 4)
     done = run(*PYTEST, "--nbval", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
-    assert "turn 2 of session 2 was not asked for" in done.stdout
+    assert "turn 2 of session 2 was not used" in done.stdout
     strict = run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
     assert strict.returncode == 1
     assert "The run fails because of --agentnb-strict" in strict.stdout
@@ -162,7 +162,7 @@ def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
     cassette.write_bytes(data[: len(data) // 2])
     done = run(*PYTEST, "--nbmake", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
-    assert f"fit.cassette.jsonl:{data[: len(data) // 2].count(10) + 1}: the line is cut in the middle" in done.stdout
+    assert f"fit.cassette.jsonl:{data[: len(data) // 2].count(10) + 1}: the line is truncated" in done.stdout
     assert "CassetteBroken" in done.stdout
     assert "CassetteMismatch" not in done.stdout
 
@@ -287,7 +287,7 @@ def test_a_kernel_says_at_its_end_what_was_not_as_recorded(quiet: Path) -> None:
     assert "-/say old\n+/say new" in done.stderr
     assert "CassetteMismatch" in done.stderr
     assert "quiet.cassette.jsonl:" in done.stderr
-    assert "was not asked for" in done.stderr
+    assert "was not used" in done.stderr
 
 
 def test_a_notebook_without_a_cassette_may_use_the_built_in_agent_only(tmp_path: Path) -> None:
@@ -307,10 +307,10 @@ def test_a_notebook_that_asks_for_nothing_any_more_is_named(recorded: Path) -> N
     cut(recorded, 1)
     done = run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1, done.stdout
-    assert done.stdout.count("was not asked for") == 3
+    assert done.stdout.count("was not used") == 3
     done = execute(recorded, AGENTNB_CASSETTE="fit.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
     assert done.returncode == 0
-    assert done.stderr.count("was not asked for") == 3
+    assert done.stderr.count("was not used") == 3
 
 
 FIXTURES = """

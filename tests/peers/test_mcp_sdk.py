@@ -41,7 +41,7 @@ def sdk() -> str:
 def test_the_official_client_uses_a_paired_kernel_as_the_policy_says(
     sdk: str, kernelspecs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It initialises, lists the tools and looks; code that nobody could be asked about is refused, then allowed."""
+    """It initialises, lists the tools and looks; code that no one could be asked about is refused, then allowed."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     command = [sdk, str(ROOT / "tests/agents/mcp_sdk.py"), sys.executable, "-m", "agentnb", "mcp"]
     with RunningKernel.started("ipykernel7", tmp_path) as kernel:
@@ -59,7 +59,7 @@ def test_the_official_client_uses_a_paired_kernel_as_the_policy_says(
             failed, said = call("variables")
             assert (failed, "rows: list, length 3" in said) == (False, True)
             failed, said = call("run_code", code="sorted(rows)")
-            assert (failed, "nobody could be asked" in said) == (True, True)
+            assert (failed, "no one could be asked" in said) == (True, True)
             assert kernel.run(ALLOW).status == "ok"
             assert call("run_code", code="sorted(rows)") == (False, "[1, 2, 3]")
             assert call("run_code")[0]

@@ -222,7 +222,7 @@ def test_context_that_is_too_small_is_said_with_the_servers_own_numbers(chat: Ch
         env = {**os.environ, **small.found_by_port, "AGENTNB_DATA_DIR": str(tmp_path)}
         command = [sys.executable, "-m", "agentnb", "local", "--check"]
         checked = subprocess.run(command, env=env, check=True, text=True, stdout=subprocess.PIPE).stdout
-        assert "Its context holds only 512 tokens, too few for long tasks." in checked
+        assert "Its context is only 512 tokens, too few for long tasks." in checked
         with pytest.raises(TurnFailed) as failed:
             chat(small).prompt("Hi").wait(PATIENCE)
     said = str(failed.value)
@@ -240,7 +240,9 @@ def test_server_that_is_killed_in_the_middle_of_an_answer_is_said_to_be_gone(
         turn = session.prompt("Tell me a STORY")
         until_text(turn, STORY)
         killed.process.kill()
-        how = "(The connection to {0} broke|{0} ended the answer before it was complete). Check that the server still"
+        how = (
+            "(The connection to {0} broke|{0} ended the answer before it was complete). Check that the server is still"
+        )
         with pytest.raises(TurnFailed, match=how.format(killed.place)):
             turn.wait(PATIENCE)
     assert turn.text.startswith(STORY)

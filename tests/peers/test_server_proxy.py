@@ -92,7 +92,7 @@ def test_the_path_of_a_proxy_works_with_both_tokens_and_the_checks_hold(jupyter:
         for url, token in ((at(server), server.token), (both, None)):
             with agentnb.connect(url, token) as remote:
                 assert remote.state == "connected"
-        with pytest.raises(HostUnavailable, match="is the token its own"):
+        with pytest.raises(HostUnavailable, match="that the token belongs to it"):
             agentnb.connect(at(server), WRONG)
     with agentnb.serve() as server:
         assert outcome(at(server), server.token) == "closed"

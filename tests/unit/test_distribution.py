@@ -169,7 +169,7 @@ def test_doctor_tells_what_to_do_where_the_other_project_has_overwritten_files(o
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert done.stderr.startswith(
         "agentnb  broken  Another project, agentnb 0.3.10, has overwritten agentnb/__init__.py, agentnb/__main__.py, "
-        "agentnb/errors.py of jupyter-agentnb 0.2.0: both have the import name agentnb."
+        "agentnb/errors.py of jupyter-agentnb 0.2.0, because both have the import name agentnb."
     )
     assert "pip uninstall --yes agentnb && " in done.stderr
     assert "--force-reinstall --no-deps jupyter-agentnb==0.2.0" in done.stderr

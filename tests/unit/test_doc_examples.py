@@ -117,7 +117,9 @@ def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
         check=False,
     )
     complaints = site.stderr.strip().splitlines()
-    assert [each for each in complaints if "must be confined, and cannot be here" not in each] == [], site.stderr
+    assert [each for each in complaints if "must be confined, but cannot be confined here" not in each] == [], (
+        site.stderr
+    )
     assert read(agent.text).name == "mine"
     assert read(f'name = "mine"\ntitle = "Mine"\ncommand = ["mine"]\n{asks.text}').asks is not None
     assert tomllib.loads(replaced.text)["name"] == "claude"

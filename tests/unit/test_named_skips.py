@@ -31,7 +31,7 @@ def test_skips():
 """
 FILE = "import pytest\npytest.importorskip('a_library_that_does_not_exist', reason={reason!r})\n"
 NAMED = "no user namespaces here"
-UNNAMED = "It could not be closed in: it ended without a report ModuleNotFoundError: No module named 'msgspec'."
+UNNAMED = "It could not be isolated: it ended without a report ModuleNotFoundError: No module named 'msgspec'."
 SAID = "skipped for a reason that is not named"
 
 

@@ -138,5 +138,5 @@ def test_a_line_that_is_no_message_is_logged_without_its_text(caplog: pytest.Log
     """It may hold a secret."""
     with caplog.at_level(logging.DEBUG, "agentnb"):
         Connection(lambda _: None, ACP).receive(b'{"token": "sk-very-secret", "deep":' + b"[" * 1_000)
-    assert "bytes is no message" in caplog.text
+    assert "bytes is not a message" in caplog.text
     assert "very-secret" not in caplog.text

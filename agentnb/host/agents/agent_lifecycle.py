@@ -237,7 +237,7 @@ class AgentLifecycle:
     async def _start(self) -> Agent:
         taken_up = self.former is not None
         wait = self._pool.history(self._configuration).seconds
-        self._tell("starting", f"It is started again in {wait:g} s." if wait else None)
+        self._tell("starting", f"It restarts in {wait:g} s." if wait else None)
         try:
             agent = await self._pool.acquire(self._configuration, self._channels.tab_id)
             try:
@@ -264,7 +264,7 @@ class AgentLifecycle:
         if agent.confined and not self.was_ready and not self._configuration.is_unasked:
             self.note(f"{self._configuration.spec.title} {agent.confined}.")
         if agent.spec.url is not None and not self.was_ready:
-            self.note(f"{self._configuration.spec.title} is at {agent.spec.url}. {self.how_to_confine}")
+            self.note(f"{self._configuration.spec.title} runs at {agent.spec.url}. {self.how_to_confine}")
         if (problem := self._asking.problem) is not None:
             self.note(f"{problem} {what_holds(agent.confined)}")
         for broken in plugins().new_problems():
@@ -375,7 +375,9 @@ class AgentLifecycle:
         servers: list[McpServer | ServedMcpServer] = [*configuration.components]
         if not configuration.spec.takes_mcp:
             if servers or configuration.chain or self._kernel_tools is not None:
-                self.note(f"{agent.name} takes no MCP servers: it gets no tools from them, from components, or here.")
+                self.note(
+                    f"{agent.name} does not support MCP servers, so it gets no tools from them or from components."
+                )
             servers = []
         elif self._kernel_tools is not None:
             try:
@@ -399,7 +401,7 @@ class AgentLifecycle:
         if opened.unreachable:
             self.note(f"{agent.name} cannot reach these MCP servers: {', '.join(opened.unreachable)}.")
         for name, command in opened.missing:
-            self.note(f"The MCP server {name} has no program: there is no command {command!r}.")
+            self.note(f"The MCP server {name} cannot start: there is no command {command!r}.")
         if opened.refused_directories:
             directories = ", ".join(opened.refused_directories)
             self.note(f"{agent.name} does not support additional folders: {directories} are left out.")
@@ -455,9 +457,7 @@ class AgentLifecycle:
         title, turn_id = self._configuration.spec.title, self._channels.speaking
         if not text and self._untold and turn_id is not None:
             untold, self._untold = self._untold, []
-            self._channels.say(
-                turn_id, f"{title} was kept from {', '.join(untold)}: it is confined. {remedy_of(untold)}"
-            )
+            self._channels.say(turn_id, f"{title} is confined and was denied {', '.join(untold)}. {remedy_of(untold)}")
 
     @property
     def how_to_confine(self) -> str:

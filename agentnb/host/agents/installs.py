@@ -56,8 +56,10 @@ class Installs:
         output = _Output(spec, self._loop, lambda text: self._show(name, text))
         installation = Installation(spec, output.add)
         if installation.line != command:
-            message = f"The command to install {spec.title} is not the one that was shown: it is `{installation.line}`."
-            raise AgentnbError(message, hint="Look at it, and confirm again.")
+            message = (
+                f"The command to install {spec.title} is no longer the one that was shown: it is `{installation.line}`."
+            )
+            raise AgentnbError(message, hint="Check it, and confirm again.")
         self._authorize(spec, command)
         self._running, self._name = installation, name
         view = TerminalView(id=f"install-{name}", command=command, cwd=str(neutral_folder()))

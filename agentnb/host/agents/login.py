@@ -75,7 +75,7 @@ class Login:
         typed = f" Type `{agent.spec.login}` in a terminal, then continue." if agent.spec.login and not ways else ""
         options = tuple(ChatInputOption(id=way.id, label=way.name, description=_about(way)) for way in ways)
         question = ChatInputSingleSelectQuestion(
-            id=WAY, title="Sign in", message="Choose how.", required=len(options) > 1, options=options
+            id=WAY, title="Sign in", message="Choose one of them.", required=len(options) > 1, options=options
         )
         return ChatInputRequest(
             id=self._inputs.next_id(),
@@ -92,7 +92,7 @@ async def log_in_with(agent: Agent, method: str | None) -> None:
     names = ", ".join(repr(way.id) for way in ways) or "none"
     chosen = [way for way in ways if method in (way.id, way.name)] if method is not None else list(ways)
     if len(chosen) != 1:
-        raise UsageError(f"{agent.spec.title} has these ways to log in: {names}.", hint="Name one of them.")
+        raise UsageError(f"{agent.spec.title} has these ways to log in: {names}.", hint="Specify one of them.")
     if chosen[0].kind != "agent":
         raise UsageError(f"To log in, {chosen[0].what_to_do}.", hint="Then prompt again.")
     await agent.authenticate(chosen[0].id, math.inf)

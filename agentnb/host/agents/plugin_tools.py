@@ -92,5 +92,5 @@ def tool_session(
 async def allow_reading(request: PolicyRequest) -> PolicyRequest:
     """The policy of tools that components bring: there is no conversation in which the user could be asked."""
     if request.kind != "read":
-        raise PermissionDenied(f"{request.title}: nobody could be asked, so nothing was done.")
+        raise PermissionDenied(f"{request.title}: no one could be asked, so nothing was done.")
     return request

@@ -38,7 +38,7 @@ class ToolsForAgent:
             return ServedMcpServer(name, self._server_id)
         if agent.spec.url is not None:
             message = f"{agent.spec.title} runs on another machine and does not take tools over its own connection."
-            raise NotOffered(message, hint="An agent there that takes MCP over ACP gets them.")
+            raise NotOffered(message, hint="An agent there gets them if it supports MCP over ACP.")
         # A replay has no program on stdio: it asks here.
         agent.served.offer(self._about.name, lambda: ToolMcpServer(caller, self._about))
         if agent.spec.mcp_transport == "http":

@@ -75,10 +75,12 @@ MOST_NAMED = 5
 """Files that are named in notes."""
 MOST_COUNTED = 500
 """Changed files of one turn whose lines are counted."""
-_LATE = "The first snapshot took longer than two seconds: it was taken while the turn ran, and lacks earlier changes."
-_KERNEL_GONE = "The kernel ended before it was known what this turn changed."
+_LATE = (
+    "The first snapshot took longer than two seconds. It was taken while the turn ran, so earlier changes are missing."
+)
+_KERNEL_GONE = "The kernel ended before the changes of this turn were known."
 _OTHER_KERNEL = "It was changed in another kernel or conversation."
-_COMMANDS = "Commands ran: what they did outside the workspace, or over the network, is not known and cannot be undone."
+_COMMANDS = "Commands ran. What they did outside the workspace or over the network is not known and cannot be undone."
 
 
 class _Running:
@@ -316,7 +318,7 @@ class ChangeTracker:
         items = (*(each for each in files if each.file is written or not _shows_again(each, cells)), *cells)
         await self.recording.record(store, [each for each in everything if not by_others(by(each))])
         if len(found) > MOST_ITEMS:
-            notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
+            notes.append(f"{len(found) - MOST_ITEMS:,} more files changed but are not listed.")
         if items and self.kernel is not None and (lost := self.kernel.lost(turn_id)):
             notes.append(lost_words(lost))
         if items and runs_commands(self._parts(turn_id)):

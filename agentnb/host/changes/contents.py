@@ -41,10 +41,10 @@ async def range_for_page(
     for path in () if item.file is None else (item.file.path, item.file.was):
         if path is not None and (pattern := secret_pattern(path, patterns)) is not None:
             message = f"{item.name!r} may hold secrets: it matches {pattern}, and such files are not sent to a page."
-            raise FileUnavailable(message, hint="Look at it in Python: change.diff.")
+            raise FileUnavailable(message, hint="View it in Python: change.diff.")
     if side == "now":
         if item.file is None:
-            raise UsageError("Only files can be read as they are now.", hint="Look at the notebook.")
+            raise UsageError("The current version can be read only for files.", hint="Check the notebook.")
         found = for_page(
             snippet(WorkspaceBoundary(tracker.workspace), item.file.path, offset=first, length=length), patterns
         )

@@ -99,13 +99,13 @@ def _decided(store: ChangeStore, decision: Decision, item: Item, file: FileChang
         return _redone(store, item, file)
     before, after = file.before, file.after
     if hunk is None or before is None or after is None:
-        raise UsageError("It takes the lines to undo or keep.", hint="Leave the lines out for the whole change.")
+        raise UsageError("It takes the lines to undo or keep.", hint="Omit the lines to select the whole change.")
     if hunk.digests != (before.digest, after.digest):
-        raise ChangesError(f"{item.name} was decided in part meanwhile.", hint="Look at its difference again.")
+        raise ChangesError(f"{item.name} was decided in part meanwhile.", hint="Check its diff again.")
     old, new = _lines(store, item, before), _lines(store, item, after)
     (begin, end), (first, last) = hunk.before, hunk.after
     if not (0 <= begin <= end <= len(old) and 0 <= first <= last <= len(new)):
-        raise UsageError(f"{item.name} has no such lines.", hint="Look at its difference again.")
+        raise UsageError(f"{item.name} has no such lines.", hint="Check its diff again.")
     if begin == end and first == last:
         raise UsageError("Only the end of the last line differs.", hint="Keep or undo the whole change.")
     if decision == "undo":
@@ -116,13 +116,15 @@ def _decided(store: ChangeStore, decision: Decision, item: Item, file: FileChang
 def _lines(store: ChangeStore, item: Item, version: FileVersion) -> list[bytes]:
     lines = text_lines(store.content(version))
     if lines is None:
-        raise UsageError(f"{item.name} is not a text that can be divided.", hint="Keep or undo the whole change.")
+        raise UsageError(
+            f"{item.name} is not text that can be split into parts.", hint="Keep or undo the whole change."
+        )
     return lines
 
 
 def _redone(store: ChangeStore, item: Item, file: FileChange) -> Decided:
     if not item.undone_parts:
-        raise UsageError(f"No part of {item.name} was undone.", hint="Look at the changes.")
+        raise UsageError(f"No part of {item.name} was undone.", hint="Check the changes.")
     last = item.undone_parts[-1]
     again = replace(item, file=replace(file, after=last), undone_parts=item.undone_parts[:-1])
     return Decided(_counted(store, again), last)

@@ -177,8 +177,8 @@ def notice(name: str, missing: Sequence[CellRecord] | None) -> str:
     """Returns what the user is told of the notebook *name*: what :func:`missing_in_page` gave, in a sentence or two."""
     told = f"The agent wrote {name} directly while it is open here."
     if missing is None:
-        return f"{told} Reload it to see its cells: they cannot be applied one by one."
+        return f"{told} Reload it to see its cells, which cannot be applied one by one."
     if not missing:
-        return f"{told} Its cells have the texts that it shows; reload it to see the rest."
+        return f"{told} The text of its cells is already shown; reload it to see the rest."
     changes = "cell change" if len(missing) == 1 else f"{len(missing)} cell changes"
     return f"{told} Apply its {changes} to the notebook, or reload it."

@@ -94,8 +94,8 @@ class Undo:
             raise ChangesUnavailable(message)
         await tracker.compared()
         if turn_id is not None and not tracker.has_ended(turn_id):
-            message = "The turn has not ended: what it changes is not known yet."
-            raise SessionError(message, hint="Wait for its end, or cancel it.")
+            message = "The turn has not ended, so its changes are not known yet."
+            raise SessionError(message, hint="Wait until it ends, or cancel it.")
         if operation != "keep":
             self._refuse_while_turns_run(operation)
         if (part := self._part(operation, turn_id, tuple(ids), hunk)) is not None and operation != "apply":
@@ -273,7 +273,7 @@ class Undo:
             message = (
                 f"A turn of {running.title!r} runs in this workspace: nothing can be {_DONE[operation]} meanwhile."
             )
-            raise SessionError(message, hint="Wait for its end, or cancel it.")
+            raise SessionError(message, hint="Wait until it ends, or cancel it.")
 
 
 def _diff_if_stored(store: ChangeStore, change: FileChange | None) -> str:
@@ -296,7 +296,7 @@ def _selected(
     items = [item for turn in turns for item in turn.items]
     unknown = [each for each in ids if not any(each in (item.id, item.name) for item in items)]
     if unknown:
-        raise UsageError(f"Nothing called {unknown[0]!r} was changed.", hint="Look at the changes.")
+        raise UsageError(f"Nothing named {unknown[0]!r} was changed.", hint="Check the changes.")
     wanted = _WANTED[operation] | ({"kept"} if operation == "undo" and ids else set())
     return [
         Selected(turn.turn_id, item)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from agentnb.host.environment import Environment
     from agentnb.kernel.changes import KernelChanges
 
-_OLD_CELLS = "It is open in a page, which still has the old cells."
-_OLD_OUTPUTS = "It is open in a page, which still has the old outputs and metadata."
+_OLD_CELLS = "It is open in a page that still has the old cells."
+_OLD_OUTPUTS = "It is open in a page that still has the old outputs and metadata."
 
 
 class WrittenNotebook(NamedTuple):

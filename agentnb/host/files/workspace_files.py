@@ -304,7 +304,7 @@ def _mode(folder: int, place: WorkspacePath) -> int | None:
     except FileNotFoundError:
         return None
     if not state.st_mode & 0o222 or not os.access(place.path, os.W_OK):  # to replace it takes its folder's right only
-        raise FileUnavailable(f"{_quoted(place)} is read-only.", hint="Make it writable, or write another file.")
+        raise FileUnavailable(f"{_quoted(place)} is read-only.", hint="Make it writable, or write to another file.")
     return stat.S_IMODE(state.st_mode)
 
 

@@ -91,7 +91,7 @@ class SessionRecorder:
         is_written = await asyncio.to_thread(self.store.flush) if not self._write() else True
         self._write()
         if not is_written or not await asyncio.to_thread(self.store.flush):
-            raise LogUnavailable(f"The session log {self.store.path} is not written in time.", hint="Try again.")
+            raise LogUnavailable(f"The session log {self.store.path} is written too slowly.", hint="Try again.")
         if self.trouble is not None and not self._mended:
             raise self.trouble
         return await asyncio.to_thread(self.store.spent_since, moment)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agentnb.state import SessionState
 
 KERNEL_ENDED = "The kernel ended while this turn ran."
-RUNS_ELSEWHERE = "This turn is still running in another kernel; this is its state when it was read here."
+RUNS_ELSEWHERE = "This turn is still running in another kernel. It is shown as it was when it was read here."
 ELSEWHERE = "The session {!r} is open in another kernel."
 LOG_OFF = "The session log is off (AGENTNB_LOG=off): sessions are not kept."
 FLUSH_SECONDS = 5.0
@@ -88,7 +88,7 @@ def kept(recorder: SessionRecorder, uri: str) -> SessionRecord:
     """Returns how the log lists the session of just this channel; for a page, which has its whole name from a list."""
     record = next((each for each in recorder.store.named(uri.rpartition("/")[2]) if each.uri == uri), None)
     if record is None:
-        message = "The session log does not have this conversation any more."
+        message = "The session log no longer has this conversation."
         raise UnknownSession(message, hint="It was deleted, here or in another kernel. Open the history again.")
     return record
 
@@ -170,13 +170,13 @@ def is_archived(session: SessionState) -> bool:
 def _why_not(stored: StoredSession) -> SessionError | None:
     """Returns why the session can only be read; None where it can go on."""
     record = stored.record
-    export = f"It can be read here, and `agentnb export {record.tab_id}` writes it down."
+    export = f"It can be read here, and `agentnb export {record.tab_id}` exports it."
     if stored.elsewhere:
         return SessionError(ELSEWHERE.format(record.title), hint=f"Continue there, or close it there. {export}")
     if record.agent.startswith(client_files.PREFIX):
         return SessionError(f"{record.title} only changed files here.", hint=f"It can do so again. {export}")
     if record.agent.startswith(NOTEBOOK):
-        return SessionError("Nobody answers here.", hint=f"Go on in another conversation. {export}")
+        return SessionError("No agent is available here.", hint=f"Continue in another conversation. {export}")
     if record.agent.startswith(pairing.PREFIX):
         return SessionError(f"{record.title} was used in its terminal.", hint=f"Pair the kernel again there. {export}")
     if not Path(record.cwd).is_dir():

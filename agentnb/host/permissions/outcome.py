@@ -103,7 +103,7 @@ def _files_differ(rehearsal: Rehearsal, folder: str, before: FolderState, after:
     other = {path: what for path, what in happened.items() if shown.get(path) != what}
     missing = {path: what for path, what in shown.items() if path not in happened}
     yield from _listed("{} was {}, which the preview did not show.", other, folder)
-    yield from _listed("{} was not {}; the preview showed that.", missing, folder)
+    yield from _listed("{} was not {}, although the preview showed it.", missing, folder)
 
 
 def _variables_differ(rehearsal: Rehearsal, variables: Collection[str] | None) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _variables_differ(rehearsal: Rehearsal, variables: Collection[str] | None) -
     other = {name: what for name, what in happened.items() if shown.get(name) != what}
     missing = {name: what for name, what in shown.items() if name not in happened}
     yield from _listed("The variable {} was {}, which the preview did not show.", other)
-    yield from _listed("The variable {} was not {}; the preview showed that.", missing)
+    yield from _listed("The variable {} was not {}, although the preview showed it.", missing)
 
 
 def _listed(sentence: str, found: Mapping[str, str], folder: str = "") -> Iterator[str]:

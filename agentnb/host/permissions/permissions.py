@@ -163,8 +163,8 @@ class Permissions:
         """Allow *request*, or raise."""
         turn = self._speaking_turn()
         if turn is None:
-            message = f"{request.title}: refused, no turn is running."
-            raise PermissionDenied(message, hint="Ask again within a turn.")
+            message = f"{request.title}: refused, because no turn is running."
+            raise PermissionDenied(message, hint="Ask again during a turn.")
         self._warn()
         verdict = self._judge(request)
         if verdict.outcome == "allow" and request.kind == "read":

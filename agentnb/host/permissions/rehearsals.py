@@ -210,7 +210,7 @@ class Rehearsals:
             except AgentnbError as error:
                 found = unavailable(error.message)
             except OSError as error:
-                found = unavailable(f"It could not be begun: {error.strerror or error}.")
+                found = unavailable(f"It could not be started: {error.strerror or error}.")
         known = self._previewed.get(id(question))
         if known is not None and known.task is asyncio.current_task():
             known.found = found

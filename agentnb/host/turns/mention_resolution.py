@@ -102,7 +102,7 @@ class MentionResolution:
             mentions, trouble = (), str(error)
         del self._going[message_id]
         if trouble is not None:
-            self._notes[message_id] = f"What this message mentions with @ is not attached: {trouble}."
+            self._notes[message_id] = f"The @ mentions in this message are not attached: {trouble}."
         message = self._channels.queued(message_id)
         if mentions and message is not None:
             self._found[message_id] = mentions

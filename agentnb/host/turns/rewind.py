@@ -100,7 +100,9 @@ def _refuse_while_busy(conversation: Conversation) -> None:
     if not conversation.takes_prompts:
         raise SessionError("This agent works in a terminal.", hint="Go back there; undo its changes here.")
     if conversation.chat.state.active_turn is not None:
-        raise SessionError("A turn runs in this conversation.", hint="Stop it, or wait for its end, then go back.")
+        raise SessionError(
+            "A turn is running in this conversation.", hint="Stop it, or wait until it ends, then go back."
+        )
 
 
 def _place(conversation: Conversation, turn_id: str | None) -> Place:
@@ -109,7 +111,7 @@ def _place(conversation: Conversation, turn_id: str | None) -> Place:
         return Place(None, turns)
     at = next((at for at, turn in enumerate(turns) if turn.id == turn_id), None)
     if at is None:
-        raise UsageError(f"This conversation has no turn {turn_id!r}.", hint="It may be cut already.")
+        raise UsageError(f"This conversation has no turn {turn_id!r}.", hint="It may have been cut already.")
     return Place(turns[at - 1].id if at else None, turns[at:])
 
 

@@ -136,7 +136,7 @@ class TurnBudget:
                 continue
             if value.problem:
                 words = f"The setting {name} cannot be read. {value.problem}"
-                problems.append(Stop(problem=words, hint="Correct it."))
+                problems.append(Stop(problem=words, hint="Fix it."))
             if value.value:
                 hint = f"Raise {name} in the settings, or set it with `%config Agentnb.{name}`."
                 found += read_budget(value.value, scope=scope, hint=hint, origin="settings")
@@ -146,7 +146,7 @@ class TurnBudget:
             if settings_of.unread_budget:
                 is_site = settings_of.unread_budget == "site"
                 words = f"A budget cannot be read. {settings_of.problem}"
-                problems.append(Stop(problem=words, hint="Correct the file.", is_fixed=is_site))
+                problems.append(Stop(problem=words, hint="Fix the file.", is_fixed=is_site))
         return tuple(found), problems
 
     # --- before a prompt ---
@@ -328,7 +328,7 @@ class TurnBudget:
             if words and words not in self._said:
                 self._said.add(words)
                 amount = written_amount(each, each.amount)
-                self._channels.say(turn_id, f"{words}: the limit of {amount} is not kept; time and turns are.")
+                self._channels.say(turn_id, f"{words}: the limit of {amount} is not enforced; time and turns are.")
 
     async def _goes_on(self, turn_id: str, stop: Stop) -> bool:
         """Ask the user whether as much again may be used."""

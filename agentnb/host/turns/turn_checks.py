@@ -67,7 +67,7 @@ class TurnChecks:
         correction = await asyncio.to_thread(check.correction, active)  # a type's validators are the user's code
         if not correction:
             return None
-        self._channels.say(turn_id, "The answer does not have the type that was asked for. It is asked for once more.")
+        self._channels.say(turn_id, "The answer does not have the requested type. The agent is asked once more.")
         return Message(text=correction, origin=MessageOrigin(kind="system"))
 
     async def _verified(self, turn_id: str) -> Message | None:
@@ -101,10 +101,10 @@ class TurnChecks:
         usage = active.usage if active is not None else None
         tokens = ((usage.input_tokens or 0) + (usage.output_tokens or 0)) if usage is not None else 0
         if rounds >= MOST_ROUNDS:
-            return f"The agent tried {rounds} times to mend it; it is your turn."
+            return f"The agent tried {rounds} times to fix it. Now it is your turn."
         spent = Spent(tokens=tokens, seconds=time.time() - since)
         reached = [each.message for each in uses_of(MOST_OF_TURN, {"turn": spent}) if each.is_reached]
-        return f"{reached[0]} It is your turn." if reached else ""
+        return f"{reached[0]} Now it is your turn." if reached else ""
 
 
 def _together(checks: Sequence[TurnCheck]) -> TurnCheck:

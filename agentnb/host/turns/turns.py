@@ -292,7 +292,7 @@ class Turns:
         self._used = active.usage if again and active is not None else None
         self._inactivity.begin()
         if missing := agent.not_taken(message):
-            self._lifecycle.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
+            self._lifecycle.note(f"{agent.name} does not accept {', '.join(missing)}, so it got only the name.")
             self._lifecycle.say(turn_id)
         agent.prompt(
             session_id, self._lifecycle.with_transcript(message), partial(self._answered, turn_id, message, again)

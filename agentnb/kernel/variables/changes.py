@@ -131,7 +131,7 @@ class NameChange:
         return binding.is_of(names[self.name])
 
     def note_binding(self, names: Mapping[str, Any]) -> None:
-        """Its objects were turned: remember that the name leads elsewhere, where the user wanted that all the same."""
+        """Its objects were turned: remember that the name leads elsewhere, where the user wanted that anyway."""
         self._is_elsewhere = not self.rebound and not self._is_bound(self.source, names)
 
     def reverse(self, replaced: Binding | None) -> None:

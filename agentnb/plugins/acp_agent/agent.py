@@ -255,4 +255,4 @@ def _no_session(session_id: str) -> RpcError:
 
 
 def _running(session_id: str) -> RpcError:
-    return RpcError(INVALID_REQUEST, f"A turn is running in `{session_id}`; wait for its end, or cancel it.")
+    return RpcError(INVALID_REQUEST, f"A turn is running in `{session_id}`; wait until it ends, or cancel it.")

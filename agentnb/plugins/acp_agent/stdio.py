@@ -41,7 +41,7 @@ def _check(stream: TextIO) -> None:
     """Refuse what the event loop can not wait for: it would hang or print a traceback for it."""
     mode = os.fstat(stream.fileno()).st_mode
     if sys.platform != "win32" and not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stream.isatty()):
-        raise OSError(f"{stream.name.strip('<>')} is no pipe")
+        raise OSError(f"{stream.name.strip('<>')} is not a pipe")
 
 
 async def _streams() -> tuple[StreamReader, ClientOutput]:

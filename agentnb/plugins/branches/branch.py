@@ -82,7 +82,7 @@ class BranchParts(NamedTuple):
 
 
 class Branch:
-    """One try. Made by :func:`agentnb.branches`; every read is about now.
+    """One try. Made by :func:`agentnb.branches`; every attribute is current.
 
     Attributes:
         number: Its number, from 1.
@@ -91,7 +91,7 @@ class Branch:
         turn: The agent's turn in it.
         measure: The measure's value at its end; None before, and where there is none.
         error: Why it failed, or why it could not be measured; empty where it did not.
-        verification: The outcome of running its notebook from the top; None where that was not asked for.
+        verification: The outcome of running its notebook from the top; None where that was not used.
         files: The files that it changed in the workspace.
         cells: The changes of the notebook's cells.
         variables: The variables that it changed, each with ``"added"``, ``"changed"`` or ``"deleted"``.
@@ -163,7 +163,7 @@ class Branch:
 
     @property
     def text(self) -> str:
-        """What the agent said."""
+        """The agent's answer."""
         return self.turn.text
 
     @property
@@ -187,7 +187,7 @@ class Branch:
         return cost_of(self.session)
 
     def finish(self, measure: str | None, verify: Callable[[Branch], Verification] | None) -> None:
-        """Its turn has ended: look at what it did."""
+        """Its turn has ended: collect what it did."""
         try:
             self.turn.raise_for_error()
             self.look(measure)
@@ -240,7 +240,7 @@ class Branch:
 
     @property
     def summary(self) -> str:
-        """How it stands, in a line."""
+        """Its state, in one line."""
         parts: list[Any] = [self._state]
         parts += [f"measure {self.measure:.6g}"] if self.measure is not None else []
         parts += counted(self.files, self.cells, self.variables)

@@ -84,13 +84,13 @@ class Branches(Sequence[Branch]):
         return max(measured, key=lambda each: self._sign * (each.measure or 0.0), default=None)
 
     def wait(self, timeout: float | None = None) -> Branches:
-        """Block until every try has ended; returns these.
+        """Block until every try has ended; returns this object.
 
         Raises:
-            TimeoutError: If it takes longer than *timeout* seconds; they go on.
+            TimeoutError: If it takes longer than *timeout* seconds; they continue.
         """
         seconds = LONGEST_SECONDS if timeout is None else timeout
-        late = TimeoutError(f"Not all tries have ended after {seconds:g} s; they go on.")
+        late = TimeoutError(f"Not all tries have ended after {seconds:g} s; they continue.")
         return with_main_thread(self._host, new_id(), asyncio.to_thread(self._joined), seconds, late)
 
     def __await__(self) -> Generator[Any, None, Branches]:
@@ -106,7 +106,7 @@ class Branches(Sequence[Branch]):
 
         Args:
             number: The try's number, from 1.
-            only: The parts that are wanted: paths of its files, ids of its cells, names of its variables; all if None.
+            only: The parts to keep: paths of its files, ids of its cells, names of its variables; all if None.
                 With parts the tries stay, so that more can be kept.
 
         Returns:
@@ -135,7 +135,7 @@ class Branches(Sequence[Branch]):
         return turn
 
     def discard(self, *numbers: int) -> None:
-        """Let tries go: their processes end, and nothing of them stays. All that were not kept, if none is named."""
+        """Discard tries: their processes end and their changes are lost. Without numbers, all that were not kept."""
         for branch in [self._try(number) for number in numbers] or self._branches:
             branch.close("discarded")
         self._tell()
@@ -149,7 +149,7 @@ class Branches(Sequence[Branch]):
 
     @property
     def table(self) -> str:
-        """It as HTML."""
+        """The table as HTML."""
         return html_of(self, self._title, self.best)
 
     def _repr_html_(self) -> str:
@@ -201,7 +201,7 @@ class Branches(Sequence[Branch]):
         if found is None:
             raise UsageError(f"There is no try {number!r}.", hint=f"There are {len(self)}, counted from 1.")
         if found.state in ("kept", "discarded"):
-            raise UsageError(f"Try {number} was {found.state}.", hint="Begin again with agentnb.branches().")
+            raise UsageError(f"Try {number} was {found.state}.", hint="Start again with agentnb.branches().")
         return found
 
 
@@ -237,7 +237,7 @@ def branches(
         The tries.
 
     Raises:
-        UsageError: If an argument makes no sense, no kernel is here, the workspace is too large to be copied, or the
+        UsageError: If an argument is invalid, no kernel is here, the workspace is too large to be copied, or the
             kernel can be copied in no way.
 
     Example:
@@ -276,7 +276,7 @@ def begin_branches(
     host = current_host()
     runner = host.environment.code_runner()
     if runner is None:
-        raise UsageError("There is no IPython kernel here to be copied.", hint="Call it in a notebook.")
+        raise UsageError("There is no IPython kernel here to copy.", hint="Call it in a notebook.")
     folder = host.environment.default_workspace()
     made = Branches(host, folder, prompt, higher_is_better=higher_is_better)
     prepared: list[PreparedBranch] = []
@@ -306,7 +306,7 @@ def _verification(branch: Branch) -> Verification:
 
     notebook = branch.parts.notebook
     if notebook is None:
-        raise UsageError("It could not be verified: no notebook is known.")
+        raise UsageError("It could not be verified, because the notebook is unknown.")
     return check_notebook(notebook.as_json(), branch.parts.workspace.folder)
 
 
@@ -323,4 +323,6 @@ def _check_expression(measure: str) -> None:
     try:
         compile(measure, "<measure>", "eval")
     except (SyntaxError, TypeError, ValueError) as error:
-        raise UsageError(f"measure={measure!r} is no expression: {error}.", hint='For example measure="auc".') from None
+        raise UsageError(
+            f"measure={measure!r} is not an expression: {error}.", hint='For example measure="auc".'
+        ) from None

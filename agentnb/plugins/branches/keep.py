@@ -239,7 +239,9 @@ def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: 
     configured = options.configuration(host.environment)
     conversation = Conversation(host, configured, tab_id=new_id(), mode="allow", title=title)
     host.adopt(conversation)
-    conversation.restored(None, SessionError(ended, hint="Nobody answers here: continue in another conversation."))
+    conversation.restored(
+        None, SessionError(ended, hint="No agent is available here. Continue in another conversation.")
+    )
     show_running(conversation)
     return conversation
 

@@ -261,7 +261,8 @@ def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path, at_fork: 
             if ran is not None and ran.failure is not None:
                 message = f"Cell [{number}] failed in a fresh kernel: {ran.failure.name}: {ran.failure.message}"
                 raise UsageError(
-                    message[:500], hint="Let the notebook run from the top; `%agents verify` says why not."
+                    message[:500],
+                    hint="Make sure that the notebook runs from the top; `%agents verify` says why it does not.",
                 )
     except BaseException:
         copy.close()

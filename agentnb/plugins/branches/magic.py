@@ -26,7 +26,8 @@ def branches_of(arguments: Arguments, settings: Agentnb) -> Branches | None:
     match = _COMMAND.match(arguments.prompt)
     if match is None:
         return None
-    arguments.refuse(("tab", "new", "kernel"), "try", "Each try has a conversation of its own.")
+    arguments.refuse(("tab", "new", "kernel", "context", "timeout"), "try", "Each try has a conversation of its own.")
+    arguments.refuse(("freedom", "permissions"), "try", "Agents work freely in their copies; you decide what to keep.")
     with settings.named_agent(arguments.agent) as agent:
         return branches(
             match["prompt"],
@@ -36,4 +37,5 @@ def branches_of(arguments: Arguments, settings: Agentnb) -> Branches | None:
             higher_is_better=match["lower"] is None,
             verify=arguments.verify,
             model=arguments.model,
+            budget=arguments.budget,
         )

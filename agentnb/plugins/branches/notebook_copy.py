@@ -90,7 +90,7 @@ class NotebookCopy:
         for number, each in enumerate(self._cells):
             if each.id == cell_id:
                 return number
-        raise UsageError(f"There is no cell {cell_id!r}.", hint="`cells` shows those that there are.")
+        raise UsageError(f"There is no cell {cell_id!r}.", hint="`cells` lists the existing ones.")
 
     def _conflict(self, step: CellStep, *, exact: bool) -> str | None:
         if step.action == "insert" or step.expected is None:

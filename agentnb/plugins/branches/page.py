@@ -60,7 +60,7 @@ def _tell(host: Host) -> None:
 
 def _set(name: str) -> Branches:
     if name not in _sets:
-        raise UsageError("These tries are gone.", hint="Begin again with Try 3 ways, or agentnb.branches().")
+        raise UsageError("These tries no longer exist.", hint="Start again with Try 3 ways, or agentnb.branches().")
     return _sets[name]
 
 

@@ -21,7 +21,7 @@ def _try(arguments: Arguments, _shell: Any, settings: Agentnb) -> Branches | Non
 
 PLUGIN = Plugin(
     name="branches",
-    summary="Tries a task several times side by side, each in a copy of the kernel, and keeps one try.",
+    summary="Tries a task several times in parallel, each in a copy of the kernel, and keeps one try.",
     prompt_words=(PromptWord("try", _try),),
     requests=REQUESTS,
 )

@@ -87,7 +87,7 @@ class BranchRunner:
         """Change the notebook's copy, or run a cell of it."""
         notebook = self._copy(edit.notebook)
         if edit.action == "restart":
-            raise UsageError("The kernel of a branch can't be restarted.", hint="Go on with what there is.")
+            raise UsageError("The kernel of a branch can't be restarted.", hint="Continue with the kernel as it is.")
         if edit.action != "run" or edit.cell_id is None:
             return notebook.edit(edit)
         work = self.work(edit.source)
@@ -117,7 +117,7 @@ class BranchRunner:
     def _copy(self, named: str) -> NotebookCopy:
         notebook = self._notebook
         if notebook is None:
-            raise UsageError("No notebook is known in this branch.", hint="Use run_code.")
+            raise UsageError("The notebook of this branch is unknown.", hint="Use run_code.")
         if named and not notebook.before.name.endswith(named):
             raise UsageError(f"A branch has one notebook, {notebook.before.name}.", hint="Leave `notebook` out.")
         return notebook

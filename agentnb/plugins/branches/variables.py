@@ -111,7 +111,7 @@ class _Loader(pickle.Unpickler):
         if pid == _GLOBALS:
             return self._names
         if self._at_fork is None:
-            raise UsageError("The branch is gone.")
+            raise UsageError("The branch no longer exists.")
         return self._at_fork.find(pid)
 
 

@@ -39,11 +39,12 @@ def _components(arguments: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "components",
-        "Lists the components that can stand between you and an agent, those in use, and their cost in tokens.",
-        "Names and commands choose components, in that order, in your settings file.",
+        "Lists the components that can run between you and an agent, which of them are in use, and what they "
+        "cost in tokens.",
+        "If you give names or commands, they are saved in your settings file as the components to use, in that order.",
         _components,
         (Option("--none", "use no components"),),
-        ("NAME", "a component: a name or a quoted command; the first one is next to you"),
+        ("NAME", "a component: a name or a quoted command; the first one is closest to you"),
     ),
 )
 

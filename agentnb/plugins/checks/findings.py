@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 _TASKS = {
     "fan-out": "{table}: a join repeats rows, because {columns} is not unique in {others}",
-    "duplicates": "{table}: rows are there more than once",
-    "leakage": "{others}: they have rows or values in common and should not",
+    "duplicates": "{table}: rows occur more than once",
+    "leakage": "{others}: they have rows or values in common, but should not",
     "unit": "{table}: {columns} is in another unit than before",
-    "type": "{table}: {columns} has another type, or lost a part of its values",
-    "nulls": "{table}: values of {columns} are gone",
+    "type": "{table}: {columns} has another type, or lost some of its values",
+    "nulls": "{table}: values of {columns} are missing",
     "groups": "{table}: groups of {columns} are lost",
-    "dates": "{table}: {columns} moved, or a period lacks a day",
+    "dates": "{table}: {columns} shifted, or a period is missing a day",
     "index": "{table}: the index is no longer unique",
     "order": "{table}: rows are no longer in the order of {columns}",
 }

@@ -31,7 +31,7 @@ class _Tables:
 _TABLES = _Tables()
 PLUGIN = Plugin(
     name="checks",
-    summary="Checks what a step did to tables: rows that a join repeats, groups that are lost, units, dates, leakage.",
+    summary="Checks what a step did to tables: duplicated rows after joins, lost groups, units, dates, leakage.",
     data_checkers=(_TABLES,),
     checkers=(_TABLES,),
 )

@@ -32,7 +32,7 @@ def check_repeated(findings: Findings, sources: Sequence[Table], after: Table) -
     limit = _expected(repeats, after)
     if extra > before + limit and _names_rows(after, names, 0.8 if sources else 0.999):
         count = _rounded(extra - before) if after.is_large else extra - before
-        text = f"{counted(count, 'row')} are there twice" if count > 1 else "1 row is there twice"
+        text = f"{counted(count, 'row')} are duplicated" if count > 1 else "1 row is duplicated"
         text = f"about {text}" if after.is_large else text
         findings.add("duplicates", text, count=count, code=repeated(after, ()), is_sampled=after.is_large)
         return

@@ -15,7 +15,7 @@ from agentnb.state import DataCheck
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-NO_ROOM = "not compared: there was no room to keep it as it was"
+NO_ROOM = "not compared: there was no room to keep its earlier state"
 IN_PREVIEW = "not compared: polars cannot be read in a preview"
 LAZY = "rows not counted: lazy"
 

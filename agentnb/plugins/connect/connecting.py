@@ -34,8 +34,8 @@ class Remote:
     The last line of a cell shows its chat. It is a context manager: at the end of the block it is closed.
 
     Args:
-        mirror: What that host has, as channels here.
-        client: What speaks to it.
+        mirror: The other host's channels, mirrored here.
+        client: The client of the connection.
         model: The widget model of its chat.
         address: Where it is, without the token.
     """
@@ -51,7 +51,7 @@ class Remote:
 
     @property
     def state(self) -> LinkState:
-        """Returns how the connection stands.
+        """Returns the state of the connection.
 
         ``"connected"``; ``"cut"``: it connects again by itself; ``"ended"``: it was closed, or the other host refuses.
         """
@@ -79,7 +79,7 @@ class Remote:
         return current_frontend().panel(what, self._model)
 
     def close(self) -> None:
-        """Disconnect. The chat stays as it was last, and says so."""
+        """Disconnect. The chat keeps its last state, and says so."""
         atexit.unregister(self.close)
         with contextlib.suppress(RuntimeError, AgentnbError):  # this kernel's host has stopped, and all with it
             current_host().loop.submit(self._client.close()).result(CLOSE_SECONDS)
@@ -113,17 +113,17 @@ def connect(
     Args:
         url: The address: ``ws://…`` on this machine, ``wss://…`` elsewhere. The token may stand in it (``?token=…``;
             ``?agentnb_token=…`` where ``token`` is that of a Jupyter server in between; ``?tkn=…`` for VS Code's host).
-        token: The token, where it does not stand in the address.
+        token: The token, where it does not occur in the address.
         certificate: A file with the certificate that the other host's is checked by (PEM); those of this machine by
             default.
-        insecure: Whether to go beyond this machine without TLS: everybody in between reads the token.
+        insecure: Whether to go beyond this machine without TLS: everybody in between can read the token.
 
     Returns:
         The connection; in the last line of a cell it shows the chat.
 
     Raises:
         NotOffered: If ``websockets`` is not installed.
-        UsageError: If the address is no WebSocket address, there is no token, or TLS is needed.
+        UsageError: If the address is not a WebSocket address, there is no token, or TLS is required.
         HostUnavailable: If the other host cannot be reached, or refuses.
         UnsupportedVersion: If it speaks other versions of the protocol.
 
@@ -168,9 +168,9 @@ def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, st
         name = parts.hostname
         _ = parts.port
     except ValueError as error:
-        raise UsageError(f"{url!r} is no address: {error}.", hint='Use "ws://127.0.0.1:PORT/".') from None
+        raise UsageError(f"{url!r} is not an address: {error}.", hint='Use "ws://127.0.0.1:PORT/".') from None
     if parts.scheme not in {"ws", "wss"} or not name:
-        raise UsageError(f"{url.partition('?')[0]!r} is no WebSocket address.", hint='Use "ws://127.0.0.1:PORT/".')
+        raise UsageError(f"{url.partition('?')[0]!r} is not a WebSocket address.", hint='Use "ws://127.0.0.1:PORT/".')
     query = parse_qsl(parts.query, keep_blank_values=True)
     if token is None:
         name_of_token = next((key for key in (TOKEN_BEHIND_PROXY, TOKEN) if key in dict(query)), TOKEN)
@@ -182,7 +182,7 @@ def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, st
     is_local = is_loopback(name)
     if parts.scheme == "ws" and not is_local and not insecure:
         raise UsageError(
-            f"Without TLS, everybody between here and {name} reads the token.",
+            f"Without TLS, anyone between here and {name} can read the token.",
             hint="Use a wss:// address, an SSH tunnel to 127.0.0.1, or pass insecure=True.",
         )
     path = parts.path or "/"

@@ -21,8 +21,8 @@ COMMANDS = (
     Command(
         "eliza",
         "Runs the built-in agent over stdin and stdout.",
-        "It works offline, is deterministic, and can be used from any ACP client; /help in a prompt lists what it"
-        " does. It ends when its stdin is closed.",
+        "It works offline, is deterministic, and can be used from any ACP client. Send /help as a prompt to list "
+        "its commands. It ends when its stdin is closed.",
         _eliza,
     ),
 )

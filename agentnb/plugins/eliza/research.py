@@ -47,7 +47,7 @@ async def research(reply: Reply, server: McpServer, text: str) -> None:
                 if can_read(reply):  # as an agent with a model would read around it
                     await read_file(reply, path, path.name, line=line, limit=10)
             findings = [{"text": f"`{excerpt}`", "file": str(path), "line": line} for path, line, excerpt in hits]
-            nothing = [{"text": f"None of these words stands in it: {', '.join(words)}."}]
+            nothing = [{"text": f"None of these words occur in it: {', '.join(words)}."}]
             await _call(reply, client, "return_response", {"findings": findings or nothing})
     except McpTrouble as trouble:
         raise Trouble(f"The MCP server `{SERVER}` failed: {trouble}.") from None

@@ -53,7 +53,7 @@ class Run:
     def final(self) -> str:
         """What follows the last ``ANSWER:`` of the answer, on that line; wrong if there is none."""
         found = _FINAL.findall(self.answer)
-        assert found, "The answer has no line that begins with ANSWER:."  # noqa: S101 - how a check says wrong
+        assert found, "The answer has no line that starts with ANSWER:."  # noqa: S101 - how a check says wrong
         return str(found[-1]).strip(" \t\r*_`")
 
     @property
@@ -102,7 +102,7 @@ class Run:
         for column in wanted.columns:
             wrong = sum(not _is_same(*pair, tolerance) for pair in zip(got[column], wanted[column], strict=True))
             if wrong:
-                return f"{name}: {column} is not right in {wrong} of {len(wanted)} rows."
+                return f"{name}: {column} is wrong in {wrong} of {len(wanted)} rows."
         return True
 
     @property
@@ -155,19 +155,19 @@ def outcome_of(check: Any, run: Run) -> tuple[str, str]:
     try:
         said = check(run)
     except AssertionError as error:
-        return "wrong", str(error) or f"check.py, line {_line(error)}, does not hold."
+        return "wrong", str(error) or f"check.py, line {_line(error)}, failed."
     except MemoryError:
-        return "broken", "check.py took more memory than a check may have."
+        return "broken", "check.py used more memory than a check may use."
     except BaseException as error:  # noqa: BLE001 - the check may raise anything, SystemExit as well
         return "broken", f"check.py, line {_line(error)}, raised {type(error).__name__}: {error}"
     if hasattr(said, "item") and not isinstance(said, str):
         with suppress(Exception):
             said = said.item()  # NumPy's
     if isinstance(said, bool):
-        return ("right", "") if said else ("wrong", "The check says no.")
+        return ("right", "") if said else ("wrong", "The check failed.")
     if isinstance(said, str) and said.strip():
         return "wrong", said
-    return "broken", f"check.py returned {said!r:.200}: it returns True, False, or a text that says what is wrong."
+    return "broken", f"check.py returned {said!r:.200}: it must return True, False, or a text that says what is wrong."
 
 
 def _line(error: BaseException) -> int:

@@ -11,7 +11,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent said, asked for and used in a run.
 
     Attributes:
-        answer: What the agent said.
+        answer: The agent's answer.
         asked: How often it asked for permission.
         denied: How often that was denied.
         tokens: The tokens that it used, where it says so.

@@ -42,7 +42,7 @@ def _evaluated(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.evaluate.task import read_tasks
 
     if not arguments.words:
-        complain("Name the folder with the tasks: agentnb eval tasks --agents claude.")
+        complain("Specify the folder with the tasks: agentnb eval tasks --agents claude.")
         return MISUSED
     runs, jobs = _number(arguments.runs, 1, MOST_RUNS, "--runs"), _number(arguments.jobs, JOBS, MOST_JOBS, "--jobs")
     tasks = read_tasks(arguments.words)
@@ -100,7 +100,7 @@ def _recordings(
 
     named = tuple(dict.fromkeys(arguments.agents or ()))
     if arguments.record is not None and arguments.replay is not None:
-        raise UsageError("--record and --replay exclude each other.", hint="Record first, then replay.")
+        raise UsageError("--record and --replay cannot be combined.", hint="Record first, then replay.")
     folder = arguments.record if arguments.record is not None else arguments.replay
     recordings = None
     if folder is not None:
@@ -112,7 +112,7 @@ def _recordings(
         return recordings, agents, runs
     if not named:
         raise UsageError(
-            "No agent is named.", hint="agentnb eval tasks --agents claude codex; `agentnb agents` lists them."
+            "No agent was given.", hint="agentnb eval tasks --agents claude codex; `agentnb agents` lists them."
         )
     for each in named:
         _check_agent(each)
@@ -148,24 +148,22 @@ def _exit_code(evaluation: Evaluation, comparison: Comparison | None) -> int:
 COMMANDS = (
     Command(
         "eval",
-        "Lets agents do your tasks, each in a fresh copy of its files, and says which answers are right.",
-        "The exit code is 0 if all runs are right or, with --baseline, no task is worse than there; 1 if one is not;"
-        " 2 if something could not be evaluated: a wrong argument, a task or report that cannot be used, a check that"
-        " fails, a recording that is missing or does not fit; 3 if runs were left out at the budget of a day."
-        f" See {manual('how-to/evaluate')}",
+        "Runs agents on your tasks, each in a fresh copy of its files, and reports which answers are right.",
+        "The exit code is 0 if all runs are right or, with --baseline, if no task is worse than in the baseline. "
+        "It is 1 otherwise; 2 if something could not be evaluated: a wrong argument, an invalid task or report, a "
+        "check that fails, or a recording that is missing or does not match; and 3 if runs were left out because "
+        f"the budget of the day was spent. See {manual('how-to/evaluate')}",
         _eval,
         (
             Option("--agents", "the agents, by name; NAME/MODEL chooses a model", "NAME …"),
-            Option("--runs", "how often each agent does each task; 1 by default", "N", kind=int),
-            Option("--jobs", f"how many runs go on at once; {JOBS} by default", "N", kind=int),
-            Option("--baseline", "results of an earlier evaluation: only what is worse fails", "FILE"),
+            Option("--runs", "how many times each agent does each task; 1 by default", "N", kind=int),
+            Option("--jobs", f"how many runs to do at the same time; {JOBS} by default", "N", kind=int),
+            Option("--baseline", "results of an earlier evaluation to compare with: only worse results fail", "FILE"),
             Option("--json", "write the results to FILE, as JSON", "FILE"),
-            Option("--html", "write a report with all transcripts to FILE, one page", "FILE"),
-            Option(
-                "--resume", "go on with the runs that FILE, written by --json, has not; results go there, too", "FILE"
-            ),
+            Option("--html", "write a one-page report with all transcripts to FILE", "FILE"),
+            Option("--resume", "do the runs missing from FILE, which --json wrote, and add their results", "FILE"),
             Option("--record", "record each run in FOLDER", "FOLDER"),
-            Option("--replay", "replay the runs recorded in FOLDER: no agent and no model is needed", "FOLDER"),
+            Option("--replay", "replay the runs recorded in FOLDER, without agents or models", "FOLDER"),
         ),
         ("FOLDER", "tasks, or folders with tasks in them"),
     ),

@@ -97,7 +97,7 @@ def check_report(path: Path) -> None:
     """
     can = os.access(path, os.W_OK) if path.exists() else os.access(path.parent, os.W_OK)
     if path.is_dir() or not path.parent.is_dir() or not can:
-        raise UsageError(f"{path} cannot be written.", hint="Name a file in a folder that is yours.")
+        raise UsageError(f"{path} cannot be written.", hint="Specify a file in a folder that you can write to.")
 
 
 def write_report(path: Path, text: str) -> None:
@@ -109,4 +109,4 @@ def write_report(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", hint="Name another file.") from None
+        raise UsageError(f"{path} cannot be written: {error.strerror}.", hint="Specify another file.") from None

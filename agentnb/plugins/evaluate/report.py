@@ -46,7 +46,7 @@ def _sums(evaluation: Evaluation) -> str:
 
 
 def _compared(comparison: Comparison) -> Iterable[str]:
-    yield "<h2>Beside the baseline</h2>"
+    yield "<h2>Compared with the baseline</h2>"
     rows = [("Worse", each) for each in comparison.worse] + [("Better", each) for each in comparison.better]
     words = [f"<strong>{name}:</strong> {text(line)}" for name, line in rows] + [
         text(each) for each in comparison.notes

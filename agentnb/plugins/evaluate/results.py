@@ -175,7 +175,7 @@ def check_baseline(before: Evaluation, tasks: Sequence[str], agents: Sequence[st
     if missing:
         raise UsageError(
             f"The baseline {path} has tasks that are not run: {', '.join(missing)}.",
-            hint="Run them, too, or write a new baseline with --json.",
+            hint="Run them as well, or write a new baseline with --json.",
         )
 
 

@@ -160,7 +160,7 @@ def _prompted(order: Order, session: Session, permissions: Permissions) -> Repor
         turn = session.prompt(order.prompt)
         turn.wait(order.seconds).raise_for_error()
     except TurnTimeout:
-        error = f"The agent was still at work after {order.seconds:g} s."
+        error = f"The agent was still working after {order.seconds:g} s."
         if turn is not None:
             turn.cancel()
             with suppress(AgentnbError):

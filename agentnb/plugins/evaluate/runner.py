@@ -247,7 +247,7 @@ def _verified(
     if path is None:
         return None, None, ()
     if not path.is_file() or path.is_symlink():
-        return None, False, (f"The notebook {path.name} is gone.",)
+        return None, False, (f"The notebook {path.name} no longer exists.",)
     try:
         text = read_file(path)
     except AgentnbError as error:

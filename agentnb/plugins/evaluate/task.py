@@ -70,7 +70,7 @@ def read_tasks(words: Iterable[str]) -> list[Task]:
     """The tasks in folders: each is a task itself, or has tasks in it.
 
     Raises:
-        UsageError: If a folder has no task, two tasks have one name, or one cannot be read.
+        UsageError: If a folder has no task, two tasks have the same name, or one cannot be read.
     """
     tasks: dict[str, Task] = {}
     for word in words:
@@ -78,13 +78,13 @@ def read_tasks(words: Iterable[str]) -> list[Task]:
             task = _read(folder)
             other = tasks.setdefault(task.name, task)
             if other.folder != folder:
-                raise UsageError(f"{other.folder} and {folder} have one name.", hint="Rename one of the folders.")
+                raise UsageError(f"{other.folder} and {folder} have the same name.", hint="Rename one of the folders.")
     return [tasks[name] for name in sorted(tasks)]
 
 
 def _task_folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder.", hint="Name the folder with the tasks.")
+        raise UsageError(f"{folder} is not a folder.", hint="Specify the folder with the tasks.")
     if (folder / TASK).exists():
         return [folder]
     try:
@@ -104,13 +104,13 @@ def _read(folder: Path) -> Task:
     try:
         written = msgspec.convert(parsed(_text(path)), _Written)
     except (ValueError, msgspec.ValidationError) as error:
-        raise UsageError(f"{path} cannot be used: {error}.", hint="Correct the file.") from None
+        raise UsageError(f"{path} cannot be used: {error}.", hint="Fix the file.") from None
     for name in ("title", "prompt"):
         if not getattr(written, name).strip():
             raise UsageError(f"{path}: {name} is empty.", hint="Write one.")
     for name in ("seconds", "check_seconds"):
         if not 0 < getattr(written, name) <= MOST_SECONDS:
-            raise UsageError(f"{path}: {name} is not a number above 0 and up to {MOST_SECONDS:g}.", hint="Correct it.")
+            raise UsageError(f"{path}: {name} is not a number above 0 and up to {MOST_SECONDS:g}.", hint="Fix it.")
     _check_notebook(folder, written.notebook)
     _check_function(folder / CHECK)
     return Task(
@@ -132,7 +132,7 @@ def _check_notebook(folder: Path, notebook: str) -> None:
     if path.suffix != ".ipynb" or not path.is_file() or (folder / WORKSPACE).resolve() not in path.parents:
         raise UsageError(
             f"{folder / TASK}: there is no notebook {notebook!r} in {folder / WORKSPACE}.",
-            hint="notebook is a path in the workspace, as notebook = 'sales.ipynb'.",
+            hint="notebook must be a path in the workspace, such as notebook = 'sales.ipynb'.",
         )
 
 
@@ -143,7 +143,7 @@ def _check_function(path: Path) -> None:
     try:
         module = ast.parse(_text(path), str(path))
     except (SyntaxError, ValueError) as error:
-        raise UsageError(f"{path} is no Python: {error}.", hint="Correct the file.") from None
+        raise UsageError(f"{path} is not valid Python: {error}.", hint="Fix the file.") from None
     functions = {each.name for each in module.body if isinstance(each, ast.FunctionDef)}
     if FUNCTION not in functions:
         raise UsageError(f"{path} has no function {FUNCTION}.", hint=f"Write one: def {FUNCTION}(run): …")

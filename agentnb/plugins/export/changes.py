@@ -29,7 +29,7 @@ def conversations() -> str:
     """The conversations whose turns changed something, a table; a sentence where there are none."""
     records = [record for _, record in all_records(changes_folder())]
     if not records:
-        return "No conversation that is kept has changed anything."
+        return "No saved conversation has changed anything."
     return "\n".join(lines([_HEAD, *map(_row, records)]))
 
 

@@ -46,21 +46,21 @@ COMMANDS = (
     Command(
         "changes",
         "Shows what the turns of conversations changed: files, cells and variables.",
-        "Without a session it lists the kept conversations whose turns changed something. To undo something, resume"
+        "Without a session, it lists the saved conversations whose turns changed something. To undo something, resume"
         " the conversation: %agents resume ID, then %agents undo.",
         _changes,
-        (Option("--diff", "show the differences of files, too"),),
+        (Option("--diff", "also show file diffs"),),
         ("SESSION", "the beginning of a session's id"),
     ),
     Command(
         "export",
         "Writes a conversation as Markdown, one HTML page, JSON lines or a notebook.",
-        "The HTML page is self-contained and runs nothing, whatever the agent wrote.",
+        "The HTML page is self-contained and never runs any scripts, whatever the agent wrote.",
         _export,
         (
             Option("SOURCE", "a notebook, a cassette, or the id of a session"),
-            Option("--to", "md (by default), html, jsonl, ipynb, or a form of a plug-in", "FORM"),
-            Option("--output", "where to write it; by default to stdout", "FILE"),
+            Option("--to", "md (by default), html, jsonl, ipynb, or a format that a plug-in adds", "FORM"),
+            Option("--output", "where to write it; stdout by default", "FILE"),
         ),
     ),
 )

@@ -29,7 +29,7 @@ def of_session(name: str) -> Document | None:
     try:
         sessions = store.named(name)
         if len(sessions) > 1:
-            raise UnknownSession(f"Several sessions' ids begin with {name!r}.", hint="Give more of the id.")
+            raise UnknownSession(f"Several sessions' ids begin with {name!r}.", hint="Enter more of the id.")
         stored = store.load(sessions[0].uri) if sessions else None
     finally:
         store.close()

@@ -67,7 +67,7 @@ async def _model(settings: LocalSettings) -> Model:
         names = {settings.model, f"{settings.model}:latest"}
         fitting = [each for each in found.models if settings.model is None or each.model_id in names]
         _found.model = fitting[0] if fitting else None
-        missing = (f"The model {settings.model} is not there.", "Choose another in the settings.")
+        missing = (f"The model {settings.model} is not available.", "Choose another in the settings.")
         _found.problem = " ".join(found.problem() or missing)
         _found.settings, _found.until = settings, time.monotonic() + MISSING_FOR
     if _found.model is None:

@@ -150,7 +150,9 @@ def code(
         /usr/lib/python3.11/json/__init__.py, line 183, column 4  def dumps(obj, *, …
     """
     if question not in Question.__args__:  # type: ignore[attr-defined]
-        raise UsageError(f"{question!r} is not a question about code.", hint='Ask for "definition", "references", …')
+        raise UsageError(
+            f"{question!r} is not a kind of question about code.", hint='Ask for "definition", "references", …'
+        )
     environment = current_environment()
     tool = _tool(environment)
     workspace = Path.cwd()
@@ -162,7 +164,7 @@ def code(
     names = {each.id: cell_name("code", each.count) for each in notebook.cells}
     if question == "rename":
         if new_name is None:
-            raise UsageError("A renaming wants new_name.")
+            raise UsageError("Renaming needs new_name.")
         renaming = service.rename(place, new_name)
         return RenamingAnswer(renaming, names, workspace, service.failure)
     return CodeAnswer(service.ask(question, place), question, names, workspace, service.failure)

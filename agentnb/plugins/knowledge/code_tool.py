@@ -98,7 +98,7 @@ class CodeTool:
         if len(named) != 1:
             titles = "; ".join(dict.fromkeys(each.title for each in offered)) or "none"
             what = f"{len(named)} code actions are called" if named else "There is no code action"
-            raise UsageError(f"{what} {wanted!r} here.", hint=f"Name the line. There are: {titles}.")
+            raise UsageError(f"{what} {wanted!r} here.", hint=f"Specify the line. Available lines: {titles}.")
         (action,) = named.values()
         return action.title, action.changes
 
@@ -121,7 +121,7 @@ class CodeTool:
 def place_of(arguments: Mapping[str, Any], notebook: NotebookView) -> CodePlace:
     """The place that arguments name."""
     if "cell" in arguments and "file" in arguments:
-        raise UsageError("Name a cell or a file, not both.")
+        raise UsageError("Specify a cell or a file, not both.")
     cell = named_cell(arguments["cell"], notebook) if "cell" in arguments else None
     return CodePlace(
         symbol=arguments.get("symbol"),
@@ -190,7 +190,7 @@ def _diff(change: TextChange, names: Mapping[str, str], workspace: Path) -> str:
 
 def _new_name(arguments: Mapping[str, Any]) -> str:
     if "new_name" not in arguments:
-        raise UsageError("A renaming wants 'new_name'.")
+        raise UsageError("Renaming needs 'new_name'.")
     return str(arguments["new_name"])
 
 

@@ -34,7 +34,7 @@ def _skills(arguments: argparse.Namespace) -> int:
             texts.append(repr(library.trust(arguments.trust)))
         elif arguments.trust:
             texts += [shown_skill(each) for each in library if each.package == arguments.trust]
-            texts.append(f"With --yes agents get the skills of {arguments.trust}." if texts else "It has no skills.")
+            texts.append(f"With --yes, agents get the skills of {arguments.trust}." if texts else "It has no skills.")
         if arguments.json:
             import msgspec
 
@@ -49,14 +49,14 @@ def _skills(arguments: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "skills",
-        "Lists the skills that installed packages and this folder bring for agents, and which of them agents get.",
+        "Lists the skills for agents that come with installed packages and this folder, and which of them agents get.",
         f"Agents get those of packages that you trust, as text; no skill is run. See {manual('how-to/skills')}",
         _skills,
         (
             Option("--show", "show everything that agents can read of a skill", "SKILL"),
             Option("--trust", "show the skills of a package; with --yes: let agents have them", "PACKAGE"),
-            Option("--revoke", "withdraw the skills of a package from agents", "PACKAGE"),
-            Option("--yes", "do it, instead of showing what would be trusted"),
+            Option("--revoke", "stop giving agents the skills of a package", "PACKAGE"),
+            Option("--yes", "trust it, instead of showing what would be trusted"),
             Option("--json", "print them as JSON"),
         ),
     ),
@@ -87,7 +87,7 @@ class SkillCustomizer:
 
 PLUGIN = Plugin(
     name="knowledge",
-    summary="Skills of packages, research in their source, code intelligence.",
+    summary="Package skills, research in package source code, and code intelligence.",
     commands=COMMANDS,
     tools=TOOLS,
     customizers=(SkillCustomizer(),),

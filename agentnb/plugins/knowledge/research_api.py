@@ -30,7 +30,7 @@ class ResearchAnswer(Rows[ResearchFinding]):
         version: Its version.
         text: The findings as Markdown, each with ``file:line``.
         is_cached: Whether it was found earlier in this kernel.
-        reused: How many findings of earlier researches of this version it started from.
+        reused: How many earlier findings of this version it started from.
         is_checked: Whether the agent returned findings; False for an answer in its own words, without places.
     """
 
@@ -57,7 +57,7 @@ class ResearchAnswer(Rows[ResearchFinding]):
 
 
 def research(question: str, package: str, version: str | None = None, *, agent: str | None = None) -> ResearchAnswer:
-    """Ask an agent a question about a package; it answers from the source, and says where it stands.
+    """Ask an agent a question about a package; it answers from the source, with file and line.
 
     The agent gets a conversation of its own, without your kernel, in which it can read the source of the package and
     do nothing else. The conversation is not shown; the history has it. It may take five minutes, three run at once, and
@@ -98,7 +98,7 @@ def research(question: str, package: str, version: str | None = None, *, agent: 
 
 
 def forget_research(package: str | None = None, version: str | None = None) -> int:
-    """Delete the findings of earlier researches, so that the next one starts from nothing.
+    """Delete the earlier findings, so that the next one starts from nothing.
 
     Args:
         package: The package; all by default.

@@ -64,7 +64,7 @@ class Skills(Rows[FoundSkill]):
 
     def __repr__(self) -> str:
         if not self:
-            return "No installed package and no folder of the workspace brings skills or tools."
+            return "No installed package and no folder in the workspace has skills or tools."
         return "\n".join([*lines([_HEAD, *map(_row, self)]), *_notes()])
 
     def _repr_html_(self) -> str:
@@ -98,7 +98,7 @@ def shown_skill(skill: FoundSkill) -> str:
     others = [name for name in files_of(skill.folder) if name != SKILL_FILE]
     texts = [f"{skill.id} {skill.version}, in {skill.folder}", *([skill.problem] if skill.problem else [])]
     if suspicious := suspicious_lines(text):
-        texts += ["Read these lines with care:", *(f"  {on_one_line(line)}" for line in suspicious)]
+        texts += ["Check these lines:", *(f"  {on_one_line(line)}" for line in suspicious)]
     if others:
         texts.append(f"Other files that agents can read: {', '.join(map(on_one_line, others))}")
     return "\n".join([*texts, "", text])
@@ -110,7 +110,7 @@ def _shown_tool(skill: FoundSkill) -> str:
         return f"{skill.id} {skill.version}: {skill.problem}"
     texts = [f"{skill.id} {skill.version}, a tool: {skill.tool.entry.target} in {skill.tool.path}"]
     if suspicious := suspicious_lines(skill.tool.source):
-        texts += ["Read these lines with care:", *(f"  {on_one_line(line)}" for line in suspicious)]
+        texts += ["Check these lines:", *(f"  {on_one_line(line)}" for line in suspicious)]
     return "\n".join([*texts, *([skill.problem] if skill.problem else []), "", skill.tool.source])
 
 

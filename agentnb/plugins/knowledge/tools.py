@@ -72,7 +72,7 @@ async def research(session: ToolSession, arguments: dict[str, Any]) -> str:
     title = f"Research {arguments['package']}: {arguments['question']}"
     await session.ask(PolicyRequest(kind="read", title=title[:200]))
     if session.host is None or session.configuration is None:
-        message = "This program cannot be asked in a conversation of its own, so it cannot research."
+        message = "This program cannot have a conversation of its own, so it cannot do research."
         raise UsageError(message, hint="Read the source yourself: look_up_code says where a name is defined.")
     researches = researches_of(session.host)
     answer = await researches.research(
@@ -126,7 +126,7 @@ _PLACE = {
         "type": "string",
         "description": "A name, as df.merge. Without cell and file: as if typed below the last cell.",
     },
-    "cell": {**CELL, "description": "The cell it stands in: its id, or the n of its In [n]."},
+    "cell": {**CELL, "description": "The cell that contains it: its id, or the n of its In [n]."},
     "file": {"type": "string", "description": "Instead of a cell: a Python file."},
     "line": {"type": "integer", "description": "The line, from 1.", "minimum": 1},
     "column": {"type": "integer", "description": "Instead of symbol: the column, from 0.", "minimum": 0},

@@ -34,10 +34,10 @@ class LocalAgent(AcpAgent[LocalSession]):
     title = "Local model"
     session_class = LocalSession
     commands: tuple[dict[str, Any], ...] = (
-        slash_command("check", "Says which servers and models were found, and what is wrong."),
-        slash_command("chat", "Goes on without tools."),
+        slash_command("check", "Reports which servers and models were found, and what is wrong."),
+        slash_command("chat", "Continues without tools."),
         slash_command("tools", "Uses tools again."),
-        slash_command("pull", "Downloads a model to Ollama.", "MODEL, as qwen3:4b"),
+        slash_command("pull", "Downloads a model to Ollama.", "MODEL, such as qwen3:4b"),
     )
 
     def __init__(self, store: SessionStore, client: AcpClient, *, version: str, settings: LocalSettings) -> None:

@@ -32,7 +32,7 @@ async def check(models: ModelChoice, reply: AcpReply, session: LocalSession) -> 
 async def pull(models: ModelChoice, reply: AcpReply, session: LocalSession, name: str) -> None:
     """Download a model with Ollama."""
     if not MODEL_NAME.fullmatch(name):
-        raise RpcError(INVALID_PARAMS, "Name the model behind /pull, as in `/pull qwen3:4b`")
+        raise RpcError(INVALID_PARAMS, "Give the model after /pull, as in `/pull qwen3:4b`")
     server = (await models.look()).pulls
     if server is None:
         raise RpcError(INTERNAL_ERROR, "No Ollama was found, and only Ollama can download models from here.")
@@ -51,7 +51,7 @@ async def pull(models: ModelChoice, reply: AcpReply, session: LocalSession, name
     if session.model is None and models.settings.model is None:
         session.model = next((value for value in models.names if value in {name, f"{name}:latest"}), None)
     await models.tell(reply, session)
-    await reply.send_text(f"{name} is there.")
+    await reply.send_text(f"{name} is available.")
 
 
 async def use_tools(reply: AcpReply, session: LocalSession, *, wanted: bool) -> None:

@@ -39,7 +39,7 @@ class ModelToolCall:
         try:
             value = read_json(self.arguments.strip() or "{}")
         except ValueError as error:
-            raise ValueError(f"The arguments are no JSON: {error}") from None
+            raise ValueError(f"The arguments are not JSON: {error}") from None
         if not isinstance(value, dict):
             raise ValueError("The arguments must be a JSON object.")  # noqa: TRY004 - what the model wrote is wrong
         return value

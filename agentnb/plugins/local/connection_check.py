@@ -65,7 +65,7 @@ def describe(servers: FoundModels, settings: LocalSettings) -> list[str]:
     elif servers.troubles:
         lines += [str(each) for each in servers.troubles]
     if settings.url is None and not servers.servers:
-        lines.append(f"Looked at these ports of this machine: {', '.join(map(str, settings.ports))}.")
+        lines.append(f"Checked these ports on this machine: {', '.join(map(str, settings.ports))}.")
     if settings.key and settings.url and settings.url.startswith("http:") and not is_loopback(settings.url):
         lines.append("The key is sent without encryption: use an address that begins with https.")
     return lines
@@ -89,7 +89,7 @@ async def _try(model: Model) -> list[str]:
     if size is not None and size < SMALL_CONTEXT:
         how = LARGER_CONTEXT.get(model.kind)
         lines.append(
-            f"Its context holds only {size:,} tokens, too few for long tasks."
+            f"Its context is only {size:,} tokens, too few for long tasks."
             f" Start the server with a larger one{f', as in {how}' if how else ''}."
         )
     return lines

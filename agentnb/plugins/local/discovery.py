@@ -133,7 +133,7 @@ async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTro
     except ServerTrouble as trouble:
         return trouble
     except asyncio.TimeoutError:
-        return ServerTrouble(f"{server.place} was silent for too long.", "Look at the server's own log.")
+        return ServerTrouble(f"{server.place} took too long to answer.", "Check the server's own log.")
     if kind == OLLAMA:
         listed = await _with_digests(server, listed, patience)
     models = tuple(Model(each["id"], server, kind, each) for each in listed if "embed" not in each["id"].lower())

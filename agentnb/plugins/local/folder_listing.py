@@ -26,7 +26,7 @@ def names(root: Path, folder: str, pattern: str, *, searched: bool = False) -> t
     if not start.is_relative_to(whole):
         raise OutsideFolder(f"{folder} is outside the working folder.")
     if not start.is_dir():
-        raise OutsideFolder(f"{folder} is no folder.")
+        raise OutsideFolder(f"{folder} is not a folder.")
     most = MOST_SEARCHED if searched else MOST_NAMES
     matches: list[str] = []
     for path, folders, files in os.walk(start):

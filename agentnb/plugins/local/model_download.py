@@ -43,7 +43,7 @@ async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
     last, success = None, False
     async for line in server.lines(f"{server.root}/api/pull", {"model": name, "stream": True}):
         if isinstance(error := line.get("error"), str):
-            raise ServerTrouble(f"Ollama cannot download {name}: {error}", "Look for its name on ollama.com/library.")
+            raise ServerTrouble(f"Ollama cannot download {name}: {error}", "Look up its name on ollama.com/library.")
         status = line.get("status")
         step = status[:200] if isinstance(status, str) else "working"
         success = success or step == "success"
@@ -56,4 +56,6 @@ async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
             last = progress
             yield progress
     if not success:
-        raise ServerTrouble(f"The download of {name} broke off.", "Start it again: it continues where it stopped.")
+        raise ServerTrouble(
+            f"The download of {name} was interrupted.", "Start it again: it continues where it stopped."
+        )

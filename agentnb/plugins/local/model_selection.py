@@ -77,7 +77,7 @@ class ModelChoice:
         if problem is not None:
             return " ".join(problem)
         there = ", ".join(self._offered())
-        return f"The model {session.model or self.settings.model} is not there. Choose one of these: {there}."
+        return f"The model {session.model or self.settings.model} is not available. Choose one of these: {there}."
 
     def options(self, session: LocalSession) -> list[dict[str, Any]]:
         """The config options of *session*: its model."""

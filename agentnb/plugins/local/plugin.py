@@ -66,17 +66,21 @@ COMMANDS = (
         f" OpenAI-compatible interface. See {manual('how-to/local-model')}",
         _local,
         (
-            Option("--check", "test the connection: say what was found, what is wrong, and what to do"),
+            Option("--check", "test the connection, and report what was found, what is wrong, and what to do"),
             Option("--pull", "download a model with Ollama", "MODEL"),
-            Option("--url", "the base URL; by default $AGENTNB_LOCAL_URL, otherwise this machine is searched", "URL"),
-            Option("--model", "the model; by default $AGENTNB_LOCAL_MODEL, otherwise the first", "NAME"),
-            Option("--key-variable", "the variable that holds the key; $AGENTNB_LOCAL_KEY_VARIABLE", "VARIABLE"),
+            Option("--url", "the base URL; by default $AGENTNB_LOCAL_URL, or a server found on this machine", "URL"),
+            Option("--model", "the model; by default $AGENTNB_LOCAL_MODEL, or the first one found", "NAME"),
+            Option(
+                "--key-variable",
+                "the variable that contains the key; by default $AGENTNB_LOCAL_KEY_VARIABLE",
+                "VARIABLE",
+            ),
         ),
     ),
 )
 PLUGIN = Plugin(
     name="local",
-    summary="The agent for a model on your own server.",
+    summary="An agent for a model on your own server.",
     commands=COMMANDS,
     readiness=(AgentReadiness("local", why_not_ready),),
 )

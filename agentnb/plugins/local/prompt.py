@@ -40,7 +40,7 @@ def user_message(prompt: Sequence[ContentBlock], *, images: bool) -> tuple[dict[
             continue
         text = _as_text(block)
         if text is None:
-            left_out.append("an image" if isinstance(block, ImageContent) else "an attachment that is no text")
+            left_out.append("an image" if isinstance(block, ImageContent) else "an attachment that is not text")
         else:
             texts.append(text)
     text = "\n\n".join(each for each in texts if each)

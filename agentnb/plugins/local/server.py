@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.local.completion import AnswerPart
 
-RUNS_STILL = "Check that the server still runs; its own log says what happened."
+RUNS_STILL = "Check that the server is still running; its own log says what happened."
 """Advice where an answer breaks off."""
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 600.0
@@ -126,7 +126,7 @@ class ModelServer:
                 for part in answer.add(event):
                     await show(part)
                 if answer.problem is not None:
-                    raise ServerTrouble(f"{self.place} broke off the answer: {answer.problem}")
+                    raise ServerTrouble(f"{self.place} interrupted the answer: {answer.problem}")
         for part in answer.end():
             await show(part)
         if answer.finish is None and not stream.done:
@@ -151,7 +151,7 @@ class ModelServer:
         listed = await self.get(f"{url}/models")
         data = listed.get("data", ()) if isinstance(listed, dict) else ()
         if not isinstance(data, list | None):  # Ollama lists no models as null
-            raise self._no_interface("what it answered is no list of models")
+            raise self._no_interface("the response is not a list of models")
         models = [each for each in data or () if isinstance(each, dict) and _is_name(each.get("id"))]
         return models[:MOST_MODELS]
 
@@ -198,7 +198,7 @@ class ModelServer:
             raise self._unauthorized(status, reason)
         if status == NOT_FOUND and not reason:
             raise self._no_interface("the answer is 404 (not found)")
-        todo = "Wait a little, then try again." if status in _TRANSIENT else ""
+        todo = "Wait a moment, then try again." if status in _TRANSIENT else ""
         raise ServerTrouble(
             f"{self.place} answered with HTTP status {status} ({response.reason_phrase or 'error'}).{words}",
             todo,
@@ -214,12 +214,12 @@ class ModelServer:
             return ServerTrouble(message, "Check the key and the base URL.", status=status, reason=reason)
         if self._key_variable:
             message = (
-                f"{self.place} wants a key (HTTP status {status}), and the variable {self._key_variable} is empty."
+                f"{self.place} requires a key (HTTP status {status}), and the variable {self._key_variable} is empty."
             )
             todo = "Set it before Jupyter starts."
         else:
-            message = f"{self.place} wants a key (HTTP status {status})."
-            todo = "Put it into a variable, and the variable's name into the settings (or AGENTNB_LOCAL_KEY_VARIABLE)."
+            message = f"{self.place} requires a key (HTTP status {status})."
+            todo = "Put it in a variable, and the variable's name in the settings (or AGENTNB_LOCAL_KEY_VARIABLE)."
         return ServerTrouble(message, todo, status=status, reason=reason)
 
     def _no_interface(self, why: str) -> ServerTrouble:
@@ -235,7 +235,7 @@ class ModelServer:
         try:
             return read_json(body)
         except ValueError:
-            raise self._no_interface("what it answered is no JSON") from None
+            raise self._no_interface("the response is not JSON") from None
 
     @contextlib.asynccontextmanager
     async def _naming_errors(self) -> AsyncIterator[None]:
@@ -243,12 +243,14 @@ class ModelServer:
         try:
             yield
         except httpx.ConnectTimeout:
-            raise ServerTrouble(f"{self.place} does not answer.", "Check the address, and that it runs.") from None
+            raise ServerTrouble(
+                f"{self.place} does not answer.", "Check the address, and that the server is running."
+            ) from None
         except httpx.ConnectError as error:
             raise self._unreachable(error) from None
         except httpx.TimeoutException:
-            message = f"{self.place} was silent for too long."
-            raise ServerTrouble(message, "Look at the server's own log.", transient=True) from None
+            message = f"{self.place} took too long to answer."
+            raise ServerTrouble(message, "Check the server's own log.", transient=True) from None
         except (httpx.HTTPError, httpx.InvalidURL):
             message = f"The connection to {self.place} broke."
             raise ServerTrouble(message, RUNS_STILL, transient=True) from None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 INTERRUPTED = "(The answer was interrupted.)"
-NOT_CARRIED_OUT = "Not carried out: the turn was interrupted."
+NOT_CARRIED_OUT = "Not run: the turn was interrupted."
 
 
 class LocalSession(AcpSession):

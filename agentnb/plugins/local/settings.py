@@ -89,7 +89,7 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 def _text(name: str, value: object, where: str) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise BadSettings(f"{name} in {where} must be a text in one line.")
+        raise BadSettings(f"{name} in {where} must be text on one line.")
     return value.strip()
 
 
@@ -100,9 +100,11 @@ def _url(value: str, where: str) -> str:
     except ValueError:
         usable, parts = False, urlsplit("")
     if not usable:
-        raise BadSettings(f"The URL in {where} is not one of a server; it looks like http://127.0.0.1:11434/v1.")
+        raise BadSettings(f"The URL in {where} is not a server's URL, which looks like http://127.0.0.1:11434/v1.")
     if parts.username is not None or parts.password is not None:
-        raise BadSettings(f"The URL in {where} holds a password. Put the key into a variable, and name that one.")
+        raise BadSettings(
+            f"The URL in {where} contains a password. Put the key in a variable, and give the variable's name."
+        )
     return value.rstrip("/")
 
 
@@ -113,7 +115,7 @@ def _ports(value: object, where: str) -> tuple[int, ...]:
     except (TypeError, ValueError):
         ports = ()
     if not ports or not all(0 < port <= _HIGHEST_PORT for port in ports):
-        raise BadSettings(f"The ports in {where} must be numbers from 1 to {_HIGHEST_PORT}, as 11434, 8080.")
+        raise BadSettings(f"The ports in {where} must be numbers from 1 to {_HIGHEST_PORT}, such as 11434, 8080.")
     return ports
 
 

@@ -67,7 +67,7 @@ _PATTERN = {"type": "string", "description": "Only files whose name or path fits
 _LINE = {"type": "integer", "description": "The first line to read, counted from 1."}
 _LINES = {"type": "integer", "description": "How many lines to read."}
 _TEXT = {"type": "string", "description": "The text to look for; no regular expression."}
-_OLD = {"type": "string", "description": "The text to replace, exactly as it stands in the file, with its whitespace."}
+_OLD = {"type": "string", "description": "The text to replace, exactly as it appears in the file, with its whitespace."}
 _NEW = {"type": "string", "description": "The text to put in its place."}
 _CONTENT = {"type": "string", "description": "The whole text."}
 _COMMAND = {"type": "string", "description": "The command line."}
@@ -137,9 +137,9 @@ async def edit_file(reply: AcpReply, args: dict[str, Any]) -> str:
         old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
     times = before.count(old) if old else 0
     if times != 1:
-        why = f"old_text stands {times} times in the file" if old else "old_text is empty"
+        why = f"old_text occurs {times} times in the file" if old else "old_text is empty"
         await call.update("failed", content=[shown_text(f"{why}.")])
-        raise ToolFailed(f"{why}: it must stand there exactly once. Read the file, and give more lines around it.")
+        raise ToolFailed(f"{why}: it must occur exactly once. Read the file, and include more lines around it.")
     await client_tools.write_file(reply, call, path, before, before.replace(old, new))
     return "Done."
 

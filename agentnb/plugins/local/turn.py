@@ -216,7 +216,7 @@ class _Turn:
                 " or use the kernel. Choose another model for that."
             )
         for each in left_out:
-            why = f"{name} cannot see images" if each == "an image" else "the interface takes text and images only"
+            why = f"{name} cannot see images" if each == "an image" else "the interface accepts only text and images"
             await self._notice(f"Without {each}: {why}.")
 
     async def _warn_of_written_call(self, text: str) -> None:
@@ -228,7 +228,8 @@ class _Turn:
         self._session.warned.add(mark)
         await self._notice(
             f"**{name} has only written a tool call as text; nothing was run.** The server does not read it as a call:"
-            " the model or its chat template has no tools. Type `/chat` to go on without tools, or choose another."
+            " the model or its chat template has no tools. Type `/chat` to continue without tools, or choose "
+            "another model."
         )
 
     async def _notice(self, text: str) -> None:

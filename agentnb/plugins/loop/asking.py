@@ -41,7 +41,7 @@ async def ask_to_go_on(host: Host, folder: Path, title: str, reached: Reached) -
     try:
         answer = await conversation.inputs.put(request)
         goes_on = answer.response == "accept" and answer.values.get(_QUESTION) == _GO_ON
-        text = "The loop goes on." if goes_on else "The loop has ended."
+        text = "The loop continues." if goes_on else "The loop has ended."
     finally:
         said = MarkdownResponsePart(id=new_id(), content=text)
         conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=said, time=now_ms()))

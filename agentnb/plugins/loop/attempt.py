@@ -126,7 +126,7 @@ class Attempt:
         self.judged = self._judge.branch(branch, self._rules.is_gain)
         self.row = replace(self.row, values=self.judged.values)
         if not self._rules.accept(self.judged):
-            chance = "The gain was not confirmed." if self._rules.is_gain(self.judged.values[0]) else ""
+            chance = "The improvement was not confirmed." if self._rules.is_gain(self.judged.values[0]) else ""
             self.row = replace(self.row, state="not better", why=chance)
             return
         self._rules.keeping(self.row, self.difference)

@@ -83,7 +83,7 @@ class Judge:
     def _measured(self, workspace: Path | None, brought: Brought, is_gain: Callable[[float], bool]) -> Judged:
         shell: Any = getattr(self._host.environment.shell, "ip", None)
         if why := cannot_fork():
-            raise UsageError(f"{why}, so nothing can be measured.", hint="A loop needs a kernel that can be forked.")
+            raise UsageError(f"{why}, so nothing can be measured.", hint="A loop requires a kernel that can be forked.")
 
         copy = on_main_thread(
             self._host, self._runner, lambda: fork_kernel(shell, self._folder, workspace, evaluate=self.metric.evaluate)

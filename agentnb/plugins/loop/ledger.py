@@ -110,8 +110,8 @@ class Ledger(RowsFile):
         where, value = ("id = ?", loop) if loop is not None else ("folder = ? ORDER BY touched DESC LIMIT 1", folder)
         rows = self._run(f"SELECT id, body FROM loops WHERE {where}", value)  # noqa: S608 - conditions of ours
         if not rows:
-            what = f"There is no loop {loop!r}." if loop is not None else f"No loop was begun in {folder}."
-            raise UsageError(what, hint="A loop says its id: loop.id.")
+            what = f"There is no loop {loop!r}." if loop is not None else f"No loop was started in {folder}."
+            raise UsageError(what, hint="The id of a loop is loop.id.")
         self.id = rows[0][0]
         return msgspec.json.decode(rows[0][1], type=LoopSpec)
 
@@ -147,7 +147,7 @@ def _kept(spec: LoopSpec) -> str:
     try:
         return _encoded(msgspec.structs.replace(spec, options=options))
     except TypeError as error:
-        raise UsageError(f"A loop takes plain arguments for its agent: {error}.") from error
+        raise UsageError(f"A loop takes only plain values as arguments for its agent: {error}.") from error
 
 
 def _encoded(value: Any) -> str:

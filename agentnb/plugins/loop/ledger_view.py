@@ -57,7 +57,7 @@ def html_of(loop: LedgerView) -> str:
 
 
 def summary_of(loop: LedgerView) -> str:
-    """How it stands, in a line."""
+    """Its state, in one line."""
     rows = loop.rows
     first = next((each.metric for each in rows if each.metric is not None), None)
     kept = sum(1 for each in rows if each.state == "kept")

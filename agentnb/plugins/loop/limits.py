@@ -52,7 +52,7 @@ class LimitCheck:
     def __init__(self, limits: LoopLimits) -> None:
         self.limits: LoopLimits = limits
         self._first = limits
-        self._budget = read_budget(limits.budget, scope="loop", hint="Give a larger one to agentnb.loop.resume().")
+        self._budget = read_budget(limits.budget, scope="loop", hint="Pass a larger one to agentnb.loop.resume().")
         self._added: dict[Any, float] = {}
         self._patience_from = 0
 
@@ -101,7 +101,7 @@ class LimitCheck:
             self._patience_from = 0
         since = standing.without_gain - self._patience_from
         if limits.patience is not None and since >= limits.patience:
-            return Reached(f"{_tries(since)} in a row without a gain.", _tries(limits.patience), limits)
+            return Reached(f"{_tries(since)} in a row without improvement.", _tries(limits.patience), limits)
         return None
 
 
@@ -122,7 +122,7 @@ def check_limits(limits: LoopLimits) -> None:
     read_budget(limits.budget)
     if limits.until is None and not limits.budget and limits.patience is None and limits.tries is None:
         raise UsageError(
-            "Nothing would end the loop.", hint='Give at least one of until="07:00", budget="$5", tries=20, patience=5.'
+            "The loop has no limit.", hint='Give at least one of until="07:00", budget="$5", tries=20, patience=5.'
         )
 
 
@@ -147,7 +147,7 @@ def read_until(until: Any, now: datetime) -> float | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=now.tzinfo)
     if moment <= now:
-        raise UsageError(f"until={until!r} is past.", hint=_UNTIL)
+        raise UsageError(f"until={until!r} is in the past.", hint=_UNTIL)
     return moment.timestamp()
 
 
@@ -162,7 +162,7 @@ def _parsed(until: Any, now: datetime) -> datetime:
             return today if today > now else today + timedelta(days=1)
         return datetime.fromisoformat(until.strip())
     except (ValueError, TypeError, AttributeError):
-        raise UsageError(f"until={until!r} is no time.", hint=_UNTIL) from None
+        raise UsageError(f"until={until!r} is not a time.", hint=_UNTIL) from None
 
 
 def _is_at(best: float, target: float, higher_is_better: bool) -> bool:

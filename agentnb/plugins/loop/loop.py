@@ -53,7 +53,7 @@ STOPPED = "It was stopped."
 _HOPELESS = (AgentNotFound, AuthenticationRequired, UnknownAgent)
 """Errors that the next try would meet, too."""
 _LOST = {
-    "running": "The kernel ended meanwhile.",
+    "running": "The kernel ended in the meantime.",
     "keeping": "The kernel ended while it was being kept: some of its files and cells may be there.",
 }
 LONGEST_TITLE = 60
@@ -69,8 +69,8 @@ class Loop:
 
     Attributes:
         id: Its id, for ``agentnb.loop.resume(id)``.
-        held: What tries may not change.
-        notes: What is to be known about it, a sentence each.
+        held: What tries must not change.
+        notes: Notes about it, a sentence each.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Loop:
 
     @property
     def view(self) -> LedgerView:
-        """What is shown of it."""
+        """The data that its display shows."""
         fields = (self.metric, self.tries, self.best, self._state, self._why, self.spent)
         return LedgerView(*fields, self.held, tuple(self.notes), self.difference)
 
@@ -184,11 +184,11 @@ class Loop:
         """Block until it has ended. An interrupt (Ctrl-C, the kernel's stop button) stops it.
 
         Args:
-            timeout: Seconds; None waits for ever.
+            timeout: Seconds; None waits forever.
 
         Raises:
             AgentnbError: If it ended because something failed. What was kept stays.
-            TimeoutError: If it takes longer; it goes on. Where nobody watches the notebook (nbconvert, papermill), it
+            TimeoutError: If it takes longer; it continues. Where nobody watches the notebook (nbconvert, papermill), it
                 is stopped when the cell that gave up ends.
         """
         seconds = LONGEST_SECONDS if timeout is None else timeout
@@ -210,17 +210,17 @@ class Loop:
         return self._awaited().__await__()
 
     def cancel(self) -> None:
-        """Stop it: the try that runs leaves nothing, what was kept stays."""
+        """Stop it: the running try is discarded, kept tries stay."""
         self._cancelled.set()
 
     def go_on(self) -> None:
-        """Let it go on where it is paused at a limit, as the card in the chat does.
+        """Continue after it was paused at a limit, like the card in the chat.
 
         Raises:
             UsageError: If it is not paused.
         """
         if self._state != "paused":
-            raise UsageError(f"The loop is {self._state}, not paused.", hint="agentnb.loop.resume() takes it up again.")
+            raise UsageError(f"The loop is {self._state}, not paused.", hint="agentnb.loop.resume() continues it.")
         self._answer = True
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -310,7 +310,7 @@ class Loop:
         elif row.state == "conflict":
             self._measure_anew("After the conflict.")
         if why := attempt.ends_loop or self._why_hopeless():
-            raise UsageError(why, hint=f"Then go on: agentnb.loop.resume({self.id!r}).")
+            raise UsageError(why, hint=f"Then continue: agentnb.loop.resume({self.id!r}).")
 
     def _stop_reason(self, row: LoopTry) -> str:
         """Why a running try is to stop."""

@@ -25,7 +25,8 @@ def loop_of(arguments: Arguments, settings: Agentnb) -> Loop | None:
     if not re.match(r"loop\s+--", arguments.prompt):
         return None
     options, prompt = read_options(arguments.prompt.removeprefix("loop").lstrip())
-    arguments.refuse(("tab", "new", "kernel", "verify"), "loop", "Each try has a conversation of its own.")
+    arguments.refuse(("tab", "new", "kernel", "context", "verify"), "loop", "Each try has a conversation of its own.")
+    arguments.refuse(("freedom", "permissions"), "loop", "Agents work freely in their copies; the metric decides.")
     if "metric" not in options:
         raise UsageError("%agent loop needs a metric.", hint=_HINT)
     if not prompt:
@@ -60,7 +61,7 @@ def read_options(text: str) -> tuple[dict[str, Any], str]:
         try:
             options[name] = read(word)
         except ValueError:
-            raise UsageError(f"--{name} {word}: that is no number.", hint=_HINT) from None
+            raise UsageError(f"--{name} {word}: that is not a number.", hint=_HINT) from None
         text = text[value.end() :]
     return options, text.removeprefix("-- ").strip()
 

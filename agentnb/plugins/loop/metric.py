@@ -48,7 +48,7 @@ class Metric:
         held: What tries may not change; what the metric reads if None.
 
     Raises:
-        UsageError: If it is no expression, or what is to be held is not there.
+        UsageError: If it is not an expression, or what is to be held is missing.
     """
 
     def __init__(self, source: str, names: dict[str, Any], folder: Path, held: Sequence[str] | None) -> None:
@@ -114,5 +114,5 @@ def compiled(source: str) -> CodeType:
         try:
             return compile(source.strip(), "<metric>", "eval")
         except (SyntaxError, ValueError) as error:
-            raise UsageError(f"metric={source!r} is no expression: {error}.", hint=_EXAMPLE) from None
-    raise UsageError(f"metric={source!r} is no text.", hint=_EXAMPLE)
+            raise UsageError(f"metric={source!r} is not an expression: {error}.", hint=_EXAMPLE) from None
+    raise UsageError(f"metric={source!r} is not text.", hint=_EXAMPLE)

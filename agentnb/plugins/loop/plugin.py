@@ -20,6 +20,6 @@ def _loop(arguments: Arguments, _shell: Any, settings: Agentnb) -> Loop | None:
 
 PLUGIN = Plugin(
     name="loop",
-    summary="Lets an agent improve a metric, one try after another, and keeps the better tries.",
+    summary="Lets an agent improve a metric try by try, and keeps the tries that improve it.",
     prompt_words=(PromptWord("loop", _loop),),
 )

@@ -137,7 +137,7 @@ def write_files(folder: Path, files: Iterable[SentFile]) -> None:
         parent = target.parent.resolve()
         is_inside = root == parent or root in parent.parents
         if Path(each.path).is_absolute() or ".." in Path(each.path).parts or not is_inside or target == folder:
-            raise UsageError(f"{each.path!r} is not in the workspace. Nothing of it was taken.")
+            raise UsageError(f"{each.path!r} is not in the workspace. Nothing was copied.")
         if target.is_dir() and not target.is_symlink():
             shutil.rmtree(target)
         target.unlink(missing_ok=True)

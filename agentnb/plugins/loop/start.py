@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _RUN_FIRST = "Run the notebook's cells first, then call it again."
 _RECORDED = "Tries are made on this machine: the notebook is recorded or replayed."
-_CHEATED = "{} is a variable, which each try sets itself. A function that computes it can't be cheated so."
+_CHEATED = "{} is a variable, which each try sets itself. Use a function that computes it instead."
 
 
 class LoopCommand:
@@ -74,7 +74,7 @@ class LoopCommand:
             until: When to end: ``"07:00"`` is the next seven o'clock; or a :class:`datetime.datetime`.
             budget: What all tries together may use, such as ``"2M tokens, $20, 30 turns"``; a number is dollars.
             target: End when the metric is as good.
-            patience: End after so many tries in a row without a gain.
+            patience: End after so many tries in a row without improvement.
             tries: End after so many tries.
             higher_is_better: Whether a higher metric is better.
             agent: An agent's name, or a mapping of arguments of :func:`agentnb.start`; the default agent if None.
@@ -96,7 +96,7 @@ class LoopCommand:
             The loop; its ledger when displayed.
 
         Raises:
-            UsageError: If an argument makes no sense, nothing would end the loop, the metric gives no number now, or
+            UsageError: If an argument is invalid, nothing would end the loop, the metric gives no number now, or
                 the kernel cannot be copied.
 
         Example:
@@ -113,7 +113,7 @@ class LoopCommand:
         )
         check_limits(limits)
         if not is_count(again, at_least=0):
-            raise UsageError(f"again={again!r} is no number of evaluations.")
+            raise UsageError(f"again={again!r} is not a number of evaluations.")
         if isinstance(held, str):
             raise UsageError(f"held={held!r} is not a list.", hint='held=["y_test", "test.csv"]')
         host, runner, folder = _notebook()
@@ -207,7 +207,9 @@ class LoopCommand:
         resumed = Loop(host, runner, folder, spec, judge=judge, ledger=ledger, cluster=cluster)
         resumed.notes += note
         if changed:
-            resumed.notes.append(f"Not as when the loop began: {', '.join(changed)}. Earlier values may not compare.")
+            resumed.notes.append(
+                f"Not as when the loop began: {', '.join(changed)}. Earlier values may not be comparable."
+            )
         return _begun(resumed, judged, rows)
 
 
@@ -251,7 +253,7 @@ def _notebook() -> tuple[Host, CodeRunner, Path]:
     if runner is None:
         raise UsageError("There is no IPython kernel here.", hint="Call it in a notebook.")
     if why := cannot_fork():
-        raise UsageError(f"{why}: a loop needs a kernel that can be forked.", hint="Use agentnb.branches().")
+        raise UsageError(f"{why}: a loop requires a kernel that can be forked.", hint="Use agentnb.branches().")
     return host, runner, host.environment.default_workspace()
 
 
@@ -323,8 +325,8 @@ def _changed_since(spec: LoopSpec, metric: Metric, now: Mapping[str, str]) -> li
     changed = [name for name, digest in spec.digests.items() if now.get(name) != digest]
     if code := [name for name in changed if name in metric.held.code]:
         raise UsageError(
-            f"The metric's code is not what it was when the loop began: {', '.join(code)}.",
-            hint="Define it as it was, or begin a new loop.",
+            f"The metric's code has changed since the loop began: {', '.join(code)}.",
+            hint="Define it as it was, or start a new loop.",
         )
     return changed
 

@@ -41,7 +41,7 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
     finished answers are kept.
 
     Args:
-        question: What is the same for all inputs.
+        question: The part that is the same for all inputs.
         inputs: The prompts.
         records: Where the rows are.
         cassette: Where answers are recorded; None where they are not.
@@ -144,7 +144,7 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
         return self._result(row)
 
     def as_completed(self) -> Iterator[BatchResult[Answer_co]]:
-        """The results as they come; in no promised order."""
+        """The results as they arrive, in no particular order."""
         for each in self._completed():
             if isinstance(each, BatchResult):
                 yield each
@@ -162,12 +162,12 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
         """Block until it has ended.
 
         Args:
-            timeout: Seconds; None waits for ever.
+            timeout: Seconds; None waits forever.
             check: Whether a failed input raises; None: as ``on_error`` says.
 
         Raises:
             BatchFailed: If an input failed, or the batch ended before its inputs did.
-            TimeoutError: If it has not ended by then; it goes on. Where nobody watches the notebook (nbconvert,
+            TimeoutError: If it has not ended by then; it continues. Where nobody watches the notebook (nbconvert,
                 papermill), it is cancelled when the cell that gave up ends.
         """
         if not self._wait_for(lambda: self.done, timeout):
@@ -207,17 +207,17 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
     # ------------------------------------------------------------ what can be done
 
     def cancel(self) -> None:
-        """End it: what is being asked is cancelled, the rest is not asked. Finished answers are kept."""
+        """Cancel it: running inputs are cancelled, and the rest is not sent. Finished answers are kept."""
         self._runner.cancel()
 
     def retry(self) -> Self:
-        """Ask again what failed or was cancelled, and what was not asked; returns at once.
+        """Ask again for inputs that failed, were cancelled, or were not asked; returns at once.
 
         Raises:
-            UsageError: If it runs.
+            UsageError: If it is running.
         """
         if not self.done:
-            raise UsageError("The batch runs.", hint="Wait for it, or cancel it.")
+            raise UsageError("The batch is running.", hint="Wait for it, or cancel it.")
         self._runner.ask_again([row.number for row in self._records.rows("failed", "cancelled")])
         self._runner.run(self._concurrency)
         return self

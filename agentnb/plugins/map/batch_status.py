@@ -191,7 +191,7 @@ class BatchStatus(Generic[Answer_co]):
 
     @property
     def _advice(self) -> str:
-        return f"The answers that came are kept: batch.retry(), or the same call with resume={self.id!r}."
+        return f"The answers received so far are kept: batch.retry(), or the same call with resume={self.id!r}."
 
     def _notify(self) -> None:
         for each in self._listeners:

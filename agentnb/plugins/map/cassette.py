@@ -110,7 +110,7 @@ class AnswerCassette:
             return {}
         except (OSError, ValueError) as error:
             raise CassetteBroken(
-                f"{self.path} cannot be read: {error}.", hint="Delete it to record it anew."
+                f"{self.path} cannot be read: {error}.", hint="Delete it to record it again."
             ) from error
         return {(line.key, line.copy): line for line in recorded}
 

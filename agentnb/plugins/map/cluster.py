@@ -90,7 +90,7 @@ class Cluster:
         unfit = {address: machine for address, machine in (await self._lacking()).items() if machine[1]}
         if unfit:
             raise UsageError(
-                f"Workers cannot run this batch; nothing was asked.\n{_table(unfit)}\n",
+                f"Workers cannot run this batch; nothing was sent to agents.\n{_table(unfit)}\n",
                 hint="Install what they lack, or use a cluster without them.",
             )
         self._looking = asyncio.create_task(self._look())
@@ -112,8 +112,8 @@ class Cluster:
             try:
                 kind, result = await future
             except KilledWorker as error:
-                message = f"The workers that asked this input died, {_deaths(error)} of them."
-                raise WorkerLost(message, hint="Their logs say why: `client.get_worker_logs()`.") from error
+                message = f"The workers that processed this input died, {_deaths(error)} of them."
+                raise WorkerLost(message, hint="See their logs: `client.get_worker_logs()`.") from error
             except FutureCancelled:
                 await self._meet_again(times)
                 continue
@@ -167,7 +167,7 @@ class Cluster:
         except TypeError as error:  # what Dask raises where no certificate is given
             await _leave(client)
             raise UsageError(
-                f"The scheduler at {self.address} wants a certificate, and executor= has none.",
+                f"The scheduler at {self.address} requires a certificate, but executor= has none.",
                 hint="Give the distributed.Client that is connected to it.",
             ) from error
 
@@ -182,7 +182,8 @@ class Cluster:
         }
         if other:
             raise UsageError(
-                f"Workers have another Python; nothing was asked.\n{_table(other)}\n", hint="Both need the same one."
+                f"Workers have a different Python version; nothing was sent to agents.\n{_table(other)}\n",
+                hint="Both need the same one.",
             )
         plugin = worker_plugin.BatchAgents(self._batch, __version__, self._settings)
         await self._client.register_plugin(plugin, name=self._plugin)
@@ -215,7 +216,7 @@ class Cluster:
         while self._client.status == "connecting":  # noqa: ASYNC110 - the client tells nobody
             await asyncio.sleep(_LOOK_SECONDS / 10)
         if self._client.status != "running":
-            message = f"The scheduler at {self.address} was lost, and did not come back."
+            message = f"The scheduler at {self.address} was lost and did not come back."
             raise ClusterLost(message, hint="Start it, then batch.retry().")
         async with self._meeting:
             if self._times == times:
@@ -245,7 +246,8 @@ class Cluster:
             pickled: bytes = cloudpickle.dumps(settings)
         except Exception as error:
             raise UsageError(
-                f"output= or permissions= cannot be sent to workers: {error}", hint="Use what can be pickled."
+                f"output= or permissions= cannot be sent to workers: {error}",
+                hint="Use only values that can be pickled.",
             ) from error
         return pickled
 
@@ -292,7 +294,7 @@ def _scheduler_of(executor: Any) -> tuple[str, Any]:
     address = getattr(executor, "scheduler_address", None) or getattr(scheduler, "address", None)
     if not isinstance(address, str) or not address:
         raise UsageError(
-            f"executor={executor!r} is no Dask cluster that runs.",
+            f"executor={executor!r} is not a running Dask cluster.",
             hint='Give a distributed.Client, or the address of a scheduler, "tcp://host:8786".',
         )
     return address, getattr(executor, "security", None) or None

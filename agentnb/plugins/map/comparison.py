@@ -38,7 +38,7 @@ class Comparison:
         """Block until all have ended.
 
         Args:
-            timeout: Seconds for each; None waits for ever.
+            timeout: Seconds for each; None waits forever.
 
         Raises:
             TimeoutError: If one has not ended by then.
@@ -48,7 +48,7 @@ class Comparison:
         return self
 
     def cancel(self) -> None:
-        """End all."""
+        """Cancel all batches."""
         for each in self.batches.values():
             each.cancel()
 

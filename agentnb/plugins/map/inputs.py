@@ -98,7 +98,7 @@ def _prompts(make: Callable[[Row], Any], inputs: Any, check: Callable[[Row, Any]
         if not isinstance(text, str) or not text.strip():
             what = "an empty text" if isinstance(text, str) else f"{type(text).__name__}"
             raise UsageError(
-                f"The prompt of input {number} is {what}.", hint="A prompt is a text, or a text and its context."
+                f"The prompt of input {number} is {what}.", hint="A prompt must be text, or text and its context."
             )
         context = context if isinstance(context, dict) else tuple(context)
         yield InputPrompt(label, text, context, None if check is None else functools.partial(check, row))
@@ -109,7 +109,7 @@ def template(text: str) -> Callable[[Row], str]:
     names = [match[1] for match in _FIELD.finditer(text) if match[1]]
     if not names:
         raise UsageError(
-            "The prompt has no field, so every input would be asked the same.",
+            "The prompt has no field, so it would be the same for every input.",
             hint=f"Write {{{INPUT}}} where the input belongs, or a column's name in braces.",
         )
 
@@ -157,11 +157,11 @@ def rows_of(inputs: Any) -> Iterator[tuple[Any, Row]]:
 
 def _check_kind(inputs: Any) -> None:
     if isinstance(inputs, (str, bytes)):
-        raise UsageError("The inputs are one text.", hint="Give a list of texts: [text].")
+        raise UsageError("The inputs are a single string.", hint="Pass a list of strings: [text].")
     if not isinstance(inputs, Iterable) and not hasattr(inputs, "to_delayed"):
         raise UsageError(
             f"The inputs are {type(inputs).__name__}, which has no elements.",
-            hint="Give a list, a dict, a Series, a DataFrame or a generator.",
+            hint="Pass a list, a dict, a Series, a DataFrame or a generator.",
         )
 
 

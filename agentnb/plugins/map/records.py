@@ -77,7 +77,7 @@ class BatchRows(RowsFile):
                 return
             passes = self._run("SELECT pass FROM batches WHERE id = ?", batch)
             if not passes:
-                raise UsageError(f"There is no batch {batch!r}.", hint="A batch says its id: batch.id.")
+                raise UsageError(f"There is no batch {batch!r}.", hint="The id of a batch is batch.id.")
             self._pass = passes[0][0] + 1
             self._run("UPDATE batches SET pass = ?, touched = ? WHERE id = ?", self._pass, time.time(), batch)
 

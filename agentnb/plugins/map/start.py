@@ -153,7 +153,7 @@ def map(
     executor: Any = None,
     progress: bool = True,
 ) -> Batch:
-    """Ask an agent the same about many inputs; returns at once, the answers come in the background.
+    """Ask an agent the same question about many inputs; returns at once, answers arrive in the background.
 
     Each input has a session of its own, so no answer knows of another. What comes is kept in a file beside the log: a
     batch that was interrupted, or whose kernel was restarted, goes on with ``resume=``.
@@ -206,7 +206,7 @@ def map(
         The batch: a sequence of the answers in the order of the inputs.
 
     Raises:
-        UsageError: If an argument makes no sense, or there is no batch to resume.
+        UsageError: If an argument is invalid, or there is no batch to resume.
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
         CassetteBroken: If the cassette cannot be read.
@@ -282,7 +282,7 @@ def compare_agents(
     inputs: Any,
     **options: Unpack[CompareOptions],
 ) -> Comparison:
-    """Ask several agents or models the same about many inputs; returns at once.
+    """Ask several agents or models the same question about many inputs; returns at once.
 
     Args:
         prompt: As for :func:`agentnb.map`.
@@ -295,7 +295,7 @@ def compare_agents(
         A table side by side, with time, cost and agreement.
 
     Raises:
-        UsageError: If there are not two agents, or two have one name.
+        UsageError: If there are not two agents, or two have the same name.
 
     Example:
         >>> agentnb.compare_agents("Classify: {input}", ["claude", "codex"], complaints)  # doctest: +SKIP
@@ -304,7 +304,7 @@ def compare_agents(
     names = [name for name, _ in chosen]
     if len(names) < 2 or len(set(names)) < len(names):  # noqa: PLR2004 - to compare takes two
         raise UsageError(
-            "compare_agents needs two agents at least, with different names.", hint="agents=['claude', 'codex']"
+            "compare_agents needs at least two agents with different names.", hint="agents=['claude', 'codex']"
         )
     if length_of(inputs) is None:
         inputs = list(inputs)
@@ -344,5 +344,5 @@ def _choice(choice: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     own = dict(choice)
     name = own.pop("name", None) or " ".join(filter(None, (own.get("agent"), own.get("model"))))
     if not name:
-        raise UsageError(f"{choice!r} names no agent.", hint='{"agent": "claude", "model": "haiku"}')
+        raise UsageError(f"{choice!r} does not name an agent.", hint='{"agent": "claude", "model": "haiku"}')
     return str(name), own

@@ -297,7 +297,7 @@ def _private_folder() -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
     if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o077 or folder.is_symlink()):
-        raise OSError(f"{folder} belongs to somebody else.")
+        raise OSError(f"{folder} belongs to someone else.")
     return folder
 
 

@@ -62,7 +62,7 @@ class IsolatedWorkspace:
         except OSError as error:
             self.remove()
             message = f"{folder} could not be copied: {error.strerror}: {error.filename2 or error.filename}."
-            raise UsageError(message, hint="Make room there, or set TMPDIR to another folder.") from error
+            raise UsageError(message, hint="Free up space there, or set TMPDIR to another folder.") from error
         except BaseException:
             self.remove()
             raise

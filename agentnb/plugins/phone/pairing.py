@@ -52,7 +52,7 @@ class PhonePairing:
     def new_code(self) -> tuple[str, str]:
         """A code for one more phone: its name and its token. The first phone that uses it can ever use it."""
         if len(list(self._listener.grants)) >= MOST_CODES:
-            raise UsageError(f"{MOST_CODES} phones are paired.", hint="Unpair, and pair those that you use.")
+            raise UsageError(f"{MOST_CODES} phones are paired.", hint="Unpair, then pair the ones that you use.")
         number = next(self._numbers)
         name = "phone" if number == 1 else f"phone {number}"
         token = self._listener.grants.add(name, ["answer"], is_single=True)

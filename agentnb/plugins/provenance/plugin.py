@@ -19,7 +19,7 @@ def _provenance(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.provenance.provenance import provenance
 
     if len(arguments.words) != 1:
-        return complain("Name one notebook: agentnb provenance analysis.ipynb.")
+        return complain("Specify one notebook: agentnb provenance analysis.ipynb.")
     if arguments.json and arguments.prov:
         return complain("Choose --json or --prov.")
     try:
@@ -44,20 +44,20 @@ def _magic(rest: str) -> Any:
 COMMANDS = (
     Command(
         "provenance",
-        "Says which lines of a notebook agents wrote, in which turn, and what was edited since.",
-        "It compares the notebook with what agentnb keeps of the agents' turns on this machine. See"
+        "Shows which lines of a notebook agents wrote, in which turn, and what was edited since.",
+        "It compares the notebook with the agents' turns that agentnb has saved on this machine. See"
         f" {manual('how-to/provenance')}",
         _provenance,
         (
             Option("--json", "print it as JSON"),
-            Option("--prov", "print it as PROV-JSON, W3C's form for provenance"),
+            Option("--prov", "print it as PROV-JSON, the W3C format for provenance"),
         ),
         ("NOTEBOOK", "a notebook"),
     ),
 )
 PLUGIN = Plugin(
     name="provenance",
-    summary="Says who wrote which line of a notebook.",
+    summary="Shows who wrote each line of a notebook.",
     commands=COMMANDS,
     magics=(Magic("provenance", _magic),),
     requests=REQUESTS,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agentnb.host.changes.records import ConversationRecord
     from agentnb.plugins.provenance.notebook_cells import Cell
 
-_CHANGES_OFF = "Changes of agents are not followed here (AGENTNB_CHANGES=off)."
+_CHANGES_OFF = "Changes by agents are not tracked here (AGENTNB_CHANGES=off)."
 _LOG_OFF = "The session log is off (AGENTNB_LOG=off): prompts are not known."
 _kept = KeptTurns()
 
@@ -32,17 +32,17 @@ _kept = KeptTurns()
 def provenance(notebook: str | os.PathLike[str] | None = None) -> Provenance:
     """Returns which lines of a notebook agents wrote, in which turn, and which cells you have edited since.
 
-    It compares the notebook with what agentnb keeps of the agents' turns on this machine. Lines stay their author's
+    It compares the notebook with the agents' turns that agentnb has saved on this machine. Lines stay their author's
     where cells are split, merged, moved or copied. What the notebook's own metadata says counts where nothing is kept.
 
     Args:
         notebook: The notebook's file; the notebook of this kernel by default, as the page has it now.
 
     Returns:
-        The cells in which lines of agents stand; a table when displayed.
+        The cells that contain lines by agents; a table when displayed.
 
     Raises:
-        UsageError: If there is no such file, or it is no notebook.
+        UsageError: If there is no such file, or it is not a notebook.
 
     Example:
         >>> agentnb.provenance("analysis.ipynb")[0].is_edited  # doctest: +SKIP
@@ -50,8 +50,8 @@ def provenance(notebook: str | os.PathLike[str] | None = None) -> Provenance:
     """
     path = _own_path() if notebook is None else Path(notebook).expanduser().resolve()
     if path is None:
-        message = "It is not known which notebook this is."
-        raise UsageError(message, hint='Name its file: agentnb.provenance("analysis.ipynb").')
+        message = "The name of this notebook is unknown."
+        raise UsageError(message, hint='Specify its file: agentnb.provenance("analysis.ipynb").')
     cells = current_cells(path)
     is_kernel = current_environment().code_runner() is not None
     return provenance_of(cells, path, kernel_log() if is_kernel else shell_log(), verified=verified_at(path))

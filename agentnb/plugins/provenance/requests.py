@@ -39,7 +39,7 @@ class CellsParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class MarkedCell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell in which lines of an agent stand.
+    """A cell that contains lines by an agent.
 
     Attributes:
         cell: It.

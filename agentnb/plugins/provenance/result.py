@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.provenance.turns import ProvenanceTurn
 
-NOTHING = "No line is known to be an agent's."
+NOTHING = "No lines by agents were found."
 
 
 class LineRange(NamedTuple):
@@ -33,7 +33,7 @@ class LineRange(NamedTuple):
 
 
 class CellProvenance(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell in which lines of an agent stand.
+    """A cell that contains lines by an agent.
 
     Attributes:
         index: Its place in the notebook, from 0.
@@ -43,7 +43,7 @@ class CellProvenance(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         line_count: How many lines it has.
         lines: Its lines by their authors, without blank lines at the ends; empty where the lines are not known.
         turns: Which of :attr:`Provenance.turns` wrote in it, the earliest first.
-        is_edited: Whether you have changed since what the agent left.
+        is_edited: Whether you have edited the agent's lines since.
         agent_line_count: How many lines agents wrote, without blank ones.
     """
 
@@ -69,7 +69,7 @@ class CellProvenance(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Provenance(Table, Rows[CellProvenance]):
-    """The cells in which lines of agents stand; a table when displayed.
+    """The cells that contain lines by agents; a table when displayed.
 
     Args:
         cells: The cells, in the notebook's order.
@@ -104,7 +104,7 @@ class Provenance(Table, Rows[CellProvenance]):
         self._none = NOTHING
 
     def as_dict(self) -> dict[str, Any]:
-        """It as JSON has it."""
+        """The provenance as JSON-compatible data."""
         return {
             "notebook": self.notebook,
             "cells": [{**msgspec.to_builtins(each), "lines": [part._asdict() for part in each.lines]} for each in self],
@@ -117,7 +117,7 @@ class Provenance(Table, Rows[CellProvenance]):
         }
 
     def as_prov(self) -> dict[str, Any]:
-        """It as a document of W3C PROV, in PROV-JSON (https://www.w3.org/submissions/prov-json/)."""
+        """The provenance as a W3C PROV document, in PROV-JSON (https://www.w3.org/submissions/prov-json/)."""
         return prov_document(self)
 
     @property

@@ -128,8 +128,8 @@ def _wait(running: Running, notes: Notes) -> Rehearsal:
 
 
 _REFUSED = (
-    "This system lets no user make namespaces: what the code wanted to write was refused, not shown, except in files "
-    "that this kernel has open."
+    "This system does not let users create namespaces, so the code's writes were refused and are not "
+    "shown, except in files that this kernel has open."
 )
 
 
@@ -151,7 +151,7 @@ def begin_code(
         return lambda: unavailable("Code can be rehearsed on Linux only.")
     device = gpu_in_use()
     if device:
-        return lambda: unavailable(f"This kernel uses a graphics card ({device}), which no copy of it can use.")
+        return lambda: unavailable(f"This kernel uses a graphics card ({device}), which a copy of it cannot use.")
     notes, state = Notes(), random.getstate()
 
     def start(scene: dict[str, Any], printing: int, reporting: int) -> int:

@@ -68,4 +68,4 @@ def rehearse_command(
 def _limits(way: str) -> str:
     if way == "namespaces":
         return ""
-    return "This system lets no user make namespaces: what the command wanted to write was refused, not shown."
+    return "This system does not let users create namespaces, so the command's writes were refused and are not shown."

@@ -84,7 +84,7 @@ class Running:
             last = _text(bytes(self._pipes[self._printed])).strip().rpartition("\n")[2]
             report = SupervisorReport(unavailable=f"it ended without a report {last}".strip())
         if report.unavailable is not None:
-            return report, unavailable(f"It could not be closed in: {report.unavailable}.")
+            return report, unavailable(f"It could not be isolated: {report.unavailable}.")
         return report, self._told(report)
 
     def _told(self, report: SupervisorReport) -> Rehearsal:
@@ -93,9 +93,9 @@ class Running:
         if report.late:
             error = f"It took longer than the limit of {self._seconds:g} s"
         elif status < 0:
-            error = f"It was ended by {_SIGNALS.get(-status, f'signal {-status}')}"
+            error = f"It was stopped by {_SIGNALS.get(-status, f'signal {-status}')}"
         elif report.crowded:
-            error = f"It wanted to start more than {MOST_PROCESSES:,} processes, or {MOST_AT_ONCE} at once"
+            error = f"It tried to start more than {MOST_PROCESSES:,} processes, or {MOST_AT_ONCE} at once"
         return Rehearsal(
             stdout=_text(bytes(self._pipes[self._printed])),
             error=error,

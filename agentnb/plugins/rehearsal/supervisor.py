@@ -172,7 +172,9 @@ def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
     if WITH_LANDLOCK in scene.ways and landlock.abi() >= landlock.SINCE["truncation"] and seccomp.is_available():
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         return None, WITH_LANDLOCK
-    raise OSError(0, f"this system lets no user make namespaces ({why}), and has no Landlock of version 3 or newer")
+    raise OSError(
+        0, f"this system does not let users create namespaces ({why}), and has no Landlock of version 3 or newer"
+    )
 
 
 def _first_process(report: int) -> int:

@@ -49,7 +49,7 @@ class Failures:
         if isinstance(error, LineTooLong):
             return self.too_long()
         if isinstance(error, InvalidHandshake | InvalidMessage):
-            return LinkFailed(f"{self._host} does not speak WebSocket.", "Is it the right address?")
+            return LinkFailed(f"{self._host} does not speak WebSocket.", "Check the address.")
         return self._of_system(error)
 
     def status(self, code: int, location: str | None = None) -> LinkFailed:
@@ -58,13 +58,16 @@ class Failures:
             hint = "Set a variable to the token, and name it with token_variable."
             return LinkFailed(f"{self._host} wants a token (HTTP {code}).", hint)
         if code in _REFUSED:
-            return LinkFailed(f"{self._host} refused the token (HTTP {code}).", f"{self._variable} holds it.")
+            return LinkFailed(f"{self._host} refused the token (HTTP {code}).", f"The token is in {self._variable}.")
         if 300 <= code < 400:  # noqa: PLR2004 - redirects
             place = urlunsplit((*urlsplit(location or "")[:3], "", ""))[:_CLEAN] or "another address"
-            hint = "The token is sent to no other address than yours. If you trust it, write it as the agent's url."
+            hint = (
+                "The token is sent only to the address that you gave. If you trust the other address, use it "
+                "as the agent's url."
+            )
             return LinkFailed(f"{self._host} redirects to {place}.", hint)
         if code == 404:  # noqa: PLR2004
-            return LinkFailed(f"There is no agent at this address of {self._host} (HTTP 404).", "Is its path right?")
+            return LinkFailed(f"There is no agent at this address of {self._host} (HTTP 404).", "Check the path.")
         return LinkFailed(f"{self._host} answered with HTTP {code}.", "Its log may say why.")
 
     def too_long(self) -> LinkFailed:
@@ -80,9 +83,9 @@ class Failures:
         if own is not None and own.code == _TOO_BIG and not error.rcvd_then_sent:
             return self.too_long()
         if own is not None and own.code == _NO_PONG and not error.rcvd_then_sent:
-            return LinkFailed(f"{self._host} does not answer any more.")
+            return LinkFailed(f"{self._host} no longer answers.")
         if theirs is None:
-            return LinkFailed(f"The connection to {self._host} was cut.")
+            return LinkFailed(f"The connection to {self._host} was lost.")
         reason = "".join(each for each in theirs.reason if each.isprintable())[:_CLEAN]
         return LinkFailed(f"{self._host} closed the connection ({theirs.code}{' ' if reason else ''}{reason}).")
 
@@ -94,12 +97,14 @@ class Failures:
                 return LinkFailed(f"The certificate of {self._host} is not trusted: {each.verify_message}.", hint)
         for each in causes:
             if isinstance(each, ssl.SSLError):
-                return LinkFailed(f"There is no TLS connection to {self._host}: {each.reason}.", "Does it speak TLS?")
+                return LinkFailed(
+                    f"There is no TLS connection to {self._host}: {each.reason}.", "Check that it supports TLS."
+                )
         if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
-            return LinkFailed(f"{self._host} did not answer within {OPEN_SECONDS:g} s.", "Is it running?")
+            return LinkFailed(f"{self._host} did not answer within {OPEN_SECONDS:g} s.", "Check that it is running.")
         reasons = [each.strerror or _REASONS.get(type(each), "") for each in causes if isinstance(each, OSError)]
         words = f"{self._host} cannot be reached: {next(filter(None, reasons), 'the connection failed')}."
-        return LinkFailed(words, "Is it running, and is the address right?")
+        return LinkFailed(words, "Check that it is running and that the address is right.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

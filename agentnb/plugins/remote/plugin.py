@@ -39,14 +39,14 @@ def _remote(arguments: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "remote",
-        "Connects to an agent on another machine, and speaks for it over stdin and stdout.",
-        "The agent is reached over WebSocket (wss://) or over HTTP with events (https://), as the Agent Client"
-        " Protocol's proposal for remote transports has it. Any ACP client can start this."
+        "Connects to an agent on another machine, and passes its messages over stdin and stdout.",
+        "The agent is reached over WebSocket (wss://) or over HTTP with events (https://), as described in the "
+        "Agent Client Protocol's proposal for remote transports. Any ACP client can start this."
         f" See {manual('how-to/remote-agents')}",
         _remote,
         (
-            Option("--token-variable", "the variable that holds the token (Authorization: Bearer)", "VARIABLE"),
-            Option("--unencrypted", "allow ws:// and http:// to another machine: others can read along"),
+            Option("--token-variable", "the variable that contains the token (Authorization: Bearer)", "VARIABLE"),
+            Option("--unencrypted", "allow ws:// and http:// to another machine: others on the network can read along"),
             Option("URL", "the agent's address"),
         ),
     ),

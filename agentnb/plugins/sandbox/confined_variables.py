@@ -31,7 +31,7 @@ OWN_FOLDERS = {
     "IPYTHONDIR": "ipython",
     "JUPYTER_RUNTIME_DIR": "jupyter",
 }
-"""Variables that name a folder which a tool writes outside of the workspace, and the folder that a confined agent has
+"""Variables that name a folder which a tool writes outside the workspace, and the folder that a confined agent has
 instead."""
 RUNNER_FOLDERS = {"uvx": {"UV_TOOL_DIR": "uv-tools", "UV_PYTHON_INSTALL_DIR": "uv-python"}}
 """More of them for an agent that ``uvx`` starts."""

@@ -108,7 +108,7 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
         return None, f"the kernel's Landlock has version {version_here}, {needed}, and bubblewrap {bubblewrap_is}"
     if platform.system() == "Darwin" and shutil.which("sandbox-exec") is not None:
         return "sandbox-exec", ""
-    return None, f"nothing here can do it ({platform.system()})"
+    return None, f"not supported on this platform ({platform.system()})"
 
 
 def unchecked_here(way: str | None, *, has_network: bool = True) -> str:
@@ -162,7 +162,7 @@ def confinement_of(
         message = f"The agent cannot be confined: {why}."
         raise AgentStartFailed(message, hint="Leave confine=True out, or run it in a container.")
     if proxy is not None and way != "Landlock":
-        message = f"The agent cannot be confined to single hosts: {way} can only leave the network, or take it."
+        message = f"The agent cannot be confined to single hosts: {way} can only allow the network or block it."
         raise AgentStartFailed(message, hint='Give network="none" or "all", or use Linux 6.7 or newer.')
     folder = home(env)
     writes = [_expanded(each, folder, env) for each in needs.writes]

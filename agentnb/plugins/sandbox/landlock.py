@@ -55,7 +55,7 @@ def restrict(
     """Close this process in, for good."""
     used = min(abi() if version is None else version, NEWEST)
     if used < 1:
-        raise OSError("The kernel has no Landlock.")
+        raise OSError("The Linux kernel has no Landlock.")
     if ports and used < SINCE["TCP"]:
         needed = f"version {SINCE['TCP']} of Landlock (Linux 6.7); the kernel has version {used}"
         raise OSError(f"single hosts need a network of its own, which this system does not allow, or {needed}")

@@ -35,4 +35,4 @@ class Sandbox:
         return await confine(start, asked)
 
 
-PLUGIN = Plugin(name="sandbox", summary="Confines agents to what they need.", confiners=(Sandbox(),))
+PLUGIN = Plugin(name="sandbox", summary="Confines agents to the files and network they need.", confiners=(Sandbox(),))

@@ -109,7 +109,7 @@ def refuse(
 ) -> int:
     """Refuse system calls from now on, in this process and its children."""
     if not is_available():
-        raise OSError(f"No filter is known for {machine()}.")
+        raise OSError(f"No filter is available for {machine()}.")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     architecture, numbers = _MACHINES[machine()]
     refused = [*_ALWAYS, *(_SIGNALS if signals else ()), *(("truncate",) if truncation else ())]

@@ -56,7 +56,7 @@ def _notebook(session: ToolSession, named: str | None) -> Path:
 
     own = own_notebook()
     if own is None:
-        raise UsageError("It is not known which notebook this is.", hint="Give its path in the workspace.")
+        raise UsageError("The name of this notebook is unknown.", hint="Give its path in the workspace.")
     return own.path
 
 
@@ -69,9 +69,9 @@ async def interrupt(session: ToolSession, _arguments: dict[str, Any]) -> str:
     if queue.has_waiter:
         raise UsageError("The kernel waits for this turn: there is nothing else to interrupt.")
     if not queue.is_main_thread_busy():
-        return "The kernel runs nothing."
+        return "The kernel is not running anything."
     os.kill(os.getpid(), signal.SIGINT)
-    return "Interrupted. What the cell had done so far stays."
+    return "Interrupted. What the cell did so far remains."
 
 
 async def restart_kernel(session: ToolSession, _arguments: dict[str, Any]) -> str:
@@ -108,9 +108,9 @@ def lost_variables(variables: Mapping[str, Any]) -> str:
     """The variables that a restart takes away, in a sentence."""
     names = [name for name in sorted(variables) if not isinstance(variables[name], ModuleType)]
     if not names:
-        return "Ends what runs in the kernel. It has no variables."
+        return "Stops the running code. The kernel has no variables."
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"Loses your variables for good: {', '.join(names[:MOST_NAMES])}{more}."
+    return f"Permanently loses your variables: {', '.join(names[:MOST_NAMES])}{more}."
 
 
 async def run_tests(session: ToolSession, arguments: dict[str, Any]) -> dict[str, Any]:

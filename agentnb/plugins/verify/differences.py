@@ -149,7 +149,7 @@ class DifferenceCauses:
             why = f"it depends on an order that nobody sets ({names}): {why}"
         return (orderless or cell).finding(
             "unstable",
-            f"gives something else at each run: {why}.",
+            f"has a different result in each run: {why}.",
             evidence=changed.evidence,
             advice="Sort it before it is shown." if orderless is not None else "Find what differs from run to run.",
             related=[cell],
@@ -159,9 +159,9 @@ class DifferenceCauses:
     def _clock(changed: Changed, clock: Cell, facts: dict[int, CellFacts]) -> Finding:
         return clock.finding(
             "clock",
-            f"looks at the clock: what {changed.cell.name} shows is another at each run.",
+            f"reads the clock, so what {changed.cell.name} shows differs in each run.",
             evidence=f"{_calls(facts[clock.index].clock)}\n{changed.evidence}",
-            advice="Write the moment down as a constant, or do not show it.",
+            advice="Store the time as a constant, or do not show it.",
             related=[changed.cell],
         )
 
@@ -187,7 +187,7 @@ class DifferenceCauses:
             return None
         return changed.cell.finding(
             "package-version",
-            "shows another version than the one that is installed here.",
+            "shows a different version than the one installed here.",
             evidence=changed.evidence,
             advice="Install the version that was used, or run the notebook again with this one.",
         )
@@ -207,9 +207,9 @@ class DifferenceCauses:
         if reader is None:
             return None
         path = self._read_by(reader)[0].relative_to(self._folder)
-        why = f"would fail, and ran before: {path} ({reader.name} reads it) has changed."
+        why = f"would fail, but ran before: {path} ({reader.name} reads it) has changed."
         finding = failure.cell.finding(
-            "file-changed", why, evidence=failure.evidence, advice=f"Put {path} back, or adapt the code."
+            "file-changed", why, evidence=failure.evidence, advice=f"Restore {path}, or adapt the code."
         )
         return replace(finding, cell=reader.place, related=() if reader is failure.cell else (failure.cell.place,))
 
@@ -218,7 +218,7 @@ class DifferenceCauses:
         for each in near:
             paths = self._read_by(each)
             if paths and not self._has_new_words(changed) and not self._shows_the_same(each):
-                return self._file(changed, each, paths[0], "has perhaps been changed since the notebook was run")
+                return self._file(changed, each, paths[0], "may have been changed since the notebook was run")
         return None
 
     def _shows_the_same(self, reader: Cell) -> bool:
@@ -261,7 +261,7 @@ class DifferenceCauses:
             "file-changed",
             f"reads {name}, which {why}: {changed.cell.name} shows the old result.",
             evidence=changed.evidence,
-            advice=f"Run the notebook again, or put {name} back.",
+            advice=f"Run the notebook again, or restore {name}.",
             related=[changed.cell],
         )
 
@@ -293,15 +293,15 @@ class DifferenceCauses:
             if twice is None:
                 return changed.cell.finding(
                     "cell-order",
-                    "shows what comes when the cells run in the order of their numbers.",
+                    "shows the result of running the cells in the order of their numbers.",
                     evidence=f"{changed.evidence}\nconfirmed: run in that order, it gives what is shown",
-                    advice="Put the cells into the order in which they are to run.",
+                    advice="Put the cells in the order in which they should run.",
                 )
             return twice.finding(
                 "run-twice",
-                "was run more than once: it changes what it finds, so each run differs.",
+                "was run more than once, and each run changes the data, so each run differs.",
                 evidence=f"{changed.evidence}\nconfirmed: with {twice.name} run again, it gives what is shown",
-                advice="Let the cell begin with its own values, and run the notebook from the top.",
+                advice="Make the cell start from its own values, and run the notebook from the top.",
                 related=[changed.cell],
             )
         return None
@@ -330,7 +330,7 @@ class DifferenceCauses:
     def _by_hand(changed: Changed) -> Finding:
         return changed.cell.finding(
             "not-run",
-            "shows a widget in another state than its code gives: it was moved by hand, or the code was changed.",
+            "shows a widget in a state that differs from its code: it was moved by hand, or the code was changed.",
             evidence=changed.evidence,
             advice="Set the value in the code, or run the cell again and save the notebook.",
         )
@@ -341,7 +341,7 @@ class DifferenceCauses:
         which = f"it, or a cell that it uses ({', '.join(each.place.label for each in others)})," if others else "it"
         return changed.cell.finding(
             "not-run",
-            f"shows what its code does not give: {which} was changed and not run again.",
+            f"shows a result that its code does not produce: {which} was changed and not run again.",
             evidence=changed.evidence,
             advice="Run the notebook from the top, and keep what it then shows.",
             related=others,

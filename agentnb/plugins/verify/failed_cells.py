@@ -27,14 +27,14 @@ def otherwise_explained(
     cell = failure.cell
     if not cell.has_run or cell.error_name == failure.name:
         return failure.finding(
-            "error", f"{failure.name}.", "Mend the cell; if it is meant to fail, tag it `raises-exception`."
+            "error", f"{failure.name}.", "Fix the cell; if it is meant to fail, tag it `raises-exception`."
         )
     return (
         _by_key(failure, facts, cells)
         or _by_order(failure, causes, facts)
         or causes.by_input(failure)
         or failure.finding(
-            "error", f"{failure.name}, though it ran when it was last run.", "See what has changed since."
+            "error", f"{failure.name}, although it worked when it was last run.", "Check what has changed since."
         )
     )
 
@@ -63,7 +63,7 @@ def _by_key(failure: Failure, facts: NotebookFacts, cells: Sequence[Cell]) -> Fi
     if any(facts.reads_files(each) for each in facts.upstream(failure.cell)):
         return None  # a file may have had it
     why = f"no cell makes {key!r}: one that did was deleted or changed."
-    return failure.finding("deleted-cell", why, "Put it back, in a cell above.")
+    return failure.finding("deleted-cell", why, "Restore it in a cell above.")
 
 
 def _by_order(failure: Failure, causes: DifferenceCauses, facts: NotebookFacts) -> Finding | None:
@@ -74,7 +74,7 @@ def _by_order(failure: Failure, causes: DifferenceCauses, facts: NotebookFacts) 
             continue
         if twice is None:
             why = f"{failure.name}; run in the order of the cells' numbers, it does not fail."
-            return failure.finding("cell-order", why, "Put the cells into the order in which they are to run.")
+            return failure.finding("cell-order", why, "Put the cells in the order in which they should run.")
         why = f"{failure.name}; with {twice.name} run twice, it does not fail."
-        return failure.finding("run-twice", why, "Let the cell do all of it in one run.")
+        return failure.finding("run-twice", why, "Make the cell do everything in one run.")
     return None

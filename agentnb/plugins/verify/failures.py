@@ -113,7 +113,7 @@ def _module(failure: Failure) -> Finding | None:
         )
     why = f"the package {name!r} is not installed here."
     return failure.finding(
-        "package-missing", why, f"Install it (`pip install {name}`), or write down what the notebook needs."
+        "package-missing", why, f"Install it (`pip install {name}`), or list what the notebook needs."
     )
 
 
@@ -142,7 +142,7 @@ def _version(failure: Failure) -> Finding | None:
     name = f"{module} {version}".strip()
     return failure.finding(
         "package-version",
-        f"{name} is installed, and the code is written for another version.",
+        f"{name} is installed, but the code is written for another version.",
         f"Pin the version of {module} that it was written for, or adapt the code.",
     )
 
@@ -185,14 +185,14 @@ def _file(failure: Failure) -> Finding | None:
         and "subprocess" in failure.cell.source
     ):
         return failure.finding(
-            "command-missing", f"the program {name!r} is not installed here.", "Install it, or do without."
+            "command-missing", f"the program {name!r} is not installed here.", "Install it, or do without it."
         )
-    why = f"the file {name!r} is not there." if name else "a file is not there."
+    why = f"the file {name!r} is not there." if name else "a file does not exist."
     place = Path(name)
     advice = (
         "Use a path that is relative to the notebook."
         if place.is_absolute()
-        else "Put it back, or make it in the notebook."
+        else "Restore it, or create it in the notebook."
     )
     return failure.finding("file-missing", why, advice)
 
@@ -239,7 +239,9 @@ def _device(failure: Failure) -> Finding | None:
     if not _DEVICE.search(failure.text) or failure.name in {"NameError", "KeyError"}:
         return None
     what = "a display" if re.search(r"display|to X", failure.text, re.IGNORECASE) else "a GPU"
-    return failure.finding("unavailable", f"it needs {what}, which is not here.", "Do without where there is none.")
+    return failure.finding(
+        "unavailable", f"it needs {what}, which is not available here.", "Make the code work without it."
+    )
 
 
 def missing_command(cell: Cell, result: CellResult) -> Finding | None:
@@ -295,7 +297,7 @@ _KNOWN = (
     _Known(
         "memory",
         "it needs more memory than there is.",
-        "Work with a part of the data, or in chunks.",
+        "Use part of the data, or process it in chunks.",
         names=r"MemoryError|_ArrayMemoryError|OutOfMemory\w*",
         text="Unable to allocate",
     ),
@@ -317,11 +319,11 @@ _KNOWN = (
         "Use a style that `plt.style.available` lists.",
         text="is not a valid package style",
     ),
-    _Known("syntax", "it is not valid Python.", "Correct the line.", names="SyntaxError|IndentationError|TabError"),
+    _Known("syntax", "it is not valid Python.", "Fix the line.", names="SyntaxError|IndentationError|TabError"),
     _Known(
         "error",
         "it ends the run (`sys.exit()`, or a program that ends itself).",
-        "Take it out; where the run is to end here, tag the cell `raises-exception`.",
+        "Remove it; if the run should end here, tag the cell `raises-exception`.",
         names="SystemExit",
     ),
 )

@@ -35,7 +35,7 @@ def copy(source: Path, target: Path) -> None:
         if files > MOST_FILES or size > MOST_BYTES:
             raise UsageError(
                 f"{source} is too large to be copied: more than {MOST_FILES:,} files or {MOST_BYTES // 1024**2:,} MB.",
-                hint="Put the notebook into a folder of its own, or verify it where it can be closed in (Linux).",
+                hint="Put the notebook in a folder of its own, or verify it where it can be isolated (Linux).",
             )
     shutil.copytree(source, target, symlinks=True, ignore=lambda _, names: LEFT_OUT.intersection(names))
 

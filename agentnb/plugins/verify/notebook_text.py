@@ -98,7 +98,7 @@ class Notebook(msgspec.Struct, kw_only=True):
 def read_file(path: Path) -> str:
     """The text of a notebook's file."""
     if path.is_dir():
-        raise UsageError(f"{path} is a folder.", hint=f"Name the notebooks in it: {path}/*.ipynb.")
+        raise UsageError(f"{path} is a folder.", hint=f"Specify the notebooks in it: {path}/*.ipynb.")
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be verified.")
@@ -118,7 +118,7 @@ def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Noteb
     named = "The notebook" if path is None else path.name
     content = _parsed(text, named) if isinstance(text, str) else text
     if not isinstance(content, dict):
-        raise _corrupt(named, "it is no JSON object")
+        raise _corrupt(named, "it is not a JSON object")
     cells = content.get("cells")
     if cells is None and isinstance(content.get("worksheets"), list):
         sheets = [each for each in content["worksheets"] if isinstance(each, dict)]
@@ -148,7 +148,7 @@ def _parsed(text: str, named: str) -> Any:
         why = "it is empty" if not text.strip() else f"its JSON breaks off or is damaged ({error})"
         raise _corrupt(named, why) from None
     except RecursionError:
-        raise _corrupt(named, "it is nested too deep") from None
+        raise _corrupt(named, "it is nested too deeply") from None
 
 
 def _corrupt(named: str, why: str) -> UsageError:

@@ -41,7 +41,7 @@ class VerificationState(msgspec.Struct, frozen=True, kw_only=True, rename="camel
         mark: The mark of the code that the page gave that began it; empty where no page did.
         ok: Whether nothing was found.
         findings: What was found.
-        summary: It in a line.
+        summary: The result in one line.
         not_checked: What was not looked at.
         task: What to tell an agent that is to mend what was found; empty where nothing was.
         error: Why it could not be done; empty where it could.

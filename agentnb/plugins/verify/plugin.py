@@ -27,7 +27,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.verify.verify import verify
 
     if not arguments.words:
-        complain("Name the notebooks: agentnb verify analysis.ipynb.")
+        complain("Specify the notebooks: agentnb verify analysis.ipynb.")
         return MISUSED
     seconds = SECONDS if arguments.seconds is None else arguments.seconds
     hosts = None if arguments.network is None else [*filter(None, arguments.network.split(","))]
@@ -84,24 +84,29 @@ class _Checker:
 COMMANDS = (
     Command(
         "verify",
-        "Runs notebooks from the top, isolated, and says what fails or differs from what they show.",
-        "The exit code is 0 if all are verified, 1 if something was found, 2 if one could not be read; the others"
-        f" are verified all the same. Your files stay as they are. See {manual('how-to/verify')}",
+        "Runs notebooks from the top in isolation, and reports what fails or differs from their saved results.",
+        "The exit code is 0 if all are verified, 1 if something was found, and 2 if one could not be read (the "
+        f"others are still verified). Your files are not changed. See {manual('how-to/verify')}",
         _verify,
         (
             Option("--fast", "check only the names in the cells, without running anything"),
-            Option("--seconds", "how long the cells of a notebook may take in total; 120 by default", "N", kind=float),
+            Option(
+                "--seconds",
+                "how many seconds the cells of a notebook may take in total; 120 by default",
+                "N",
+                kind=float,
+            ),
             Option("--cwd", "the folder to run in; the notebook's own by default", "FOLDER"),
             Option("--network", "hosts that the notebooks may reach, separated by commas", "HOSTS"),
             Option("--json", "print the findings as JSON"),
-            Option("--junit", "write the findings to FILE as JUnit's XML", "FILE"),
+            Option("--junit", "write the findings to FILE as JUnit XML", "FILE"),
         ),
         ("NOTEBOOK", "notebooks"),
     ),
 )
 PLUGIN = Plugin(
     name="verify",
-    summary="Verifies notebooks: do they still run from the top, and give what they show?",
+    summary="Verifies notebooks: do they run from the top and reproduce the results they show?",
     commands=COMMANDS,
     magics=(Magic("verify", _magic),),
     requests=REQUESTS,

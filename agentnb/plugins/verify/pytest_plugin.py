@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Our options."""
     group = parser.getgroup("agentnb", "agents in notebooks and tests")
-    group.addoption("--agentnb-verify", action="store_true", help="verify each notebook: does it give what it shows?")
     group.addoption(
-        "--agentnb-verify-seconds", type=float, default=120.0, help="how long the cells of a notebook may take in all"
+        "--agentnb-verify", action="store_true", help="verify each notebook: does it reproduce the results it shows?"
     )
     group.addoption(
-        "--agentnb-verify-network", metavar="HOSTS", help="hosts that notebooks may reach, with commas between them"
+        "--agentnb-verify-seconds",
+        type=float,
+        default=120.0,
+        help="how many seconds the cells of a notebook may take in total",
+    )
+    group.addoption(
+        "--agentnb-verify-network", metavar="HOSTS", help="hosts that notebooks may reach, separated by commas"
     )
 
 

@@ -72,7 +72,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         kind: What kind of reason.
-        cause: It in a sentence.
+        cause: The cause in a sentence.
         cell: The cell; None where it is about the whole notebook.
         evidence: What shows it: an error, or what was shown and what came out.
         advice: What to do.
@@ -98,12 +98,12 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         ok: Whether nothing was found.
         findings: What was found, in the notebook's order.
         seconds: How long it took.
-        not_checked: What was not looked at, or not closed off, a sentence each.
+        not_checked: What was not checked or not isolated, a sentence each.
         notebook: The notebook's path; empty where there is none.
         cells: How many code cells there are.
         ran: How many of them were run.
-        runs: How often the notebook was run; 0 for the answer without running.
-        way: How it was closed in: ``"namespaces"``, ``"Landlock"``, ``"copy"``; empty where nothing was run.
+        runs: How many times the notebook was run; 0 if it was only checked.
+        way: How it was isolated: ``"namespaces"``, ``"Landlock"``, ``"copy"``; empty where nothing was run.
         digest: The digest of the text that this is about.
     """
 
@@ -120,7 +120,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """It in a line.
+        """The result in one line.
 
         Example:
             >>> Verification(ok=True, notebook="a.ipynb", cells=3, ran=3, runs=1, seconds=1.2).summary

@@ -42,7 +42,7 @@ MOST_PROCESSES = 90
 SHARE_OF_MEMORY = 0.5
 UNKNOWN_MEMORY = 8 * 1024**3
 """Bytes that are taken as available where the system does not say."""
-NO_SOCKETS = "this system lets no user make namespaces, and a kernel needs sockets"
+NO_SOCKETS = "this system does not let users create namespaces, and a kernel needs sockets"
 _NO_HISTORY = "--HistoryManager.enabled=False"
 """Kernels that start at the same time quarrel about the file of the history, and print that."""
 

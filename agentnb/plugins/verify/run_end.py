@@ -27,11 +27,11 @@ def run_end(run: Run, cell: Cell | None, seconds: float) -> Finding | None:
             cell=place,
             cause=f"{name} was still running when the time was up ({seconds:g} s in all).",
             evidence=run.detail,
-            advice="Give more time (`seconds=`), or see whether it ever ends.",
+            advice="Allow more time (`seconds=`), or check whether it ever ends.",
         )
     if run.why == "memory":
         cause = f"{name} took more memory than a verification allows: {run.detail}."
-        return Finding(kind="memory", cell=place, cause=cause, advice="Work with a part of the data, or in chunks.")
+        return Finding(kind="memory", cell=place, cause=cause, advice="Use part of the data, or process it in chunks.")
     if run.why == "processes" or "processes" in run.error:
         return Finding(
             kind="processes",
@@ -45,18 +45,16 @@ def run_end(run: Run, cell: Cell | None, seconds: float) -> Finding | None:
             kind="no-kernel",
             cause="The notebook's kernel did not start.",
             evidence=run.detail[-600:],
-            advice="Start it in Jupyter, and see what it says; `agentnb doctor jupyter` looks at the installation.",
+            advice="Start it in Jupyter to see why; `agentnb doctor jupyter` checks the installation.",
         )
     ending = _ending_line(cell)
-    advice = "Run the cell alone, and see what ends it: a crash in a library, or too little memory."
+    advice = "Run the cell alone to see why it ends: a crash in a library, or too little memory."
     if run.why == "exit" or ending:
-        advice = (
-            "Take the line out. A cell that is to stop the run raises an exception, and has the tag `raises-exception`."
-        )
+        advice = "Remove the line. To stop the run, raise an exception in a cell with the tag `raises-exception`."
     return Finding(
         kind="kernel-died",
         cell=place,
-        cause=f"{name} ends the kernel{_how(run, ending)}: all variables are gone, and no cell below runs.",
+        cause=f"{name} ends the kernel{_how(run, ending)}: all variables are lost, and no cell below runs.",
         evidence="\n".join(filter(None, (ending or _first_line(cell), run.detail[-600:]))),
         advice=advice,
     )

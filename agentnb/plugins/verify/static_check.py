@@ -86,7 +86,7 @@ class NameFinder:
                 "cell-order",
                 f"{uses}, which is defined only below, in {later.name}.",
                 evidence=evidence,
-                advice=f"Move {later.name} above {cell.name}, or the other way round.",
+                advice=f"Move {later.name} above {cell.name}, or the other way around.",
                 related=[later],
             )
         kind, why, related = self._why(missing)
@@ -114,7 +114,7 @@ class NameFinder:
         if changed is not None:
             old, similarity = changed
             if similarity >= SIMILAR or not self._has_gap(cell):
-                why = f"is defined nowhere (any more); {old.name} has perhaps been changed since it was run."
+                why = f"is not defined anywhere; {old.name} may have been changed since it was run."
                 return "changed-cell", why, (old,)
         return "deleted-cell", "is defined only in a cell that was deleted or changed.", ()
 
@@ -239,7 +239,7 @@ class _Check(NameFinder):
             return
         why = f"would fail: it is not valid Python ({names.error})."
         evidence = cell.line(names.error_line)
-        self._findings.append(cell.finding("syntax", why, evidence=evidence, advice="Correct the line."))
+        self._findings.append(cell.finding("syntax", why, evidence=evidence, advice="Fix the line."))
 
     def _never_run(self) -> Iterator[Finding]:
         if not any(each.has_run for each in self.cells):
@@ -260,7 +260,7 @@ def not_run(cell: Cell) -> Finding:
     """The finding for a cell that was never run."""
     return cell.finding(
         "not-run",
-        "has not been run, though others have: what is shown is without it.",
+        "has not been run, although others have, so the results shown do not include it.",
         evidence=cell.line(1),
         advice="Run the cell, or delete it.",
     )
@@ -272,7 +272,7 @@ def changed_since(cell: Cell, before: str) -> Finding:
     lines = [each for each in difference if not each.startswith(("---", "+++", "@@"))]
     return cell.finding(
         "changed-cell",
-        "has been changed since it was run: what is shown is from the old text.",
+        "has been changed since it was run, so its output is from the old code.",
         evidence="\n".join(lines[:6]),
-        advice="Run it again, and the cells that use it.",
+        advice="Rerun it and the cells that use it.",
     )

@@ -32,10 +32,10 @@ def verify(
     cwd: str | os.PathLike[str] | None = None,
     network: Sequence[str] | None = None,
 ) -> Verification:
-    """Returns whether a notebook runs from the top, and gives what it shows.
+    """Returns whether a notebook runs from the top and reproduces the results it shows.
 
     It runs in a fresh kernel that is closed in: on a copy of the files, without network, with limits of time, memory,
-    processes and disk. Nothing of yours is changed.
+    processes and disk. Your files are not changed.
 
     Args:
         notebook: The notebook's file, or its content as a dict; the notebook of this kernel by default, as the page
@@ -50,7 +50,7 @@ def verify(
         The findings; a table when displayed.
 
     Raises:
-        UsageError: If an argument makes no sense, or there is no such file. A damaged notebook is a finding.
+        UsageError: If an argument is invalid, or there is no such file. A damaged notebook is a finding.
 
     Example:
         >>> agentnb.verify("analysis.ipynb").ok  # doctest: +SKIP
@@ -72,8 +72,8 @@ def verify(
             job_of(own.path).take(own.text, result)
         return result
     if wanted is None:
-        message = "It is not known which notebook this is."
-        raise UsageError(message, hint='Name its file: agentnb.verify("analysis.ipynb").')
+        message = "The name of this notebook is unknown."
+        raise UsageError(message, hint='Specify its file: agentnb.verify("analysis.ipynb").')
     return check_notebook(read_file(wanted), folder or wanted.parent, path=wanted, run=run, options=options)
 
 
@@ -88,5 +88,5 @@ def check_seconds(seconds: object) -> None:
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not is_number or not 0 < seconds <= MOST_SECONDS:  # type: ignore[operator]
         raise UsageError(
-            f"seconds is a number up to {MOST_SECONDS:g}, not {seconds!r}.", hint=f"{SECONDS:g} is the default."
+            f"seconds must be a number up to {MOST_SECONDS:g}, not {seconds!r}.", hint=f"{SECONDS:g} is the default."
         )

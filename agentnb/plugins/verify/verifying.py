@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NO_WALLS = (
-    "It was not closed in ({}): it ran on a copy of the folder, and could read and write elsewhere. Its Python was"
-    " refused other machines; programs that it starts, and servers of this machine, were not."
+    "It was not isolated ({}): it ran on a copy of the folder, but could read and write elsewhere. Its "
+    "Python could not connect to other machines, but programs that it starts could, and it could reach servers "
+    "on this machine."
 )
 _INSTALLS = (
     *("%pip install", "!pip install", "!pip3 install", "%conda install", "!conda install", "!python -m pip"),
@@ -145,10 +146,10 @@ class _Verifying:
         self.way = run.way
         self.ran = sum(each.status != "cut" for each in run.cells.values())
         if run.way != "namespaces":
-            self.not_checked.append(NO_WALLS.format((run.note or "no plug-in closes it in").rstrip(".")))
+            self.not_checked.append(NO_WALLS.format((run.note or "no plug-in can isolate it").rstrip(".")))
         if self._options.hosts:
             self.not_checked.append(
-                f"What {', '.join(self._options.hosts)} may answer another time: the run could reach it."
+                f"What {', '.join(self._options.hosts)} may answer differently next time: the run could reach it."
             )
         findings = self._findings(cells, run, runner)
         self.runs = runner.runs
@@ -249,7 +250,7 @@ class _Verifying:
 
     def _compared(self, cells: Sequence[Cell], run: Run, causes: DifferenceCauses, known: set[int]) -> list[Finding]:
         if self._notebook.is_cleared:
-            self.not_checked.append("The notebook shows no results: it was run, and nothing was compared.")
+            self.not_checked.append("The notebook has no saved results, so it was run but nothing was compared.")
             return []
         uncompared = [each for each in cells if each.tags & UNCOMPARED_TAGS]
         if uncompared:
@@ -272,12 +273,12 @@ class _Verifying:
             self.not_checked.append(f"Not compared: {what} ({', '.join(shown_by[:5])}).")
         cut = [each.index for each in run.cells.values() if each.is_cut]
         if cut:
-            self.not_checked.append(f"{len(cut)} cells print more than is kept: that part was not compared.")
+            self.not_checked.append(f"{len(cut)} cells print more than is kept; the rest was not compared.")
         changed = [each for each in changed_cells(cells, run.cells, skip) if each.cell.index not in cut]
         below = [each for each in changed if self._left_out.is_below(each.cell)]
         if below:
             places = ", ".join(each.cell.place.label for each in below[:5])
-            self.not_checked.append(f"What differs below cells that ask agents, who may change variables ({places}).")
+            self.not_checked.append(f"Differences below cells that ask agents, which may change variables ({places}).")
         changed = [each for each in changed if each not in below]
         findings = causes.findings(changed)
         named = {each for one in findings for each in (one.cell, *one.related)}

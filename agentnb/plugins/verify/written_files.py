@@ -44,9 +44,9 @@ def written_files(run: Run, cells: Mapping[int, Cell]) -> list[Finding]:
         findings.append(
             cell.finding(
                 "file-differs",
-                f"writes {path}, and what it writes is not what is there.",
+                f"writes {path}, but with different content than the existing file.",
                 evidence=f"there: {difference.stored}\nnow:   {difference.now}",
-                advice=f"Run the notebook again, or find who else changes {path}.",
+                advice=f"Run the notebook again, or find out what else changes {path}.",
             )
         )
     return findings

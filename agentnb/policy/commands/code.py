@@ -31,7 +31,7 @@ _SIGNS: tuple[tuple[str, Risk], ...] = (
     ),
     (
         r"\bremove\.packages\b|\binstall_(?:github|gitlab|git|url)\b|\bPkg\.(?:rm\b|(?:add|develop)\([^()]{0,200}\burl\b)",
-        Risk("high", "The code removes packages of the machine, or takes them from elsewhere."),
+        Risk("high", "The code removes packages from the machine, or installs them from another source."),
     ),
     (
         r"\bagentnb\b[\s\S]*\btrust\b|%agents\s+trust\b|\bPolicyFiles\b",
@@ -71,14 +71,14 @@ _SIGNS: tuple[tuple[str, Risk], ...] = (
             r"|%ENV\b|\bENV\.(?:to_h|each|inspect|map)|\b(?:p|puts|print|pp) ENV\b(?!\[)|\$_ENV\b(?!\[)|\bphpinfo"
             r"|\bgetenv\s*\(\s*\)|\bSys\.getenv\s*\(\s*\)|\bDeno\.env\.toObject|\bSystem\.getenv\s*\(\s*\)"
         ),
-        Risk("high", "The code shows the environment, in which keys may stand."),
+        Risk("high", "The code shows the environment, which may contain keys."),
     ),
     (
         (
             r"\b(?:remove|unlink|rmdir|rename|replace|truncate|write|writeFile\w*|write_text|write_bytes|chmod|chown|open"
             r"|symlink|link|kill|environ|env|ENV|process\.env|File|Path|fs)\b"
         ),
-        Risk("medium", "The code touches files, processes or the environment."),
+        Risk("medium", "The code accesses files, processes or the environment."),
     ),
 )
 

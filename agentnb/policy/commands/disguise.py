@@ -30,7 +30,7 @@ def removal(text: str) -> bool:
 def unseen(text: str) -> Risk | None:
     """Returns what characters that nobody sees make of *text*."""
     if _INVISIBLE.search(text):
-        return Risk("high", "Has invisible characters, or characters that reverse the text.")
+        return Risk("high", "Contains invisible characters, or characters that reverse the text.")
     return None
 
 

@@ -72,9 +72,9 @@ def _chmod(options: Options) -> Risk:
     for word in options.words:
         digits = _OCTAL.fullmatch(word)
         if (digits and int(word[-1]) & 2) or _OTHERS_WRITE.search(word):
-            return Risk("high", f"Lets everybody on the machine write ({word}).")
+            return Risk("high", f"Lets everyone on the machine write ({word}).")
         if (digits and len(word.lstrip("0")) > 3 and int(word[-4]) & 6) or _SET_ID.search(word):  # noqa: PLR2004 - a set-id digit
-            return Risk("high", f"Lets a program run with its owner's rights ({word}).")
+            return Risk("high", f"Lets a program run with its owner's permissions ({word}).")
     recursive = options.has("R", "--recursive")
     return Risk("medium" if recursive else "low", "Changes permissions.")
 

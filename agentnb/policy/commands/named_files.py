@@ -80,4 +80,4 @@ class NamedFiles:
             return
         runs = texts if interprets(program) or program in {"source", ".", "chmod"} else [words[0].text]
         if self.loaded.intersection(map(posixpath.basename, runs)):
-            self._findings.append(Risk("high", "Runs what it loads from the network, unseen."))
+            self._findings.append(Risk("high", "Runs what it loads from the network without checking it."))

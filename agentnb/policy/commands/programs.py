@@ -55,7 +55,7 @@ def _rated_alone(program: str, options: Options) -> Risk | None:
 def rate_statements(client: str, text: str | None) -> list[Risk]:
     """The effects of the statements *text* that a database's *client* is fed; None: they are not known."""
     if text is None:
-        return [Risk("high", f"{client} runs what it is fed, unseen.")]
+        return [Risk("high", f"{client} runs its input without checking it.")]
     rated = (rate_program(client, Options.of(words)) for words in (("-c", text), tuple(text.split())))
     return [each for each in rated if each is not None]
 

@@ -53,7 +53,7 @@ class Values:
         if name == "PATH" and value.startswith("."):
             self._findings.append(Risk("high", "Looks for programs in the workspace first."))
         elif name in {"PATH", *_MODULES} and value.startswith(ANYBODYS):
-            reason = f"Looks first in a folder to which every program can write, by {name}."
+            reason = f"Looks first in a folder that every program can write to: {name}."
             self._findings.append(Risk("high", reason))
 
     def declare(self, program: str, arguments: Sequence[Field]) -> bool:

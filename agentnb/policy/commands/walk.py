@@ -91,12 +91,12 @@ class Walk:
         for command in script.commands:
             self._command(command)
         if script.background and not _is_waited_for(script):
-            self._find("high", "Leaves something running when the command is over.")
+            self._find("high", "Leaves something running after the command ends.")
 
     def text(self, text: str) -> None:
         """Walk through the script *text*."""
         if self._depth >= _DEEPEST:
-            raise Unreadable("It is nested too deep to be followed.")
+            raise Unreadable("It is nested too deeply to be checked.")
         self._depth += 1
         self.files.sure = self.files.sure and _JOINED.search(text) is None
         try:
@@ -118,7 +118,7 @@ class Walk:
             case Function():
                 self._functions[command.name] = command.body
                 if calls_itself(command):
-                    self._find("critical", "A fork bomb: it starts itself over and over.")
+                    self._find("critical", "A fork bomb: it starts copies of itself without end.")
                 self._grouped += 1
                 self.script(command.body)
                 self._grouped -= 1
@@ -171,9 +171,9 @@ class Walk:
     def _fed(self, program: str, text: str | None, before: Sequence[str]) -> None:
         """A program runs what the commands *before* it print."""
         if any(each in DOWNLOADS for each in before):
-            self._find("high", "Runs what it loads from the network, unseen.")
+            self._find("high", "Runs what it loads from the network without checking it.")
         elif any(each in DECODES for each in before):
-            self._find("high", "Runs what it decodes: what that is cannot be read here.")
+            self._find("high", "Runs what it decodes, which cannot be checked in advance.")
         elif text is None:
             self._find("high", f"{program} runs what another command prints.")
         if text is not None:
@@ -293,7 +293,7 @@ class Walk:
     def _wrapped(self, words: Sequence[Field]) -> None:
         """A command that another one runs."""
         if self._wrappers >= _DEEPEST:
-            raise Unreadable("Its commands run others too often to be followed.")
+            raise Unreadable("Its commands run other commands too many levels deep to be checked.")
         self._wrappers += 1
         self._unit(words)
         self.argv(words)
@@ -301,10 +301,10 @@ class Walk:
 
     def _matched(self, name: Field, arguments: Sequence[Field]) -> None:
         """A program's name is a pattern: each program that it could be is looked at."""
-        self._find("high", f"What it runs depends on which files there are: {name.text}.")
+        self._find("high", f"What it runs depends on which files exist: {name.text}.")
         pattern = program_name(name.text)
         if len(pattern) > LONGEST_PATTERN:
-            raise Unreadable("A pattern in a program's place is too long to be tried.")
+            raise Unreadable("A pattern in place of a program's name is too long to be checked.")
         for program in fnmatch.filter(_names(), pattern)[:_MOST_NAMES]:
             words = [Field(program), *arguments]
             self._unit(words)
@@ -368,7 +368,7 @@ class Walk:
         programs = [program_name(word.text) for word in arguments]
         for at, word in enumerate(arguments[:_MOST]):
             if programs[at] in SUPERUSER - {"su", "install"} and not word.text.startswith("-"):
-                self._find("high", f"Names {word.text}, which gives administrator rights.")
+                self._find("high", f"Mentions {word.text}, which gives administrator rights.")
             for text in insides(word.text) if self._depth < _DEEPEST else ():
                 if removal(text):
                     self._find("critical", f"One of {program}'s arguments, if something runs it, removes for good.")

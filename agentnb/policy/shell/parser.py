@@ -66,11 +66,11 @@ _ENDS_OF_CASES = frozenset({";;", ";&", ";;&"})
 def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> ShellScript:
     """Read a script."""
     if depth > _DEEPEST:
-        raise Unreadable("It is nested too deep to be followed.")
+        raise Unreadable("It is nested too deeply to be checked.")
     if len(text) > _LONGEST:
-        raise Unreadable(f"It has {len(text)} characters, more than are looked through.")
+        raise Unreadable(f"It has {len(text)} characters, too many to be checked.")
     if "\0" in text:
-        raise Unreadable("It holds a NUL character.")
+        raise Unreadable("It contains a NUL character.")
     if "\\\r\n" not in text:  # there the backslash takes the CR, and the line ends
         text = text.replace("\r\n", "\n")
     source = _SURROGATES.sub("\ufffd", text).encode()
@@ -91,7 +91,7 @@ def _script(source: bytes, dialect: Dialect, depth: int) -> ShellScript:
     if dialect == "posix" and (plain := plain_spelling(source, root)) != source:
         source, root = plain, _tree(plain)
     if root.has_error:
-        raise Unreadable("It is not a script that a shell would take.")
+        raise Unreadable("It is not a valid shell script.")
     _check_gaps(source, root)
     return _Reader(source, dialect, depth).script(root.children)
 
@@ -114,16 +114,16 @@ def _tree(source: bytes) -> Node:
 def _check_gaps(source: bytes, root: Node) -> None:
     """Raises Unreadable where something that a shell would see is in no token."""
     if not (_GAP.fullmatch(source[: root.start_byte]) and _GAP.fullmatch(source[root.end_byte :])):
-        raise Unreadable("It begins or ends with characters that no script has.")
+        raise Unreadable("It begins or ends with characters that are not allowed in a script.")
     rest = [root]
     while rest:
         node = rest.pop()
         end = node.start_byte
         for leaf in leaves(node, _QUOTING):
             if not _GAP.fullmatch(source[end : leaf.start_byte]):
-                raise Unreadable("It has characters between its words that no script has.")
+                raise Unreadable("It has characters between its words that are not allowed in a script.")
             if leaf.type == "comment" and not _begins_word(source[: leaf.start_byte]):
-                raise Unreadable("A part of a word was taken for a comment.")
+                raise Unreadable("Part of a word was read as a comment.")
             rest += [child for child in leaf.children if child.children]
             end = leaf.end_byte
 
@@ -168,7 +168,7 @@ class _Reader:
         """The commands that *nodes* are, in order."""
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise Unreadable("It is nested too deep to be followed.")
+            raise Unreadable("It is nested too deeply to be checked.")
         commands: list[Command] = []
         background: set[int] = set()
         for node in self._statements(nodes):
@@ -185,13 +185,13 @@ class _Reader:
         while rest:
             node = rest.pop()
             if node.type in _ENDS_OF_CASES and node.parent and node.parent.type != "case_item":
-                raise Unreadable(f"{node.type!r} is not expected.")
+                raise Unreadable(f"{node.type!r} is unexpected.")
             if node.type in _OPENED:
                 rest += reversed(node.children)
             elif node.type == "&" or node.type in _STATEMENTS:
                 yield node
             elif node.is_named and node.type != "comment" and node.parent and node.parent.type not in _WITH_WORDS:
-                raise Unreadable(f"A statement of the kind {node.type} is not known.")
+                raise Unreadable(f"Statements of the kind {node.type} are not supported.")
 
     def _read(self, node: Node) -> list[Command]:
         """The command that *node* is, and those that follow it on the line of a here-document."""
@@ -247,7 +247,7 @@ class _Reader:
         assignments = [self._assignment(each) for each in nodes[:begin]]
         words = [*self._arguments(nodes[begin:]), *found.words]
         if words and words[0].plain in _RESERVED:
-            raise Unreadable(f"{words[0].plain!r} is not expected.")
+            raise Unreadable(f"{words[0].plain!r} is unexpected.")
         self._check_lines(nodes)
         return Simple(assignments=tuple(assignments), words=tuple(words), redirects=found.redirects)
 
@@ -256,7 +256,7 @@ class _Reader:
         for before, after in pairwise(nodes):
             gap = self._words.between(before, after)
             if "\n" in gap or (not gap and "variable_assignment" in {before.type, after.type}):
-                raise Unreadable("Two commands were taken for one.")
+                raise Unreadable("Two commands were read as one.")
 
     def _arguments(self, nodes: Sequence[Node]) -> list[Word]:
         """The words of a command; an assignment behind its name is one of them."""
@@ -264,7 +264,7 @@ class _Reader:
         plain: list[Node] = []
         for node in nodes:
             if node.type in {"<", ">"}:  # `[ a > b ]` writes to b
-                raise Unreadable("A redirection stands in a test.")
+                raise Unreadable("A test contains a redirection.")
             if node.type == "variable_assignment":
                 name, value = self._assignment(node)
                 sign = self._words.text(node.children[1])
@@ -281,7 +281,7 @@ class _Reader:
         name = self._words.text(target.children[0] if target.children else target)
         words = self._words.words(values)
         if len(words) > 1 or not _NAME.fullmatch(name):
-            raise Unreadable("Two words were taken for one.")
+            raise Unreadable("Two words were read as one.")
         parts = [part for word in words for part in word.parts]
         if target.children:
             parts.append(Computed(scripts=self._words.scripts(target)))
@@ -305,7 +305,7 @@ class _Reader:
         if sign.endswith("-"):
             words.insert(0, Word(parts=(Text(value="-"),), source="-"))
         if not words:
-            raise Unreadable(f"Nothing stands behind {sign!r}.")
+            raise Unreadable(f"Nothing follows {sign!r}.")
         redirect = Redirect(operator=sign.removesuffix("-"), target=words[0])
         return _Redirected((redirect,), words[1:], [], [])
 
@@ -314,7 +314,7 @@ class _Reader:
         parts = {each.type: each for each in node.children}
         start, end, body = (parts.get(f"heredoc_{kind}") for kind in ("start", "end", "body"))
         if start is None or end is None or body is None:
-            raise Unreadable("A here-document does not end.")
+            raise Unreadable("A here-document is not closed.")
         operator = "<<-" if "<<-" in parts else "<<"
         target = self._words.text(start)
         text = Word(parts=tuple(self._words.document(start, body, end, tabs=operator == "<<-")), source="")

@@ -90,7 +90,7 @@ class WordReader:
             raise TooManyWords(f"It has more than {MOST_WORDS:,} words.")
         source = self.text(nodes[0], nodes[-1])
         if source.startswith("#"):
-            raise Unreadable("A comment was taken for a word.")
+            raise Unreadable("A comment was read as a word.")
         return Word(parts=tuple(self._joined(nodes)), source=source)
 
     def tested(self, node: Node) -> list[Node]:
@@ -138,14 +138,14 @@ class WordReader:
     def _dollars(self, text: str) -> list[Part]:
         """``$`` stands for itself, ``$$`` is a variable; in the grammar's sign other characters may be hidden."""
         if text.strip("$"):
-            raise Unreadable("A sign of the shell was taken for a part of a word.")
+            raise Unreadable("A shell operator was read as part of a word.")
         return [Variable(name=each) for each in text[1::2]] or [Text(value="$", quoted=True)]
 
     def _pieces(self, node: Node) -> list[Node]:
         if node.type not in _JOINED:
             return [node]
         if any(self.between(*pair) for pair in pairwise(node.children)):
-            raise Unreadable("Two words were taken for one.")
+            raise Unreadable("Two words were read as one.")
         return [piece for each in node.children for piece in self._pieces(each)]
 
     def _behind_dollar(self, node: Node) -> list[Part]:
@@ -156,7 +156,7 @@ class WordReader:
         if not node.children and (name := _NAME.match(text)):
             return [Variable(name=name[0])]
         if _STARTS_EXPANSION.match(text):
-            raise Unreadable("Something is computed where it cannot be read.")
+            raise Unreadable("Part of the command is computed and cannot be read in advance.")
         return [Text(value="$", quoted=True)]
 
     def _parts(self, node: Node, *, quoted: bool = False) -> list[Part]:
@@ -182,7 +182,7 @@ class WordReader:
         if node.type == "brace_expression":
             return [Text(value=text)]
         if node.children:
-            raise Unreadable(f"{text[:1]!r} is not expected.")
+            raise Unreadable(f"{text[:1]!r} is unexpected.")
         return _unquoted(text, operator=not node.is_named)
 
     def quoted(self, nodes: Sequence[Node], start: int, end: int, quote: str = "") -> list[Part]:
@@ -201,9 +201,9 @@ class WordReader:
         last = re.sub(r"['\"\\]", "", delimiter)
         lines = [line.lstrip("\t") if tabs else line for line in text.split("\n")]
         if self._source[start.end_byte : start.end_byte + 1] not in _ENDS_OF_WORDS:
-            raise Unreadable("The end of a here-document is not known.")
+            raise Unreadable("The end of a here-document is unknown.")
         if "$" in last or self.text(end).lstrip("\t") != last or last in lines:
-            raise Unreadable("A here-document goes on behind its end.")
+            raise Unreadable("A here-document continues after its end.")
         if last != delimiter:
             return [Text(value="\n".join(lines), quoted=True)]
         return self.quoted(body.children, body.start_byte, end.start_byte)
@@ -211,7 +211,7 @@ class WordReader:
     def _quoted_text(self, start: int, end: int, quote: str) -> Text:
         text = self._source[start:end].decode()
         if any(part[2] or (quote and part[3]) for part in _IN_QUOTES.finditer(text)):
-            raise Unreadable("Something in a string is computed where it cannot be read.")
+            raise Unreadable("Part of a string is computed and cannot be read in advance.")
         escaped = {"\n": "", **{each: each for each in f"$`\\{quote}"}}
         meant = (escaped.get(part[1] or "", part[0]) for part in _IN_QUOTES.finditer(text))
         return Text(value="".join(meant), quoted=True)
@@ -220,7 +220,7 @@ class WordReader:
         inside = [each for each in node.children if each.is_named or not each.type.startswith(("$", "}"))]
         if len(inside) == 1 and inside[0].type in {"variable_name", "special_variable_name"}:
             if node.type == "simple_expansion" and self.between(node.children[0], inside[0]):
-                raise Unreadable("Two words were taken for one.")
+                raise Unreadable("Two words were read as one.")
             return Variable(name=self.text(inside[0]).strip(), quoted=quoted)
         return Computed(scripts=self.scripts(node))
 
@@ -233,7 +233,7 @@ class WordReader:
     def _backticks(self, text: str, *, in_string: bool) -> ShellScript:
         """Returns what is run between backticks; *text* with them."""
         if text[0] + text[-1] != "``":
-            raise Unreadable("Something is computed where it cannot be read.")
+            raise Unreadable("Part of the command is computed and cannot be read in advance.")
         return self._inner((_IN_QUOTED_BACKTICKS if in_string else _IN_BACKTICKS).sub(r"\1", text[1:-1]))
 
 
@@ -244,7 +244,7 @@ def _unquoted(text: str, *, operator: bool) -> list[Part]:
         if found[1] is not None:
             parts += [] if found[1] == "\n" else [Text(value=found[1], quoted=True)]
         elif not operator and _SPECIAL.search(found[0]):
-            raise Unreadable("A sign of the shell was taken for a part of a word.")
+            raise Unreadable("A shell operator was read as part of a word.")
         else:
             parts.append(Text(value=found[0]))
     return parts

@@ -157,7 +157,10 @@ class Lab:
             page.say("edit", request)
             return await asyncio.wait_for(asyncio.wrap_future(answer), timeout)
         except asyncio.TimeoutError:
-            hint = "A cell may be blocking the kernel, or the page is gone, or older than this agentnb: reload it."
+            hint = (
+                "A cell may be blocking the kernel, or the page may be closed or older than this agentnb. "
+                "Reload the page."
+            )
             raise UsageError(f"The notebook's page did not answer within {timeout:g} s.", hint=hint) from None
         finally:
             with self._lock:

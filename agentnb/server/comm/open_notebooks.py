@@ -115,7 +115,7 @@ def path_of_notebook(named: str) -> Path:
     runner = current_environment().code_runner()
     path = None if runner is None else runner.notebook(outputs=False, named=named or None).path
     if path is None:
-        raise UsageError("It is not known which notebook this is.", hint="Save it under a name first.")
+        raise UsageError("The name of this notebook is unknown.", hint="Save it under a name first.")
     return Path(path)
 
 
@@ -137,7 +137,7 @@ def named_notebook(named: str, notebooks: Sequence[Notebook]) -> Notebook:
     if matching:
         paths = ", ".join(each.path for each in matching)
         raise UsageError(
-            f"{len(matching)} open notebooks are called {named!r}.", hint=f"Name one by its path: {paths}."
+            f"{len(matching)} open notebooks are called {named!r}.", hint=f"Specify one by its path: {paths}."
         )
     paths = ", ".join(each.path for each in notebooks)
     hint = f"Open with this kernel: {paths}." if paths else "No page has a notebook open with this kernel."

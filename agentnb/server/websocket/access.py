@@ -76,9 +76,9 @@ class ClientGrants:
         name = " ".join(name.replace(":", " ").split())[:LONGEST_NAME]
         allowed = frozenset(rights)
         if not name or name in self._grants:
-            raise UsageError(f"There is a client {name!r} already." if name else "A client needs a name.")
+            raise UsageError(f"A client named {name!r} already exists." if name else "A client needs a name.")
         if unknown := allowed - set(RIGHTS):
-            raise UsageError(f"There is no right {min(unknown)!r}.", hint=f"The rights are {', '.join(RIGHTS)}.")
+            raise UsageError(f"There is no right {min(unknown)!r}.", hint=f"Use {', '.join(RIGHTS)}.")
         if len(self._grants) >= MOST_GRANTS:
             raise UsageError(f"{MOST_GRANTS} clients may connect already.", hint="Revoke one first.")
         token = secrets.token_urlsafe(TOKEN_BYTES) if token is None else token

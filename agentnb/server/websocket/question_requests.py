@@ -173,7 +173,7 @@ def answer_question(asker: RemoteAsker, params: AnswerQuestionCommand) -> dict[s
         raise RequestFailed(c.PERMISSION_DENIED, "The request is too large to be shown here. Answer in the notebook.")
     option = _once(call, approved=params.approved)
     if option is None:
-        raise RequestFailed(c.PERMISSION_DENIED, "No answer allows this only once. Answer in the notebook.")
+        raise RequestFailed(c.PERMISSION_DENIED, "This cannot be allowed just once from here. Answer in the notebook.")
     action = ChatToolCallConfirmed(
         turn_id=params.turn_id,
         tool_call_id=params.tool_call_id,

@@ -31,7 +31,7 @@ def start_in(kernel: str) -> None:
         )
     except (RuntimeError, TimeoutError) as error:
         raise NotServed(
-            "The kernel did not answer.", hint="A cell may run: wait for its end, and try again."
+            "The kernel did not answer.", hint="A cell may be running. Wait until it finishes, then try again."
         ) from error
     finally:
         client.stop_channels()

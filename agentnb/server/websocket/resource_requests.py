@@ -91,7 +91,7 @@ async def write_file(asker: RemoteAsker, params: c.ResourceWriteCommand) -> dict
     def check(place: files.WorkspacePath) -> None:
         entry = files.found_at(place)
         if entry is not None and params.create_only:
-            raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there already.")
+            raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} already exists.")
         if params.if_match is not None and (entry is None or entry.version != params.if_match):
             raise RequestFailed(c.CONFLICT, f"{place.path.name} has changed. Read it again.")
 
@@ -183,7 +183,7 @@ async def _write(
             await asyncio.to_thread(check, place)
             if await asyncio.to_thread(files.write, place, data, content):
                 return
-    raise RequestFailed(c.CONFLICT, f"{place.path.name} changed each of the {TIMES} times that this was asked.")
+    raise RequestFailed(c.CONFLICT, f"{place.path.name} changed each of the {TIMES} times that this was tried.")
 
 
 def _change(asker: RemoteAsker, conversation: Conversation) -> Any:
@@ -234,7 +234,7 @@ def _decoded(params: c.ResourceWriteCommand) -> bytes:
     try:
         return base64.b64decode(params.data, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise RequestFailed(INVALID_PARAMS, f"`data` is not base64: {error}.") from None
+        raise RequestFailed(INVALID_PARAMS, f"`data` is not valid base64: {error}.") from None
 
 
 def _deletion(place: files.WorkspacePath, *, recursive: bool) -> tuple[PolicyRequest, str]:
@@ -244,7 +244,7 @@ def _deletion(place: files.WorkspacePath, *, recursive: bool) -> tuple[PolicyReq
     if entry.kind == "directory":
         count = files.files_below(place)
         if not recursive and any(place.path.iterdir()):
-            raise RequestFailed(INVALID_PARAMS, f"{place.path.name} is not empty. Say `recursive`.")
+            raise RequestFailed(INVALID_PARAMS, f"{place.path.name} is not empty. Set `recursive`.")
         title += " and everything in it" if count else ""
         preview = (ToolTextContent(text=f"A folder with {count:,} file{'' if count == 1 else 's'}."),)
     request = PolicyRequest(kind="delete", title=title, path=str(place.path), preview=preview)
@@ -265,7 +265,7 @@ def _missing(place: files.WorkspacePath) -> FileUnavailable:
 def _check_free(place: files.WorkspacePath, fail_if_exists: bool) -> None:
     entry = files.found_at(place)
     if entry is not None and (fail_if_exists or entry.kind == "directory"):
-        raise RequestFailed(c.ALREADY_EXISTS, f"{_relative(place)} is there already.")
+        raise RequestFailed(c.ALREADY_EXISTS, f"{_relative(place)} already exists.")
 
 
 def _check_folder(place: files.WorkspacePath) -> None:
@@ -279,7 +279,7 @@ def _check_readable(conversation: Conversation, place: files.WorkspacePath) -> N
     pattern = secret_pattern(_relative(place), conversation.policy.situation().patterns)
     if pattern is not None:
         message = f"{_relative(place)!r} may hold secrets: it matches {pattern}."
-        raise PermissionDenied(message, hint="Such files are not given to clients.")
+        raise PermissionDenied(message, hint="Clients cannot read such files.")
 
 
 def _relative(place: files.WorkspacePath) -> str:

@@ -43,10 +43,12 @@ def within(seen: Sequence[Conversation], uri: str) -> tuple[Conversation, str]:
     """The conversation in whose workspace a file is, and its path; that is checked again where it is opened."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
-        raise FileUnavailable(f"{uri[:200]!r} names nothing that can be read here.", hint="Ask for a file: URI.")
+        raise FileUnavailable(
+            f"{uri[:200]!r} does not name anything that can be read here.", hint="Request a file: URI."
+        )
     path = unquote(parts.path)
     if "\0" in path:
-        raise FileUnavailable("A file name cannot contain NUL.", hint="Ask for another file.")
+        raise FileUnavailable("A file name cannot contain NUL.", hint="Request another file.")
     for conversation in seen:
         root = str(conversation.cwd).rstrip("/")
         if path == root or path.startswith(f"{root}/"):
@@ -62,7 +64,7 @@ async def _content(seen: Sequence[Conversation], service: Service, client_id: st
             )
         except UsageError:
             continue  # it is in another chat
-    raise FileUnavailable(f"No chat holds {uri[:200]!r} any more.", hint="The agent has replaced it.")
+    raise FileUnavailable(f"No chat contains {uri[:200]!r} anymore.", hint="The agent has replaced it.")
 
 
 async def _pieces(service: Service, client_id: str, method: str, params: dict[str, Any]) -> bytes:

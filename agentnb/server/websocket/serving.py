@@ -60,7 +60,7 @@ class Serving:
             self._file = write(self._host.host_id, self.address, self._clients)
 
     async def close(self) -> None:
-        """End every connection and listen no more."""
+        """Close every connection and stop listening."""
         self.is_open = False
         _serving.pop(self._host.host_id, None)
         if self._file is not None:

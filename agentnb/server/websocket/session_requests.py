@@ -126,7 +126,7 @@ def list_sessions(asker: RemoteAsker, params: c.ListSessionsCommand) -> dict[str
     items = [summary_to_ahp(summary) for summary in seen]
     page = page_of(items, params.limit, params.cursor)
     if page is None:
-        raise RequestFailed(INVALID_PARAMS, "The cursor's session is not listed any more. Begin again.")
+        raise RequestFailed(INVALID_PARAMS, "The cursor's session is no longer listed. Start again.")
     return page
 
 
@@ -186,7 +186,7 @@ async def invoke_changeset_operation(asker: RemoteAsker, params: c.InvokeChanges
         "onwards": params.onwards,
     }
     if isinstance(params.target, c.RangeTarget):
-        raise RequestFailed(INVALID_PARAMS, "No operation here works on a range.")
+        raise RequestFailed(INVALID_PARAMS, "Operations on a range are not supported here.")
     if params.target is not None:
         params_of_page["target"] = {"kind": "resource", "resource": params.target.resource}
     result = await asker.service.ask(asker.client_id, "invokeChangesetOperation", params_of_page)

@@ -15,8 +15,7 @@ export { ROOT };
 export const ANY = "";
 const MOST_REFUSALS = 20;
 
-const UNREADABLE =
-  "The kernel sent something that this page cannot read, so something may be missing here. Reload the page.";
+const UNREADABLE = "The kernel sent something that this page cannot read, so parts may be missing. Reload the page.";
 
 // biome-ignore lint/suspicious/noExplicitAny: a map of channels of different states
 type AnyChannel = ChannelStore<any>;
@@ -104,7 +103,7 @@ export class Channels implements Iterable<AnyChannel> {
     if (Object.keys(holes).length > 0) this.#says.resync(holes);
   }
 
-  /** What the kernel said of this channel is not of the protocol. */
+  /** What the kernel said of this channel doesn't follow the protocol. */
   unreadableAt(uri: string): void {
     this.#says.log(`The kernel sent no snapshot of ${uri}.`);
     this.#missing(uri, UNREADABLE);
@@ -126,7 +125,7 @@ export class Channels implements Iterable<AnyChannel> {
   closed(uri: string): void {
     if (isChanges(uri)) return this.#missing(uri, "The kernel no longer has these changes.");
     const had = this.of(uri).confirmed !== undefined;
-    const shown = had ? "What is shown is the last that came; some of its end may be missing." : "It cannot be shown.";
+    const shown = had ? "This is the last version received; its end may be missing." : "It cannot be shown.";
     this.#missing(uri, `This conversation is no longer open in the kernel. ${shown}`);
   }
 

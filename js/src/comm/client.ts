@@ -153,7 +153,7 @@ class PageClient implements Client {
     try {
       const result = await this.#exchange.request<unknown>("fetchTurns", { channel: uri, before, limit });
       if (isAnswer("fetchTurns", result)) channel.prepend(before, result);
-      else this.#exchange.log("The kernel's answer to fetchTurns is not of the protocol.");
+      else this.#exchange.log("The kernel's answer to fetchTurns doesn't follow the protocol.");
     } finally {
       this.#fetching.delete(uri);
     }
@@ -184,7 +184,7 @@ class PageClient implements Client {
     const result = await this.#exchange.ask(method, params);
     const [coded] = (result as { _buffers?: unknown[] } | undefined)?._buffers ?? [];
     if (!isAnswer(method, result) || typeof coded !== "string")
-      throw new Error(`The kernel's answer to ${method} is not of the protocol.`);
+      throw new Error(`The kernel's answer to ${method} doesn't follow the protocol.`);
     return { ...result, bytes: Uint8Array.from(atob(coded), (letter) => letter.charCodeAt(0)) };
   }
 

@@ -67,10 +67,10 @@ export async function pieces(fetch: (offset: number) => Promise<Range>): Promise
     const range = await fetch(at);
     first ??= range;
     if (range.size !== first.size || range.modified !== first.modified)
-      throw new Error("It changed while it was fetched. Try again.");
+      throw new Error("It changed while it was being loaded. Try again.");
     at += range.bytes.byteLength;
     found.push(range.bytes);
     if (at >= range.size) return found;
-    if (range.bytes.byteLength === 0) throw new Error("The kernel sent less than there is.");
+    if (range.bytes.byteLength === 0) throw new Error("The kernel sent an incomplete answer.");
   }
 }

@@ -134,7 +134,7 @@ export class Handshake {
 
   #initialized(result: unknown, followed: readonly string[]): void {
     if (!isAnswer("initialize", result))
-      return this.#exchange.log("The kernel's answer to initialize is not of the protocol.");
+      return this.#exchange.log("The kernel's answer to initialize doesn't follow the protocol.");
     if (!speaks(result.protocolVersion)) return this.#refused(wrongVersion(result.protocolVersion));
     this.#exchange.version = result.protocolVersion;
     this.#initializing = undefined;

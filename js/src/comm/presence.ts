@@ -75,7 +75,7 @@ export class Presence {
     const isForgotten = this.#views.visible && this.#handshake.isForgotten(this.#ahead);
     const again = this.answered() || this.#wasCut || isForgotten;
     if (again || hostId !== this.#handshake.hostId.peek()) this.#handshake.initialize();
-    if (again) document.dispatchEvent(new Event(AGAIN));
+    if (again) window.dispatchEvent(new Event(AGAIN));
     this.#wasCut = false;
     this.caughtUp();
     this.stand();

@@ -115,7 +115,7 @@ export class CellEdit {
     const saved = sharedModel.getMetadata(PROMPT_KEY);
     const value = this.#prompt || (typeof saved === "string" ? saved.slice(0, 500) : "");
     this.#form.ask({
-      label: this.#isEmpty ? "What this cell is to do" : "Edit this cell",
+      label: this.#isEmpty ? "What this cell should do" : "Edit this cell",
       placeholder: this.#isEmpty ? "Plot the mean of each month" : "Use a logarithmic axis",
       value,
       word: this.#isEmpty ? "Write" : "Edit",
@@ -133,7 +133,7 @@ export class CellEdit {
     this.#say("Asking the agent…");
     const slow = setTimeout(() => {
       const isBusy = this.#place.panel.sessionContext.session?.kernel?.status === "busy";
-      if (!isOver() && isBusy) this.#say("The kernel is busy. The edit begins when it can answer.");
+      if (!isOver() && isBusy) this.#say("The kernel is busy. The edit starts when the kernel is free.");
     }, BUSY_AFTER);
     try {
       const ask = await this.#place.connect();

@@ -136,10 +136,8 @@ export function activate(
         proposals.goTo(id);
       },
       applied: proposals.applied.bind(proposals),
-      unanswered: (beats: number, connection: () => Connection): void => {
-        if (/silent|busy/.test(connection()))
-          part("reconnect").then((made) => made.renewOf(panel, beats, connection), console.debug);
-      },
+      unanswered: (...asked: [number, () => Connection]): void =>
+        void part("reconnect").then((made) => made.renewOf(panel, ...asked), console.debug),
       attention: attend,
       showConversation: (resource: string): void =>
         void attention().then((known) => known.showConversation(app, sidebar, panel, reveal, resource)),
@@ -342,7 +340,7 @@ function followKernel(panel: NotebookPanel, reveal: () => void): void {
 /** Loaded before the first editor is made; an editor takes no extension later. */
 const agentText = {
   id: "agentnb:agent-text",
-  description: "Shows what cells say to agents as text, not as Python.",
+  description: "Shows prompts to agents in cells as text, not as Python.",
   autoStart: true,
   requires: [IEditorExtensionRegistry],
   async activate(_: Application, extensions: EditorExtensions): Promise<void> {

@@ -23,7 +23,7 @@ const EDIT = [
 const COMMENT = [
   "agentnb:comment",
   "Comment on the Selected Lines",
-  "Write a comment on lines of a cell, which goes with the next message",
+  "Write a comment on lines of a cell, to send with your next message",
 ] as const;
 
 /** What it needs of the extension besides. */

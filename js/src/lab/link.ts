@@ -20,11 +20,12 @@ const LONGEST_MS = 1_500;
 /** After so long a pause the kernel hears at once that the user is in this page. */
 const AWAY_MS = 1_000;
 
-/** What the user does in a page, and whether it is heard wherever it is done; the focus is the window's. */
+/** What happens in a page, and whether it is heard wherever it is done; the focus is the window's. */
 const ACTS = [
   ["focus", false],
   ["pointerdown", true],
   ["keydown", true],
+  [AGAIN, false],
 ] as const;
 
 /** `SavedParams` of agentnb/server/lab_messages.py. */
@@ -93,8 +94,6 @@ export class Link {
       window.addEventListener(kind, this.#act, capture);
       this.#endings.push(() => window.removeEventListener(kind, this.#act, capture));
     }
-    document.addEventListener(AGAIN, this.#again);
-    this.#endings.push(() => document.removeEventListener(AGAIN, this.#again));
     this.#watch();
     this.flush();
   }
@@ -108,6 +107,7 @@ export class Link {
 
   /** The user does something in the page: of several with the notebook this is the one that they work in. */
   #act = ({ type }: Event): void => {
+    if (type === AGAIN) this.#again();
     if (!this.#panel.isVisible) return;
     const wasAway = type === "focus" || Date.now() - this.#actedAt > AWAY_MS;
     this.#actedAt = Date.now();

@@ -173,7 +173,7 @@ function load(source: string): Promise<HTMLImageElement> {
     const late = setTimeout(() => {
       if (image.complete && image.naturalWidth > 0)
         resolve(image); // the page itself was busy
-      else reject(new Error("The picture takes too long to be drawn."));
+      else reject(new Error("The picture takes too long to draw."));
     }, DRAW_MS);
     image.onload = () => {
       clearTimeout(late);

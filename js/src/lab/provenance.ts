@@ -19,7 +19,7 @@ import { type SavedCell, savedAnswer } from "./provenance-saved";
 const COMMAND = [
   "agentnb:who-wrote-this",
   "Who Wrote This Cell",
-  "Go to the mark of the active cell: agent, turn and prompt of its lines",
+  "Go to the active cell's mark: agent, turn and prompt of its lines",
 ] as const;
 const KEY = "agentnb";
 /** How our values begin (agentnb/plugins/provenance/cell_metadata.py): agent, model, day. */

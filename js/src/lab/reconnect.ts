@@ -12,7 +12,6 @@
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import type { Connection } from "../view/store";
-import { hearsDuringCells } from "./subshell";
 
 const ANSWER_MS = 20_000;
 /** What the kernel has answered the page may come a little later. */
@@ -47,6 +46,11 @@ async function renew(kernel: Kernel, isSilent: () => boolean): Promise<void> {
   }
 }
 
+/** Whether a chat's words reach the kernel while a cell runs. */
+function hearsDuringCells(kernel: Kernel): boolean {
+  return kernel.supportsSubshells === true && kernel.commsOverSubshells !== "disabled";
+}
+
 /** Resolves once the connection is made anew, at most once in a while; the gateway keeps what it has for the page. */
 async function again(kernel: Kernel): Promise<void> {
   if (Date.now() - (madeAnew.get(kernel) ?? Number.NEGATIVE_INFINITY) < SELDOM_MS) return;
@@ -61,7 +65,7 @@ export async function renewOf(
   connection: () => Connection,
 ): Promise<void> {
   const kernel = sessionContext.session?.kernel;
-  if (!kernel) return;
+  if (!kernel || !/silent|busy/.test(connection())) return;
   if (connection() === "busy") {
     const isLong = beats >= LONG && (beats & (beats - 1)) === 0;
     if (!isLong || !hearsDuringCells(kernel)) return;

@@ -3,6 +3,7 @@ import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { Panel, Widget } from "@lumino/widgets";
+import { hearThoughLate } from "../late-module";
 import type { Leaving } from "../view/after-restart";
 import type { NotebookActions } from "../view/store";
 import type { Addition } from "./add-to-chat";
@@ -238,6 +239,7 @@ export class Session {
     const model = await manager
       .get_model(modelId)
       .catch(async () => (await rejoining()).modelOf(manager, panel.content.model, modelId));
+    void hearThoughLate(model);
     const view = await manager.create_view(model);
     if (stale()) return view.luminoWidget.dispose();
     view.luminoWidget.addClass("agentnb-chat-view");

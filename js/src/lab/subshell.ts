@@ -16,11 +16,6 @@ export function knowsSubshells(kernel: Kernel): boolean {
   return "supportsSubshells" in kernel;
 }
 
-/** Whether a chat's words reach the kernel while a cell runs. */
-export function hearsDuringCells(kernel: Kernel): boolean {
-  return kernel.supportsSubshells === true && kernel.commsOverSubshells !== "disabled";
-}
-
 /** What is sent inside goes to the subshell; without one, to the main shell. */
 export function onSubshell<T>(kernel: Kernel, id: string | undefined, send: () => T): T {
   if (id === undefined) return send();

@@ -105,7 +105,7 @@ export class Connection {
   async #closed(code: number, reason: string, wasOpen: boolean): Promise<void> {
     this.#socket = undefined;
     for (const { reject } of this.#waiting.values())
-      reject(new Error("The connection was cut. Look again, and answer then."));
+      reject(new Error("The connection was lost. Look again, and answer then."));
     this.#waiting.clear();
     if (this.#hasEnded) return;
     if (code === NOT_SERVED) return this.#end("The kernel has ended, or the phone was unpaired.");

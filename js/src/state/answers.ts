@@ -45,5 +45,7 @@ export const isAnswer = <M extends RequestName>(method: M, value: unknown): valu
 /** The answer; an error where it is none. */
 export function checked<M extends RequestName>(method: M, value: unknown): Answer<M> {
   if (isAnswer(method, value)) return value;
-  throw new Error(`The kernel's answer to ${method} is not of the protocol. Update agentnb and restart the kernel.`);
+  throw new Error(
+    `The kernel's answer to ${method} doesn't follow the protocol. Update agentnb and restart the kernel.`,
+  );
 }

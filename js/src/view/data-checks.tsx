@@ -80,7 +80,7 @@ function One({ check, isAlone }: { check: DataCheck; isAlone: boolean }) {
             Show them
           </TextButton>
         )}
-        <TextButton title="Write the question into the message box" onClick={ask}>
+        <TextButton title="Put the question in the message box" onClick={ask}>
           Ask the agent
         </TextButton>
         {notebook && assertion && (
@@ -91,7 +91,7 @@ function One({ check, isAlone }: { check: DataCheck; isAlone: boolean }) {
             Make it an assertion
           </TextButton>
         )}
-        {check.isSampled && <span class="dim">Found in a part of the rows</span>}
+        {check.isSampled && <span class="dim">Found in a sample of the rows</span>}
       </div>
     </>
   );

@@ -189,7 +189,7 @@ export const Prompt = memo((props: Props) => {
           </ul>
         )}
         {pictures.length > 0 && !drafts.keepsPictures(place.chat) && (
-          <p class="note">These pictures are too large to keep: reloading the page removes them.</p>
+          <p class="note">These pictures are too large to save: reloading the page removes them.</p>
         )}
         <MentionChips draft={draft} box={box} />
         <Comments />

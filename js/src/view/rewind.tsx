@@ -40,8 +40,8 @@ export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
       ? [{ name: "Explain the error", onSelect: () => explain(wrong) }]
       : []),
     { name: "Copy turn as Markdown", onSelect: () => void copy() },
-    ...item("Edit and send again", "In place of all from here on", "edit", isOurs && !inCell),
-    ...item("Go back to before this message", "This turn and all after it go", "back", isOurs),
+    ...item("Edit and send again", "Replaces everything from here on", "edit", isOurs && !inCell),
+    ...item("Go back to before this message", "This turn and all later ones will be removed", "back", isOurs),
   ];
   const leave = () => {
     want(undefined);
@@ -100,7 +100,7 @@ export function Rewind({ kind, turn, onDone }: Props) {
     },
     leave: onDone,
   };
-  return <OnDemand name="rewind" what="what would go" context={context} className="rewind" />;
+  return <OnDemand name="rewind" what="what would be removed" context={context} className="rewind" />;
 }
 
 /** Sends a message with the pictures of another: what that mentioned is looked up anew. */

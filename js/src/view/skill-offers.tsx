@@ -71,8 +71,8 @@ export function SkillOffers({ offers }: { offers: readonly SkillOffer[] }) {
       }
     >
       <p>
-        Instructions for agents, written by the authors of the packages. Agents get them if you trust them. All of one:{" "}
-        <code>{`agentnb skills --show ${line(first.package, 60)}/${first.skills[0]?.name}`}</code>
+        Instructions for agents, written by the authors of the packages. Agents get them if you trust them. To read one
+        in full: <code>{`agentnb skills --show ${line(first.package, 60)}/${first.skills[0]?.name}`}</code>
       </p>
       <Answers offers={offers} choose={choose} />
       {said}

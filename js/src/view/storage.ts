@@ -9,7 +9,7 @@ export function stored<T>(key: string): T | undefined {
   }
 }
 
-/** Whether it could be: it is kept in memory all the same. */
+/** Whether it could be: it is kept in memory anyway. */
 export function store(key: string, value: unknown): boolean {
   try {
     if (value === undefined) sessionStorage.removeItem(key);

@@ -7,7 +7,7 @@ import { count, line } from "./plain";
 
 /** The part of the context from which on the reader is warned. */
 const NEARLY_FULL = 0.85;
-const SOON = " The agent will soon shorten or forget what was said first: begin a new conversation for a new subject.";
+const SOON = " The agent will soon shorten or forget the earliest messages. Start a new conversation for a new topic.";
 
 const NO_TURNS: readonly Turn[] = [];
 

@@ -76,7 +76,7 @@ function Used({ all }: { all: readonly Given[] }) {
       {said}
       {components.length > 0 && (
         <p>
-          Components stand between you and the agent in this order. New conversations take those of the settings.{" "}
+          Components run between you and the agent in this order. New conversations use the ones in the settings.{" "}
           <Button onClick={() => showPanel(root, "settings")}>Settings</Button>
         </p>
       )}

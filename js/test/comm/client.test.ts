@@ -584,7 +584,7 @@ describe("large content", () => {
   test("that ends before its end is an error", async () => {
     const { kernel, client } = await live();
     const text = client.content(CHAT, REF);
-    const failed = expect(text).rejects.toThrow("less than there is");
+    const failed = expect(text).rejects.toThrow("an incomplete answer");
     await serve(kernel, [3]);
     kernel.tell({ id: kernel.last("fetchContent").id, result: { uri: REF.uri, offset: 3, size: 7 } }, undefined, [
       new DataView(bytes.buffer, 0, 0),
@@ -596,7 +596,7 @@ describe("large content", () => {
     const { kernel, client } = await live();
     const text = client.content(CHAT, REF);
     kernel.tell({ id: kernel.last("fetchContent").id, result: { size: 7 } });
-    await expect(text).rejects.toThrow("not of the protocol");
+    await expect(text).rejects.toThrow("follow the protocol");
   });
 });
 
@@ -629,7 +629,7 @@ describe("a file of the workspace", () => {
 
   test.each([{ modified: 8 }, { size: 6 }])("that changes meanwhile (%o) is an error", async (changed) => {
     const { kernel, client } = await live();
-    const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("changed while it was fetched");
+    const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("changed while it was being loaded");
     await give(kernel, 0, 3);
     await give(kernel, 3, 5, changed);
     await failed;
@@ -637,7 +637,7 @@ describe("a file of the workspace", () => {
 
   test("of which the answer makes no sense is an error", async () => {
     const { kernel, client } = await live();
-    const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("readFile is not of the protocol");
+    const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("readFile doesn't follow the protocol");
     await give(kernel, 0, 5, { modified: "yesterday" });
     await failed;
   });
@@ -711,6 +711,6 @@ describe("changes", () => {
     const { kernel, client } = await live();
     const text = client.change(SET, "file:a", "after");
     await give(kernel, "x", { binary: "no" });
-    await expect(text).rejects.toThrow("not of the protocol");
+    await expect(text).rejects.toThrow("follow the protocol");
   });
 });

@@ -72,9 +72,9 @@ test("a notebook that is opened with such changes says so at once; asked again i
 test("where messages may have been lost, all is said again; not after the end", async () => {
   const { link, sent } = notebook();
   await link.open();
-  document.dispatchEvent(new Event(AGAIN));
+  window.dispatchEvent(new Event(AGAIN));
   link.dispose();
-  document.dispatchEvent(new Event(AGAIN));
+  window.dispatchEvent(new Event(AGAIN));
   expect(sent).toEqual([sent[0], sent[0]]);
 });
 

@@ -53,7 +53,9 @@ test("a kernel that answers another connection gets a new one, before that one i
 
 test("a kernel that has answered meanwhile, or answers nobody, keeps its connection, and is asked again later", async () => {
   const kernel = new Kernel();
-  const answered = renewOf(panelOf(kernel), 8, () => "live");
+  let connection: Connection = "silent";
+  const answered = renewOf(panelOf(kernel), 8, () => connection);
+  connection = "live";
   kernel.others[0]?.said({});
   await vi.advanceTimersByTimeAsync(1_000);
   await answered;

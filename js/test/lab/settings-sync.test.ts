@@ -198,7 +198,7 @@ test("a value that the kernel refuses is said, and the editor shows the file's",
   const [editor, kernel] = [new Editor(), new Kernel({ agent: "eliza" })];
   const { said, ready } = joined(editor, kernel);
   await ready;
-  kernel.refuses = "agent was not changed: somebody changed it meanwhile.";
+  kernel.refuses = "agent was not changed: it was changed meanwhile.";
   editor.edit({ agent: "" });
   await shows(editor, { agent: "eliza" });
   expect(said).toEqual([kernel.refuses]);

@@ -275,7 +275,7 @@ describe("the review", () => {
   test("offers cells that are in the notebook's file only, all or one by one", async () => {
     const store = ended(READY, change("cell:a", { state: "offered" }), change("cell:b", { state: "offered" }));
     const page = await reviewed(store);
-    expect(page.all(".change .chip").map((chip) => chip.textContent)).toEqual(["in the file only", "in the file only"]);
+    expect(page.all(".change .chip").map((chip) => chip.textContent)).toEqual(["only in the file", "only in the file"]);
     page.button("Apply b").click();
     await page.until(() => expect(page.button("Apply b").getAttribute("aria-disabled")).toBe("false"));
     page.button("Apply to the notebook").click();
@@ -494,12 +494,12 @@ describe("the conversation", () => {
     store.answer = () => Promise.resolve({ message: "2 files were undone." });
     const page = show(store);
     const dialog = await asks(page, "Go back");
-    await page.until(() => expect(dialog.textContent).toContain("2 turns go; History keeps a copy."));
+    await page.until(() => expect(dialog.textContent).toContain("2 turns will be removed; History keeps a copy."));
     await page.until(() =>
       expect([...dialog.querySelectorAll("li")].map((one) => one.textContent)).toEqual(["a.py", "plot.py"]),
     );
     expect(dialog.querySelector("label")?.textContent).toBe(
-      "and files, cells and variables as they were then (2 files)",
+      "and files, cells and variables go back to how they were (2 files)",
     );
     expect(page.root.activeElement?.textContent).toBe("Go back");
     page.button("Go back").click();
@@ -525,8 +525,8 @@ describe("the conversation", () => {
     const page = show(store);
     const dialog = await asks(page, "Go back");
     page.button("Go back").click();
-    await page.until(() => expect(dialog.textContent).toContain("Nothing has changed yet."));
-    expect(dialog.querySelector("[role=status]")?.textContent).toContain("this stays as it is now: a.py.");
+    await page.until(() => expect(dialog.textContent).toContain("Nothing was undone."));
+    expect(dialog.querySelector("[role=status]")?.textContent).toContain("stay as they are: a.py.");
     store.answer = () => Promise.resolve({ message: "" });
     page.button("Go back all the same").click();
     await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));

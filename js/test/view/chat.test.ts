@@ -260,7 +260,9 @@ describe("tabs", () => {
     store.answer = () => Promise.resolve({ channel: "claude:/three", chat: "claude:/three/chat" });
     const page = open(store, { kind: "chat", tab: "one" });
     page.find(".pill").click();
-    await page.until(() => expect(page.text()).toContain("Another agent starts a new conversation; this one stays."));
+    await page.until(() =>
+      expect(page.text()).toContain("Choosing another agent starts a new conversation; this one stays open."),
+    );
     page.all(".pop-item")[1]?.click();
     expect(store.requested.filter(({ method }) => method === "createSession")).toEqual([
       { method: "createSession", params: { agent: "claude", ...NEW_TAB } },

@@ -521,7 +521,7 @@ describe("selectors", () => {
     expect(page.all(".context-full")).toEqual([]);
     fill(180_000);
     await page.until(() => expect(page.find(".context-full").textContent).toEqual("90% full"));
-    expect(page.find(".context-full").title).toContain("begin a new conversation");
+    expect(page.find(".context-full").title).toContain("Start a new conversation");
   });
 });
 

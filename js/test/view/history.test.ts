@@ -628,7 +628,7 @@ describe("the storage page", () => {
       changeStorage: ({ dryRun }) => ({ message: `2 conversations ${dryRun ? "would be " : ""}deleted.`, count: 2 }),
     });
     page.button("Delete…").click();
-    const words = "2 conversations would be deleted. Their undo history goes, too. This can't be undone.";
+    const words = "2 conversations would be deleted. Their undo history is deleted too. This can't be undone.";
     await page.until(() => expect(page.text()).toContain(words));
     page.find(".danger").click();
     await page.until(() => expect(page.find("[role=status].small").textContent).toBe("2 conversations deleted."));
@@ -694,7 +694,7 @@ describe("the filters", () => {
       0,
       true,
     ]);
-    page.button("Remove filters").click();
+    page.button("Clear filters").click();
     await page.until(() => expect(titles(page)).toEqual(["About a"]));
   });
 

@@ -82,7 +82,7 @@ test("clients that are connected from elsewhere are named with what they may do,
 test.each([
   [TERMINAL, "Claude Code (terminal)", "Claude Code is used in its terminal. Type there."],
   ["remote-editor:/two", "editor (remote client)", "It only changes files here. Write to an agent in another tab."],
-  ["notebook-branches:/two", "Keep try 2: Improve it", "A try was kept here. Nobody answers here."],
+  ["notebook-branches:/two", "Keep try 2: Improve it", "A try was kept here. No agent is available here."],
 ])("the conversation %s has no message box, and says where to write", async (channel, title, why) => {
   const store = withPairing(true, [TERMINAL]);
   addSession(store, channel);

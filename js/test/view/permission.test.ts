@@ -305,7 +305,7 @@ describe("the policy on a permission card", () => {
       method: "revokeGrant",
       params: { channel: SESSION, toolCallId: "a" },
     });
-    await page.until(() => expect(page.find(".decision").textContent).toContain("Taken back: it asks again."));
+    await page.until(() => expect(page.find(".decision").textContent).toContain("Revoked: it asks again."));
   });
 
   test("an answer for good is not to be taken back after ten seconds, nor one for a turn", async () => {

@@ -137,7 +137,7 @@ test("afterwards the tool call keeps its preview, and says what came out otherwi
     "<i>b</i> was created, which the preview did not show.",
   ];
   store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", ...call, details: { differences } });
-  await page.until(() => expect(page.find(".differs").textContent).toContain("Not as the preview showed"));
+  await page.until(() => expect(page.find(".differs").textContent).toContain("Different from the preview"));
   expect(page.find(".differs").textContent).toContain("<i>b</i> was created");
   expect(page.all(".preview-summary, .preview-after")).toEqual([]);
   page.find<HTMLButtonElement>(".tool .fold-head").click();

@@ -309,7 +309,7 @@ test("a change that lets agents do more is sent again only when its sentence was
 
 test("a refused change says why at its setting, and a policy can be tried", async () => {
   const { into, button, asked, said } = shown({
-    revokeGrant: { message: "Revoked. What is running continues; the next request asks." },
+    revokeGrant: { message: "Revoked. Running work continues; the next request asks." },
     changePolicy: () => {
       throw new Error("Rule 1 is not that any more.");
     },
@@ -319,7 +319,7 @@ test("a refused change says why at its setting, and a policy can be tried", asyn
   into.querySelector<HTMLElement>("[aria-label='Remove rule 1']")?.click();
   await until(() => expect(into.textContent).toContain("Rule 1 is not that any more."));
   into.querySelector<HTMLElement>("[aria-label='Revoke: ELIZA may edit files without asking']")?.click();
-  await until(() => expect(said.at(-1)).toContain("What is running continues"));
+  await until(() => expect(said.at(-1)).toContain("Running work continues"));
   expect(asked.find(({ method }) => method === "revokeGrant")?.params).toEqual({ id: "g1" });
   button("Test").click();
   await until(() => expect(into.textContent).toContain("You would be asked."));

@@ -62,7 +62,9 @@ async def test_dying_at_start_is_told_with_the_last_words_but_no_secret(tmp_path
 
 async def test_never_answering_initialize_ends_the_process_in_time(tmp_path: Path) -> None:
     """A bounded wait, then a message with the last output."""
-    with pytest.raises(AgentStartFailed, match=r"silent did not answer within 1 s of its start.*(\n.*)*licence"):
+    with pytest.raises(
+        AgentStartFailed, match=r"silent did not answer within 1 s after it was started.*(\n.*)*licence"
+    ):
         await Agent.launch(scripted("silent"), cwd=tmp_path, initialize_timeout=1)
 
 

@@ -31,7 +31,7 @@ async def test_the_built_in_agent_is_ready() -> None:
         (scripted("needs_login", login="x login"), "login", "Sign in to", "x login"),
         (scripted("dies_at_start"), "broken", "exit code 3", None),
         (scripted("silent", initialize_timeout=0.5), "broken", "did not answer", None),
-        (scripted("echo", min_version="1.1", install="get x"), "old", "1.0 is older than 1.1, the first", "get x"),
+        (scripted("echo", min_version="1.1", install="get x"), "old", "1.0 is too old: agentnb needs 1.1", "get x"),
         (scripted("echo", min_version="1"), "ready", "answers", None),
     ],
     ids=lambda value: value.name if isinstance(value, AgentSpec) else None,
@@ -106,7 +106,7 @@ async def test_an_agent_that_is_too_old_is_told_with_the_line_that_upgrades_it(
     found = await examine(spec)
     assert (found.state, found.version, found.todo) == expected
     if found.state == "old":
-        assert found.message == "Version 0.9.1 is older than 0.10, the first that works here."
+        assert found.message == "Version 0.9.1 is too old: agentnb needs 0.10 or later."
 
 
 async def test_one_that_tells_no_version_is_not_called_old(mute: Path) -> None:

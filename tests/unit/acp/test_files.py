@@ -207,7 +207,7 @@ async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_repl
         shown = [request.preview[0].old_text for request in listener.requests if request.preview]  # type: ignore[union-attr]
         assert shown == [old, "my words 0", "my words 1"]
         assert [request.again for request in listener.requests] == [False, True, True]
-        assert "has changed meanwhile" in listener.requests[1].title
+        assert "has changed in the meantime" in listener.requests[1].title
         assert path.read_text() == "two"
 
 
@@ -215,7 +215,7 @@ async def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> N
     path = tmp_path / "a.txt"
     path.write_text("one")
     listener = Slow(path, "my words", times=1000)
-    with pytest.raises(RpcError, match="changed by somebody else"):
+    with pytest.raises(RpcError, match="changed by something else"):
         await Files(WorkspaceBoundary(tmp_path), listener).write({"path": str(path), "content": "two"})
     assert (len(listener.requests), path.read_text(), names(tmp_path)) == (TIMES, f"my words {TIMES - 1}", ["a.txt"])
 
@@ -247,7 +247,7 @@ async def test_of_a_change_that_is_too_large_a_part_is_shown_and_that_is_said(tm
     path = tmp_path / "big.txt"
     path.write_text("x\n" * 200_000)
     (said,), diff = await preview(path, "y\n" * 200_000)
-    assert "from line 1 on, in more than can be shown" in said
+    assert "from line 1 on; the changes are too long to be shown in full" in said
     assert "400,000 characters" in said
     assert len(diff.new_text) == len(diff.old_text or "") == SIDE
     path.unlink()
@@ -260,7 +260,7 @@ async def test_a_file_that_is_no_text_is_not_called_new(tmp_path: Path) -> None:
     path = tmp_path / "b.bin"
     path.write_bytes(b"\xff\xfe\x00")
     (said,), diff = await preview(path, "text")
-    assert said == "This replaces a file that is not text (3 bytes) by 4 characters of text."
+    assert said == "This replaces a file that is not text (3 bytes) with 4 characters of text."
     assert (diff.old_text, diff.new_text) == ("", "text")
 
 

@@ -524,7 +524,7 @@ def test_a_permission_request_with_an_id_only_is_merged_with_what_is_known(statu
 def test_a_permission_request_of_no_kind_is_of_the_kind_of_its_call_where_that_reads(
     announced: str, said: str, kind: str
 ) -> None:
-    """OpenCode asks so for what lies outside of the workspace; what does more than reading keeps the kind it names."""
+    """OpenCode asks so for what lies outside the workspace; what does more than reading keeps the kind it names."""
     chat = after(call("in_progress", "tool_call", title="x", kind=announced))
     assert asked(chat, {"toolCallId": "c1", "kind": said})[1].details.kind == kind
 

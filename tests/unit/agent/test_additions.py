@@ -68,7 +68,7 @@ def test_an_agent_whose_file_is_broken_is_named_with_file_line_and_key_where_it_
         find("mine")
     assert str(caught.value) == (
         f"The agent 'mine' cannot be read. {user / 'mine.toml'}: This is not an agent's description: "
-        "line 3, command: Expected a list, got a text. Correct that file."
+        "line 3, command: Expected a list, got a text. Fix that file."
     )
 
 

@@ -75,13 +75,13 @@ async def test_an_install_is_the_exact_command_and_the_agent_is_ready_then(
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("fails", "npm ended with exit code 243. It may not write into its folder. Choose one of yours with"),
+        ("fails", "npm ended with exit code 243. It cannot write to its folder. Choose a folder of your own with"),
         (
             "asks",
             "npm asked for a password, which can't be typed here. Run `npm install -g opencode-ai@1.18.33` in",
         ),
-        ("elsewhere", "npm ended well, but there is no command 'opencode'. It put programs into"),
-        ("hangs", "npm printed nothing for 0 seconds and was ended."),
+        ("elsewhere", "npm finished successfully, but there is no command 'opencode'. It installed programs in"),
+        ("hangs", "npm printed nothing for 0 seconds and was stopped."),
     ],
 )
 async def test_an_install_that_does_not_work_ends_with_a_clear_word(
@@ -112,7 +112,10 @@ async def test_an_install_can_be_stopped_and_a_second_one_meanwhile_is_refused(m
     await began.wait()
     monkeypatch.setenv("INSTALLER", "works")
     end, _ = await install()
-    assert (end.state, end.message.split(",")[0]) == ("failed", "Another install is running on this machine")
+    assert (end.state, end.message) == (
+        "failed",
+        "Another notebook or terminal is installing something on this machine. Try again when it is done.",
+    )
     first.stop()
     assert (await running).state == "stopped"
     assert (await install())[0].state == "done"

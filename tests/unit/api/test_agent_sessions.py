@@ -61,11 +61,11 @@ def test_a_page_is_a_table_that_says_how_to_get_the_next(tmp_path: Path) -> None
     command = [sys.executable, str(AGENTS / "keeps.py"), "list"]
     first = agentnb.history(kept_by="mine", command=command, folder=tmp_path)
     assert repr(first).splitlines()[0].split() == ["id", "title", "when", "folder"]
-    assert repr(first).splitlines()[-1] == "There are more: cursor='2' gives the next page."
+    assert repr(first).splitlines()[-1] == "There are more. Pass cursor='2' for the next page."
     assert "<td>old-1</td><td>Talk 1</td>" in first._repr_html_()
     last = agentnb.history(kept_by="mine", command=command, folder=tmp_path, cursor="4", everywhere=True)
     assert ([row.id for row in last], last.cursor, last[0].cwd) == (["old-5"], None, "/")
-    assert repr(AgentSessions()) == "The agent keeps no session here."
+    assert repr(AgentSessions()) == "The agent has no saved sessions here."
 
 
 def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_path: Path) -> None:

@@ -18,19 +18,19 @@ Start = Callable[..., Session]
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"agent": 1}, "agent is text, not 1"),
-        ({"title": 1}, "title is text, not 1"),
+        ({"agent": 1}, "agent must be text, not 1"),
+        ({"title": 1}, "title must be text, not 1"),
         ({"title": "x" * 201}, "A title is one line of 1 to 200 characters, not 'x"),
         ({"title": "two\nlines"}, "A title is one line of 1 to 200 characters, not 'two"),
         ({"env": {"LEVEL": 1}}, r"env has 'LEVEL' as 1"),
-        ({"env": ["LEVEL"]}, "env is a mapping"),
+        ({"env": ["LEVEL"]}, "env must be a mapping"),
         ({"cwd": 3}, "cwd=3 does not name a folder"),
-        ({"mcp_servers": 3}, "mcp_servers is a list of servers"),
+        ({"mcp_servers": 3}, "mcp_servers must be a list of servers"),
         ({"mcp_servers": "files"}, "The MCP servers in 'files' cannot be read"),
-        ({"directories": "../data"}, "directories is a list of folders"),
-        ({"directories": 3}, "directories is a list of folders"),
+        ({"directories": "../data"}, "directories must be a list of folders"),
+        ({"directories": 3}, "directories must be a list of folders"),
         ({"command": "opencode acp"}, "list of words"),
-        ({"permissions": "maybe"}, r"permissions='maybe' is none of 'ask', 'allow', 'deny'"),
+        ({"permissions": "maybe"}, r"permissions='maybe' is not one of 'ask', 'allow', 'deny'"),
         ({"cwd": "/nowhere"}, r"nowhere' is not a folder"),
     ],
 )
@@ -51,7 +51,7 @@ def test_an_agent_or_a_command_that_is_not_there_is_named() -> None:
 @pytest.mark.parametrize("context", ["df", 3])
 def test_context_is_a_list_even_for_one_object(start: Start, context: Any) -> None:
     """A text's characters and a frame's column names are never meant."""
-    with pytest.raises(UsageError, match=r"not one (str|int)\. Put it into brackets"):
+    with pytest.raises(UsageError, match=r"not one (str|int)\. Put it in brackets"):
         start().prompt("Look", context=context)
 
 
@@ -66,21 +66,21 @@ def test_any_list_of_objects_is_attached(start: Start, context: Any) -> None:
 @pytest.mark.parametrize("name", [3, None, "", " "])
 def test_a_name_in_context_is_text(start: Start, name: Any) -> None:
     """The agent reads it."""
-    with pytest.raises(UsageError, match=r"A name in context is (text|empty)"):
+    with pytest.raises(UsageError, match=r"A name in context (must be text|is empty)"):
         start().prompt("Look", context={name: 1})
 
 
 @pytest.mark.parametrize("text", [None, 3, "", "  "])
 def test_a_prompt_is_text(start: Start, text: Any) -> None:
     """And says something."""
-    with pytest.raises(UsageError, match=r"The prompt is (text|empty)"):
+    with pytest.raises(UsageError, match=r"The prompt (must be text|is empty)"):
         start().prompt(text)
 
 
 @pytest.mark.parametrize("wanted", ["", " ", None, 3])
 def test_a_session_is_resumed_by_an_id(wanted: Any) -> None:
     """Nothing else names one."""
-    with pytest.raises(UsageError, match=r"A session's id is (text|empty)"):
+    with pytest.raises(UsageError, match=r"A session's id (must be text|is empty)"):
         agentnb.resume(wanted)
 
 

@@ -253,11 +253,11 @@ def test_changes_when_the_turn_has_not_ended_are_said_to_be_unknown(session: Ses
     waiting = session.prompt(json.dumps([["write", "c.txt", "c"]]))
     with pipe.open("wb"):
         assert (len(running.changes), running.changes.is_known) == (0, False)
-        assert repr(running.changes) == "The turn still runs: what it changes is known when it has ended."
+        assert repr(running.changes) == "The turn is still running. Its changes are known when it ends."
         assert running.changes._repr_html_() == f"<p>{running.changes!r}</p>"
-        assert repr(waiting.changes) == "The turn waits in the queue: it has not begun."
+        assert repr(waiting.changes) == "The turn is waiting in the queue and has not started."
         assert ([each.name for each in session.changes], session.changes.is_known) == (["a.txt"], False)
-        assert repr(session.changes).endswith("\nA turn still runs: what it changes is not in this table yet.")
+        assert repr(session.changes).endswith("\nA turn is still running, so its changes are not in this table yet.")
         for turn in (running, waiting):
             with pytest.raises(SessionError, match="not known yet"):
                 turn.keep()
@@ -312,8 +312,8 @@ def test_commands_when_a_turn_ran_some_are_named_as_what_cannot_be_undone(sessio
     ("call", "error"),
     [
         (lambda turn: turn.undo("nothing.txt"), "'nothing.txt' was changed"),
-        (lambda turn: turn.undo(3), "3 is no change"),
-        (lambda turn: turn.undo(choices={"a.txt": "ours"}), 'Say "mine" or "theirs"'),
+        (lambda turn: turn.undo(3), "3 is not a change"),
+        (lambda turn: turn.undo(choices={"a.txt": "ours"}), 'Use "mine" or "theirs"'),
     ],
 )
 def test_undo_when_what_is_named_makes_no_sense_says_so(
@@ -331,7 +331,7 @@ def test_changes_when_they_are_switched_off_are_not_looked_for(start: Start, mon
     monkeypatch.setenv("AGENTNB_CHANGES", "off")
     turn = does(start("writes_files"), ["write", "a.txt", "a"])
     assert (len(turn.changes), turn.changes.is_known) == (0, False)
-    assert repr(turn.changes) == "What the turn changed was not looked for."
+    assert repr(turn.changes) == "The changes of this turn were not tracked."
     assert getattr(turn.snapshot, "changes", "none") is None
     with pytest.raises(ChangesError, match="AGENTNB_CHANGES"):
         turn.undo()

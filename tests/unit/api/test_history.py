@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import ROOT
 
 BEGIN = "import agentnb; s = agentnb.start('eliza', **{cwd}); s.prompt({text!r}).wait(60); s.close(); agentnb.history()"
-NONE = "No session to list: one is kept once its first turn has finished; archived ones are listed apart.\n"
+NONE = "No sessions. A session is saved when its first turn finishes; archived ones are listed separately.\n"
 KEY = "ghp_" + "a1B2" * 9
 
 
@@ -87,7 +87,7 @@ def test_history_is_searched_and_narrowed_by_folder_agent_and_time(two: Folder) 
     assert two.shell("history", "--folder", "one", "--since", "2020-01-01").count("\n") == 2
     assert two.shell("history", "--since", "2999-01-01") == "The session log has no such session.\n"
     assert two.shell("history", "--since", "yesterday", code=1).endswith(
-        "since='yesterday' is no date. For example since=\"2026-11-02\".\n"
+        "since='yesterday' is not a date. For example since=\"2026-11-02\".\n"
     )
 
 
@@ -108,7 +108,7 @@ print(repr(agentnb.history()).splitlines()[-1] == agentnb.history().note)
 """
     done = here.run(script)
     note, told = done.stdout.splitlines()
-    assert "It was put aside as log.db.damaged-" in note
+    assert "It was moved aside as log.db.damaged-" in note
     assert note.endswith("Since then the log has been written again.")
     assert (told, done.stderr) == ("True", "")
 
@@ -172,7 +172,7 @@ except agentnb.UsageError as error:
         "[True]",
         "True",
         "True",
-        "state='asleep' is none of 'running', 'needs-you', 'failed'. For example state=\"failed\".",
+        "state='asleep' is not one of 'running', 'needs-you', 'failed'. For example state=\"failed\".",
     ]
 
 
@@ -192,5 +192,5 @@ def test_a_shell_says_what_is_kept_and_changes_it(here: Folder, monkeypatch: pyt
     assert here.shell("storage", "--import-from", "all.db") == (
         "Imported 1 conversations, without undo history; 0 were here already.\n"
     )
-    assert "is no limit" in here.shell("storage", "--larger-than", "much", code=1)
+    assert "is not a limit" in here.shell("storage", "--larger-than", "much", code=1)
     assert here.says("[row.title for row in agentnb.history()], agentnb.storage()[0].items") == "['/say one'] 1"

@@ -60,6 +60,6 @@ def test_output_of_another_turn_or_a_cancelled_one_raises(start: Start) -> None:
 def test_output_that_is_no_type_is_refused_before_anything_is_asked(start: Start) -> None:
     """No turn begins."""
     session = start()
-    with pytest.raises(UsageError, match="is no type"):
+    with pytest.raises(UsageError, match="is not a type"):
         session.prompt("hello", output=object())
     assert session.turns == ()

@@ -188,7 +188,7 @@ def test_open_questions_are_listed_and_answered(start: Start) -> None:
         with pytest.raises(agentnb.UsageError, match="answered before"):
             question.deny()
         assert "exit code 0" in turn.wait(PATIENCE).text
-    assert (session.questions, repr(session.questions)) == ((), "No question is open.")
+    assert (session.questions, repr(session.questions)) == ((), "No open questions.")
 
 
 def test_the_permissions_can_be_set_to_a_function_and_back(start: Start) -> None:

@@ -254,9 +254,9 @@ def test_a_file_that_is_no_log_is_not_imported(log: Path, tmp_path: Path, conten
         assert storage.import_from(file) == (0, 0)
     except LogUnavailable as error:
         assert str(error).startswith(f"{file} cannot be imported: ")  # noqa: PT017 - an empty file is an empty log
-        assert error.hint == "Nothing was changed. Name a file that `agentnb storage --export` has written."  # noqa: PT017
+        assert error.hint == "Nothing was changed. Specify a file that was written by `agentnb storage --export`."  # noqa: PT017
     assert storage.check() == []
-    with pytest.raises(LogUnavailable, match="is no file"):
+    with pytest.raises(LogUnavailable, match="is not a file"):
         storage.import_from(tmp_path / "missing.db")
 
 

@@ -33,20 +33,20 @@ def test_money_that_an_agent_says_for_the_session_is_shared_out_to_its_turns(tmp
 
     [row] = json.loads(here.shell("usage", "--by", "agent", "--json"))
     assert (row["name"], row["turns"], row["costs"]) == ("eliza", 4, total)
-    assert here.shell("usage", "--agent", "nobody").strip() == "No kept turn has ended yet, or none as you asked."
+    assert here.shell("usage", "--agent", "nobody").strip() == "No finished turns, or none that match."
     table = here.shell("usage", "--by", "turn").splitlines()
     assert table[0].split() == ["turn", "turns", "input", "output", "cached", "cost"]
     assert table[-1].split()[:2] == ["total", "4"]
-    assert "no date" in here.shell("usage", "--since", "soon", code=1)
+    assert "not a date" in here.shell("usage", "--since", "soon", code=1)
 
 
 def test_usage_when_asked_wrongly_says_how() -> None:
     """Before anything is read."""
     with pytest.raises(
-        agentnb.UsageError, match="by is one of 'turn', 'session', 'day', 'agent', 'folder', not 'week'"
+        agentnb.UsageError, match="by must be one of 'turn', 'session', 'day', 'agent', 'folder', not 'week'"
     ):
         agentnb.usage("week")  # type: ignore[arg-type]
-    with pytest.raises(agentnb.UsageError, match="no date"):
+    with pytest.raises(agentnb.UsageError, match="not a date"):
         agentnb.usage(since="soon")
     with pytest.raises(agentnb.UsageError, match="limit"):
         agentnb.usage(limit=0)

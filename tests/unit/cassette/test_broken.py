@@ -43,7 +43,7 @@ def test_every_cut_is_noticed(path: Path) -> None:
     data = path.read_bytes()
     half = data[: len(data) // 2]
     path.write_bytes(half)
-    assert broken(path).startswith(f"{path}:{half.count(10) + 1}: the line is cut in the middle.")
+    assert broken(path).startswith(f"{path}:{half.count(10) + 1}: the line is truncated.")
     for end in range(0, len(data) - 1, 7):
         path.write_bytes(data[:end])
         message = broken(path)

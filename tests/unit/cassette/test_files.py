@@ -189,7 +189,7 @@ def test_a_replay_when_a_file_is_other_than_recorded_fails_with_a_diff_and_write
     with pytest.raises(CassetteMismatch) as caught:
         play(path, work, STEPS)
     message = str(caught.value)
-    assert "notes.txt is not what it was when this turn was recorded.\n--- recorded\n+++ today\n" in message
+    assert "notes.txt differs from what it was when this turn was recorded.\n--- recorded\n+++ today\n" in message
     assert "-three\n+mine\n" in message
     assert f"Restore these files in {work}" in message
     assert "AGENTNB_CASSETTE_MODE=record" in message
@@ -204,7 +204,7 @@ def test_a_replay_when_a_new_file_exists_already_leaves_it_alone(tmp_path: Path)
     play(path, work, steps)
     assert (work / "a.txt").read_text() == "On 2026-11-22: a\n"
     (work / "a.txt").write_text("mine\n")
-    with pytest.raises(CassetteMismatch, match=r"a\.txt exists; it did not when this turn was recorded"):
+    with pytest.raises(CassetteMismatch, match=r"a\.txt exists, but did not exist when this turn was recorded"):
         play(path, work, steps)
     assert (work / "a.txt").read_text() == "mine\n"
 
@@ -236,7 +236,7 @@ def test_a_file_when_a_command_runs_and_it_is_other_than_recorded_is_not_overwri
     steps = [["shell", "true"], ["write", "own.txt", "own\n"]]
     record(path, tmp_path / "work", steps)
     (tmp_path / "work/own.txt").write_text("mine\n")
-    with pytest.raises(CassetteMismatch, match=r"own\.txt exists; it did not before this turn was recorded"):
+    with pytest.raises(CassetteMismatch, match=r"own\.txt exists, but did not exist before this turn was recorded"):
         play(path, tmp_path / "work", steps)
     assert (tmp_path / "work/own.txt").read_text() == "mine\n"
 
@@ -335,7 +335,7 @@ def test_a_hostile_cassette_when_it_has_contents_that_none_has_is_refused(
 
 
 LINKS = [
-    (RecordedFile(path="way/x", after=FileState(text="x")), "way is no folder, but a file or a link"),
+    (RecordedFile(path="way/x", after=FileState(text="x")), "way is not a folder, but a file or a link"),
     (RecordedFile(path="a", after=FileState(mode="link", text="/etc/passwd")), "leads out of the workspace"),
     (RecordedFile(path="d/a", after=FileState(mode="link", text="../../outside/x")), "leads out of the workspace"),
 ]

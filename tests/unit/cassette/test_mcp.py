@@ -157,7 +157,7 @@ def test_a_tool_that_fails_today_fails_the_turn(tmp_path: Path) -> None:
         then.prompt(then.open("kernel"), "kernel add 2 3")
     with replaying(path, fails=True) as today:
         error = today.prompt(today.open("kernel"), "kernel add 2 3")["error"]
-    assert "MCP tools/call (add): recorded was `done`, today it is `failed`." in error["message"]
+    assert "MCP tools/call (add): recorded: `done`, now: `failed`." in error["message"]
 
 
 def test_a_server_that_is_not_served_today_fails_the_session(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_server_that_is_not_served_today_fails_the_session(tmp_path: Path) -> 
         then.prompt(then.open("kernel"), "kernel add 2 3")
     with replaying(path) as today:
         error = today.open()["error"]
-    assert "mcp/connect (⟦mcp server kernel⟧): recorded was `done`, today it is `refused`." in error["message"]
+    assert "mcp/connect (⟦mcp server kernel⟧): recorded: `done`, now: `refused`." in error["message"]
 
 
 def test_what_a_server_asks_the_agent_is_answered_again(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ async def test_another_prompt_fails_with_a_diff(cassette: tuple[Path, list[tuple
         with pytest.raises(acp.RequestError) as caught:
             await patient.prompt(session, "/ask read")
         message = str(caught.value)
-        assert message.startswith("Session 1 with eliza, turn 2: the prompt is not the recorded one.")
+        assert message.startswith("Session 1 with eliza, turn 2: the prompt differs from the recorded one.")
         assert "--- recorded\n+++ today\n" in message
         assert "-/ask execute\n+/ask read\n" in message
         assert "AGENTNB_CASSETTE_MODE=record" in message
@@ -177,7 +177,7 @@ async def test_more_turns_or_sessions_than_recorded_fail(tmp_path: Path) -> None
         await patient.prompt(session, "Hello")
         with pytest.raises(acp.RequestError, match="turn 2: the recording ends after 1"):
             await patient.prompt(session, "Hello")
-        with pytest.raises(acp.RequestError, match="holds 1 × session/new with eliza, and this is one more"):
+        with pytest.raises(acp.RequestError, match="has 1 × session/new with eliza, and this is an additional one"):
             await patient.session()
 
 
@@ -189,7 +189,7 @@ async def test_a_permission_that_is_denied_today_fails_the_turn(
         patient.choice = "reject_once"
         session = await patient.session()
         await patient.prompt(session, PROMPTS[0])
-        with pytest.raises(acp.RequestError, match="recorded was `allowed`, today it is `rejected`"):
+        with pytest.raises(acp.RequestError, match="recorded: `allowed`, now: `rejected`"):
             await patient.prompt(session, PROMPTS[1])
 
 
@@ -200,7 +200,7 @@ async def test_a_file_that_changed_fails_the_turn(cassette: tuple[Path, list[tup
         session = await patient.session()
         for prompt in PROMPTS[:2]:
             await patient.prompt(session, prompt)
-        with pytest.raises(acp.RequestError, match=r"the file is not what it was\.\n(?s:.*)-two\n\+three"):
+        with pytest.raises(acp.RequestError, match=r"the file has changed\.\n(?s:.*)-two\n\+three"):
             await patient.prompt(session, PROMPTS[2])
 
 
@@ -323,7 +323,7 @@ def test_turns_that_nobody_asked_for_are_named(
     assert len(said) == len(PROMPTS)
     ended = json.loads((tmp_path / "events.jsonl").read_text(encoding="utf-8"))
     assert (ended["event"], ended["data"]["mode"], ended["data"]["turns"]) == ("cassette.finished", "replay", 0)
-    assert "turn 1 of session 1 was not asked for" in said[0]
+    assert "turn 1 of session 1 was not used" in said[0]
     assert f"{cassette[0]}:" in said[0]
 
 

@@ -78,7 +78,7 @@ def test_another_prompt_is_an_error_of_its_own_class(
         shutil.copy(recorded[0] / name, tmp_path)
     told = tmp_path / "events.jsonl"
     done = talk(tmp_path, "Hello", "Good evening", AGENTNB_CASSETTE_MODE="replay", AGENTNB_EVENTS=str(told))
-    assert "CassetteMismatch: Session 2 with eliza, turn 2: the prompt is not the recorded one." in done.stdout
+    assert "CassetteMismatch: Session 2 with eliza, turn 2: the prompt differs from the recorded one." in done.stdout
     assert "-Goodbye\n+Good evening\n" in done.stdout
     assert "Hello. I am eliza." in done.stdout
     events = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
@@ -132,13 +132,13 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("environment", "error", "said"),
     [
-        ({"AGENTNB_CASSETTE_MODE": "replay"}, CassetteBroken, r"replay demands one\. Record it again"),
-        ({"AGENTNB_CASSETTE_MODE": "play"}, UsageError, "AGENTNB_CASSETTE_MODE='play' is none of"),
-        ({"AGENTNB_CASSETTE_PACE": "slow"}, UsageError, "AGENTNB_CASSETTE_PACE='slow' is none of"),
+        ({"AGENTNB_CASSETTE_MODE": "replay"}, CassetteBroken, r"replay requires one\. Record it again"),
+        ({"AGENTNB_CASSETTE_MODE": "play"}, UsageError, "AGENTNB_CASSETTE_MODE='play' is not one of"),
+        ({"AGENTNB_CASSETTE_PACE": "slow"}, UsageError, "AGENTNB_CASSETTE_PACE='slow' is not one of"),
         (
             {"AGENTNB_CASSETTE_MODE": "record", "AGENTNB_CASSETTE": ""},
             UsageError,
-            r"names no cassette\. Name it, AGENTNB_CASSETTE=fit\.cassette\.jsonl",
+            r"does not name a cassette\. Name it, AGENTNB_CASSETTE=fit\.cassette\.jsonl",
         ),
     ],
 )

@@ -375,7 +375,7 @@ def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: 
     store = opened(files=ReadOnly(1 << 60))
     (workspace / "a").write_text("1")
     changes = turn(store, workspace, a="2")
-    with pytest.raises(ChangesUnavailable, match="file system that is read-only"):
+    with pytest.raises(ChangesUnavailable, match="read-only file system"):
         store.apply(backward(changes))
     assert (workspace / "a").read_text() == "2"
 
@@ -406,8 +406,8 @@ def test_a_folder_that_is_removed_while_undo_writes_is_named_with_its_whole_path
     files.is_armed = True
     with pytest.raises(ChangesUnavailable) as caught:
         store.apply(backward(changes))
-    assert caught.value.message == f"{workspace / 'b/d'} was removed meanwhile: nothing was written."
-    assert caught.value.hint == "Make it again, or leave its files as they are, and try again."
+    assert caught.value.message == f"{workspace / 'b/d'} was removed in the meantime: nothing was written."
+    assert caught.value.hint == "Create it again, or leave its files as they are, and try again."
     assert (workspace / "a").read_text() == "2"
 
 

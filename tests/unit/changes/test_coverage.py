@@ -328,7 +328,7 @@ def test_a_workspace_that_was_deleted_is_named_in_the_error(store: ChangeStore, 
     """And is covered again when it is back."""
     store.take()
     workspace.rmdir()
-    with pytest.raises(ChangesUnavailable, match="does not exist any more"):
+    with pytest.raises(ChangesUnavailable, match="no longer exists"):
         store.take()
     workspace.mkdir()
     assert covered(store, workspace, "a") == {"a"}

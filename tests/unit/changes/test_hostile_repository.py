@@ -170,7 +170,7 @@ def test_nested_ignore_file_loops_and_links_do_not_lead_out(tmp_path: Path, work
 
 @pytest.mark.parametrize(
     ("ends", "said"),
-    [("kill -9 $$", "ended by signal 9"), ("echo 'fatal: Input/output error' >&2; exit 128", "Input/output")],
+    [("kill -9 $$", "stopped by signal 9"), ("echo 'fatal: Input/output error' >&2; exit 128", "Input/output")],
 )
 def test_a_git_that_is_killed_or_refused_does_not_make_the_store_a_damaged_one(
     tmp_path: Path, workspace: Path, ends: str, said: str, monkeypatch: pytest.MonkeyPatch

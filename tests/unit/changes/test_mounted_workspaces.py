@@ -143,13 +143,13 @@ def test_undo_in_a_workspace_on_a_full_disk_writes_nothing(tmp_path: Path, engin
 
 def test_a_workspace_on_a_read_only_file_system_is_looked_at_and_not_written(tmp_path: Path, engine: str) -> None:
     """Changes are seen; undo says what is in the way."""
-    words = "/disk/work is on a file system that is read-only: nothing was written."
+    words = "/disk/work is on a read-only file system: nothing was written."
     assert run(READ_ONLY_WORKSPACE, tmp_path, engine) == ["True", words, "{'a': b'two'}"]
 
 
 def test_a_store_on_a_read_only_file_system_says_so(tmp_path: Path, engine: str) -> None:
     """The turn goes on without it (``host/test_change_tracker.py``)."""
-    words = "/disk/store is on a file system that is read-only: nothing was written."
+    words = "/disk/store is on a read-only file system: nothing was written."
     assert run(READ_ONLY_STORE, tmp_path, engine) == [words, "{'a': b'two'}"]
 
 

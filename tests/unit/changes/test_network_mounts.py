@@ -64,7 +64,7 @@ def test_a_workspace_on_a_network_file_system_is_said_to_be_one_and_read_again_f
 def test_a_read_only_file_system_is_named_as_such(tmp_path: Path) -> None:
     """The workspace's own, where a name in it was to be written; the store's otherwise."""
     store, workspace = tmp_path / "store", tmp_path / "work"
-    words = "is on a file system that is read-only: nothing was written."
+    words = "is on a read-only file system: nothing was written."
     for name, place in ((".agentnb-pending-1", workspace), (os.fspath(store / "lock"), store)):
         error = OSError(errno.EROFS, os.strerror(errno.EROFS), name)
         assert unavailable(error, store, workspace).message == f"{place} {words}"

@@ -51,7 +51,7 @@ def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -
 
 
 def test_what_is_wrong_fails_with_the_line_to_type(tmp_path: Path) -> None:
-    """And everything else is examined all the same."""
+    """And everything else is examined anyway."""
     (tmp_path / "policy.toml").write_text("[[rule", encoding="utf-8")
     told = run("doctor", "jupyter", AGENTNB_CONFIG_DIR=str(tmp_path))
     line = next(line for line in told.stdout.splitlines() if line.startswith("policy"))

@@ -46,12 +46,12 @@ def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
     """No database, one of a newer agentnb, no folder for it."""
     (tmp_path / "file").write_bytes(b"not a database at all, " * 100)
     found = log(tmp_path / "file")
-    assert (found.state, "put aside" in found.message) == ("broken", True)
+    assert (found.state, "moved aside" in found.message) == ("broken", True)
     assert (tmp_path / "file").exists()
     with sqlite3.connect(kept) as connection:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     assert log(kept).state == "old"
-    assert "cannot be made" in log(tmp_path / "file/sessions.db").message
+    assert "cannot be created" in log(tmp_path / "file/sessions.db").message
 
 
 @pytest.mark.parametrize(
@@ -94,18 +94,18 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("chosen", "way", "state", "said", "todo"),
     [
-        ("off", "Landlock", "absent", "Agents run with all your rights, unless", "agentnb settings confine on"),
+        ("off", "Landlock", "absent", "Agents run with all your permissions, unless", "agentnb settings confine on"),
         ("off", None, "absent", "They cannot be confined here: it is too old.", None),
         ("on", "Landlock", "ready", "Landlock keeps agents in their workspace (on).", None),
         (
             "where possible",
             "Landlock",
             "ready",
-            "agents whose needs are known in their workspace (where possible).",
+            "the agents that agentnb knows in their workspace (where possible).",
             None,
         ),
         ("where possible", None, "absent", "They cannot be confined here: it is too old.", None),
-        ("where possible", "sandbox-exec", "absent", "but has not been tried", "agentnb settings confine on"),
+        ("where possible", "sandbox-exec", "absent", "but has not been tested", "agentnb settings confine on"),
         ("on", "sandbox-exec", "ready", "sandbox-exec keeps agents in their workspace (on).", None),
         ("no network", None, "broken", "Agents do not start: ", "agentnb settings confine off"),
     ],

@@ -51,7 +51,7 @@ async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
 async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) -> None:
     """By its own Python."""
     (found,) = await examine(kernel(sys.executable, "-I", "-S"))
-    assert (found.state, found.message) == ("missing", "Mine: it has no agentnb.")
+    assert (found.state, found.message) == ("missing", "Mine: agentnb is not installed in it.")
     assert found.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
 
 
@@ -114,7 +114,7 @@ async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> N
 async def test_a_kernel_that_is_started_in_a_way_of_its_own_is_not_guessed_at(kernel: Kernel) -> None:
     (found,) = await examine(kernel("bash", argv=["bash", "start-kernel.sh", "{connection_file}"]))
     assert (found.state, found.todo) == ("absent", None)
-    assert "was not tried" in found.message
+    assert "was not tested" in found.message
 
 
 def test_the_python_of_a_kernel_is_found_in_its_command() -> None:
@@ -144,7 +144,7 @@ async def test_a_kernel_with_the_other_project_of_that_name_says_how_to_replace_
     (other / "__init__.py").write_text("raise RuntimeError('its code runs')", encoding="utf-8")
     (found,) = await examine(kernel(sys.executable, "-B", env={"PYTHONPATH": str(other.parent)}))
     assert (found.state, found.version) == ("broken", None)
-    assert f"another project with the same import name ({other / '__init__.py'})" in found.message
+    assert f"a different project with the same import name ({other / '__init__.py'})" in found.message
     assert found.todo == (
         f"{sys.executable} -B -m pip uninstall --yes agentnb && "
         f"{sys.executable} -B -m pip install --force-reinstall jupyter-agentnb=={__version__}"

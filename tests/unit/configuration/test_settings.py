@@ -86,10 +86,10 @@ def test_a_projects_file_when_it_would_let_agents_do_more_does_not_count(
 BROKEN: list[tuple[str, list[str]]] = [
     ("agent = x\n", ["cannot be read", "line 1"]),
     ("\n".join(["agent = 'a'", 'permissions = "alow"']), ["line 2: permissions cannot be 'alow'. Did you mean"]),
-    ("timeout = true", ["line 1: timeout cannot be True. It is a number from 0."]),
-    ("warm = 'claude'", ["warm cannot be 'claude'. It is a list of names."]),
+    ("timeout = true", ["line 1: timeout cannot be True. It must be a number from 0."]),
+    ("warm = 'claude'", ["warm cannot be 'claude'. It must be a list of names."]),
     ("agnt = 'a'", ["line 1: There is no setting 'agnt'. Did you mean 'agent'?"]),
-    ("headless = 'allow'", ["It belongs into policy.toml, as headless."]),
+    ("headless = 'allow'", ["It belongs in policy.toml, as headless."]),
     ("\ufeffagent = 'a'", ["cannot be read"]),
     ("agent = '''a\nb'''", ["agent cannot be"]),
     ("mcp_servers = { a = { env = { KEY = 'secret-1' } }, b = 1 }", ["mcp_servers cannot be a dict."]),
@@ -149,7 +149,7 @@ def test_a_change_when_somebody_changed_the_value_meanwhile_is_refused(folder: P
     """The other's edit stays; one of another key is no hindrance."""
     path = written(folder, 'agent = "mine"\ntimeout = 5\n')
     for name in ("agent", "headless"):
-        with pytest.raises(SettingsError, match="Somebody changed it meanwhile"):
+        with pytest.raises(SettingsError, match="It was changed meanwhile"):
             change_setting(name, "deny", was="allow")
     change_setting("agent", "new", was="mine")
     assert path.read_text("utf-8") == 'agent = "new"\ntimeout = 5\n'
@@ -209,7 +209,7 @@ def test_a_rule_when_it_is_removed_is_the_one_that_was_shown(folder: Path) -> No
     """Comments of its neighbours stay; where the file has another rule there now, nothing is removed."""
     text = '[[rule]]\naction = "deny"\ncommand = "a"\n\n# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
     path = written(folder, text, "policy.toml")
-    with pytest.raises(PolicyError, match="is not 'deny b' any more"):
+    with pytest.raises(PolicyError, match="is no longer 'deny b'"):
         PolicyFiles().forget(1, "deny b")
     PolicyFiles().forget(1, "deny a")
     assert path.read_text("utf-8") == '# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
@@ -304,7 +304,7 @@ def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capf
         'It would be denied: this session has permissions="deny". Sends commits to another machine.'
     ]
     assert cli.main(["settings", "permissions", "yes"]) == 1
-    assert "It is one of 'ask', 'allow', 'deny'." in capfd.readouterr().err
+    assert "It must be one of 'ask', 'allow', 'deny'." in capfd.readouterr().err
     assert "kernel_tools" not in (folder / "settings.toml").read_text("utf-8")
 
 
@@ -317,15 +317,15 @@ def test_a_settings_folder_that_cannot_be_made_is_said(tmp_path: Path, monkeypat
 
 
 WRONG_VARIABLES = {
-    "AGENTNB_HEADLESS": ("yes", "AGENTNB_HEADLESS: headless cannot be 'yes'. It is one of 'deny', 'allow'."),
-    "AGENTNB_CHANGES": ("maybe", "AGENTNB_CHANGES: changes cannot be 'maybe'. It is true or false."),
-    "AGENTNB_LOG_DAYS": ("-1", "AGENTNB_LOG_DAYS: log_days cannot be -1.0. It is a number from 0."),
-    "AGENTNB_LOG_MAX": ("lots", "AGENTNB_LOG_MAX: log_max cannot be 'lots'. It is a size, such as 500M or 2G."),
-    "AGENTNB_AUDIENCE": ("none", "AGENTNB_AUDIENCE cannot be 'none'. It is nobody."),
-    "AGENTNB_IDS": ("random", "AGENTNB_IDS cannot be 'random'. It is counted."),
-    "AGENTNB_EVENTS_TEXT": ("yes", "AGENTNB_EVENTS_TEXT cannot be 'yes'. It is 0 or 1."),
-    "AGENTNB_PROGRESS_SECONDS": ("soon", "AGENTNB_PROGRESS_SECONDS cannot be 'soon'. It is a number of seconds."),
-    "AGENTNB_CHANGES_MAX": ("lots", "AGENTNB_CHANGES_MAX cannot be 'lots'. It is a size, such as 500M or 2G."),
+    "AGENTNB_HEADLESS": ("yes", "AGENTNB_HEADLESS: headless cannot be 'yes'. It must be one of 'deny', 'allow'."),
+    "AGENTNB_CHANGES": ("maybe", "AGENTNB_CHANGES: changes cannot be 'maybe'. It must be true or false."),
+    "AGENTNB_LOG_DAYS": ("-1", "AGENTNB_LOG_DAYS: log_days cannot be -1.0. It must be a number from 0."),
+    "AGENTNB_LOG_MAX": ("lots", "AGENTNB_LOG_MAX: log_max cannot be 'lots'. It must be a size, such as 500M or 2G."),
+    "AGENTNB_AUDIENCE": ("none", "AGENTNB_AUDIENCE cannot be 'none'. It must be nobody."),
+    "AGENTNB_IDS": ("random", "AGENTNB_IDS cannot be 'random'. It must be counted."),
+    "AGENTNB_EVENTS_TEXT": ("yes", "AGENTNB_EVENTS_TEXT cannot be 'yes'. It must be 0 or 1."),
+    "AGENTNB_PROGRESS_SECONDS": ("soon", "AGENTNB_PROGRESS_SECONDS cannot be 'soon'. It must be a number of seconds."),
+    "AGENTNB_CHANGES_MAX": ("lots", "AGENTNB_CHANGES_MAX cannot be 'lots'. It must be a size, such as 500M or 2G."),
 }
 
 
@@ -338,7 +338,7 @@ def test_wrong_values_of_environment_variables_are_said_once(begin: str, tmp_pat
     command = [sys.executable, "-c", begin]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True, timeout=120)
     said = done.stdout + done.stderr
-    assert {name: said.count(f"{sentence} It does not count.") for name, (_, sentence) in WRONG_VARIABLES.items()} == (
+    assert {name: said.count(f"{sentence} It has no effect.") for name, (_, sentence) in WRONG_VARIABLES.items()} == (
         dict.fromkeys(WRONG_VARIABLES, 1)
     )
 
@@ -356,5 +356,5 @@ shell.run_line_magic("agent", "/say shown")
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True, timeout=120)
     assert "shown" in done.stdout
     assert sorted(done.stderr.splitlines()) == sorted(
-        f"{sentence} It does not count." for _, sentence in WRONG_VARIABLES.values()
+        f"{sentence} It has no effect." for _, sentence in WRONG_VARIABLES.values()
     )

@@ -42,7 +42,7 @@ def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_use
 def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     path = site(WHOLE)
     is_able = way_here()[0] is not None
-    wrong = f"{path}: agents must be confined, and cannot be here, so they do not start"
+    wrong = f"{path}: agents must be confined, but cannot be confined here, so they do not start"
     assert [each.partition(": no")[0] for each in problems(path)] == ([] if is_able else [wrong])
     assert cli.main(["site-policy"]) == (0 if is_able else 1)
     said = capsys.readouterr().out
@@ -51,7 +51,7 @@ def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: p
         "Only these agents are allowed: eliza, /opt/agents/* (line 8).",
         "Serving this kernel is switched off (line 5).",
         "log_days is 30 (line 14).",
-        "Conversations have at most the freedom Edit.",
+        "The freedom of conversations is at most Edit.",
         "Every agent is confined, with these hosts only: api.example.org.",
         "Rule: deny git push *.",
     ):
@@ -87,11 +87,11 @@ BROKEN = [
     ("[site]\nserv = false\n", ["line 2 in site: 'serv' is not known. Did you mean 'serve'?"]),
     ("\n[site.agent]\nallow = []\n", ["line 2 in site: 'agent' is not known. Did you mean 'agents'?"]),
     ("[site]\nserve = 'no'\n", ["line 2 in site: 'serve' is 'no'. Use true or false."]),
-    ("[site.agents]\nallow = 'claude'\n", ["line 2 in site.agents: 'allow' is no list of texts."]),
+    ("[site.agents]\nallow = 'claude'\n", ["line 2 in site.agents: 'allow' is not a list of strings."]),
     ("[site.agents]\nallowed = ['claude']\n", ["line 2 in site.agents: 'allowed' is not known. Did you mean 'allow'?"]),
-    ("site = 3\n", ["line 1: 'site' is no table."]),
+    ("site = 3\n", ["line 1: 'site' is not a table."]),
     ("[site]\naudit = 'here'\n", ["line 2 in site: 'audit' is 'here'."]),
-    ("[site]\nmessage = 1\n", ["line 2 in site: 'message' is no short text."]),
+    ("[site]\nmessage = 1\n", ["line 2 in site: 'message' is not a short text."]),
     ("[site.settings]\nlog_days = 'long'\n", ["line 2 in site.settings: log_days cannot be 'long'."]),
     ("[site.settings]\nlog_day = 3\n", ["line 2 in site.settings: There is no setting 'log_day'. Did you mean"]),
     ("[site.settings]\nconfine = 'on'\n", ['line 2 in site.settings: confine is not set here. Write [agents."*"]']),

@@ -122,7 +122,7 @@ def test_waiting_ends_with_the_event_wherever_it_is_told(heard: Events) -> None:
     assert heard.wait_for("turn.started", count=3, timeout=PATIENCE).data["turn"] == "t2"
     thread.join()
     assert heard.wait_for("turn.started", timeout=0).data["turn"] == "t0"
-    with pytest.raises(TimeoutError, match=r"turn\.started .*t9.* has not happened 1 times in 0 s\.(.|\n)*t2"):
+    with pytest.raises(TimeoutError, match=r"turn\.started .*t9.* did not happen 1 times in 0 s\.(.|\n)*t2"):
         heard.wait_for("turn.started", turn="t9", timeout=0)
 
 

@@ -239,8 +239,8 @@ def test_limit_that_an_agent_does_not_report_is_said_once_and_the_others_hold(ke
     session = kernel.start("silent", budget="$1, 1k tokens, 2 turns")
     session.prompt("cost 5;tokens 5000 1").wait(PATIENCE)
     assert said(session) == [
-        "spends does not report cost: the limit of $1.00 is not kept; time and turns are.",
-        "spends does not report tokens: the limit of 1,000 tokens is not kept; time and turns are.",
+        "spends does not report cost: the limit of $1.00 is not enforced; time and turns are.",
+        "spends does not report tokens: the limit of 1,000 tokens is not enforced; time and turns are.",
     ]
     before = len(said(session))
     with pytest.warns(UserWarning, match="2 of 2 turns"):
@@ -251,7 +251,7 @@ def test_limit_that_an_agent_does_not_report_is_said_once_and_the_others_hold(ke
     euros = kernel.start("currency=EUR", budget="$1")
     euros.prompt("cost 5").wait(PATIENCE)
     assert said(euros)[0].endswith(
-        "reports its cost in EUR, not USD: the limit of $1.00 is not kept; time and turns are."
+        "reports its cost in EUR, not USD: the limit of $1.00 is not enforced; time and turns are."
     )
 
 

@@ -97,7 +97,7 @@ def test_a_server_without_a_program_is_told_before_the_agent_finds_out(with_serv
     """In the turn, by name and command."""
     session = with_servers({"files": {"command": "no-such-server"}})
     said(session, "/say x")
-    assert "The MCP server files has no program: there is no command 'no-such-server'." in notices(session)
+    assert "The MCP server files cannot start: there is no command 'no-such-server'." in notices(session)
 
 
 def test_a_copy_and_a_restarted_session_keep_their_servers(with_servers: Any) -> None:
@@ -163,7 +163,7 @@ def test_servers_are_read_from_the_file_that_other_tools_keep(tmp_path: Path) ->
     file.write_text(json.dumps({"mcpServers": {"files": {"command": "mcp-files"}}}))
     assert [server.name for server in mcp_servers(file)] == ["files"]
     assert [server.command for server in mcp_servers(str(file))] == ["mcp-files"]
-    for text, expected in (("{", "is not JSON"), ("3", "holds no MCP servers")):
+    for text, expected in (("{", "is not JSON"), ("3", "contains no MCP servers")):
         file.write_text(text)
         with pytest.raises(UsageError, match=expected):
             mcp_servers(file)

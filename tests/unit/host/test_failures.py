@@ -59,7 +59,7 @@ def test_an_agent_that_opens_no_session_shows_its_last_output_and_what_to_do(ope
 
 @pytest.mark.parametrize(
     ("requires", "said"),
-    [("Node 999.1 or newer", "It needs Node 999.1 or newer; here is Node "), ("Node 4 or newer", "")],
+    [("Node 999.1 or newer", "It needs Node 999.1 or newer; this is Node "), ("Node 4 or newer", "")],
 )
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
@@ -68,7 +68,7 @@ def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
     """Kimi Code on Node 20; where Node is new enough, that is not why."""
     failed = ready(open_session("fails", "dies", "start", spec={"requires": requires}))
     assert said in failed
-    assert ("here is Node" in failed) == bool(said)
+    assert ("this is Node" in failed) == bool(said)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("start", r"did not answer within 0.5 s of its start"),
-        ("initialize", r"did not answer within 0.5 s of its start"),
+        ("start", r"did not answer within 0.5 s after it was started"),
+        ("initialize", r"did not answer within 0.5 s after it was started"),
         ("session/new", r"did not answer session/new within 0.5 s"),
     ],
 )
@@ -302,7 +302,7 @@ def test_updates_before_the_session_is_known_are_in_its_state(open_session: Open
 
 
 def test_updates_after_the_prompts_answer_are_in_its_turn(host: Host, open_session: Open) -> None:
-    """The turn is over, and has the late word all the same."""
+    """The turn is over, and has the late word anyway."""
     session = open_session("update_after_answer")
     turn = session.prompt("go")
     assert turn.wait(PATIENCE, check=False).stop_reason == "end_turn"

@@ -92,7 +92,7 @@ def test_a_freedom_that_is_chosen_in_mid_turn_answers_what_it_covers_and_counts_
 
 def test_a_freedom_that_does_not_exist_is_refused(host_of: HostOf, work: Path) -> None:
     talk = Talk(host_of(), work)
-    with pytest.raises(UsageError, match="freedom='most' is none of 'ask', 'edit', 'auto'"):
+    with pytest.raises(UsageError, match="freedom='most' is not one of 'ask', 'edit', 'auto'"):
         talk.session.freedom = "most"  # type: ignore[assignment]
     assert talk.session.freedom == "ask"
 
@@ -155,7 +155,7 @@ def test_a_site_that_leaves_edit_at_most_caps_what_is_begun_and_refuses_more(hos
     assert config is not None
     assert config.schema["properties"]["freedom"]["enum"] == ["ask", "edit"]
     for wanted in ({"freedom": "auto"}, {"permissions": "allow"}):
-        with pytest.raises(PolicyError, match="A policy file leaves agents at most Edit here"):
+        with pytest.raises(PolicyError, match="A policy file limits agents to Edit here"):
             choose(talk, **wanted)
     choose(talk, freedom="ask")
     choose(talk, permissions="deny")
@@ -250,7 +250,7 @@ def test_a_grant_that_is_revoked_while_its_command_runs_lets_it_run_and_asks_nex
     (grant,) = grants_of(host)
     assert (grant.scope, grant.text) == ("folder", f"asker may run `cat …` in {work} without asking")
     where = {"channel": talk.conversation.chat.uri, "toolCallId": call.tool_call_id}
-    assert revoke(host, **where) == "Revoked. What is running continues; the next request asks."
+    assert revoke(host, **where) == "Revoked. Running work continues; the next request asks."
     assert grants_of(host) == ()
     (work / "pipe").write_bytes(b"")
     (second,) = talk.questions()

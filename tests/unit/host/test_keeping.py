@@ -166,7 +166,7 @@ def test_a_session_is_not_copied_while_a_turn_runs(open_session: Open) -> None:
     session = open_session("slow")
     turn = session.prompt("go")
     next(iter(turn))
-    with pytest.raises(SessionError, match=r"A turn runs in 'go'\. Wait for its end, or cancel it, then copy\."):
+    with pytest.raises(SessionError, match=r"A turn runs in 'go'\. Wait until it ends, or cancel it, then copy\."):
         session.fork()
     turn.cancel()
 

@@ -209,5 +209,5 @@ def test_the_tool_call_shows_the_code_that_runs_and_how_long_and_can_be_stopped(
     assert run_shown.content[0].text.startswith("begun\nThe code was stopped by the user.")
     assert run_shown.ended_at >= run_shown.started_at
     assert (turn.state, turn.tool_calls[0].status) == ("complete", "failed")
-    with pytest.raises(SessionError, match="runs no code in the kernel now"):
+    with pytest.raises(SessionError, match="is not running code in the kernel now"):
         talk.host.loop.call(talk.conversation.stop_tool_call, turn.tool_calls[0].id)

@@ -178,4 +178,4 @@ def test_the_user_is_told_what_the_agent_could_not_take(open_session: Open) -> N
     picture = MessageEmbeddedResourceAttachment(label="it", data="YSxi", content_type="image/png")
     turn = session.prompt("look", attachments=(picture,)).wait(PATIENCE)
     assert turn.snapshot is not None
-    assert "cannot take it: it was only told the name." in str(turn.snapshot.response_parts[0])
+    assert "does not accept it, so it got only the name." in str(turn.snapshot.response_parts[0])

@@ -88,7 +88,7 @@ def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
     """The page has its old cells until they are applied; undo takes both back."""
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
     assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "offered", "cell:n": "offered"}
-    assert turn.changes[0].detail == "It is open in a page, which still has the old cells."
+    assert turn.changes[0].detail == "It is open in a page that still has the old cells."
     (said,) = notices(session)
     assert said.startswith("The agent wrote fit.ipynb directly while it is open here.")
     assert said.endswith("Apply its 2 cell changes to the notebook, or reload it.")

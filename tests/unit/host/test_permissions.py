@@ -298,7 +298,7 @@ def test_a_page_sets_nothing_but_the_permissions(host: Host, work: Path, config:
         host.loop.call(
             carry_out, host, talk.conversation.session.uri, SessionConfigChanged(config=config, replace=True), origin
         )
-    with pytest.raises(UsageError, match="'maybe' is none of"):
+    with pytest.raises(UsageError, match="'maybe' is not one of"):
         talk.session.permissions = "maybe"  # type: ignore[assignment]
     assert (talk.session.permissions, talk.log) == ("ask", [])
 

@@ -337,7 +337,7 @@ def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(
     reading = take_up(host, session.tab_id)
     assert [turn.text for turn in reading.turns] == ["x"]
     why = f"The workspace of '/say x' is gone: {tmp_path}/work. Restore the folder and resume the session again. "
-    assert reading.read_only == f"{why}It can be read here, and `agentnb export {session.tab_id}` writes it down."
+    assert reading.read_only == f"{why}It can be read here, and `agentnb export {session.tab_id}` exports it."
     assert reading.state.agent_process is not None
     assert why in str(reading.state.agent_process.message)
     for go_on in (lambda: reading.prompt("y"), lambda: reading.open(PATIENCE)):

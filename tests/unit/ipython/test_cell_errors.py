@@ -112,7 +112,7 @@ def test_a_prompt_that_only_begins_so_is_a_prompt(typed: str, shell: Any, errors
 
 @pytest.mark.parametrize(("typed", "what"), [("fix", "No cell has failed"), ("explain 9", "Cell 9 has not failed")])
 def test_the_word_alone_where_nothing_failed_says_what_to_do(typed: str, what: str, shell: Any) -> None:
-    with pytest.raises(UsageError, match=f"{what} since .* Run the cell whose error you mean, then `%agent"):
+    with pytest.raises(UsageError, match=f"{what} since .* Run the cell with the error first, then `%agent"):
         expanded(typed, shell, edits=True)
 
 

@@ -42,7 +42,7 @@ def test_a_setting_that_makes_no_sense_is_left_out_and_said() -> None:
     code = 'print(magic("config", "Agentnb.timeout"), magic("config", "Agentnb.permissions"))'
     printed, said = tell(code, permissions="maybe", timeout=5.0)
     assert printed == ["5.0 ask"]
-    assert "The setting Agentnb.permissions is left out." in said
+    assert "The setting Agentnb.permissions is ignored." in said
 
 
 def test_a_setting_that_was_refused_does_not_stop_a_reload() -> None:
@@ -136,12 +136,12 @@ except agentnb.AgentnbError as error:
     assert said == ""
     assert printed == [
         f"{top} False []",
-        f"{tmp_path} is trusted now: what your policy file allows counts there.",
+        f"{tmp_path} is trusted now: your policy file's allow rules apply there.",
         f"{top} True [{top!r}]",
         top,
         f"{top} False ['there']",
         "there True ['there']",
-        f"{there} is not trusted: what your policy file allows asks there.",
+        f"{there} is not trusted: your policy file's allow rules ask there.",
         "there False []",
         "folder='nowhere' is not a folder. Give the folder in which the agent should work.",
     ]
@@ -212,8 +212,8 @@ print(serving())
 """
     printed, said = tell(code)
     assert printed == [
-        "%agents pair takes nothing more, not 'now'. `%agents?` has all.",
-        "%agents known takes nothing more, not 'claude'. `%agents?` has all.",
+        "%agents pair takes nothing more, not 'now'. `%agents?` lists all commands.",
+        "%agents known takes nothing more, not 'claude'. `%agents?` lists all commands.",
         (
             "%agents serve has no option '--port'. From Python it has options: agentnb.serve(port=8765). "
             "`%agents serve NAME watch` lets a client connect."

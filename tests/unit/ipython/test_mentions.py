@@ -72,7 +72,7 @@ def test_what_does_not_exist_is_named_with_what_comes_close(prompt: str, parts: 
 
 
 def test_a_file_outside_of_the_workspace_is_refused(scope: Scope) -> None:
-    with pytest.raises(OutsideWorkspace, match="outside of the workspace"):
+    with pytest.raises(OutsideWorkspace, match="outside the workspace"):
         attachments("@../", [], scope)
 
 

@@ -145,7 +145,7 @@ def test_a_figure_without_a_picture_is_attached_as_text(shell: Any) -> None:
 @pytest.mark.parametrize(
     ("mention", "why"),
     [
-        ("@plot", "no figure is open, and no cell has shown one"),
+        ("@plot", "no figure is open, and the kernel knows of no cell that has shown one"),
         ("@output:2", r"In \[2\] has no output"),
         ("@output:9", "names no cell. Cells 1 to 3 have been run"),
     ],

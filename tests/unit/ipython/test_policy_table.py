@@ -49,9 +49,7 @@ RECORD = Record(
 def test_without_rules_it_says_what_holds() -> None:
     """The defaults, the floors, where the files are."""
     text = repr(PolicyTable(policy()))
-    assert all(
-        words in text for words in ("/c/policy.toml", "/d/audit.jsonl", "Always asks", "nothing was decided yet")
-    )
+    assert all(words in text for words in ("/c/policy.toml", "/d/audit.jsonl", "Always asks", "no decisions yet"))
 
 
 def test_every_rule_stands_with_its_source() -> None:
@@ -72,7 +70,7 @@ def test_every_rule_stands_with_its_source() -> None:
     )
     lines = [" ".join(line.split()) for line in repr(PolicyTable(held)).splitlines()]
     assert "Warning: Mend it." in lines
-    assert "Need not ask: claude." in lines
+    assert "Doesn't need to ask: claude." in lines
     assert "Confined: a, not b, c (no network), d (x.org, *.y.org)." in lines
     assert "user allow ls * policy.toml rule 1" in lines
     assert "session allow edit answered on a card" in lines
@@ -88,7 +86,7 @@ def test_decisions_are_a_table_that_renders_nothing_of_the_agents() -> None:
 
 
 def test_it_says_when_changes_of_cells_are_reviewed() -> None:
-    assert "Changes of cells are reviewed before they are made (cell_review)." in repr(PolicyTable(policy()))
+    assert "Cell changes are reviewed before they are made (cell_review)." in repr(PolicyTable(policy()))
     assert "are reviewed after they are made" in repr(PolicyTable(policy(cell_review="after")))
 
 
@@ -96,4 +94,4 @@ def test_it_says_whether_the_folder_is_trusted_and_what_to_type() -> None:
     text = repr(PolicyTable(policy(trusted_folders=("/home/ada/work",))))
     assert "/w is not trusted" in text
     assert "`%agents trust` trusts it. (Trusted: /home/ada/work.)" in text
-    assert "/w is trusted: what your file allows counts here." in repr(PolicyTable(policy(trusted=True)))
+    assert "/w is trusted: your file's allow rules apply here." in repr(PolicyTable(policy(trusted=True)))

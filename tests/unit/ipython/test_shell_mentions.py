@@ -42,7 +42,7 @@ def offered(mentions: ShellMentions, start: str, cwd: Path) -> list[tuple[str, s
 
 
 def test_variables_come_with_type_and_size_cells_with_their_first_line(mentions: ShellMentions, tmp_path: Path) -> None:
-    """All there is to mention, before anything is typed; an object that fails is offered all the same."""
+    """All there is to mention, before anything is typed; an object that fails is offered anyway."""
     assert offered(mentions, "", tmp_path)[:8] == [
         ("cells", "cell", "all 2 that were run"),
         ("cell:2", "cell", "frame[0]"),
@@ -88,7 +88,7 @@ def test_only_so_many_are_offered(mentions: ShellMentions, tmp_path: Path) -> No
 
 
 def test_what_is_mentioned_is_attached_and_the_rest_is_prose(mentions: ShellMentions, tmp_path: Path) -> None:
-    """Each once; unknown names, code and files outside of the workspace are passed over."""
+    """Each once; unknown names, code and files outside the workspace are passed over."""
     found = mentions.attach("@frame and @frame, @nobody, `@subframe`, @cell:1, @../secret, @fit.py", tmp_path)
     assert [attachment.label for attachment in found] == ["frame", "cell:1", "fit.py"]
 

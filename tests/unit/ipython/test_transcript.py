@@ -190,7 +190,7 @@ def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
             "**Error.** It &lt;b>died&lt;/b>.",
         ),
         ({"usage": UsageInfo(input_tokens=1200, output_tokens=3)}, "*Tokens: 1,200 in, 3 out*"),
-        ({}, "*The agent said nothing.*"),
+        ({}, "*The agent gave no answer.*"),
     ],
 )
 def test_how_a_turn_ended_is_told_unless_it_ended_as_it_should(ending: dict[str, Any], expected: str) -> None:
@@ -204,7 +204,7 @@ def test_a_turn_that_waits_or_runs_has_a_record_too() -> None:
 
 def test_a_turn_that_runs_and_has_no_parts_yet_is_not_said_to_have_ended() -> None:
     running = ActiveTurn(id="t", message=MESSAGE, response_parts=())
-    said = "The turn is still running: the agent has said nothing yet."
+    said = "The turn is still running: the agent has not answered yet."
     assert transcript(running) == f"*{said}*"
     assert plain_text(running) == said
 

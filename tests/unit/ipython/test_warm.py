@@ -22,4 +22,4 @@ session.close()
 def test_agents_are_started_with_the_extension_and_used_by_the_first_session() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout.splitlines()[-1:] == ["warm 1"], done.stderr
-    assert "no-such-agent is not started early" in done.stderr
+    assert "no-such-agent is not preloaded" in done.stderr

@@ -113,7 +113,7 @@ def test_clear_outputs_when_allowed_leaves_out_prompts_and_is_undone_with_the_tu
     assert [each.get("count") for each in page.cells] == [3, None, 5]
     redo(tools)
     assert [each.get("count") for each in page.cells] == [None, None, None]
-    assert tools.text("clear_outputs").startswith("No code cell has been run.")
+    assert tools.text("clear_outputs").startswith("No code cell has been run yet.")
 
 
 def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Tools, page: NotebookPage) -> None:
@@ -134,13 +134,13 @@ def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Too
     [
         ("move_cell", {"cell": "a"}, "either 'below' or 'above'"),
         ("move_cell", {"cell": "a", "below": "b", "above": "c"}, "either 'below' or 'above'"),
-        ("move_cell", {"cell": "a", "below": "a"}, "beside itself"),
+        ("move_cell", {"cell": "a", "below": "a"}, "next to itself"),
         ("move_cell", {"cell": "b", "below": "a"}, "is already below"),
         ("move_cell", {"cell": "gone", "below": "a"}, "has no cell 'gone'"),
         ("split_cell", {"cell": "a", "line": 3}, "has 2 lines"),
         ("split_cell", {"cell": "a", "line": 1}, "at least 2"),
-        ("merge_cells", {"first": "c", "last": "a"}, "comes below the first"),
-        ("merge_cells", {"first": "a", "last": "a"}, "comes below the first"),
+        ("merge_cells", {"first": "c", "last": "a"}, "must be below the first"),
+        ("merge_cells", {"first": "a", "last": "a"}, "must be below the first"),
         ("set_cell_type", {"cell": "a", "cell_type": "code"}, "is a code cell already"),
         ("set_cell_tags", {"cell": "a", "tags": []}, "has these tags already"),
         ("set_cell_tags", {"cell": "a", "tags": "x"}, "is an array"),
@@ -322,7 +322,7 @@ def test_change_of_a_cell_when_two_cells_have_the_id_is_refused(
 def test_delete_cell_when_its_text_was_cut_reads_all_of_it_so_that_undo_gives_it_back(
     tools: Tools, page: NotebookPage
 ) -> None:
-    """A page tells the beginning of a long cell only; the card shows all of what would go."""
+    """A page tells the beginning of a long cell only; the card shows all of what would be removed."""
     page.longest = 3
     page.tell()
     tools.call("delete_cell", cell="a")

@@ -98,7 +98,7 @@ def test_renderer_that_fails_says_so(code: str) -> None:
 def test_charts_that_are_drawn_are_pictures_and_what_is_left_out_is_said() -> None:
     shown, notes = with_pictures([vega(VEGA)] * (MOST_CHARTS + 1), lambda _: PNG)
     assert ["image/png" in each["data"] for each in shown] == [True] * MOST_CHARTS + [False]
-    assert notes == [f"Only {MOST_CHARTS} charts are drawn; the others are text."]
+    assert notes == [f"Only {MOST_CHARTS} charts are drawn; the others are shown as text."]
 
 
 @pytest.mark.skipif(not is_drawable("vega"), reason="vl-convert-python is not installed: it draws Altair's charts")
@@ -108,9 +108,7 @@ def test_chart_of_altair_goes_to_the_agent_as_a_picture() -> None:
     assert getattr(picture, "content_type", None) == "image/png"
     assert "[picture 1" in str(getattr(said, "model_representation", ""))
     (said,) = with_outputs("output:1", "", [vega({**VEGA, "data": {"url": "https://example.org/a.csv"}})], None)
-    assert said.meta == {
-        LEFT_OUT: ["A chart is not drawn, because it loads data or pictures from elsewhere; it is text."]
-    }
+    assert said.meta == {LEFT_OUT: ["A chart is shown as text, because it loads data or pictures from elsewhere."]}
 
 
 @pytest.mark.skipif(

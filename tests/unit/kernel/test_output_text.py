@@ -67,9 +67,9 @@ def test_a_picture_is_handed_over_and_named_where_it_stands() -> None:
     [
         (50 * 1024**2, "A picture of 50 MB is left out"),
         ("A" * (LARGEST_PICTURE * 4 // 3 + 8), "A picture of 3 MB is left out"),
-        (base64.b64encode(b"<script>").decode(), "it is no PNG"),
-        ("no base64!", "it is no PNG"),
-        (["x", 5], "it is no PNG"),
+        (base64.b64encode(b"<script>").decode(), "it is not a PNG"),
+        ("no base64!", "it is not a PNG"),
+        (["x", 5], "it is not a PNG"),
     ],
 )
 def test_a_picture_that_is_too_large_or_none_is_left_out_and_named(value: Any, why: str) -> None:

@@ -212,7 +212,7 @@ def test_of_two_equal_runs_the_one_that_runs_is_stopped(tools: Tools) -> None:
         ("  x = 1\n y = 2", ["IndentationError"]),
         ("%no_such_magic", ["no_such_magic"]),
         ("raise SystemExit(3)", ["SystemExit"]),
-        ("input('name? ')", ["Nobody can be asked"]),
+        ("input('name? ')", ["cannot ask for input"]),
     ],
 )
 def test_what_goes_wrong_is_told_with_its_traceback(tools: Tools, code: str, words: list[str]) -> None:
@@ -359,7 +359,7 @@ def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: p
     assert "--- In [3] (id b)\ndf\nOutput:\none\ntwo\nDF\n(shows image/png)\nKeyError: 'x'" in text
     assert "In [3]" not in tools.text("cells", last="a")
     assert "Markdown" not in tools.text("cells", first="In [3]")
-    assert tools.text("cells", first="3", last="a").startswith("The last cell comes before the first.")
+    assert tools.text("cells", first="3", last="a").startswith("The last cell is above the first.")
     assert (tools.requests[0].kind, tools.requests[0].path) == ("read", str(tmp_path / "fit.ipynb"))
     (tmp_path / "fit.ipynb").write_text("no json")
     assert "cannot be read" in tools.text("cells")
@@ -376,12 +376,10 @@ def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: p
 def test_without_a_page_cells_cannot_be_changed(
     tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
 ) -> None:
-    assert "It is not known which notebook this is. Let the user open agentnb's sidebar" in tools.text(
-        tool, **arguments
-    )
+    assert "The name of this notebook is unknown. Let the user open agentnb's sidebar" in tools.text(tool, **arguments)
     monkeypatch.setenv("JPY_SESSION_NAME", str(notebook(tmp_path / "fit.ipynb")))
     text = tools.text(tool, **arguments)
-    assert text.startswith("No page is there that could ")
+    assert text.startswith("No open page can ")
     assert "open agentnb's sidebar" in text
     assert tools.text("replace_cell", cell="z", source="x").startswith("The notebook has no cell 'z'.")
     assert tools.text("replace_cell", cell="1", source="x").startswith("The notebook has no cell '1'.")
@@ -437,7 +435,7 @@ def test_cell_is_named_as_jupyterlab_shows_it(
 
 def test_number_that_two_cells_show_names_neither(tools: Tools) -> None:
     text = opened(tools).text("run_cell", cell="7")
-    assert text.startswith("2 cells show In [7]. Name one by its id: d and e.")
+    assert text.startswith("2 cells show In [7]. Specify one by its id: d and e.")
 
 
 def test_cell_edit_is_previewed_as_lines_of_the_notebook(tools: Tools) -> None:

@@ -104,7 +104,7 @@ def test_a_conversation_shows_a_few_of_its_hits_the_latest_first(log: Log) -> No
 
 
 def test_what_is_found_by_its_title_has_no_hits(log: Log) -> None:
-    """It is listed all the same."""
+    """It is listed anyway."""
     log.say("a", [("one", "two")], title="Residuals")
     found = log.store.find("residual")
     assert ([record.uri for record in found.sessions], found.hits) == (["a"], {})

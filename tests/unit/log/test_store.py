@@ -236,7 +236,7 @@ def test_a_damaged_file_that_cannot_be_put_aside_is_said_and_nothing_else_happen
     kernel.turn("a", "b")
     kernel.writes()
     assert [type(trouble) for trouble in kernel.trouble] == [LogUnavailable]
-    assert "It cannot be put aside" in str(kernel.trouble[0])
+    assert "It cannot be moved aside" in str(kernel.trouble[0])
     kernel.turn("c", "d")
     kernel.writes()
     assert len(kernel.trouble) == 2  # the writer still lives

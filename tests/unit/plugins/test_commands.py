@@ -11,7 +11,7 @@ from tests.unit.cli.command import run
 def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
     """And a session that changed nothing is not found."""
     done = run("changes", AGENTNB_DATA_DIR=str(tmp_path))
-    assert (done.returncode, done.stdout) == (0, "No conversation that is kept has changed anything.\n")
+    assert (done.returncode, done.stdout) == (0, "No saved conversation has changed anything.\n")
     done = run("changes", "abc", AGENTNB_DATA_DIR=str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert "No session whose id begins with 'abc'" in done.stderr
@@ -22,7 +22,7 @@ def test_eliza_without_pipes() -> None:
     done = run("eliza")
     assert done.returncode == 1
     assert done.stderr == (
-        "agentnb: eliza cannot start: stdin is no pipe. An ACP client starts it with pipes for stdin and stdout.\n"
+        "agentnb: eliza cannot start: stdin is not a pipe. An ACP client starts it with pipes for stdin and stdout.\n"
     )
 
 

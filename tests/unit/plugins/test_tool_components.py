@@ -31,7 +31,9 @@ async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_
     assert "model.py" in (await said("look_up_code", question="definition", file="model.py", symbol="fit"))[0]
     outside = await said("look_up_code", question="definition", file="/etc/passwd", symbol="fit")
     assert "outside the workspace" in outside[0]
-    assert (await said("research", question="How?", package="json"))[0].startswith("This program cannot be asked in a")
+    assert (await said("research", question="How?", package="json"))[0].startswith(
+        "This program cannot have a conversation"
+    )
     assert (await said("research", question="How?"))[0].startswith("research wants 'package'.")
 
 

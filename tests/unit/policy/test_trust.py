@@ -216,14 +216,14 @@ def test_the_users_own_folder_can_be_written_as_a_tilde(entry: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[trust]\nfolders = 'work'", ["line 2 in trust: 'folders' is not a list of texts"]),
-        ("[trust]\nfolders = [1]", ["line 2 in trust: 'folders' is not a list of texts"]),
-        ("[trust]\nfolders = ['work']", ["line 2 in trust: 'work' is not an absolute path", "Begin it with / or ~/"]),
+        ("[trust]\nfolders = 'work'", ["line 2 in trust: 'folders' is not a list of strings"]),
+        ("[trust]\nfolders = [1]", ["line 2 in trust: 'folders' is not a list of strings"]),
+        ("[trust]\nfolders = ['work']", ["line 2 in trust: 'work' is not an absolute path", "Start it with / or ~/"]),
         ("[trust]\nfolders = ['../work']", ["'../work' is not an absolute path"]),
         ("[trust]\nfolders = ['']", ["'' is not an absolute path"]),
         ('[trust]\nfolders = ["/a\\u0000"]', ["is not an absolute path"]),
         ("[trust]\nfolder = ['/work']", ["line 2 in trust: 'folder' is not known", "Did you mean 'folders'?"]),
-        ("trust = ['/work']", ["line 1: 'trust' is no table"]),
+        ("trust = ['/work']", ["line 1: 'trust' is not a table"]),
     ],
 )
 def test_a_mistake_in_the_list_is_said(text: str, says: list[str]) -> None:

@@ -38,7 +38,7 @@ def test_the_message_names_the_path_where_it_leads_and_the_workspace(root: Path)
         WorkspaceBoundary(root).resolve("out/x")
     assert str(failure.value) == (
         f"'out/x' (it leads to '{root.parent}/workshop/x') is outside the workspace '{root}'. "
-        "Start the session with a cwd or `directories` that hold it, or open it with a rule in policy.toml: "
+        "Start the session with a cwd or `directories` that contain it, or allow access with a rule in policy.toml: "
         f'action = "ask", tool = "read", path = "{root.parent}/workshop/**".'
     )
 

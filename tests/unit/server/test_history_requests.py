@@ -141,9 +141,7 @@ def test_a_deleted_session_is_gone_for_every_kernel(kernel: MakeHost, tmp_path: 
         for method in ("previewSession", "deleteSession", "resumeSession"):
             error = each.ask(method, {"channel": gone})["error"]
             assert (error["code"], bool(error["message"])) == (-32001, True)
-    assert (
-        "does not have this conversation any more" in page.ask("previewSession", {"channel": gone})["error"]["message"]
-    )
+    assert "no longer has this conversation" in page.ask("previewSession", {"channel": gone})["error"]["message"]
 
 
 def test_a_session_that_is_open_is_not_deleted(kernel: MakeHost, tmp_path: Path) -> None:
@@ -180,7 +178,7 @@ def test_a_part_of_a_name_is_no_session(kernel: MakeHost, tmp_path: Path, channe
     page = page_of(host)
     for part in (channel, uri[:-1], uri.rpartition("/")[2]):
         for method in ("previewSession", "deleteSession"):
-            assert "not have this conversation" in page.ask(method, {"channel": part})["error"]["message"]
+            assert "no longer has this conversation" in page.ask(method, {"channel": part})["error"]["message"]
     assert uris(page) == [uri]
 
 

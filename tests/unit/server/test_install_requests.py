@@ -133,7 +133,7 @@ def test_an_install_that_fails_says_why_and_the_agent_stays_missing(
 def test_another_command_than_the_one_that_is_run_is_refused(page: Page, tmp_path: Path) -> None:
     """A page that is behind, or that lies, installs nothing."""
     for command in ("npm install -g evil", f"{COMMAND}; id", f"{COMMAND} "):
-        assert "is not the one that was shown" in install(page, command)["error"]["message"]
+        assert "is no longer the one that was shown" in install(page, command)["error"]["message"]
     assert calls(tmp_path / "calls.jsonl") == []
 
 
@@ -154,7 +154,7 @@ def test_a_check_of_an_agent_that_is_missing_starts_nothing(page: Page, tmp_path
 
 
 def test_an_agent_that_is_not_installed_gets_a_conversation_by_npx(page: Page, tmp_path: Path) -> None:
-    """The page asks as for any other. Not confined: the stand-in for npx notes its calls outside of the workspace."""
+    """The page asks as for any other. Not confined: the stand-in for npx notes its calls outside the workspace."""
     (tmp_path / "config").mkdir(exist_ok=True)
     (tmp_path / "config/settings.toml").write_text('confine = "off"\n')
     channel = page.ask("createSession", {"agent": "opencode"})["result"]["channel"]

@@ -55,7 +55,7 @@ def test_a_change_that_lets_agents_do_more_counts_only_with_the_sentence_that_wa
     assert change(page, "permissions", "deny", was="allow", checks=True)["result"] == {}
     error = change(page, "permissions", "ask", was="allow", checks=True)
     assert (
-        "Somebody changed it meanwhile"
+        "It was changed meanwhile"
         in change(page, "permissions", "ask", was="allow", checks=True, confirmed=error["result"]["confirm"])["error"][
             "message"
         ]
@@ -94,7 +94,7 @@ def test_a_folder_is_chosen_among_those_in_the_home_and_the_kernels_folder(
 
 def test_a_limit_of_what_is_kept_is_confirmed_with_how_much_it_would_delete(page: Page) -> None:
     """A size that is none is refused; no limit needs no question."""
-    assert "It is a size" in change(page, "log_max", "much")["error"]["message"]
+    assert "It must be a size" in change(page, "log_max", "much")["error"]["message"]
     sentence = change(page, "log_days", 30)["result"]["confirm"]
     assert "(now: 0 conversations)" in sentence
     assert change(page, "log_days", 30, confirmed=sentence)["result"] == {}
@@ -285,7 +285,7 @@ def test_an_agent_of_the_users_own_is_added_changed_and_removed(page: Page, fold
     assert "meanwhile" in ask("mine", state=state)["error"]["message"]
     assert ask("mine", state=agent("mine")["state"])["result"] == {}
     assert "mine" not in [each.provider for each in page.host.root.state.agents]
-    assert "no command" in ask("mine", agent={"line": "'"})["error"]["message"]
+    assert "not a command" in ask("mine", agent={"line": "'"})["error"]["message"]
 
 
 def test_a_page_that_shows_the_settings_hears_of_an_agent_that_is_described_by_hand(page: Page, folder: Path) -> None:

@@ -26,7 +26,7 @@ HINT = 'For example: components=["rules", "my-proxy --flag", MyComponent()].'
 def components(value: Any, session: ToolSession | None = None) -> tuple[Component | AgentSpec, ...]:
     """The components that *given* names, in its order."""
     if not isinstance(value, (list, tuple)):
-        raise UsageError("The components are a list.", hint=HINT)
+        raise UsageError("The components must be a list.", hint=HINT)
     return tuple(component(each, session) for each in value)
 
 
@@ -57,9 +57,9 @@ def program(command: str | Sequence[str]) -> AgentSpec:
     try:
         words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{command!r} is no component: {error}.", hint=HINT) from None
+        raise UsageError(f"{command!r} is not a component: {error}.", hint=HINT) from None
     if not words or not all(words):
-        raise UsageError(f"{command!r} is no component.", hint=HINT)
+        raise UsageError(f"{command!r} is not a component.", hint=HINT)
     return custom(words, name=_called(words))
 
 

@@ -20,7 +20,7 @@ class RulesComponent(Component):
     """Puts AGENTS.md before the first prompt of each session."""
 
     name = "rules"
-    about = "Gives the agent the workspace's AGENTS.md, where the agent does not read it itself."
+    about = "Gives the agent the workspace's AGENTS.md if the agent does not read it itself."
 
     def __init__(self) -> None:
         self._reads_itself = False

@@ -27,7 +27,7 @@ class Walkthrough(Component):
     """Offers one tool, ``show_walkthrough``."""
 
     name = "walkthrough"
-    about = "A tool with which the agent explains a notebook or a file in steps; the chat goes through them with you."
+    about = "A tool that lets the agent explain a notebook or a file in steps that you go through in the chat."
 
     def __init__(self, code_runner: Callable[[], CodeRunner | None] = lambda: None) -> None:
         self._code_runner = code_runner
@@ -92,7 +92,9 @@ class Walkthrough(Component):
         if any(isinstance(each, dict) and each.get("cell") is not None for each in steps):
             runner = self._code_runner()
             if runner is None:
-                raise UsageError("No notebook is open, so a step cannot name a cell.", hint="Name a file and a line.")
+                raise UsageError(
+                    "No notebook is open, so a step cannot name a cell.", hint="Specify a file and a line."
+                )
             notebook = runner.notebook(outputs=False)
         return [self._step(number, each, notebook) for number, each in enumerate(steps, 1)]
 

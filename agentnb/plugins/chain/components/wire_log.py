@@ -29,7 +29,7 @@ class WireLog(Component):
     """
 
     name = "log"
-    about = "Writes every message into a file, for debugging; credentials are masked."
+    about = "Writes every message to a file for debugging; credentials are masked."
 
     def __init__(self) -> None:
         self.log_file = None

@@ -57,12 +57,17 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m agentnb.conductor",
         description="Runs ACP components in a chain, on stdin and stdout.",
     )
-    parser.add_argument("mode", choices=("agent", "proxy"), help="the last one is the agent, or all are components")
+    parser.add_argument(
+        "mode", choices=("agent", "proxy"), help="the components; the last one is the agent, unless all are components"
+    )
     parser.add_argument(
         "components", nargs="+", metavar="COMMAND", help="each one word: a command with its arguments, or a name"
     )
     parser.add_argument(
-        "--patience", type=float, default=PATIENCE, help="seconds that a component may hold a request (default: 120)"
+        "--patience",
+        type=float,
+        default=PATIENCE,
+        help="seconds that a component may take for a request (default: 120)",
     )
     return parser
 

@@ -187,7 +187,7 @@ class ProcessPlace(ChainPlace):
     def _take_line(self, line: bytes) -> None:
         message = read_line(line)
         if message is None:
-            self.chain.stray(self.index, "wrote a line that is no message")
+            self.chain.stray(self.index, "wrote a line that is not a message")
         elif message.is_answer:
             self.answered(message)
         elif message.method in ENVELOPES and self.is_component:

@@ -53,7 +53,7 @@ class ClientPlace(ChainPlace):
     def _take_line(self, line: bytes) -> None:
         message = read_line(line)
         if message is None:
-            self.chain.stray(self.index, "wrote a line that is no message")
+            self.chain.stray(self.index, "wrote a line that is not a message")
         elif message.is_answer:
             self.chain.answered(self.index, message)
         else:

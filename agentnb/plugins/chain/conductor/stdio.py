@@ -128,7 +128,7 @@ class ConductorProgram:
         """Take a line of the conductor above: from the client, or in an envelope from the successor."""
         message, last = read_line(line), self._last
         if message is None or last is None:
-            self._chain.stray(0, "wrote a line that is no message")
+            self._chain.stray(0, "wrote a line that is not a message")
         elif message.is_answer:
             self._chain.answered(self._chain.asked_of(message.id), message)
         elif message.method in ENVELOPES:

@@ -40,8 +40,8 @@ REFUSED = frozenset({400, 401, 403, 404})
 """HTTP answers to a handshake after which it is of no use to try again."""
 
 GONE = (
-    "It is no longer served: its kernel was restarted or has ended, or serving was stopped. "
-    "Serve it again, and connect to its new address."
+    "It is no longer served: its kernel was restarted or ended, or serving was stopped. Serve it again, and "
+    "connect to its new address."
 )
 
 LinkState: TypeAlias = Literal["connecting", "connected", "cut", "ended"]
@@ -158,7 +158,7 @@ class HostClient:
                     logger=silent_logger(),
                 ) as socket:
                     await self._talk(socket, begun)
-                attempt, why = 0, "The connection was cut."
+                attempt, why = 0, "The connection was lost."
                 if socket.close_code == NOT_SERVED:
                     self._stand("ended", GONE)
             except (OSError, InvalidHandshake, InvalidURI, EOFError, asyncio.TimeoutError, AgentnbError) as error:
@@ -201,7 +201,7 @@ class HostClient:
     def _give_up_requests(self) -> None:
         self._socket = None
         if self._rpc is not None:
-            self._rpc.close(HostUnavailable("The connection was cut before there was an answer."))
+            self._rpc.close(HostUnavailable("The connection was lost before an answer arrived."))
 
     async def _introduce(self, begun: asyncio.Future[None]) -> None:
         params: dict[str, Any] = {"channel": "ahp-root://", "clientId": self.client_id, "_meta": c.IS_OURS}
@@ -218,7 +218,10 @@ class HostClient:
             elif isinstance(error, HostUnavailable):
                 where = self._address.partition("?")[0]
                 what = f"The host at {where} closed the connection before it answered."
-                hint = "Behind a proxy: is the kernel served, is the token its own, does `hosts` name the proxy?"
+                hint = (
+                    "Behind a proxy, check that the kernel is served, that the token belongs to it, and that "
+                    "`hosts` names the proxy."
+                )
                 raise HostUnavailable(what, hint=hint) from error
             raise
         self._stand("connected", "")
@@ -235,7 +238,7 @@ class HostClient:
     def _notified(self, notifications: list[tuple[str, Any]]) -> None:
         for method, params in notifications:
             if not isinstance(params, dict):
-                self._break(RpcError(INVALID_PARAMS, f"the parameters of {method[:100]} are no object"))
+                self._break(RpcError(INVALID_PARAMS, f"the parameters of {method[:100]} are not an object"))
                 continue
             try:
                 self._mirror.notified(method, params)
@@ -272,10 +275,10 @@ class HostClient:
             return HostUnavailable(f"The host at {where} refused the connection ({status}): {cause}", hint=hint)
         was_cut = isinstance(error, InvalidMessage) and isinstance(error.__cause__, (EOFError, OSError))
         if isinstance(error, (InvalidHandshake, EOFError, InvalidURI)) and not was_cut:
-            return HostUnavailable(f"What answers at {where} is no agent host: {error}")
+            return HostUnavailable(f"The program that answers at {where} is not an agent host: {error}")
         cause = "the connection was closed" if was_cut else str(error) or "it did not answer in time"
         return HostUnavailable(
-            f"The host at {where} cannot be reached: {cause}", hint="Check that its kernel runs and is served."
+            f"The host at {where} cannot be reached: {cause}", hint="Check that its kernel is running and served."
         )
 
 

@@ -51,7 +51,7 @@ class HostForm:
             return own
         known = action_to_ahp(self._complete(action))
         if known is None:
-            raise Rejected("The other host does not know that: it belongs to conversations of agentnb.")
+            raise Rejected("The other host does not support this: it works only in conversations of agentnb.")
         return dict(known)
 
     def _complete(self, action: Action) -> Action:

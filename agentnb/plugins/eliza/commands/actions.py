@@ -50,7 +50,7 @@ async def tool(reply: Reply, rest: str) -> None:
     name, _, ending = rest.strip().partition(" ")
     kind = tool_kind(name)
     if ending.strip() not in {"", "failed"}:
-        raise Misuse(f"After KIND comes `failed` or nothing, not `{ending.strip()}`.")
+        raise Misuse(f"KIND can be followed by `failed` or nothing, not by `{ending.strip()}`.")
     call = await reply.start_tool(
         TITLES[kind], kind, raw_input={"kind": kind, "question": "How many?"}, path=reply.path("fit.py"), line=2
     )

@@ -81,7 +81,7 @@ async def kernel(reply: Reply, rest: str) -> None:
         case "run-cell":
             tool, arguments = "run_cell", {"cell": needed(first, "CELL")}
         case _:
-            raise Misuse(f"VERB is one of {', '.join(_VERBS)}, not `{verb}`.")
+            raise Misuse(f"VERB must be one of {', '.join(_VERBS)}, not `{verb}`.")
     names = [server.name for server in reply.session.mcp_servers if server.name.endswith("kernel")]
     if not names:
         raise Trouble("This conversation can't access the kernel (in agentnb: `%agent -n --kernel`).")
@@ -96,7 +96,7 @@ async def extend(reply: Reply, rest: str) -> None:
     """
     method, rest = first_word(rest)
     if not needed(method, "METHOD").startswith("_"):
-        raise Misuse(f"METHOD begins with an underscore, not `{method}`.")
+        raise Misuse(f"METHOD must begin with an underscore, not `{method}`.")
     params = {"sessionId": reply.session.session_id, **_object(rest)}
     try:
         answer = await reply.client.ask(method, params)
@@ -137,7 +137,7 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = read_json(text)
     except ValueError as error:
-        raise Misuse(f"JSON is none: {error}.") from None
+        raise Misuse(f"JSON is not valid: {error}.") from None
     if not isinstance(value, dict):
         raise Misuse("JSON must be an object.")
     return value

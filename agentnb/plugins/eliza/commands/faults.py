@@ -58,7 +58,7 @@ async def noise(reply: Reply, rest: str) -> None:
     Not every client survives that.
     """
     if rest.strip() not in {"", "all"}:
-        raise Misuse(f"After `/noise` comes `all` or nothing, not `{rest.strip()}`.")
+        raise Misuse(f"`/noise` can be followed by `all` or nothing, not by `{rest.strip()}`.")
     await reply.say("Noise: ")
     reply.client.write(_STRAY_TEXT)
     sys.stderr.write("eliza: a stray line on stderr\n")

@@ -42,7 +42,7 @@ class Deadline:
     def run(self, work: Callable[[], T], seconds: float) -> T:
         """The result of *work*."""
         late = UsageError(
-            f"The analysis took more than {seconds:g} s and was ended.", hint="Ask about a smaller file or notebook."
+            f"The analysis took more than {seconds:g} s and was stopped.", hint="Ask about a smaller file or notebook."
         )
         if not self._lock.acquire(timeout=seconds):
             raise late

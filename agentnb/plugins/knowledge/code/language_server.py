@@ -195,13 +195,13 @@ class LanguageServer:
     def _within(self, work: Coroutine[Any, Any, Any], deadline: float) -> Any:
         if self._loop is None:
             work.close()
-            raise ServerFailure(f"{self.program.name} was ended.")
+            raise ServerFailure(f"{self.program.name} was stopped.")
         done = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return done.result(max(0.0, deadline - time.monotonic()))
         except OutOfTime:
             done.cancel()
-            failure = f"{self.program.name} did not answer in time and was ended."
+            failure = f"{self.program.name} did not answer in time and was stopped."
         except ServerFailure as error:
             if self._wire is not None and self._wire.failure is None:
                 raise  # the server lives, and refused this one question
@@ -314,7 +314,7 @@ class _Wire:
         if self.failure is not None:
             return
         if self._received > MOST_BYTES:
-            self._fail(f"sent more than {MOST_BYTES:,} bytes for one question and was ended")
+            self._fail(f"sent more than {MOST_BYTES:,} bytes for one question and was stopped")
             self._end_child()
             return
         self._connection.feed(data)
@@ -324,7 +324,7 @@ class _Wire:
             self._break(reason)
 
     def _break(self, _: Exception) -> None:
-        self._fail("sent what is no message of the Language Server Protocol and was ended")
+        self._fail("sent something that is not a Language Server Protocol message and was stopped")
         self._end_child()
 
     def _end_child(self) -> None:

@@ -33,7 +33,7 @@ MOST_CHANGED = 50
 MOST_SHOWN = 50
 """Files with a name that a server is shown before it is asked for the name's uses."""
 MOST_FOUND = 500
-NEEDS_SERVER = "Only a language server has {}, and none is chosen."
+NEEDS_SERVER = "Only a language server offers {}, and none is selected."
 CHOOSE = 'Choose one that is installed: `%config Agentnb.language_server = "basedpyright"`, or "ruff" to format.'
 _HINT = 4
 _SEVERITIES: dict[Any, Severity] = {1: "error", 2: "warning", 3: "hint", 4: "hint"}
@@ -169,7 +169,7 @@ class Asking:
         self._server.start(self._deadline)
         if self._server.capabilities.get(question.capability) in (None, False):
             message = f"{self._server.program.name} offers no {question.needs}."
-            raise UsageError(message, hint="Another language server may: see the setting language_server.")
+            raise UsageError(message, hint="Another language server may support it: see the setting language_server.")
 
     @property
     def resolves_actions(self) -> bool:

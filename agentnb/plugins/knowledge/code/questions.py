@@ -21,19 +21,19 @@ class Question(NamedTuple):
     needs: str = ""
 
 
-_NO_PLACE = "Nothing that the notebook, the workspace or an installed package defines stands there."
+_NO_PLACE = "There is no name there that the notebook, the workspace or an installed package defines."
 QUESTIONS: dict[str, Question] = {
     "definition": Question(_NO_PLACE),
     "references": Question(_NO_PLACE),
-    "describe": Question("Nothing is known of it: neither the code nor a live variable says what it is."),
-    "complete": Question("Nothing is known that can stand there."),
+    "describe": Question("Nothing is known about it: neither the code nor a live variable says what it is."),
+    "complete": Question("No completions found."),
     "problems": Question("No problem was found."),
     "rename": Question(""),
     "symbols": Question(
         "Nothing is defined there.", "textDocument/documentSymbol", "documentSymbolProvider", "symbols of a file"
     ),
     "workspace_symbols": Question(
-        "Nothing of that name is defined.", "workspace/symbol", "workspaceSymbolProvider", "symbols of the workspace"
+        "Nothing with that name is defined.", "workspace/symbol", "workspaceSymbolProvider", "symbols of the workspace"
     ),
     "implementation": Question(
         _NO_PLACE, "textDocument/implementation", "implementationProvider", "places of implementations"
@@ -45,7 +45,7 @@ QUESTIONS: dict[str, Question] = {
         "The language server offers no change there.", "textDocument/codeAction", "codeActionProvider", "code actions"
     ),
     "format": Question(
-        "It is formatted already.", "textDocument/formatting", "documentFormattingProvider", "formatting"
+        "It is already formatted.", "textDocument/formatting", "documentFormattingProvider", "formatting"
     ),
 }
 EDITS = ("actions", "format")

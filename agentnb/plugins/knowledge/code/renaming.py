@@ -28,12 +28,12 @@ def renaming(
 ) -> Renaming:
     """The changes that give a name another one."""
     if not uses:
-        raise UsageError("The name there is not defined in the notebook or the workspace.")
+        raise UsageError("That name is not defined in the notebook or the workspace.")
     old_name = uses[0].name
     for each in [each for each in definitions if each.name == old_name] or uses:
         if each.cell_id is None and (each.path is None or root not in Path(each.path).parents):
             where = each.path or "a compiled module"
-            raise UsageError(f"{old_name!r} is defined outside of the workspace, in {where}.")
+            raise UsageError(f"{old_name!r} is defined outside the workspace, in {where}.")
     places: dict[tuple[str | None, str | None], list[tuple[int, int]]] = {}
     for each in uses:
         if each.name == old_name:
@@ -54,7 +54,7 @@ def _change(
     cell_id, path = place
     cell = module.cell(cell_id) if cell_id is not None else None
     if cell is not None and cell.is_cut:
-        raise UsageError("A cell with the name is too long to be renamed in.", hint="Shorten or split the cell.")
+        raise UsageError("A cell that contains the name is too long to be changed.", hint="Shorten or split the cell.")
     before = cell.source if cell is not None else read_source(Path(path or ""))
     after = _replaced(before, positions, old_name, new_name)
     return TextChange(before=before, after=after, count=len(positions), cell_id=cell_id, path=path)
@@ -62,14 +62,14 @@ def _change(
 
 def _notes(module: NotebookModule, old_name: str, new_name: str) -> Iterable[str]:
     if taken := [cell for cell in module.cells if _has_word(cell.source, new_name)]:
-        yield f"The name {new_name!r} stands in {_cells(len(taken))} already."
+        yield f"The name {new_name!r} is used in {_cells(len(taken))} already."
     named = [cell for cell in module.cells if _has_word(cell.source, old_name)]
     if masked := [cell for cell in named if cell.source.count(old_name) > python_of(cell.source).count(old_name)]:
-        yield f"Magics of {_cells(len(masked))} have the name, too; they are not changed."
+        yield f"Magics in {_cells(len(masked))} contain the name, too; they are not changed."
     if broken := [cell for cell in named if not is_readable(python_of(cell.source))]:
-        yield f"{_cells(len(broken))} with the name cannot be read by Python; look there yourself."
+        yield f"{_cells(len(broken))} with the name cannot be parsed by Python; check it yourself."
     if module.left_out:
-        yield f"{_cells(module.left_out)} are not looked at: the notebook is too long."
+        yield f"{_cells(module.left_out)} are not checked: the notebook is too long."
 
 
 def _replaced(text: str, positions: Iterable[tuple[int, int]], old: str, new: str) -> str:

@@ -34,7 +34,7 @@ def server_request(service: CodeService, question: str, place: CodePlace) -> Cal
     module = service.module()
     if question == "workspace_symbols":
         if not place.symbol:
-            raise UsageError("No name to look for is given.", hint="Give it as the symbol.")
+            raise UsageError("No name to look for was given.", hint="Give it as the symbol.")
         return partial(workspace_symbols, query=place.symbol)
     if question == "format":
         return partial(formatting, place=service.file(place.path) if place.path else service.chosen_cells(place))
@@ -145,12 +145,12 @@ def _changes(asking: Asking, edit: Any) -> Iterator[TextChange]:
         try:
             path, edits = file_path(each["textDocument"]["uri"]), each["edits"]
         except (TypeError, KeyError, ValueError, AttributeError):
-            raise UnusableEdit("It makes, moves or deletes a file.") from None
+            raise UnusableEdit("It creates, moves or deletes a file.") from None
         if path == asking.module_path:
             yield from cell_changes(asking.module, read_edits(edits, asking.lines(path), asking.characters))
             continue
         if asking.root not in path.resolve().parents:
-            raise UnusableEdit(f"It changes {path}, outside of the workspace.")
+            raise UnusableEdit(f"It changes {path}, outside the workspace.")
         before = read_source(path)
         made = read_edits(edits, lines_of(before), asking.characters)
         if (after := edited(before, made)) != before:

@@ -132,7 +132,7 @@ class CodeService:
     def rename(self, place: CodePlace, new_name: str) -> Renaming:
         """The renaming of the name at *place* in the notebook and the workspace."""
         if not new_name.isidentifier() or keyword.iskeyword(new_name):
-            raise UsageError(f"{new_name!r} is not a name that Python takes.")
+            raise UsageError(f"{new_name!r} is not a valid Python name.")
         if uses := self._located("references", place):
             return renaming(self.root, self.module(), new_name, uses, self._located("definition", place) or uses)
         return self._answer(place, lambda question: question.rename(new_name))
@@ -232,7 +232,7 @@ class CodeService:
         path = self.module_path
         if place.cell_id is None:
             if symbol is None:
-                raise UsageError("No place is given.", hint="Name a symbol, a cell or a file.")
+                raise UsageError("No place was given.", hint="Specify a symbol, a cell or a file.")
             return f"{module.text}{symbol}\n", path, len(module.lines) + 1, len(symbol)
         cell = module.cell(place.cell_id)
         if cell is None:
@@ -396,10 +396,10 @@ def _position(place: CodePlace, lines: Sequence[str], symbol: str | None, where:
                 last = len(symbol.rpartition(".")[2])
                 return number, match.end() - last
         raise UsageError(
-            f"{symbol!r} does not stand in {where[0].lower()}{where[1:]}.", hint="Magics are not searched."
+            f"{symbol!r} does not occur in {where[0].lower()}{where[1:]}.", hint="Magics are not searched."
         )
     if place.line is None or place.column is None:
-        raise UsageError("No place is given.", hint="Give a symbol, or a line and a column.")
+        raise UsageError("No place was given.", hint="Give a symbol, or a line and a column.")
     if not 0 <= place.column <= len(lines[place.line - 1]):
         raise UsageError(f"Line {place.line} has {len(lines[place.line - 1])} columns, not {place.column}.")
     return place.line, place.column
@@ -421,4 +421,4 @@ def _syntax_errors(text: str, *, cell_id: str | None = None, path: str | None = 
         line, column = max(1, error.lineno or 1), max(0, (error.offset or 1) - 1)
         yield Diagnostic(message=error.msg, cell_id=cell_id, path=path, line=line, column=column)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        yield Diagnostic(message=f"Python cannot read this: {error}.", cell_id=cell_id, path=path)
+        yield Diagnostic(message=f"Python cannot parse this: {error}.", cell_id=cell_id, path=path)

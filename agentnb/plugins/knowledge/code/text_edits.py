@@ -97,17 +97,17 @@ def _in_cell(module: NotebookModule, edit: TextEdit) -> tuple[CodeCell, TextEdit
     if last[0] == len(lines) and last[1] == 0:  # up to the beginning of the next cell
         last, text = (len(lines) - 1, len(lines[-1])), text.removesuffix("\n")
     if last[0] >= len(lines):
-        raise UnusableEdit("It changes several cells in one piece.")
+        raise UnusableEdit("A single edit spans several cells.")
     python = lines_of(python_of(cell.source))
     if cell.is_cut or any(lines[at] != python[at] for at in range(start.line - 1, last[0] + 1)):
-        raise UnusableEdit("A magic stands in the lines, or the cell is too long.")
+        raise UnusableEdit("The lines contain a magic, or the cell is too long.")
     return cell, TextEdit((start.line - 1, start.column), last, text)
 
 
 def _cell(module: NotebookModule, cell_id: str) -> CodeCell:
     cell = module.cell(cell_id)
     if cell is None:
-        raise UnusableEdit("It changes a cell that is gone.")
+        raise UnusableEdit("It changes a cell that no longer exists.")
     return cell
 
 

@@ -87,7 +87,7 @@ async def _run_script(
 ) -> dict[str, Any]:
     words = given.get("args", [])
     if set(given) - {"args"} or not isinstance(words, list) or not all(isinstance(each, str) for each in words):
-        raise UsageError("A script takes one argument: 'args', a list of texts.")
+        raise UsageError("A script takes one argument: 'args', a list of strings.")
     script = await asyncio.to_thread(find)
     command = [*script.program, str(script.path), *words]
     await session.authorize(f"Run {script.name}, a script of a skill", shlex.join(command))
@@ -95,7 +95,7 @@ async def _run_script(
         raise UsageError(f"{script.name} has changed since the user was asked. Nothing was run.")
     status, printed = await _output(command, session.folder, seconds)
     text = Credentials(os.environ).hidden(printed)[-MOST_OUTPUT:]
-    end = f"It took more than {seconds:g} s and was ended." if status is None else f"Exit code {status}."
+    end = f"It took more than {seconds:g} s and was stopped." if status is None else f"Exit code {status}."
     return text_result("\n".join(each for each in (text.rstrip(), end) if each), failed=status != 0)
 
 

@@ -156,7 +156,10 @@ def _schema(function: str, argument: ast.arg) -> dict[str, Any]:
     schema = _of(argument.annotation)
     if schema is None:
         said = "has no type" if argument.annotation is None else f"has the type {ast.unparse(argument.annotation)}"
-        hint = "A tool takes str, int, float, bool, list of them, Literal of texts, or these or None."
+        hint = (
+            "An argument of a tool can be str, int, float, bool, a list of these, a Literal of strings, or "
+            "one of these or None."
+        )
         raise UsageError(f"The argument {argument.arg!r} of {function} {said}. {hint}")
     return schema
 

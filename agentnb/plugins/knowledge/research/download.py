@@ -56,9 +56,9 @@ class _Offer(msgspec.Struct, frozen=True):
 def check_version(package: str, version: str) -> None:
     """Make sure that both are names that pip takes as such, and as nothing else."""
     if not _NAME.fullmatch(package):
-        raise UsageError(f"{package!r} is no name of a package.", hint='For example: "polars".')
+        raise UsageError(f"{package!r} is not a valid package name.", hint='For example: "polars".')
     if not _VERSION.fullmatch(version):
-        raise UsageError(f"{version!r} is no version.", hint='For example: "1.2.0".')
+        raise UsageError(f"{version!r} is not a valid version.", hint='For example: "1.2.0".')
 
 
 async def fetched_source(
@@ -76,7 +76,7 @@ async def fetched_source(
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
     root = await asyncio.to_thread(unpacked, kept, kept)  # there already: finds the folder in it
-    note = f"This is version {version}, fetched from the package index; it is not the one that is installed."
+    note = f"This is version {version}, fetched from the package index; it is not the installed one."
     return PackageSource(package=package, version=version, root=root, places=(root,), notes=(note,))
 
 
@@ -142,7 +142,9 @@ async def _source_archive(package: str, version: str, into: Path, environ: Mappi
             page = await _read(client, f"{index.rstrip('/')}/{name}/", LARGEST_PAGE)
             offer = chosen(offers(page, f"{index.rstrip('/')}/{name}/"), name, version)
             if offer is None:
-                message = f"The package index has no wheel for this Python and no source of {package} {version}."
+                message = (
+                    f"The package index has no wheel for this Python and no source distribution of {package} {version}."
+                )
                 raise UsageError(message, hint=f"`pip index versions {package}` lists the versions.")
             data = await _read(client, offer.url, LARGEST)
     except httpx.HTTPStatusError as error:

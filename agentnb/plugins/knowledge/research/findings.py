@@ -61,9 +61,7 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
         """Where it began, a sentence; empty where no earlier findings were known."""
         if not self.reused:
             return ""
-        what = (
-            "1 finding of an earlier research" if self.reused == 1 else f"{self.reused} findings of earlier researches"
-        )
+        what = "1 earlier finding" if self.reused == 1 else f"{self.reused} earlier findings"
         return f"Started from {what} of this version."
 
 
@@ -92,7 +90,9 @@ def _finding(number: int, finding: Any, sources: Sequence[PackageSource]) -> Res
     line, last = finding.get("line", 1), finding.get("last_line")
     last = line if last is None else last
     if not isinstance(file, str) or not all(type(number) is int for number in (line, last)):
-        raise UsageError(f"The 'file' of finding {number} is a path, its 'line' and 'last_line' are whole numbers.")
+        raise UsageError(
+            f"The 'file' of finding {number} must be a path; its 'line' and 'last_line' must be whole numbers."
+        )
     source, path = _located(what, file, sources)
     lines = _lines(path, what)
     if not 1 <= line <= last <= len(lines):

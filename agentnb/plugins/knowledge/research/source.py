@@ -50,7 +50,7 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
 
 def installed_source(package: str, paths: Iterable[str] | None = None, *, unpack_to: Path) -> PackageSource:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", package):
-        raise UsageError(f"{package!r} is no name of a package.", hint='For example: "polars".')
+        raise UsageError(f"{package!r} is not a valid package name.", hint='For example: "polars".')
     distribution = _named(package, [*(sys.path if paths is None else paths)])
     if distribution is None:
         return _of_python(package)
@@ -76,7 +76,7 @@ def installed_source(package: str, paths: Iterable[str] | None = None, *, unpack
 def _checked(source: PackageSource) -> PackageSource:
     if not source.places:
         message = f"{source.package} {source.version} is installed, but none of its files can be read."
-        raise UsageError(message, hint="Name a version, and it is fetched from the package index.")
+        raise UsageError(message, hint="Specify a version to fetch it from the package index.")
     return source
 
 
@@ -110,7 +110,7 @@ def _of_python(package: str) -> PackageSource:
         known = "It is built into Python." if top in sys.builtin_module_names else "No distribution has that name."
         raise UsageError(
             f"The source of {package!r} is not in this environment. {known}",
-            hint="Name a version, and it is fetched from the package index once the user agrees.",
+            hint="Specify a version to fetch it from the package index once the user agrees.",
         )
     place = Path(spec.origin)
     places = _real([place.parent if spec.submodule_search_locations else place])

@@ -60,7 +60,7 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 
 def prompt_of(question: str, package: str, version: str, earlier: str = "") -> str:
-    """The prompt for the agent; *earlier* has findings of earlier researches."""
+    """The prompt for the agent; *earlier* has earlier findings."""
     known = (
         f"\n\nEarlier researches found this in {package} {version}; the places were checked again just now. Start from "
         f"it, and return again, with its place, what answers the question:\n{earlier}"

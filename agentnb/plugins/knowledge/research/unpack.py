@@ -38,7 +38,7 @@ def unpacked(archive: Path, folder: Path, *, largest: int = LARGEST) -> Path:
             if not folder.is_dir():  # another conversation was quicker
                 raise UsageError(f"{archive.name} could not be unpacked: {error.strerror or error}.") from None
         except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, NotImplementedError) as error:
-            raise UsageError(f"{archive.name} is not an archive that can be unpacked: {error}.") from None
+            raise UsageError(f"{archive.name} cannot be unpacked: {error}.") from None
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     within = [*folder.iterdir()]
@@ -50,7 +50,7 @@ def _unpack(archive: Path, folder: Path, largest: int) -> None:
     entries = _zip_entries(archive) if zipfile.is_zipfile(archive) else _tar_entries(archive)
     for number, (name, content) in enumerate(entries):
         if number >= MOST_ENTRIES:
-            raise UsageError(f"{archive.name} holds more than {MOST_ENTRIES:,} files.")
+            raise UsageError(f"{archive.name} contains more than {MOST_ENTRIES:,} files.")
         path = PurePosixPath(name.replace("\\", "/"))
         first = path.parts[0] if path.parts else ".."
         if path.is_absolute() or ".." in (first, *path.parts) or ":" in first or len(name) > LONGEST_NAME:

@@ -87,7 +87,7 @@ class Researches:
             raise UsageError(f"A question has 1 to {LONGEST_QUESTION:,} characters.", hint="Ask in a sentence or two.")
         if not configuration.spec.takes_mcp:
             title = configuration.spec.title
-            raise UsageError(f"{title} takes no MCP, so it cannot research.", hint="Use another agent.")
+            raise UsageError(f"{title} does not support MCP, so it cannot do research.", hint="Use another agent.")
         ask = authorize or _refuse
         source = await self._source(package, version, _allow if is_agreed else ask)
         key = (configuration.spec.name, source.package, source.version, question)
@@ -261,8 +261,8 @@ class ResearchRun:
 
     def _hint(self) -> str:
         if not self.findings:
-            return "Ask less at once."
-        return f"What it found until then ({len(self.findings)}) is kept: ask again, and it goes on from there."
+            return "Ask a smaller question."
+        return f"What it found until then ({len(self.findings)}) is kept: ask again to continue from there."
 
     def _about(self) -> Research:
         return Research(
@@ -297,7 +297,7 @@ async def _allow(request: PolicyRequest) -> PolicyRequest:
 
 
 async def _refuse(request: PolicyRequest) -> PolicyRequest:
-    message = f"{request.title}: nobody could be asked, so nothing was fetched."
+    message = f"{request.title}: no one could be asked, so nothing was fetched."
     raise PermissionDenied(message, hint="The user can name the version: agentnb.research(question, package, version).")
 
 

@@ -18,10 +18,10 @@ def split_front_matter(text: str) -> tuple[dict[str, str | dict[str, str]], str]
     r"""The front matter and the body of a ``SKILL.md``."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != "---":
-        raise ValueError("It does not begin with a line ---.")
+        raise ValueError("It does not start with the line ---.")
     end = next((at for at, line in enumerate(lines[1 : MOST_LINES + 2], 1) if line.rstrip() == "---"), None)
     if end is None:
-        raise ValueError(f"Its front matter does not end with a line --- within {MOST_LINES} lines.")
+        raise ValueError(f"Its front matter does not end with the line --- within {MOST_LINES} lines.")
     return _mapping(lines[1:end]), "\n".join(lines[end + 1 :]).strip("\n")
 
 
@@ -34,7 +34,7 @@ def _mapping(lines: list[str]) -> dict[str, str | dict[str, str]]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if (match := _KEY.match(line)) is None or len(line) > LONGEST_LINE:
-            raise ValueError(f"A line of its front matter is not KEY: VALUE: {line[:60]!r}.")
+            raise ValueError(f"A line of its front matter does not have the form KEY: VALUE: {line[:60]!r}.")
         inner = _indented(lines, at)
         at += len(inner)
         key, value = match["key"], (match["value"] or "").strip()
@@ -66,12 +66,12 @@ def _text(value: str) -> str:
         try:
             text = read_json(value)
         except ValueError:
-            raise ValueError(f"Its front matter has a text that is not closed: {value[:60]!r}.") from None
+            raise ValueError(f"Its front matter has an unclosed quote: {value[:60]!r}.") from None
         return str(text)
     if value.startswith("'"):
         if len(value) == 1 or not value.endswith("'"):
-            raise ValueError(f"Its front matter has a text that is not closed: {value[:60]!r}.")
+            raise ValueError(f"Its front matter has an unclosed quote: {value[:60]!r}.")
         return value[1:-1].replace("''", "'")
     if value.startswith(_FORBIDDEN):
-        raise ValueError(f"Its front matter has a value that is more than text: {value[:60]!r}.")
+        raise ValueError(f"Its front matter has a value that is not plain text: {value[:60]!r}.")
     return value.partition(" #")[0].rstrip()

@@ -120,7 +120,7 @@ class SkillLibrary:
             )
             return text + (f"\n\nOther files of this skill: {', '.join(others)}.{how}" if others else "")
         if "file" in arguments:
-            raise UsageError("A file belongs to a skill.", hint="Name the skill, too.")
+            raise UsageError("Files can only be read from a skill.", hint="Specify the skill, too.")
         offered = self.offered()
         lines = [
             f"{each.id} ({each.package} {each.version}{', imported' if each.imported else ''}): {each.description}"
@@ -175,11 +175,11 @@ class SkillLibrary:
         skills = self.of_package(package)
         if skills[0].package == WORKSPACE:
             hint = "agentnb.trust() or `agentnb trust` trusts the folder."
-            raise UsageError("The skills of a workspace count where you trust the workspace.", hint=hint)
+            raise UsageError("The skills of a workspace apply only if you trust the workspace.", hint=hint)
         offer = offer_of(skills)
         if shown is not None and offer.digest != shown:
             message = f"The skills of {offer.package} have changed since they were shown, so nothing was chosen."
-            raise UsageError(message, hint="Look at them again.")
+            raise UsageError(message, hint="Check them again.")
         return offer
 
     def revoke(self, package: str) -> bool:
@@ -191,7 +191,8 @@ class SkillLibrary:
         if not skills:
             names = ", ".join(dict.fromkeys(each.package for each in self.skills()))
             raise UsageError(
-                f"The package {package!r} has no skills and no tools.", hint=f"Packages with some: {names or 'none'}."
+                f"The package {package!r} has no skills and no tools.",
+                hint=f"Packages that bring some: {names or 'none'}.",
             )
         return skills
 
@@ -258,6 +259,6 @@ def named_skill(named: str, skills: Iterable[FoundSkill], what: str = "skill") -
         return matches[0]
     ids = ", ".join(each.id for each in matches or offered)
     if matches:
-        raise UsageError(f"{len(matches)} {what}s are called {named!r}.", hint=f"Name one by its id: {ids}.")
-    hint = f"There are: {ids[:LONGEST_HINT]}." if ids else f"The user trusts no package's {what}s yet."
+        raise UsageError(f"{len(matches)} {what}s are called {named!r}.", hint=f"Specify one by its id: {ids}.")
+    hint = f"Available: {ids[:LONGEST_HINT]}." if ids else f"The user does not trust any package's {what}s yet."
     raise UsageError(f"There is no {what} {named!r} for agents.", hint=hint)

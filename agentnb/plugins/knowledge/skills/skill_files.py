@@ -43,11 +43,13 @@ def read_skill(folder: Path) -> SkillText:
     name, description = _said(fields, "name"), _said(fields, "description")
     wrong = ""
     if len(name) > LONGEST_NAME or _NAME.fullmatch(name) is None:
-        wrong = f"A name has 1 to {LONGEST_NAME} small letters, digits and single hyphens, unlike {name[:80]!r}."
+        wrong = (
+            f"A name must have 1 to {LONGEST_NAME} lowercase letters, digits and single hyphens, unlike {name[:80]!r}."
+        )
     elif name != folder.name:
-        wrong = f"Its name is {name!r} and its folder is called {folder.name!r}; they are the same in a skill."
+        wrong = f"Its name is {name!r} and its folder is called {folder.name!r}; they must be the same."
     elif not 0 < len(description) <= LONGEST_DESCRIPTION:
-        wrong = f"A description has 1 to {LONGEST_DESCRIPTION:,} characters, not {len(description):,}."
+        wrong = f"A description must have 1 to {LONGEST_DESCRIPTION:,} characters, not {len(description):,}."
     if wrong:
         raise UsageError(f"{folder / SKILL_FILE} is not a skill. {wrong}")
     compatibility = _said(fields, "compatibility")[:LONGEST_COMPATIBILITY]

@@ -53,7 +53,7 @@ class SkillTrust:
             return []
         except (OSError, ValueError) as error:
             message = f"{self.path} cannot be read, so no skill is trusted: {error}."
-            raise UsageError(message, hint="Mend or delete the file.") from None
+            raise UsageError(message, hint="Fix or delete the file.") from None
 
     def of_version(self, package: str, version: str) -> list[TrustedPackage]:
         """The choices about a package of one version."""

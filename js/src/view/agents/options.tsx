@@ -184,7 +184,7 @@ function LongList({ name, value, groups, disabled, onChoose }: LongListProps) {
                 {choice.group && <span class="dim small cut">{choice.group}</span>}
               </button>
             ))}
-            {fitting.length === 0 && <p class="note">Nothing fits.</p>}
+            {fitting.length === 0 && <p class="note">No matches.</p>}
             {fitting.length > MOST_SHOWN && (
               <p class="note">{`${fitting.length - MOST_SHOWN} more: type to find them.`}</p>
             )}

@@ -107,7 +107,7 @@ function AgentList({ context }: { context: AgentsContext }) {
           </button>
         ))}
         {shown.length + (words ? others.length : 0) === 0 && agents.length > 0 && words && (
-          <p class="note">No agent is called so.</p>
+          <p class="note">No agent has this name.</p>
         )}
         {agents.length === 0 && (
           <p class="note">
@@ -115,7 +115,7 @@ function AgentList({ context }: { context: AgentsContext }) {
           </p>
         )}
       </div>
-      {chosen.hasBegun && <p class="note">Another agent starts a new conversation; this one stays.</p>}
+      {chosen.hasBegun && <p class="note">Choosing another agent starts a new conversation; this one stays open.</p>}
       {(missing.length > 0 || !isRemote(root)) && (
         <>
           <button
@@ -277,7 +277,7 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
       if (missing) {
         const { installed } = await context.request("refreshAgents", {});
         if (!installed.includes(provider))
-          return `${name} was not found. A program in a folder that is new on PATH is found once Jupyter restarts.`;
+          return `${name} was not found. If its folder was just added to PATH, restart Jupyter to find it.`;
       }
       return inWords(await context.request("checkAgent", { agent: provider }));
     });
@@ -322,7 +322,7 @@ function Question(props: { name: string; command: string; onRun: () => void; onC
   const button = useFocused<HTMLButtonElement>();
   return (
     <div class="agent-question" role="group" aria-label={`Install ${name}?`}>
-      <p>This runs where the kernel runs, with your rights:</p>
+      <p>This runs where the kernel runs, with your permissions:</p>
       <pre class="output">{plain(command)}</pre>
       <span class="row wraps agent-actions">
         <Button class="primary" ref={button} onClick={onRun}>

@@ -40,7 +40,7 @@ export function Branches({ id = "", begins = false, session, onOpen }: BranchesP
         </p>
       )}
       <Trouble text={begun.trouble || (answer ? "" : trouble)} />
-      {begins && begun.isEmpty && <p class="note">Write in the message box what to try, then choose Try 3 ways.</p>}
+      {begins && begun.isEmpty && <p class="note">Enter what to try in the message box, then choose Try 3 ways.</p>}
       {answer?.map((set) => (
         <OneSet key={set.id} set={set} onOpen={open} isAlone={id !== ""} />
       ))}

@@ -71,7 +71,7 @@ export function Card({ set, one, onOpen }: Props) {
       <Trouble text={trouble} />
       {one.kept && (
         <p class="try-kept">
-          {one.state === "kept" ? "Brought into your notebook." : "Parts were brought into your notebook."}{" "}
+          {one.state === "kept" ? "Added to your notebook." : "Parts were added to your notebook."}{" "}
           {onOpen && <TextButton onClick={() => onOpen(one.kept)}>Changes and Undo</TextButton>}
         </p>
       )}
@@ -141,7 +141,7 @@ function Result({ one, set }: { one: Try; set: TrySet }) {
     one.verified === false ? "Not verified" : "",
     one.seconds > 0 ? duration(one.seconds * 1000) : "",
     one.tokens > 0 ? `${count(one.tokens)} tokens` : "",
-    one.way === "replay" ? "Cells run again in a fresh kernel" : "",
+    one.way === "replay" ? "Cells rerun in a fresh kernel" : "",
   ];
   return (
     <>

@@ -68,6 +68,6 @@ export function triesOf(store: Store) {
 
 function listed<T>(answer: unknown, name: string): readonly T[] {
   const list = isObject(answer) ? answer[name] : undefined;
-  if (!Array.isArray(list)) throw new Error("The kernel's answer is not of the protocol.");
+  if (!Array.isArray(list)) throw new Error("The kernel's answer doesn't follow the protocol.");
   return list as T[];
 }

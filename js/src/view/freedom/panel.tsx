@@ -35,7 +35,7 @@ const PERMISSIONS = [
   ["ask", "Ask before edits and commands"],
   ["edit", "Edit at once, ask before commands"],
   ["auto", "Edit at once, run what is safe"],
-  ["deny", "Deny all that no rule allows"],
+  ["deny", "Deny everything that no rule allows"],
 ] as const;
 const KERNEL = [
   ["off", "Closed"],
@@ -128,7 +128,7 @@ function Sensitive({ patterns, set }: { patterns: readonly string[]; set: Freedo
   return (
     <div role="group" aria-label="Sensitive files">
       <h4>Sensitive files</h4>
-      <p class="dim small">Always ask here, besides keys, secrets and start-up files.</p>
+      <p class="dim small">Always ask here, in addition to keys, secrets and start-up files.</p>
       <ul class="list grants-list">
         {patterns.map((pattern) => (
           <li key={pattern} class="row grant">

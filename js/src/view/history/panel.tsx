@@ -323,7 +323,7 @@ function Empty({ query, onChange }: { query: Query; onChange: (query: Query) => 
           {search ? "Search everywhere" : "Show all conversations"}
         </Button>
       )}
-      {isNarrowed && <Button onClick={() => onChange({ ...query, ...NOTHING_NARROWED })}>Remove filters</Button>}
+      {isNarrowed && <Button onClick={() => onChange({ ...query, ...NOTHING_NARROWED })}>Clear filters</Button>}
     </div>
   );
 }

@@ -193,10 +193,10 @@ function PreviewOf({ conversation, title, request }: { conversation: Conversatio
         <div key={turn.number} class="history-turn">
           <p class="plain history-prompt">{plain(turn.prompt)}</p>
           {turn.answer && <p class="plain">{plain(turn.answer)}</p>}
-          {turn.cut && <p class="dim small">Shortened. Open the conversation to read it all.</p>}
+          {turn.cut && <p class="dim small">Shortened. Open the conversation to read it in full.</p>}
         </div>
       ))}
-      {shown === 0 && <p class="dim small">No finished turn yet.</p>}
+      {shown === 0 && <p class="dim small">No finished turns yet.</p>}
     </section>
   );
 }

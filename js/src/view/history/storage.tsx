@@ -100,8 +100,8 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
         </Button>
       </div>
       {asked && (
-        <div class="banner plain-banner history-delete" role="group" aria-label="Delete for good?">
-          <span>{line(asked.message, 200)} Their undo history goes, too. This can't be undone.</span>
+        <div class="banner plain-banner history-delete" role="group" aria-label="Delete permanently?">
+          <span>{line(asked.message, 200)} Their undo history is deleted too. This can't be undone.</span>
           <Button class="danger" disabled={isBusy} onClick={() => void confirm(asked)}>
             Delete
           </Button>

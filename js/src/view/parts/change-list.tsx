@@ -24,7 +24,7 @@ const STATES: Record<Change["state"], string> = table({
   open: "",
   kept: "kept",
   undone: "undone",
-  offered: "in the file only",
+  offered: "only in the file",
 });
 
 interface Props {

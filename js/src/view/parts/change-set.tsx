@@ -226,11 +226,11 @@ export function AllChanges({ title, onDone }: { title: string; onDone: () => voi
       ref={box}
       class="all-changes"
       tabIndex={-1}
-      aria-label="Changes of the conversation"
+      aria-label="Changes in this conversation"
       onKeyDown={onEscape(onDone)}
     >
       <div class="row all-changes-head">
-        <h3>Changes of the conversation</h3>
+        <h3>Changes in this conversation</h3>
         <Spacer />
         <IconButton name="Close (Escape)" icon="cross" onClick={onDone} />
       </div>

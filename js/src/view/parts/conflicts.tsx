@@ -53,7 +53,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
         return (
           <fieldset key={conflict.id} class="column choices">
             <legend class="path">{line(conflict.path, 500)}</legend>
-            {option("mine", "Keep mine", "It stays as it is now.")}
+            {option("mine", "Keep mine", "It stays as it is.")}
             {option(
               "theirs",
               isRedo ? "Use the agent's" : "Use the old version",
@@ -93,7 +93,7 @@ function Versions({ id, conflict, old, left }: { id: string; conflict: ChangeCon
   );
 }
 
-const NOTHING = "Missing, or not text.";
+const NOTHING = "Missing or not text.";
 
 interface ComparedProps {
   id: string;
@@ -110,7 +110,7 @@ function Compared({ id, name, to, before, after, open = false }: ComparedProps) 
   const head = (
     <>
       <span>{name}</span>
-      <span class="dim small">compared to: {to.toLowerCase()}</span>
+      <span class="dim small">compared with: {to.toLowerCase()}</span>
       {change && <LineCount {...change} />}
     </>
   );

@@ -100,7 +100,7 @@ export function Differs({ differences }: { differences: readonly string[] }) {
   return (
     <div class="decision denied differs">
       <Icon name="alert" />
-      <span class="label">Not as the preview showed</span>
+      <span class="label">Different from the preview</span>
       <span class="dim">{differences.map((each) => line(each, 300)).join(" ")}</span>
     </div>
   );

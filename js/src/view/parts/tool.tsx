@@ -196,7 +196,7 @@ function TakeBack({ id, call }: { id: string; call: ToolCallState }) {
     void run(async () => {
       await store.request("revokeGrant", { channel: session, toolCallId: call.toolCallId });
       lastingAnswers(store).delete(id);
-      say("Taken back: it asks again.");
+      say("Revoked: it asks again.");
     });
   return (
     <span role="status">

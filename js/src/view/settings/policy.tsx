@@ -87,7 +87,7 @@ export function WhatIf({ request }: { readonly request: Request }) {
   };
   return (
     <>
-      <p class="dim small">What would happen in a new conversation, with the settings as they are. Nothing is run.</p>
+      <p class="dim small">See what would happen in a new conversation with the current settings. Nothing is run.</p>
       <Form class="row wraps settings-form" label="Test the policy" onSubmit={() => void test()}>
         <Choice label="What the agent wants" options={WANTS} value={kind} onChoose={setKind} />
         <TextField

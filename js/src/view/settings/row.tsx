@@ -77,7 +77,9 @@ export function Row({ setting, isHere, request, onChange, onBack, children, ...r
       )}
       <div id={id} class="setting-tip">
         <p>{withCode(kernelText(setting.about))}</p>
-        {isFixed && !isLocked && <p>{isHere ? "Can't be set for this kernel alone." : "No file can hold it."}</p>}
+        {isFixed && !isLocked && (
+          <p>{isHere ? "Can't be set for this kernel alone." : "It can't be saved in a file."}</p>
+        )}
         <p class="dim small">
           {sourceOf(setting)} · <code>{name}</code>
         </p>

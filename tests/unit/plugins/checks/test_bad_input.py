@@ -243,8 +243,8 @@ def test_table_of_which_nothing_could_be_kept_says_that_it_was_not_compared() ->
     array *= 100
     checks = agentnb.DataChecks(tables.end({"t": table, "a": array}, ["t", "a"]))
     assert checks.lines == (
-        "`t`: not compared: there was no room to keep it as it was",
-        "`a`: not compared: there was no room to keep it as it was",
+        "`t`: not compared: there was no room to keep its earlier state",
+        "`a`: not compared: there was no room to keep its earlier state",
     )
     assert checks.ok
 

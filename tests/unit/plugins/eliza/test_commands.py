@@ -160,7 +160,7 @@ WRONG = {
     "/big 1.5": "KIB must be a whole number, not `1.5`.",
     "/tool": "KIND is missing: ",
     "/tool hammer": "KIND must be one of ",
-    "/tool read twice": "After KIND comes `failed` or nothing, not `twice`.",
+    "/tool read twice": "KIND can be followed by `failed` or nothing, not by `twice`.",
     "/ask hammer": "KIND must be one of ",
     "/read": "PATH is missing.",
     "/read 'a": "A quote is never closed.",
@@ -174,7 +174,7 @@ WRONG = {
     "/title": "TEXT is missing.",
     "/stop cancelled": "REASON must be one of ",
     "/fail 7": "CODE must be from -32999 to -1, not 7.",
-    "/noise loud": "After `/noise` comes `all` or nothing, not `loud`.",
+    "/noise loud": "`/noise` can be followed by `all` or nothing, not by `loud`.",
     "/help nothing": "There is no command `/nothing`.",
 }
 

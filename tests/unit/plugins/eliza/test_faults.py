@@ -141,9 +141,9 @@ async def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_ha
     stdout, stderr = await asyncio.wait_for(process.communicate(("\n".join(lines) + "\n").encode()), PATIENCE)
     assert stdout == b'{"jsonrpc":"2.0","id":1,"result":{"echo":{}}}\n'
     assert [line[:38] for line in stderr.decode().splitlines()] == [
-        "eliza: a line of 7 bytes is no message",
-        "eliza: a line of 4 bytes is no message",
-        "eliza: a line of 3 bytes is no message",
+        "eliza: a line of 7 bytes is not a mess",
+        "eliza: a line of 4 bytes is not a mess",
+        "eliza: a line of 3 bytes is not a mess",
         "eliza: session/cancel is ignored: Inva",
     ]
 

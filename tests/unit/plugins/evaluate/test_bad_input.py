@@ -36,7 +36,9 @@ def test_folder_without_tasks_and_tasks_that_cannot_be_used_are_named(
         folder = task(f"task-{number}", FINE)
         (folder / "task.toml").write_text(text)
         cases.append((folder, message))
-    for number, (text, message) in enumerate({"def check(": "is no Python", "x = 1": "has no function check"}.items()):
+    for number, (text, message) in enumerate(
+        {"def check(": "is not valid Python", "x = 1": "has no function check"}.items()
+    ):
         cases.append((task(f"check-{number}", text), message))
     missing = task("missing", FINE)
     (missing / "check.py").unlink()
@@ -58,10 +60,10 @@ def test_words_and_files_that_cannot_be_used_are_named_before_agents_are_asked(
     (tmp_path / "newer.json").write_text(json.dumps(newer))
     good = ("--agents", "good")
     cases = {
-        (): "No agent is named.",
+        (): "No agent was given.",
         ("--agents", "nobody"): "There is no agent called 'nobody'",
         (*good, "--runs", "0"): "--runs 0 is not a number from 1",
-        (*good, "--record", f"{tmp_path}/a", "--replay", f"{tmp_path}/a"): "exclude each other",
+        (*good, "--record", f"{tmp_path}/a", "--replay", f"{tmp_path}/a"): "cannot be combined",
         ("--replay", f"{tmp_path}/none"): "There is no recording in",
         (*good, "--baseline", f"{tmp_path}/none.json"): "cannot be read: No such file",
         (*good, "--baseline", f"{tmp_path}/odd.json"): "has no results of an evaluation",
@@ -80,7 +82,7 @@ def test_words_and_files_that_cannot_be_used_are_named_before_agents_are_asked(
 
 
 CHECKS = {
-    "return 1": ("broken", "returned 1: it returns True, False, or a text"),
+    "return 1": ("broken", "returned 1: it must return True, False, or a text"),
     "pass": ("broken", "returned None"),
     "return {}['x']": ("broken", "line 2, raised KeyError: 'x'"),
     "raise SystemExit(0)": ("broken", "raised SystemExit"),
@@ -88,13 +90,13 @@ CHECKS = {
     "while True: pass": ("broken", "still running after 2 s"),
     "while True: print('x' * 10_000)": ("broken", "still running after 2 s"),
     "print('x' * 30_000_000); return True": ("right", ""),
-    "return bytearray(6 << 30) == 0": ("broken", "more memory than a check may have"),
+    "return bytearray(6 << 30) == 0": ("broken", "more memory than a check may use"),
     "import socket; socket.create_connection(('127.0.0.1', PORT))": ("broken", "Error"),
     "return 'no ' * 10_000": ("wrong", "no no"),
-    "return False": ("wrong", "says no"),
-    "assert run.answer == 'x'": ("wrong", "line 2, does not hold"),
+    "return False": ("wrong", "The check failed"),
+    "assert run.answer == 'x'": ("wrong", "line 2, failed"),
     "assert not run.path('none.csv')": ("wrong", "There is no file none.csv."),
-    "return run.final": ("wrong", "no line that begins with ANSWER:"),
+    "return run.final": ("wrong", "no line that starts with ANSWER:"),
     "return run.python('import sys; sys.exit(3)') or True": ("wrong", "The code fails"),
     "(run.folder / 'new').write_text('x'); return (run.task / 'task.toml').is_file()": ("right", ""),
 }

@@ -83,7 +83,7 @@ def test_agent_that_crashes_or_is_late_leaves_the_task_undone_and_the_others_go_
     rows = {each["task"]: each for each in json.loads((recording / "eval.json").read_text())["results"]}
     assert [each["outcome"] for each in rows.values()] == ["undone", "undone"]
     assert "exit code 3" in rows["crash"]["why"]
-    assert rows["hang"]["why"] == "The agent was still at work after 1 s."
+    assert rows["hang"]["why"] == "The agent was still working after 1 s."
     replayed = evaluate("--replay", str(recording), "--json", str(tmp_path / "again.json"))
     assert replayed.code == 1
     assert (tmp_path / "again.json").read_bytes() == (recording / "eval.json").read_bytes()
@@ -106,7 +106,7 @@ def test_recording_passes_as_its_own_baseline_and_what_does_not_fit_it_is_broken
     path.write_text(path.read_text().replace("Do say.", "Say it."))
     done = evaluate(*gate)
     assert done.code == 2, done
-    assert "the prompt is not the recorded one" in done.out
+    assert "the prompt differs from the recorded one" in done.out
     assert "Changed since the baseline: say." in done.out
     done = evaluate(*gate, "--runs", "2")
     assert (done.code, "Run 2 of good at say is not recorded" in done.err) == (2, True)

@@ -239,7 +239,7 @@ def test_what_cannot_be_exported_says_why(tmp_path: Path) -> None:
         find(str(broken))
     cut = tmp_path / "a.cassette.jsonl"
     cut.write_bytes(CASSETTE.read_bytes()[:999])
-    with pytest.raises(CassetteBroken, match="cut"):
+    with pytest.raises(CassetteBroken, match="truncated"):
         find(str(cut))
 
 

@@ -21,4 +21,4 @@ def test_an_exported_session_is_the_document_that_a_shell_writes(kernel: MakeHos
     texts = {form: page.ask("exportSession", {"channel": uri, "form": form})["result"]["text"] for form in FORMS}
     assert {form: begins for form, begins in FORMS.items() if not texts[form].startswith(begins)} == {}
     assert [form for form, text in texts.items() if "Because of ***" not in text or key in text] == []
-    assert "not have this conversation" in refused(page, "exportSession", channel=uri[:-1])
+    assert "no longer has this conversation" in refused(page, "exportSession", channel=uri[:-1])

@@ -122,7 +122,7 @@ def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> N
         ("c1", "%time train(3); refit = 'fit'"),
         (None, "def train(x):\r\n    return x\r\n"),
     }
-    assert renaming.notes == ("Magics of 1 cell have the name, too; they are not changed.",)
+    assert renaming.notes == ("Magics in 1 cell contain the name, too; they are not changed.",)
     assert "fit" in (tmp_path / "model.py").read_text()
 
 
@@ -130,7 +130,7 @@ def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> N
 def test_a_renaming_that_cannot_be_done_says_why(tmp_path: Path, symbol: str, new_name: str) -> None:
     """What the workspace does not define keeps its name; a name is one that Python takes."""
     asked = service(tmp_path, "import json\nx = json.dumps")
-    with pytest.raises(UsageError, match=r"outside of the workspace|not a name"):
+    with pytest.raises(UsageError, match=r"outside the workspace|not a valid Python name"):
         asked.rename(CodePlace(cell_id="c0", symbol=symbol), new_name)
 
 

@@ -113,7 +113,7 @@ def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: 
     assert places(asked.references(CodePlace(path="other.py", symbol="model.fit"))) == expected
     renaming = asked.rename(CodePlace(cell_id="c1", symbol="fit"), "train")
     assert [change.count for change in renaming.changes] == [1, 1, 1, 2, 1, 1]
-    assert renaming.notes == ("1 cell with the name cannot be read by Python; look there yourself.",)
+    assert renaming.notes == ("1 cell with the name cannot be parsed by Python; check it yourself.",)
     (tmp_path / "other.py").unlink()
     (tmp_path / "model.py").write_text(f"\n{MODEL}")
     (tmp_path / "new.py").write_text("from model import fit\n")
@@ -125,7 +125,7 @@ def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: 
 def test_a_type_checker_renames_nothing_of_a_library(tmp_path: Path) -> None:
     """What is defined elsewhere keeps its name."""
     asked = service(tmp_path, installed("basedpyright"), "import json\nx = json.dumps(1)")
-    with pytest.raises(UsageError, match="outside of the workspace"):
+    with pytest.raises(UsageError, match="outside the workspace"):
         asked.rename(CodePlace(cell_id="c0", symbol="json.dumps"), "write")
 
 
@@ -193,10 +193,10 @@ def test_a_server_that_answers_oddly_is_understood(tmp_path: Path, how: str) -> 
 FAILURES = {
     "dies-at-start": r"odd stopped unexpectedly \(exit code 1\)\. Last output: no heap left",
     "dies-at-question": r"odd stopped unexpectedly \(exit code 3\)\. Last output: no heap left",
-    "floods": r"odd sent more than 64,000,000 bytes for one question and was ended\.",
-    "endless-header": r"odd sent what is no message of the Language Server Protocol and was ended\.",
-    "huge": r"odd sent what is no message of the Language Server Protocol and was ended\.",
-    "rubbish": r"odd sent what is no message of the Language Server Protocol and was ended\.",
+    "floods": r"odd sent more than 64,000,000 bytes for one question and was stopped\.",
+    "endless-header": r"odd sent something that is not a Language Server Protocol message and was stopped\.",
+    "huge": r"odd sent something that is not a Language Server Protocol message and was stopped\.",
+    "rubbish": r"odd sent something that is not a Language Server Protocol message and was stopped\.",
     "refuses": r"odd: not today",
 }
 
@@ -217,7 +217,7 @@ def test_a_server_that_hangs_is_ended_and_jedi_answers(tmp_path: Path, how: str)
     """When its time is up."""
     asked = service(tmp_path, odd(how), "x = 1", f"x('{'x' * 1_000_000}'", seconds=1)
     assert problems(asked.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
-    assert asked.failure == "odd did not answer in time and was ended."
+    assert asked.failure == "odd did not answer in time and was stopped."
 
 
 def test_a_server_that_fails_again_and_again_is_not_started_any_more(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_the_workspace_and_broken_skills_do_not_ask(site: ImportingSite) -> None
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(TEXT.format(name="own", description="Own."))
     assert site.asked() == []
-    with pytest.raises(UsageError, match="where you trust the workspace"):
+    with pytest.raises(UsageError, match="if you trust the workspace"):
         site.library.refuse("workspace")
 
 

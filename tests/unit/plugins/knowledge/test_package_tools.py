@@ -76,7 +76,7 @@ def test_a_tool_is_shown_and_off_until_its_package_is_trusted_and_nothing_is_imp
     shown = Skills(library.skills(), library).show("crate/leaks")
     assert "a tool: crate.agent:leaks in" in shown
     assert shown.endswith('print("key", os.environ["BOX_API_KEY"])')
-    assert "Read these lines with care:" in shown
+    assert "Check these lines:" in shown
     library.trust("crate")
     assert sorted(offered(site)) == sorted(NAMES)
     assert "crate/shout(text: str, times: int=1): Says a text loudly." in site.library.answer({})
@@ -199,11 +199,11 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "no script": ({"tool": "box/pack/scripts/gone.py"}, "cannot be read"),
     "leads out": ({"tool": "box/pack/scripts/../../../../agent.py"}, "leads out of the skill's folder"),
     "no program": ({"tool": "box/pack/scripts/data.csv"}, "is not a script that can be run. It ends with .py or .sh"),
-    "bad args": ({"tool": "box/pack/scripts/echo.py", "arguments": {"args": "x"}}, "'args', a list of texts"),
+    "bad args": ({"tool": "box/pack/scripts/echo.py", "arguments": {"args": "x"}}, "'args', a list of strings"),
     "exit code": ({"tool": "box/pack/scripts/fails.sh"}, "broken\nExit code 3."),
     "script hangs": (
         {"tool": "box/pack/scripts/hangs.sh", "seconds": 1},
-        "started\nIt took more than 1 s and was ended.",
+        "started\nIt took more than 1 s and was stopped.",
     ),
 }
 

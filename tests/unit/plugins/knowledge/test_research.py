@@ -154,7 +154,7 @@ def test_a_research_that_is_given_up_is_cancelled_and_gives_its_place_to_another
 def test_a_research_has_a_limit_of_time(host: Host, led: Led) -> None:
     """However far its agent has come until then: it never answers."""
     researches_of(host).seconds = 0.1
-    with pytest.raises(AgentError, match=r"The research took more than 0\.1 s\. Ask less at once\."):
+    with pytest.raises(AgentError, match=r"The research took more than 0\.1 s\. Ask a smaller question\."):
         led.ask("Why?").result(PATIENCE)
 
 
@@ -183,7 +183,7 @@ def test_a_question_that_cannot_be_asked_is_refused_before_an_agent_is_started(
 
 def test_a_version_that_is_not_installed_is_not_fetched_where_nobody_can_be_asked(host: Host) -> None:
     """Fetching is the user's decision."""
-    with pytest.raises(Exception, match="nobody could be asked"):
+    with pytest.raises(Exception, match="no one could be asked"):
         asked(host, version="0.0.1")
 
 
@@ -209,7 +209,7 @@ def test_findings_are_told_as_they_come_and_kept_where_the_research_reaches_a_li
     _, lines = led.next()
     tell(lines, "return More.")
     found = later.result(PATIENCE)
-    assert (found.reused, found.note) == (1, "Started from 1 finding of an earlier research of this version.")
+    assert (found.reused, found.note) == (1, "Started from 1 earlier finding of this version.")
     snapshot = Session(researcher(host, found)).turns[0].snapshot
     assert snapshot is not None
     prompt = snapshot.message.text

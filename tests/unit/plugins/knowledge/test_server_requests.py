@@ -102,7 +102,7 @@ def test_a_change_that_cannot_be_made_as_one_of_texts_is_left_out(tmp_path: Path
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ("off", r"^Only a language server has formatting, and none is chosen\. Choose one"),
+        ("off", r"^Only a language server offers formatting, and none is selected\. Choose one"),
         ("dies-at-start", r"^odd stopped unexpectedly \(exit code 1\)"),
         ("refuses", r"^odd offers no formatting\."),
     ],
@@ -112,7 +112,7 @@ def test_without_a_server_that_answers_the_reason_is_an_error(tmp_path: Path, ho
     asked = service(tmp_path, how if how == "off" else odd(how), "x = 1")
     with pytest.raises(UsageError, match=why):
         asked.ask("format", CodePlace())
-    with pytest.raises(UsageError, match="Only a language server has symbols of a file, and none is chosen"):
+    with pytest.raises(UsageError, match="Only a language server offers symbols of a file, and none is selected"):
         CodeService(tmp_path, cells=tuple).ask("symbols", CodePlace())
 
 

@@ -139,14 +139,14 @@ def test_the_workspaces_skills_count_where_the_workspace_is_trusted(site: Site) 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("no front matter", "does not begin with"),
+        ("no front matter", "does not start with"),
         ("---\nname: fit", "does not end"),
         ("---\nname: other\ndescription: x\n---\n", "folder is called 'fit'"),
-        ("---\nname: Fit\ndescription: x\n---\n", "small letters"),
+        ("---\nname: Fit\ndescription: x\n---\n", "lowercase letters"),
         ("---\nname: fit\n---\n", "1 to 1,024 characters"),
         ("---\nname: fit\ndescription: " + "x" * 2_000 + "\n---\n", "1 to 1,024 characters"),
-        ("---\na: &a [x, x]\nb: &b [*a, *a]\nname: fit\ndescription: x\n---\n", "more than text"),
-        ("---\nname: fit\ndescription: !!python/object:os.system x\n---\n", "more than text"),
+        ("---\na: &a [x, x]\nb: &b [*a, *a]\nname: fit\ndescription: x\n---\n", "not plain text"),
+        ("---\nname: fit\ndescription: !!python/object:os.system x\n---\n", "not plain text"),
         ("---\nname: fit\nname: fit\ndescription: x\n---\n", "twice"),
         ("x" * 10_000_000, "more than 500,000 bytes"),
         ("---\nname: fit\ndescription: \ud800\n---\n", "not text in UTF-8"),

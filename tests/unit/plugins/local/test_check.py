@@ -51,14 +51,14 @@ def test_check_when_a_model_answers_says_what_it_can_do(kind: str, models: Model
 
 BAD = {
     "nothing there": ({"URL": "http://127.0.0.1:1/v1"}, "No server answers at 127.0.0.1:1. Start it"),
-    "loading": ({"PORTS": "loading"}, "HTTP status 503 (X). It says: Loading model. Wait a little, then try again."),
+    "loading": ({"PORTS": "loading"}, "HTTP status 503 (X). It says: Loading model. Wait a moment, then try again."),
     "nothing found": ({}, "No model server was found on this machine. Start one: Ollama"),
     "no models": ({"URL": "empty"}, "has no models. Type `/pull qwen3:4b`"),
-    "no key": ({"URL": "keyed"}, "wants a key (HTTP status 401). Put it into a variable"),
+    "no key": ({"URL": "keyed"}, "requires a key (HTTP status 401). Put it in a variable"),
     "unset key": ({"URL": "keyed", "KEY_VARIABLE": "NOT_SET"}, "and the variable NOT_SET is empty. Set it before"),
     "wrong key": ({"URL": "keyed", "KEY_VARIABLE": "WRONG"}, "does not accept the key in WRONG (HTTP status 401)"),
     "wrong path": ({"URL": "bare/elsewhere"}, "There is no OpenAI-compatible interface at"),
-    "a page": ({"URL": "page"}, "what it answered is no JSON. The base URL usually ends in /v1"),
+    "a page": ({"URL": "page"}, "the response is not JSON. The base URL usually ends in /v1"),
     "moved": ({"URL": "moved", "KEY_VARIABLE": "WRONG"}, "redirects to another server, 203.0.113.7: not followed"),
     "no such model": ({"URL": "bare", "MODEL": "gpt"}, "There is no model gpt"),
     "dies": ({"URL": "ollama", "MODEL": "dies"}, "dies does not answer: The connection to"),

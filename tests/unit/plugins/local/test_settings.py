@@ -28,11 +28,11 @@ def test_settings_when_nothing_is_set_look_on_loopback_without_a_key() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        ("URL", "ollama", "is not one of a server"),
-        ("URL", "file:///etc/passwd", "is not one of a server"),
-        ("URL", "http://host:port/v1", "is not one of a server"),
-        ("URL", "http://me:sk@host/v1", "holds a password"),
-        ("MODEL", "a\nb", "must be a text in one line"),
+        ("URL", "ollama", "is not a server's URL"),
+        ("URL", "file:///etc/passwd", "is not a server's URL"),
+        ("URL", "http://host:port/v1", "is not a server's URL"),
+        ("URL", "http://me:sk@host/v1", "contains a password"),
+        ("MODEL", "a\nb", "must be text on one line"),
         ("PORTS", "ollama", "must be numbers"),
         ("PORTS", "0", "must be numbers"),
         ("PORTS", "70000", "must be numbers"),

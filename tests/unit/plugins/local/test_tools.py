@@ -91,12 +91,12 @@ def test_command_is_run_in_a_terminal_and_its_end_is_told(session: Session) -> N
         (["read_file", {"path": "../outside.txt"}], "outside"),
         (["list_files", {"folder": ".."}], "outside the working folder"),
         (["list_files", {"folder": "link"}], "outside the working folder"),
-        (["edit_file", {**EDIT[1], "old_text": "step"}], "stands 2 times in the file"),
-        (["edit_file", {**EDIT[1], "old_text": "nowhere"}], "stands 0 times in the file"),
+        (["edit_file", {**EDIT[1], "old_text": "step"}], "occurs 2 times in the file"),
+        (["edit_file", {**EDIT[1], "old_text": "nowhere"}], "occurs 0 times in the file"),
         (["search", {"text": " "}], "is empty"),
         (["search", {"text": 5}], "must be of type string"),
         (["read_file", {}], "The argument 'path' is missing"),
-        (["read_file", '{"path": '], "The arguments are no JSON"),
+        (["read_file", '{"path": '], "The arguments are not JSON"),
         (["read_file", "[1]"], "must be a JSON object"),
         (["format_disk", {}], "There is no tool 'format_disk'"),
     ],
@@ -147,7 +147,7 @@ def test_cancel_during_a_command_ends_it(chat: Chat, models: Models, tmp_path: P
     assert session.prompt(json.dumps([{"say": "Well."}])).wait(PATIENCE).text == "Well."
     sent = models.seen("Well.")[-1]["messages"]
     told = [each["content"] for each in sent if each["role"] == "tool"]
-    assert told == ["Not carried out: the turn was interrupted."]
+    assert told == ["Not run: the turn was interrupted."]
 
 
 @pytest.mark.parametrize(

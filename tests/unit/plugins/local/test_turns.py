@@ -17,7 +17,7 @@ from tests.unit.plugins.local.conftest import KEY, Chat, Models
 FAKE_CALL = '<tool_call>\n{"name": "write_file", "arguments": {"path": "owned.txt", "content": "x"}}\n</tool_call>'
 WRITTEN = (
     "> **fake-call has only written a tool call as text; nothing was run.** The server does not read it as a call: the"
-    " model or its chat template has no tools. Type `/chat` to go on without tools, or choose another.\n\n"
+    " model or its chat template has no tools. Type `/chat` to continue without tools, or choose another model.\n\n"
 )
 SAID = {
     "echo": ("Hello there", ""),
@@ -31,9 +31,9 @@ SAID = {
     "fake-call": (FAKE_CALL + WRITTEN, ""),
 }
 FAILURES = {
-    "dies": ("Half an ans", "The connection to 127.0.0.1:{port} broke. Check that the server still runs"),
-    "error": ("Half", "127.0.0.1:{port} broke off the answer: the engine died"),
-    "broken": ("", "CUDA out of memory. Wait a little, then try again"),
+    "dies": ("Half an ans", "The connection to 127.0.0.1:{port} broke. Check that the server is still running"),
+    "error": ("Half", "127.0.0.1:{port} interrupted the answer: the engine died"),
+    "broken": ("", "CUDA out of memory. Wait a moment, then try again"),
 }
 
 
@@ -213,7 +213,7 @@ def test_slash_commands_check_the_connection_and_download_a_model(chat: Chat) ->
     assert [(call.title, call.status) for call in pulled.tool_calls] == [("Downloaded qwen3:4b", "completed")]
     with pytest.raises(TurnFailed, match="cannot download nothing"):
         session.prompt("/pull nothing").wait(PATIENCE)
-    with pytest.raises(TurnFailed, match="Name the model behind /pull"):
+    with pytest.raises(TurnFailed, match="Give the model after /pull"):
         session.prompt("/pull ../x; rm").wait(PATIENCE)
 
 

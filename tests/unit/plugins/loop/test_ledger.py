@@ -13,12 +13,14 @@ import pytest
 
 import agentnb
 from agentnb.budget import Spent
+from agentnb.ipython.arguments import parse
+from agentnb.ipython.config import Agentnb
 from agentnb.log.batch_file import delete_batches
 from agentnb.plugins.loop.attempt import idea_of
 from agentnb.plugins.loop.ledger import Ledger, LoopSpec, LoopTry, this_process
 from agentnb.plugins.loop.ledger_view import LedgerView, html_of, lines_of
 from agentnb.plugins.loop.limits import LoopLimits
-from agentnb.plugins.loop.magic import read_options
+from agentnb.plugins.loop.magic import loop_of, read_options
 from tests.conftest import ROOT
 
 SPEC = LoopSpec(prompt="Improve it", metric="score()", limits=LoopLimits(tries=3))
@@ -47,7 +49,10 @@ def test_a_ledger_is_taken_up_again_without_secrets(tmp_path: Path) -> None:
     ]
     assert again.difference(1) == "+ new"
     assert b"s3cret" not in b"".join(each.read_bytes() for each in tmp_path.iterdir())
-    for loop, folder, says in ((None, "/other", "No loop was begun in /other"), ("x", "/work", "There is no loop 'x'")):
+    for loop, folder, says in (
+        (None, "/other", "No loop was started in /other"),
+        ("x", "/work", "There is no loop 'x'"),
+    ):
         with pytest.raises(agentnb.UsageError, match=says):
             again.reopen(loop, folder)
 
@@ -79,7 +84,7 @@ def test_deleting_old_batches_deletes_old_loops(tmp_path: Path) -> None:
 
 def test_arguments_that_cannot_be_kept_are_said(tmp_path: Path) -> None:
     spec = LoopSpec(prompt="", metric="", limits=LoopLimits(), options={"permissions": print})
-    with pytest.raises(agentnb.UsageError, match="plain arguments"):
+    with pytest.raises(agentnb.UsageError, match="only plain values"):
         opened(tmp_path).create("/work", spec)
 
 
@@ -191,8 +196,15 @@ def test_an_idea_is_the_agents_own_short_words(text: str, idea: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("--tries many x", "no number"), ("--untill 7 x", "no option --untill"), ("--metric", "needs a value")],
+    [("--tries many x", "not a number"), ("--untill 7 x", "no option --untill"), ("--metric", "needs a value")],
 )
 def test_a_magic_that_makes_no_sense_is_said(text: str, says: str) -> None:
     with pytest.raises(agentnb.UsageError, match=says):
         read_options(text)
+
+
+@pytest.mark.parametrize("option", ["-k", "-t x", "--freedom ask", "--permissions ask", "-c df"])
+def test_an_option_that_no_try_has_is_refused(option: str) -> None:
+    arguments = parse(f"{option} loop --metric auc Improve it")
+    with pytest.raises(agentnb.UsageError, match=rf"%agent loop takes no {option.split(maxsplit=1)[0]}\. "):
+        loop_of(arguments, Agentnb())

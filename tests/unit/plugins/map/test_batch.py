@@ -170,7 +170,7 @@ def test_a_batch_stopped_in_its_turns_by_its_budget_goes_on_with_a_larger_one(tm
     assert resumed.usage["costs"] == {"USD": 2.0}
     replayed = agentnb.map("{input}", again[1:], budget="$0.01, 1 token", cassette=recorded, **options).wait()
     assert (list(replayed), replayed.stopped) == (["did cost 1;tokens 1 1"], "")
-    with pytest.raises(UsageError, match="budget: 'much' is no amount"):
+    with pytest.raises(UsageError, match="budget: 'much' is not an amount"):
         agentnb.map("{input}", inputs, budget="much", **options)
 
 

@@ -91,12 +91,12 @@ def test_dask_collections_are_inputs_a_part_at_a_time(ask: Asks, cluster: Any) -
 def test_workers_that_cannot_run_the_agent_are_named_before_anything_is_asked(ask: Asks, cluster: Any) -> None:
     """With what each lacks; credentials go nowhere unencrypted, and what is no cluster is told."""
     with pytest.raises(
-        UsageError, match=r"(?s)nothing was asked.*worker +machine +lacks\n(inproc.*no-such-agent.*){2}"
+        UsageError, match=r"(?s)nothing was sent to agents.*worker +machine +lacks\n(inproc.*no-such-agent.*){2}"
     ):
         ask(["a"], command=["no-such-agent"], executor=cluster)
     with pytest.raises(UsageError, match="MY_API_KEY looks like a credential"):
         ask(["a"], env={"MY_API_KEY": SECRET}, executor="tcp://192.0.2.1:8786")
-    with pytest.raises(UsageError, match="is no Dask cluster"):
+    with pytest.raises(UsageError, match="is not a running Dask cluster"):
         ask(["a"], executor=5)
 
 
@@ -151,7 +151,7 @@ def test_a_scheduler_that_comes_back_goes_on_and_one_that_does_not_ends_the_batc
     until(twice.exists)
     second.close()
     lost.wait(check=False)
-    assert "was lost, and did not come back" in lost.stopped
+    assert "was lost and did not come back" in lost.stopped
     assert [each.state for each in lost.results] == ["done", "cancelled"]
 
 

@@ -145,7 +145,7 @@ def test_a_cluster_with_tls_is_talked_to_as_its_client_does(ask: Asks, tmp_path:
         assert cluster.scheduler_address.startswith("tls://")
         assert list(ask(["a"], executor=client, env=secret)) == ["said a"]
         assert list(ask(["b"], executor=cluster)) == ["said b"]
-        with pytest.raises(UsageError, match="wants a certificate"):
+        with pytest.raises(UsageError, match="requires a certificate"):
             ask(["c"], executor=cluster.scheduler_address)
 
 

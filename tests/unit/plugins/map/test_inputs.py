@@ -79,7 +79,7 @@ def test_inputs_become_prompts_with_their_labels(prompt: Any, inputs: Any, expec
         ("Say something", ["a"], "has no field"),
         ("Say {text}", ["a"], r"has no 'text'. It has input"),
         ("Say {colour}", TABLE, r"has no 'colour'. It has text, my column"),
-        ("Say {input}", "one text", "The inputs are one text"),
+        ("Say {input}", "one text", "The inputs are a single string"),
         ("Say {input}", 5, "which has no elements"),
         (lambda _: " ", ["a"], "The prompt of input 0 is an empty text"),
         (lambda _: 5, ["a"], "The prompt of input 0 is int"),

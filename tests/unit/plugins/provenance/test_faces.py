@@ -74,7 +74,7 @@ def test_command_prints_a_table_json_or_prov_and_says_what_is_no_notebook(tmp_pa
     broken = command(tmp_path, path.name)
     assert broken.returncode == 1
     assert "nb.ipynb is not a notebook: its JSON is damaged" in broken.stderr
-    assert "Name one notebook" in command(tmp_path).stderr
+    assert "Specify one notebook" in command(tmp_path).stderr
     assert "cannot be read" in command(tmp_path, "none.ipynb").stderr
 
 
@@ -84,7 +84,7 @@ def test_notebook_of_which_nothing_is_known_has_no_rows(tmp_path: Path) -> None:
     result = agentnb.provenance(path)
     magic = PLUGIN.magics[0].run
     assert (list(result), result.line_count) == ([], 1)
-    assert repr(result) == "No line is known to be an agent's."
+    assert repr(result) == "No lines by agents were found."
     assert repr(magic(str(path))) == repr(result)
     with pytest.raises(UsageError, match="takes a notebook's path"):
         magic("a.ipynb b.ipynb")

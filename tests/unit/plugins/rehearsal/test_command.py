@@ -172,7 +172,7 @@ def test_rehearse_command_that_makes_a_million_files_is_kept_from_it(folder: Pat
 def test_rehearse_command_that_starts_too_many_processes_is_kept_from_it(folder: Path) -> None:
     """From the thousandth on they are refused, and the answer says so; they do nothing, and are never many at once."""
     found = rehearse_command("n=0; while [ $n -lt 1100 ]; do (:); n=$((n + 1)); done", folder, seconds=60)
-    assert found.error == "It wanted to start more than 1,000 processes, or 100 at once"
+    assert found.error == "It tried to start more than 1,000 processes, or 100 at once"
 
 
 @each_way
@@ -182,7 +182,7 @@ def test_rehearse_command_that_starts_many_processes_at_once_is_kept_from_it(
     """About a hundred run at the same time, so a fork bomb stays small; the answer says so."""
     command = "n=0; while [ $n -lt 140 ]; do sleep 60 & n=$((n + 1)); echo $n; done"
     found = rehearse_command(command, folder, seconds=20, ways=[way])
-    assert found.error == "It wanted to start more than 1,000 processes, or 100 at once"
+    assert found.error == "It tried to start more than 1,000 processes, or 100 at once"
     assert len([line for line in found.stdout.splitlines() if line.isdigit()]) <= 120
 
 
@@ -259,7 +259,9 @@ def test_rehearse_command_where_nothing_closes_it_in_says_why(folder: Path, noth
     found = rehearse_command("touch ran", folder, ways=[])
     assert not found.available
     assert "has no Landlock" in found.reason
-    assert found.summary.startswith("No preview: It could not be closed in: this system lets no user make namespaces")
+    assert found.summary.startswith(
+        "No preview: It could not be isolated: this system does not let users create namespaces"
+    )
     assert not (folder / "ran").exists()
 
 
@@ -270,7 +272,7 @@ def test_rehearse_command_with_landlock_lists_what_was_refused(folder: Path) -> 
     assert (found.files, found.stdout.splitlines()[-1]) == ((), "one")
     assert found.refused == (str(folder / "a.txt"),)
     assert found.summary == f"Changes nothing here; refused here: {folder}/a.txt."
-    assert "was refused, not shown" in found.reason
+    assert "were refused and are not shown" in found.reason
 
 
 @pytest.mark.parametrize(

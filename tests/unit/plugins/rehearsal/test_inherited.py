@@ -33,7 +33,7 @@ def test_rehearse_code_that_reaches_for_what_the_kernel_holds_changes_none_of_it
     *tried, huge, first = [line.split(": ") for line in tries("inherits.py", tmp_path, way)]
     assert [each for each in tried if each[0] != "unharmed" or each[2] != way] == []
     assert len(tried) >= 34
-    assert huge[1:] == ["False", "It could not be closed in", "this kernel has 105 MB open in a file without a name."]
+    assert huge[1:] == ["False", "It could not be isolated", "this kernel has 105 MB open in a file without a name."]
     assert first == ["first", "1000"]  # where memory runs out, the kernel is not what is ended
 
 

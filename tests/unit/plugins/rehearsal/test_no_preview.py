@@ -20,7 +20,7 @@ pytestmark = needs_namespaces
     [
         (NO_PROCESSES, "'ran = 1'", "This kernel could not be copied: Function not implemented."),
         (NO_PROCESSES, "command='touch ran'", "The command could not be started: "),
-        (GRAPHICS_CARD, "'ran = 1'", "This kernel uses a graphics card (/dev/nvidia0), which no copy of it can use."),
+        (GRAPHICS_CARD, "'ran = 1'", "This kernel uses a graphics card (/dev/nvidia0), which a copy of it cannot use."),
     ],
     ids=["code where no process can be made", "command where no process can be made", "graphics card"],
 )

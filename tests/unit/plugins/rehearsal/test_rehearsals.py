@@ -144,7 +144,7 @@ def test_a_command_that_comes_out_otherwise_than_its_preview_says_so(talk: Talk,
     assert allowed(talk, turn).differences == (
         "The exit code was 4; the preview showed 0.",
         "other.txt was created, which the preview did not show.",
-        "a.txt was not changed; the preview showed that.",
+        "a.txt was not changed, although the preview showed it.",
     )
 
 
@@ -168,7 +168,7 @@ def test_a_command_that_the_agent_runs_itself_is_compared_at_its_end(host: Host,
     assert allowed(talk, turn).differences == (
         "The exit code was 1; the preview showed 0.",
         "c was created, which the preview did not show.",
-        "b was not created; the preview showed that.",
+        "b was not created, although the preview showed it.",
     )
 
 
@@ -224,8 +224,8 @@ def test_code_that_comes_out_otherwise_than_its_preview_says_so(kernel_talk: Tal
     tools.shell.user_ns["xs"][0] = 0
     assert allowed(kernel_talk, turn).differences == (
         "It failed; the preview showed no error.",
-        "The variable second was not added; the preview showed that.",
-        "The variable third was not added; the preview showed that.",
+        "The variable second was not added, although the preview showed it.",
+        "The variable third was not added, although the preview showed it.",
     )
 
 

@@ -94,8 +94,8 @@ def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start,
     assert "Tour can write only to " in str(turn.snapshot)
     assert session.health().confined.startswith("can write only to ")
     told, refused = str(turn.snapshot), f"writing {beside}, writing {beside}.2"
-    assert f"Tour was kept from {refused}: it is confined. Give the folder in directories" in told
-    assert (told.count("was kept from"), ".bashrc: it" in told) == (1, False)
+    assert f"Tour is confined and was denied {refused}. Give the folder in directories" in told
+    assert (told.count("was denied"), ".bashrc. Give" in told) == (1, False)
     assert session.health().refused.startswith(refused)
 
 
@@ -135,7 +135,7 @@ def test_start_with_hosts_lets_commands_reach_these_and_tells_of_others(start: S
             server.shutdown()
             serving.join()
     assert (tmp_path / "fetched.txt").read_text() == "served\nHTTP Error 403: Forbidden\n"
-    assert "Tour was kept from connecting to evil.example.org:80: it is confined. Add the host to" in str(turn.snapshot)
+    assert "Tour is confined and was denied connecting to evil.example.org:80. Add the host to" in str(turn.snapshot)
     health = session.health()
     assert f"and reaches only localhost:{server.server_port}" in health.confined
     assert health.refused.startswith("connecting to evil.example.org:80. Add the host to network=[…]")
@@ -146,13 +146,13 @@ def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start
     """The error says which host to add: the agent's own words rarely do."""
     session = start("needs_host", confine=True, network=["pypi.org"], directories=[AGENTS])
     turn = session.prompt("Hello").wait(PATIENCE, check=False)
-    assert "It was kept from connecting to service.example.org:80: it is confined. Add the host to" in str(turn.error)
+    assert "It is confined and was denied connecting to service.example.org:80. Add the host to" in str(turn.error)
 
 
 @can_confine
 @pytest.mark.parametrize(
     ("script", "said"),
-    [("echo", "It was kept from using {path}: it is confined. Give the folder in"), ("dies_at_start", "{free}")],
+    [("echo", "It is confined and was denied using {path}. Give the folder in"), ("dies_at_start", "{free}")],
 )
 def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that_it_was_confined(
     start: Start, tmp_path_factory: pytest.TempPathFactory, script: str, said: str
@@ -162,7 +162,7 @@ def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that
     readable = [] if script == "echo" else [path.parent]
     session = start(command=[sys.executable, str(path)], confine=True, directories=readable)
     turn = session.prompt("Hello").wait(PATIENCE, check=False)
-    free = "There it is not confined; here it was. If that is why, start it with confine=False, or switch"
+    free = "It is not confined there, but it was here. If that is the cause, start it with confine=False, or turn off"
     assert said.format(path=path, free=free) in str(turn.error)
 
 
@@ -179,7 +179,7 @@ def test_start_without_confine_confines_an_agent_whose_needs_are_known_and_says_
     turn = session.prompt("/run sh work.sh").wait(PATIENCE)
     assert (tmp_path / "inside.txt").read_text() == "refused\n"
     assert not beside.exists()
-    assert f"was kept from writing {beside}: it is confined. Give the folder in" in str(turn.snapshot)
+    assert f"is confined and was denied writing {beside}. Give the folder in" in str(turn.snapshot)
     assert "or start the agent with confine=False." in str(turn.snapshot)
     process = session.state.agent_process
     assert process is not None
@@ -193,7 +193,7 @@ def test_start_without_confine_leaves_an_agent_whose_needs_are_not_known(start: 
     session.prompt("Hello").wait(PATIENCE)
     health = session.health().confined
     assert health.startswith("no. It can read and change what you can. ")
-    assert ("[confinement] in its description says that." in health) is (WAY is not None)
+    assert ("its description says so in [confinement]." in health) is (WAY is not None)
 
 
 @can_confine
@@ -226,9 +226,9 @@ def test_start_with_confine_false_says_that_it_is_not_confined(start: Start) -> 
 
 def test_start_with_confine_that_makes_no_sense_raises(tmp_path: Path) -> None:
     """The error says which argument."""
-    with pytest.raises(UsageError, match="confine is True or False"):
+    with pytest.raises(UsageError, match="confine must be True or False"):
         agentnb.start(cwd=tmp_path, confine="yes")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r'network is "all", "none" or a list of hosts'):
+    with pytest.raises(UsageError, match=r'network must be "all", "none" or a list of hosts'):
         agentnb.start(cwd=tmp_path, confine=True, network="example.org")
-    with pytest.raises(UsageError, match=r"'https://example\.org' in network is no host"):
+    with pytest.raises(UsageError, match=r"'https://example\.org' in network is not a host"):
         agentnb.start(cwd=tmp_path, confine=True, network=["https://example.org"])

@@ -242,10 +242,10 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
     if done.returncode == 77:
         pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
     named = "permissions, times and attributes of your other files; your other terminals"
-    never = "that your other files change (inotify); your other programs' command lines"
+    never = "when your other files change (inotify); your other programs' command lines"
     summary, doctor = done.stdout.splitlines() or ("", done.stderr)
     assert summary.endswith(f"can write only to this folder (not checked on this system: {named})")
-    assert doctor.endswith(f"Not checked on this system: {named}. Not checked on any: {never}.")
+    assert doctor.endswith(f"Not checked on this system: {named}. Never checked: {never}.")
 
 
 @needs_landlock

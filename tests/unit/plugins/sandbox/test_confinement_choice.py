@@ -135,7 +135,7 @@ def test_agents_that_cannot_work_confined_are_not_and_the_line_says_why() -> Non
     if way_here()[0] is not None:
         said = how_to_confine(find("codex").confinement)
         assert "It has a sandbox of its own, which does not work inside of another. Confine agents in the" in said
-        assert said.endswith("keeps it in its workspace all the same.")
+        assert said.endswith("keeps it in its workspace anyway.")
         assert "is not known" in how_to_confine(None)
 
 

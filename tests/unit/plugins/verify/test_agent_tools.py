@@ -81,7 +81,9 @@ def test_report_where_there_is_none_is_empty(tmp_path: Path) -> None:
 
 def test_lost_variables_names_some_and_counts_the_others() -> None:
     """Modules are imported again, so they are none."""
-    assert lost_variables({"np": json, "x": 1}) == "Loses your variables for good: x."
-    assert lost_variables({"np": json}) == "Ends what runs in the kernel. It has no variables."
+    assert lost_variables({"np": json, "x": 1}) == "Permanently loses your variables: x."
+    assert lost_variables({"np": json}) == "Stops the running code. The kernel has no variables."
     many = {f"v{number:02}": number for number in range(13)}
-    assert lost_variables(many) == ("Loses your variables for good: v00, v01, v02, v03, v04, v05, v06, v07 and 5 more.")
+    assert lost_variables(many) == (
+        "Permanently loses your variables: v00, v01, v02, v03, v04, v05, v06, v07 and 5 more."
+    )

@@ -149,4 +149,4 @@ def test_verify_of_a_notebook_without_results_only_runs_it(tmp_path: Path) -> No
     """And says that nothing was compared."""
     result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)"), cell("print(2)"))))
     assert result.ok, result
-    assert any("shows no results" in each for each in result.not_checked)
+    assert any("has no saved results" in each for each in result.not_checked)

@@ -48,7 +48,7 @@ def test_command_verify_writes_json_and_junit_and_its_exit_code_says_what_came_o
     missing = command(tmp_path, "agentnb", "verify", "none.ipynb", ".", "no cells.ipynb", "good.ipynb")
     assert missing.returncode == 2
     assert "none.ipynb cannot be read: No such file or directory." in missing.stderr
-    assert "is a folder. Name the notebooks in it" in missing.stderr
+    assert "is a folder. Specify the notebooks in it" in missing.stderr
     assert "no cells.ipynb: verified (it has no code to run)." in missing.stdout
     assert missing.stdout.endswith("2 of 4 notebooks verified.\n")
 
@@ -122,7 +122,7 @@ def test_verify_without_a_notebook_and_without_a_kernel_asks_for_its_path(tmp_pa
         text=True,
         check=False,
     )
-    assert "It is not known which notebook this is." in done.stderr
+    assert "The name of this notebook is unknown." in done.stderr
     assert 'agentnb.verify("analysis.ipynb")' in done.stderr
 
 

@@ -98,7 +98,7 @@ def test_verify_of_a_cell_that_ends_the_kernel_names_the_call(tmp_path: Path) ->
     path = saved(tmp_path, notebook(cell("import os\nprint(1)\nos._exit(0)", 1, "1\n"), cell("print(2)", 2, "2\n")))
     result = agentnb.verify(path)
     (finding,) = result.findings
-    assert finding.cause.startswith("Cell [1] ends the kernel with os._exit(): all variables are gone")
+    assert finding.cause.startswith("Cell [1] ends the kernel with os._exit(): all variables are lost")
     assert finding.evidence == "os._exit(0)"
     assert "The cells below [1] were not run (1)." in result.not_checked
 
@@ -232,7 +232,7 @@ def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
     """In the walls, or on a copy and what that does not close."""
     result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)", 1, "1\n"))))
     assert result.ok
-    assert (result.way == "namespaces") != any("It was not closed in" in each for each in result.not_checked)
+    assert (result.way == "namespaces") != any("It was not isolated" in each for each in result.not_checked)
 
 
 def _value(text: str) -> Json:

@@ -47,7 +47,7 @@ def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(
     assert turn.text == "Written." * 4
     noted = notices(turn)
     assert len(noted) == 4
-    assert noted[-1].endswith("The agent tried 3 times to mend it; it is your turn.")
+    assert noted[-1].endswith("The agent tried 3 times to fix it. Now it is your turn.")
 
 
 def test_prompt_that_is_to_be_verified_checks_that_turn_alone(start: Callable[..., Session]) -> None:
@@ -102,7 +102,7 @@ def test_verified_turn_that_is_cancelled_while_it_is_checked_is_over(start: Call
 
 def test_verify_as_an_argument_is_true_or_false(tmp_path: Path) -> None:
     """And `--verify` an option of the magic."""
-    with pytest.raises(UsageError, match="verify is True or False"):
+    with pytest.raises(UsageError, match="verify must be True or False"):
         agentnb.start("eliza", cwd=tmp_path, verify="yes")  # type: ignore[arg-type]
     assert parse("--verify Mend it").verify
     assert not parse("Mend it").verify

@@ -258,8 +258,8 @@ def test_a_host_that_refuses_or_is_not_there_is_told_from_the_first(server: Serv
     with nobody_there() as place, pytest.raises(HostUnavailable, match="cannot be reached"):
         agentnb.connect(f"ws://{place}/", "t")
     for url, token, words in (
-        ("http://127.0.0.1:1/", "t", "no WebSocket address"),
-        ("ws://127.0.0.1:x/", "t", "no address"),
+        ("http://127.0.0.1:1/", "t", "not a WebSocket address"),
+        ("ws://127.0.0.1:x/", "t", "not an address"),
         ("ws://127.0.0.1:1/", None, "no token"),
         ("ws://example.org/", "t", "insecure=True"),
         ("ws://127.0.0.1:1/?token=%0a", None, "no token"),

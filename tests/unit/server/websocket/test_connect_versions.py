@@ -130,7 +130,7 @@ def test_what_only_kernels_of_ours_offer_is_refused_with_the_reason(session: Ses
         page.ask("listFiles", channel=uri)
     page.dispatch(uri, {"type": "x-agentnb/modeChanged", "modeId": "plain"})
     page.until_settled(uri)
-    assert "does not know that" in str(page.refusals[0].rejection_reason)
+    assert "does not support this" in str(page.refusals[0].rejection_reason)
 
 
 @pytest.mark.parametrize("hides_new", [False, True])

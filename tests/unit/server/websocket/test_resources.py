@@ -284,7 +284,7 @@ def test_a_file_that_changes_while_it_is_asked_is_asked_about_again(
     user.dispatch(f"ahp-chat:/{own_session().tab_id}", {"type": "chat/toolCallConfirmed", **approval})
     assert phone.answer(number) == {}
     assert (card["confirmationTitle"], path.read_text()) == (
-        "Write log.txt, which has changed meanwhile",
+        "Write log.txt, which has changed in the meantime",
         "one\ntwo\nend\n",
     )
 

@@ -1,0 +1,20 @@
+/**
+ * anywidget gives a module two seconds to load. One that takes longer, on a busy machine or while JupyterLab starts, still
+ * runs, but its model then drops every message: it waits for a promise that was rejected for good (anywidget 0.11).
+ */
+type Received = (message: object) => Promise<unknown>;
+
+/** What is read here of ipywidgets' model; other front ends have less. */
+interface JupyterModel {
+  readonly comm?: { on_msg(received: Received): void };
+  readonly _handle_comm_msg?: Received;
+}
+
+/** Has messages handled as ipywidgets does, where anywidget's model would drop them. */
+export async function hearThoughLate(model: JupyterModel | undefined): Promise<void> {
+  // Without a method it changes nothing: it only tells whether messages are dropped.
+  await model?._handle_comm_msg?.({ content: { data: {} } }).catch(() => {
+    const { _handle_comm_msg: received } = Object.getPrototypeOf(Object.getPrototypeOf(model)) as JupyterModel;
+    if (received) model.comm?.on_msg(received.bind(model));
+  });
+}

@@ -1,0 +1,58 @@
+/** A module that took longer to load than anywidget waits: its model hears the kernel all the same. */
+import { expect, test } from "vitest";
+import { hearThoughLate } from "../src/late-module";
+
+type Received = (message: object) => Promise<unknown>;
+const MESSAGE = { content: { data: { method: "custom", content: "hello" } } };
+
+/** ipywidgets' part of a model. */
+class Base {
+  readonly heard: unknown[] = [];
+  received: Received = (message) => this._handle_comm_msg(message);
+  readonly comm = {
+    on_msg: (received: Received): void => {
+      this.received = received;
+    },
+  };
+
+  async _handle_comm_msg(message: object): Promise<unknown> {
+    const { method, content } = (message as typeof MESSAGE).content.data;
+    if (method === "custom") this.heard.push(content);
+    return undefined;
+  }
+}
+
+/** anywidget's part: each message waits for the module. */
+class Model extends Base {
+  readonly ready: Promise<void>;
+
+  constructor(ready: Promise<void>) {
+    super();
+    this.ready = ready;
+  }
+
+  override async _handle_comm_msg(message: object): Promise<unknown> {
+    await this.ready;
+    return super._handle_comm_msg(message);
+  }
+}
+
+test("a model that anywidget gave up hears what the kernel says", async () => {
+  const model = new Model(Promise.reject(new Error("[anywidget] Failed to initialize model.")));
+  await expect(model.received(MESSAGE)).rejects.toThrow("Failed to initialize");
+  await hearThoughLate(model);
+  await model.received(MESSAGE);
+  expect(model.heard).toEqual(["hello"]);
+});
+
+test("a model that is in time is left alone", async () => {
+  const model = new Model(Promise.resolve());
+  const before = model.received;
+  await hearThoughLate(model);
+  expect(model.received).toBe(before);
+  expect(model.heard).toEqual([]);
+});
+
+test.each([[undefined], [{}]])("another front end's model is left alone: %o", async (model) => {
+  expect(await hearThoughLate(model)).toBeUndefined();
+});
