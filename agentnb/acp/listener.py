@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
     from agentnb.acp.permission import AcpPermissionRequest
-    from agentnb.changes.model import FileChange
+    from agentnb.changes.model import PathChange
     from agentnb.errors import AgentnbError
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ChatState
@@ -84,7 +84,7 @@ class Unsaved(Protocol):
 class ChangedFile(NamedTuple):
     """A file that a turn changed."""
 
-    change: FileChange
+    change: PathChange
     before: bytes | None
     after: bytes | None
     is_sensitive: bool

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from agentnb.cassette.recording import RecordedExchange, RecordedFile
-    from agentnb.changes.model import FileChange, FileVersion, Snapshot
+    from agentnb.changes.model import FileVersion, PathChange, Snapshot
 
 NOT_FOUND = 127
 
@@ -189,7 +189,7 @@ class TurnFiles:
             self._say(sentence)
 
 
-def _changed_file(store: ChangeStore, change: FileChange) -> ChangedFile:
+def _changed_file(store: ChangeStore, change: PathChange) -> ChangedFile:
     is_sensitive = any(secret_pattern(path) is not None for path in (change.path, change.was) if path)
     return ChangedFile(change, _content(store, change.before), _content(store, change.after), is_sensitive)
 

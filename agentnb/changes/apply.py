@@ -17,9 +17,9 @@ from agentnb.changes.model import (
     FOLDER,
     UNKNOWN,
     Conflict,
-    FileChange,
     FileVersion,
     Mode,
+    PathChange,
     folders_above,
     path_to_json,
 )
@@ -51,7 +51,7 @@ class ApplyPlan:
     operations: list[Operation] = field(default_factory=list)
     contents: dict[int, Content] = field(default_factory=dict)
     seen: dict[int, os.stat_result] = field(default_factory=dict)
-    changes: list[FileChange] = field(default_factory=list)
+    changes: list[PathChange] = field(default_factory=list)
 
 
 class Wish(NamedTuple):
@@ -278,10 +278,10 @@ class Planner:
         after = {each.path: self._after(each) for each in written}
         for path in sorted(before.keys() | after.keys() | set(made)):
             version = after.get(path, FOLDER if path in made else None)
-            plan.changes.append(FileChange(path=path, before=before.get(path), after=version))
+            plan.changes.append(PathChange(path=path, before=before.get(path), after=version))
         there = {each.path for each in wishes if each.entry is not None and each.entry.mode == "folder"} & folders
         staying = {*self._filled(needed, made), *there.difference(emptied, made)}
-        plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in sorted(staying)]
+        plan.changes += [PathChange(path=each, before=FOLDER, after=FOLDER) for each in sorted(staying)]
         for each in removed:
             if each.entry is not None:
                 plan.seen[len(plan.operations)] = each.entry.state

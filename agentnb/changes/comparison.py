@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.changes.ignore import IgnoreRule, is_ignored, read_rules
-from agentnb.changes.model import FOLDER, UNKNOWN, FileChange, FileVersion, Snapshot, path_from_json
+from agentnb.changes.model import FOLDER, UNKNOWN, FileVersion, PathChange, Snapshot, path_from_json
 from agentnb.changes.text_diff import text_lines
 from agentnb.errors import ChangesError
 
@@ -46,7 +46,7 @@ def compare(
     engine: Engine,
     read: Callable[[FileVersion], bytes],
     between: Iterable[Manifest] = (),
-) -> tuple[FileChange, ...]:
+) -> tuple[PathChange, ...]:
     """The files that changed between two snapshots, by path."""
     differences = _whole(old, new, engine) if old.tree and new.tree else _named(old, new, engine)
     unknown = _unknown_before(old, new, engine, differences)
@@ -62,7 +62,7 @@ def compare(
         first = FileVersion(digest=UNKNOWN) if before is None and path in unknown else before
         last = FileVersion(digest=UNKNOWN) if after is None and path in gone else after
         if first != last:
-            changes.append(FileChange(path=path, before=first, after=last))
+            changes.append(PathChange(path=path, before=first, after=last))
     return with_moves(changes, read)
 
 
@@ -138,7 +138,7 @@ _SIMILAR = 0.5
 _SHORTEST = 16  # bytes; shorter files are equal by chance
 
 
-def with_moves(changes: Iterable[FileChange], read: Callable[[FileVersion], bytes]) -> tuple[FileChange, ...]:
+def with_moves(changes: Iterable[PathChange], read: Callable[[FileVersion], bytes]) -> tuple[PathChange, ...]:
     """*changes*, by path, with what was moved as one change."""
     every = sorted(changes, key=lambda each: each.path)
     gone = {each.path: each.before for each in every if each.after is None and _can_move(each.before)}
@@ -148,7 +148,7 @@ def with_moves(changes: Iterable[FileChange], read: Callable[[FileVersion], byte
     moved |= _similar(left, {path: each for path, each in new.items() if path not in moved}, read)
     was = set(moved.values())
     return tuple(
-        FileChange(path=each.path, was=moved[each.path], before=gone[moved[each.path]], after=each.after)
+        PathChange(path=each.path, was=moved[each.path], before=gone[moved[each.path]], after=each.after)
         if each.path in moved
         else each
         for each in every

@@ -47,7 +47,7 @@ Differences: TypeAlias = dict[str, tuple[FileVersion | None, FileVersion | None]
 """Paths with their earlier and later version; None where there is none."""
 
 
-class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PathChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A file that changed between two snapshots."""
 
     path: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from agentnb.changes.model import FileChange
+    from agentnb.changes.model import PathChange
 
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 
@@ -106,7 +106,7 @@ class SnapshotRecords:
             raise ChangesError(message, hint="Its changes can be neither shown nor undone.")
         return record
 
-    def applied(self, changes: Iterable[FileChange]) -> None:
+    def applied(self, changes: Iterable[PathChange]) -> None:
         """Remember the contents of an undo: no snapshot may have them."""
         versions = [version for each in changes for version in (each.before, each.after) if version is not None]
         blobs = sorted({each.blob for each in versions if each.blob is not None})

@@ -20,8 +20,8 @@ from agentnb.changes.ignore import is_ignored, literal, read_rules
 from agentnb.changes.journal import FileChanged, Transaction
 from agentnb.changes.model import (
     FOLDER,
-    FileChange,
     FileVersion,
+    PathChange,
     Snapshot,
     Step,
     folders_above,
@@ -109,7 +109,7 @@ class ChangeStore:
             self._folder.notes.clear()
             return self._folder.records.write(manifest).snapshot
 
-    def changes(self, before: Snapshot, after: Snapshot, between: Iterable[Snapshot] = ()) -> tuple[FileChange, ...]:
+    def changes(self, before: Snapshot, after: Snapshot, between: Iterable[Snapshot] = ()) -> tuple[PathChange, ...]:
         """Returns what is other in *after* than in *before*, by path."""
         with self._folder.explained():
             old, new = self._folder.records.read(before.id), self._folder.records.read(after.id)
@@ -153,21 +153,21 @@ class ChangeStore:
         with self._folder.explained(), self._folder.held():
             blob = self._folder.engine.objects.write(content)
             version = FileVersion(blob=blob, digest=blob, mode=mode, size=len(content))
-            self._folder.records.applied([FileChange(path="", after=version)])
+            self._folder.records.applied([PathChange(path="", after=version)])
             return version
 
     def reading(self) -> AbstractContextManager[None]:
         """Say that many contents will be read (:meth:`content`, :meth:`lines`, :meth:`diff`), which makes it faster."""
         return self._folder.engine.reading()
 
-    def lines(self, change: FileChange) -> tuple[int | None, int | None]:
+    def lines(self, change: PathChange) -> tuple[int | None, int | None]:
         """Returns how many lines *change* added and removed; None for what is no text, or is not stored."""
         try:
             return count_lines(*self._sides(change))
         except ContentNotStored:
             return None, None
 
-    def diff(self, change: FileChange) -> str:
+    def diff(self, change: PathChange) -> str:
         """A unified diff of *change*; where contents are not stored, one line that says so."""
         before, after = f"a/{change.was or change.path}", f"b/{change.path}"
         if change.before is None:
@@ -185,7 +185,7 @@ class ChangeStore:
         choices: Mapping[str, Choice] | None = None,
         *,
         absent: AbstractSet[str] | None = None,
-    ) -> tuple[FileChange, ...]:
+    ) -> tuple[PathChange, ...]:
         """Bring paths from one version to another, all or none; gives all that changed, and folders that were empty.
 
         A path that is at a step's base gets its target; one that is at its target is left alone; otherwise texts are
@@ -307,7 +307,7 @@ class ChangeStore:
             most=self._limits.file_bytes,
         )
 
-    def _sides(self, change: FileChange) -> tuple[bytes, bytes]:
+    def _sides(self, change: PathChange) -> tuple[bytes, bytes]:
         return tuple(b"" if each is None else self.content(each) for each in (change.before, change.after))  # type: ignore[return-value]
 
 

@@ -10,7 +10,7 @@ from agentnb.kernel.bounded_text import fenced
 from agentnb.kernel.cell_names import cell_name
 from agentnb.kernel.code_runner import NotebookCell
 from agentnb.server.comm.lab import current_notebook
-from agentnb.server.comm.notebook import Notebook
+from agentnb.server.comm.notebook import PageNotebook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,17 +29,17 @@ def cells_run(shell: Any) -> list[str]:
     return list(shell.history_manager.input_hist_raw[: shell.execution_count])
 
 
-def notebook_of_history(cells: Sequence[str]) -> Notebook:
+def notebook_of_history(cells: Sequence[str]) -> PageNotebook:
     """The cells that were run, by execution count, as a notebook: for kernels of which no page shows one."""
     numbered = [*enumerate(cells)][1:]
-    return Notebook(path="", cells=tuple(_run_cell(number, source) for number, source in numbered))
+    return PageNotebook(path="", cells=tuple(_run_cell(number, source) for number, source in numbered))
 
 
 def _run_cell(number: int, source: str) -> NotebookCell:
     return NotebookCell(id="", kind="code", count=number, source=source[:LONGEST], cut=len(source) > LONGEST)
 
 
-def shown_notebook(shell: Any) -> Notebook:
+def shown_notebook(shell: Any) -> PageNotebook:
     """The notebook as its page showed it last, else the cells that *shell* has run."""
     return current_notebook() or notebook_of_history(cells_run(shell))
 
@@ -49,13 +49,13 @@ def cell_text(cell: NotebookCell) -> str:
     return _text(cell, {})
 
 
-def all_text(notebook: Notebook, outputs: Mapping[int, str]) -> str:
+def all_text(notebook: PageNotebook, outputs: Mapping[int, str]) -> str:
     """Every cell, in the notebook's order."""
     empty = "(the notebook is empty)" if notebook.path else "(no cell has been run)"
     return _bounded(notebook, outputs) or empty
 
 
-def _bounded(notebook: Notebook, outputs: Mapping[int, str]) -> str:
+def _bounded(notebook: PageNotebook, outputs: Mapping[int, str]) -> str:
     active = notebook.active_cell
     centre = next((place for place, cell in enumerate(notebook.cells) if cell is active), len(notebook.cells))
     kept: dict[int, str] = {}

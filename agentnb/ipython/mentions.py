@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentnb.ipython.cell_errors import CellErrors
     from agentnb.kernel.code_runner import NotebookCell
     from agentnb.kernel.error_summary import ErrorSummary
-    from agentnb.server.comm.notebook import Notebook
+    from agentnb.server.comm.notebook import PageNotebook
     from agentnb.state import MessageAttachment
 
 _END = r"""[^\s`"'()\[\]{}<>,;!?*]"""
@@ -67,7 +67,7 @@ class Scope:
     errors: CellErrors
     known_outputs: KnownOutputs
     quotes: Callable[[int], str | None]
-    notebook: Notebook | None = field(default_factory=current_notebook)
+    notebook: PageNotebook | None = field(default_factory=current_notebook)
 
     def cell_id(self, count: int) -> str | None:
         """The id of the cell with an execution count, as far as a page tells it."""
@@ -165,7 +165,7 @@ def _of_notebook(name: str, place: TextRange | None, scope: Scope) -> Sequence[M
     return None if cell is None else _cells(name, [cell], place, scope)
 
 
-def _shown_cell(name: str, notebook: Notebook) -> NotebookCell | None:
+def _shown_cell(name: str, notebook: PageNotebook) -> NotebookCell | None:
     """The cell that *name* means in the notebook that a page shows."""
     if name == "cell":
         return notebook.active_cell

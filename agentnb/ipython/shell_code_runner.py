@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
     from agentnb.kernel.job_queue import JobQueue, MainThreadWork
     from agentnb.kernel.rehearsal_result import Rehearsal
-    from agentnb.server.comm.notebook import Notebook
+    from agentnb.server.comm.notebook import PageNotebook
 
 T = TypeVar("T")
 
@@ -170,17 +170,17 @@ class ShellCodeRunner:
         return {cell.id: cell.output for cell in cells}
 
 
-async def _shown_outputs(done: EditedParams, fit: Callable[[Notebook], int]) -> Sequence[Mapping[str, Any]]:
+async def _shown_outputs(done: EditedParams, fit: Callable[[PageNotebook], int]) -> Sequence[Mapping[str, Any]]:
     """The outputs of a cell that was run, with their pictures where the page tells them."""
     look = partial(lab().outputs, (done.cell_id,), OUTPUTS_SECONDS, notebook=fit)
     cells = await asyncio.to_thread(look) if done.outputs else ()
     return next((cell.outputs for cell in cells if cell.cell_id == done.cell_id), done.outputs or ())
 
 
-def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[Notebook], int]:
+def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[PageNotebook], int]:
     """Returns how well a page's notebook fits: by its path, also an earlier one, else by its cells."""
 
-    def fit(open_notebook: Notebook) -> int:
+    def fit(open_notebook: PageNotebook) -> int:
         return 2 * open_notebook.is_at(notebook) + any(cell.id in cell_ids for cell in open_notebook.cells)
 
     return fit
@@ -193,7 +193,7 @@ def _named(cell_id: str) -> str:
     return f"In [{count}] (id {cell_id})" if count else f"the cell (id {cell_id})"
 
 
-def _live(page: Notebook, file: Path | None, outputs: dict[str, str]) -> NotebookView:
+def _live(page: PageNotebook, file: Path | None, outputs: dict[str, str]) -> NotebookView:
     cells = tuple(replace(cell, output=outputs.get(cell.id, "")) for cell in page.cells)
     path = os.path.realpath(file) if file is not None else None
     return NotebookView(name=page.path, path=path, live=True, cells=cells, start=page.first, read_only=page.read_only)

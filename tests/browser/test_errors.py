@@ -29,10 +29,17 @@ BARS = """async () => (await axe.run('.agentnb-error-actions', { resultTypes: ['
 
 COVERED = """(buttons) => {
   const bar = buttons.getBoundingClientRect();
-  const text = document.createRange();
-  text.selectNodeContents(buttons.closest(".jp-Cell").querySelector(".jp-OutputArea-output pre"));
-  const lines = [...text.getClientRects()];
-  return lines.some((line) => line.right > bar.left && line.top < bar.bottom && line.bottom > bar.top);
+  const output = buttons.closest(".jp-Cell").querySelector(".jp-OutputArea-output pre");
+  const texts = document.createTreeWalker(output, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode())
+    for (const word of texts.currentNode.data.matchAll(/\\S+/g)) { // a space that hangs past a line's end is no text
+      const range = document.createRange();
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      if ([...range.getClientRects()].some(({ left, right, top, bottom }) =>
+        right > bar.left && left < bar.right && top < bar.bottom && bottom > bar.top)) return true;
+    }
+  return false;
 }"""
 """Whether buttons stand on the text of their cell's output."""
 

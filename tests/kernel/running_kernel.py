@@ -68,10 +68,9 @@ class Result:
         return [content["data"][mime] for kind, content in self.outputs if kind in kinds and mime in content["data"]]
 
 
-def _manager(kernel_name: str, sockets: str) -> KernelManager:
-    if sys.platform == "win32":
-        return KernelManager(kernel_name=kernel_name)
-    return KernelManager(kernel_name=kernel_name, transport="ipc", ip=f"{sockets}/socket")
+def without_ports(sockets: str) -> dict[str, str]:
+    """Settings of a kernel manager; a free port that it chose could be taken by another before the kernel binds it."""
+    return {} if sys.platform == "win32" else {"transport": "ipc", "ip": f"{sockets}/socket"}
 
 
 class RunningKernel:
@@ -90,7 +89,7 @@ class RunningKernel:
     def started(cls, kernel_name: str, folder: Path) -> Iterator[RunningKernel]:
         """A kernel of the kind *kernel_name* that runs in *folder*."""
         with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
-            yield from cls._started(_manager(kernel_name, sockets), folder)
+            yield from cls._started(KernelManager(kernel_name=kernel_name, **without_ports(sockets)), folder)
 
     @classmethod
     def _started(cls, manager: KernelManager, folder: Path) -> Iterator[RunningKernel]:

@@ -247,6 +247,13 @@ def test_a_measure_that_is_no_number_is_said_and_does_not_count(loaded: RunningK
     assert "not an expression" in loaded.run("agentnb.branches('x', measure='a =')").error
 
 
+def test_budget_of_the_magic_is_that_of_each_try(loaded: RunningKernel) -> None:
+    assert "budget" in loaded.run("%agent --budget much try 2 Improve it").error
+    loaded.run("%agent -a eliza -o spent --budget '1 turns' try 1 hello")
+    assert value(loaded, "[each.session.budget for each in spent.wait()]") == ["1 turns"]
+    value(loaded, "spent.discard()")
+
+
 def test_what_can_be_copied_by_no_pickle_is_named(loaded: RunningKernel) -> None:
     value(loaded, "made = tries('import threading; lock = threading.Lock(); good = 3'); turn = made.keep(1)")
     assert value(loaded, "(good, 'lock' in globals())") == (3, False)

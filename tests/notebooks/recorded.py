@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 from tests.conftest import ROOT
+from tests.kernel.running_kernel import without_ports
 
 CELLS = (
     "%load_ext agentnb",
@@ -80,8 +83,14 @@ def execute(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 def execute_here(path: Path, env: dict[str, str]) -> None:
     """The same as `execute`, with the part of nbconvert that runs cells: no program but the kernel is started."""
     document = nbformat.read(path, as_version=4)
-    client = NotebookClient(document, record_timing=False, resources={"metadata": {"path": str(path.parent)}})
-    client.execute(env=env)
+    with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
+        client = NotebookClient(
+            document,
+            record_timing=False,
+            resources={"metadata": {"path": str(path.parent)}},
+            config=Config(KernelManager=without_ports(sockets)),
+        )
+        client.execute(env=env)
     nbformat.write(document, path)
 
 

@@ -119,4 +119,6 @@ def test_process_in_a_real_group_has_no_more_than_its_limit() -> None:
         code = f"{enter}\n{READ}"
         ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.stderr == ""
-    assert all(int(free) < limit for free in ran.stdout.split())
+    free_here, available = map(int, ran.stdout.split())
+    assert free_here < limit
+    assert available <= free_here + MB  # what is in use changes by some pages from one reading to the next

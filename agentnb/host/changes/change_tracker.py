@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.changes.model import FOLDER, FileChange, folders_above
+from agentnb.changes.model import FOLDER, PathChange, folders_above
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError, unexpected
@@ -33,7 +33,7 @@ from agentnb.host.changes.records import (
     record_file,
     write_record,
 )
-from agentnb.host.changes.workspace_store import EndedTurn, RunningTurn
+from agentnb.host.changes.workspace_store import EndedTurn, WorkspaceTurn
 from agentnb.host.changes.written_notebook import was_only_autosaved, written_notebook
 from agentnb.kernel.variables.reach import lost_words
 from agentnb.state import (
@@ -186,7 +186,7 @@ class ChangeTracker:
             return  # it was cancelled meanwhile, so nothing would tell its end
         running = self._running[turn_id] = _Running(turn_id)
         workspace = str(self.store.workspace)
-        self.store.running[turn_id] = RunningTurn(
+        self.store.running[turn_id] = WorkspaceTurn(
             self._channels.title,
             self._channels.session.uri,
             lambda: named_files(self._parts(turn_id), workspace)[0],
@@ -298,7 +298,7 @@ class ChangeTracker:
         found = tuple(change for each in everything for change in _between(each, was, now))
         others = store.named_by_others(session, running.began_at)
 
-        def by(change: FileChange) -> tuple[By, ...]:
+        def by(change: PathChange) -> tuple[By, ...]:
             paths = change.paths
             saved = {
                 each
@@ -402,18 +402,18 @@ class ChangeTracker:
 
 def _compared(
     store: ChangeStore, before: Snapshot, after: Snapshot, between: tuple[Snapshot, ...]
-) -> tuple[tuple[FileChange, ...], dict[str, tuple[int | None, int | None]]]:
+) -> tuple[tuple[PathChange, ...], dict[str, tuple[int | None, int | None]]]:
     """Returns what changed, and the lines that came and went, by path."""
     found = store.changes(before, after, between)
     with store.reading():
         return found, {change.path: _counted(store, change) for change in found[:MOST_COUNTED]}
 
 
-def _counted(store: ChangeStore, change: FileChange) -> tuple[int | None, int | None]:
+def _counted(store: ChangeStore, change: PathChange) -> tuple[int | None, int | None]:
     return count_cell_lines(store, change) if change.path.endswith(SUFFIX) else store.lines(change)
 
 
-def _between(change: FileChange, was: frozenset[str], now: frozenset[str]) -> Iterator[FileChange]:
+def _between(change: PathChange, was: frozenset[str], now: frozenset[str]) -> Iterator[PathChange]:
     """*change* with what is a folder on either side, also one with files; none where a folder stays one."""
     if change.was is not None and change.path not in was and change.was not in now:
         yield change
@@ -424,10 +424,10 @@ def _between(change: FileChange, was: frozenset[str], now: frozenset[str]) -> It
         old = FOLDER if path in was else before.get(path)
         new = FOLDER if path in now else after.get(path)
         if old != new:
-            yield FileChange(path=path, before=old, after=new)
+            yield PathChange(path=path, before=old, after=new)
 
 
-def _folders(changes: Iterable[FileChange]) -> set[str]:
+def _folders(changes: Iterable[PathChange]) -> set[str]:
     """The paths that *changes* may have made or removed as folders: another content does not."""
     moved = (each for each in changes if each.was or {None, FOLDER} & {each.before, each.after})
     paths = {path for each in moved for path in each.paths}

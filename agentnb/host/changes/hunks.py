@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from agentnb.changes.model import FileChange, FileVersion, Step
+from agentnb.changes.model import FileVersion, PathChange, Step
 from agentnb.changes.text_diff import count_lines, text_lines
 from agentnb.errors import ChangesError, ChangesUnavailable, UsageError
 from agentnb.host.changes.notebook_cells import SUFFIX
@@ -77,7 +77,7 @@ class HunkDecisions:
         if not can_be_divided(item):
             raise UsageError(f"{item.name} can only be decided as a whole.", hint="Leave the lines out.")
         decided = await store.run(lambda opened: _decided(opened, decision, item, file, hunk))
-        changed: tuple[FileChange, ...] = ()
+        changed: tuple[PathChange, ...] = ()
         if decided.target is not None:
             if choices.get(item.name) == "mine":
                 return f"{item.name} was left as it is."
@@ -93,7 +93,7 @@ class HunkDecisions:
         return f"A part of {item.name} was {words[decision]}."
 
 
-def _decided(store: ChangeStore, decision: Decision, item: Item, file: FileChange, hunk: Hunk | None) -> Decided:
+def _decided(store: ChangeStore, decision: Decision, item: Item, file: PathChange, hunk: Hunk | None) -> Decided:
     """On the store's thread."""
     if decision == "redo":
         return _redone(store, item, file)
@@ -122,7 +122,7 @@ def _lines(store: ChangeStore, item: Item, version: FileVersion) -> list[bytes]:
     return lines
 
 
-def _redone(store: ChangeStore, item: Item, file: FileChange) -> Decided:
+def _redone(store: ChangeStore, item: Item, file: PathChange) -> Decided:
     if not item.undone_parts:
         raise UsageError(f"No part of {item.name} was undone.", hint="Check the changes.")
     last = item.undone_parts[-1]
@@ -130,7 +130,7 @@ def _redone(store: ChangeStore, item: Item, file: FileChange) -> Decided:
     return Decided(_counted(store, again), last)
 
 
-def _undone(store: ChangeStore, item: Item, file: FileChange, content: bytes) -> Decided:
+def _undone(store: ChangeStore, item: Item, file: PathChange, content: bytes) -> Decided:
     """The change without a part: *content* is what the turn left, without it."""
     before, after = file.before, file.after
     if before is None or after is None:
@@ -142,7 +142,7 @@ def _undone(store: ChangeStore, item: Item, file: FileChange, content: bytes) ->
     return Decided(_counted(store, left), target)
 
 
-def _kept(store: ChangeStore, item: Item, file: FileChange, content: bytes) -> Decided:
+def _kept(store: ChangeStore, item: Item, file: PathChange, content: bytes) -> Decided:
     """The change but for a part that is decided: *content* is what the turn found, with it."""
     before, after = file.before, file.after
     if before is None or after is None:
@@ -154,7 +154,7 @@ def _kept(store: ChangeStore, item: Item, file: FileChange, content: bytes) -> D
     return Decided(_counted(store, left), None)
 
 
-def _whole(store: ChangeStore, item: Item, file: FileChange, state: State) -> Item:
+def _whole(store: ChangeStore, item: Item, file: PathChange, state: State) -> Item:
     """The change in its first form: nothing of it is left to be decided."""
     return _counted(store, replace(item, file=file, state=state, undone_parts=(), kept_from=None))
 

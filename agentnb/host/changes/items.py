@@ -16,12 +16,12 @@ from agentnb.kernel.variables.changes import NameChange
 from agentnb.state import TurnChanges
 
 if TYPE_CHECKING:
-    from agentnb.changes.model import FileChange, FileVersion
+    from agentnb.changes.model import FileVersion, PathChange
     from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.records import By, State
 
 
-def file_item(change: FileChange, counted: tuple[int | None, int | None] | None, by: tuple[By, ...]) -> Item:
+def file_item(change: PathChange, counted: tuple[int | None, int | None] | None, by: tuple[By, ...]) -> Item:
     added, removed = counted or (None, None)
     name = path_to_json(change.path)
     return Item(

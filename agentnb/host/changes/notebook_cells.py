@@ -9,7 +9,7 @@ from agentnb.errors import ContentNotStored
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from agentnb.changes.model import FileChange, FileVersion
+    from agentnb.changes.model import FileVersion, PathChange
     from agentnb.changes.store import ChangeStore
 
 SUFFIX = ".ipynb"
@@ -29,7 +29,7 @@ def cells_as_text(content: bytes) -> bytes | None:
     return "\n".join(line for cell in cells for line in (*_cell(cell), "")).encode("utf-8", "replace")
 
 
-def count_cell_lines(store: ChangeStore, change: FileChange) -> tuple[int | None, int | None]:
+def count_cell_lines(store: ChangeStore, change: PathChange) -> tuple[int | None, int | None]:
     """Returns how many lines of cells a change of a notebook added and removed; None where that cannot be read."""
     try:
         before, after = (_side(store, each) for each in (change.before, change.after))

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agentnb.atomic_write import write_atomically
-from agentnb.changes.model import FileChange, FileVersion, Snapshot, folders_above, path_from_json, path_to_json
+from agentnb.changes.model import FileVersion, PathChange, Snapshot, folders_above, path_from_json, path_to_json
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
@@ -54,7 +54,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     undoable: bool = True
     reason: str | None = None
     detail: str | None = None
-    file: FileChange | None = None
+    file: PathChange | None = None
     before: str | None = None
     after: str | None = None
     language: str | None = None
@@ -97,7 +97,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     time: int  # when, in milliseconds since 1970
     items: tuple[tuple[str, str], ...]
-    files: tuple[FileChange, ...] = ()
+    files: tuple[PathChange, ...] = ()
     is_whole: bool = True
 
     def without(self, done: AbstractSet[tuple[str, str]]) -> Undone:
@@ -253,7 +253,7 @@ def all_records(changes: Path) -> Iterator[tuple[Path, ConversationRecord]]:
 def _with_paths(record: ConversationRecord, change: Callable[[str], str]) -> ConversationRecord:
     """The same with the paths of file changes rewritten: JSON has no undecodable bytes."""
 
-    def file(each: FileChange) -> FileChange:
+    def file(each: PathChange) -> PathChange:
         return replace(each, path=change(each.path), was=None if each.was is None else change(each.was))
 
     def item(each: Item) -> Item:

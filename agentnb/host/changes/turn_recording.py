@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agentnb.changes.model import FileChange
+    from agentnb.changes.model import PathChange
     from agentnb.changes.store import ChangeStore
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
     from agentnb.host.changes.workspace_store import WorkspaceStore
@@ -30,7 +30,7 @@ class TurnRecording:
         """True if *path* is the cassette's: recording it is no change of a turn."""
         return self._environment.cassette.owns(path)
 
-    async def record(self, store: WorkspaceStore, changes: Sequence[FileChange]) -> None:
+    async def record(self, store: WorkspaceStore, changes: Sequence[PathChange]) -> None:
         """Record *changes* as those of the last turn; nothing where nothing is recorded."""
         agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
         tap = None if agent is None else agent.tap
@@ -38,7 +38,7 @@ class TurnRecording:
             return
         workspace, patterns, cassette = store.workspace, store.patterns, self._environment.cassette
 
-        def is_sensitive(change: FileChange) -> bool:
+        def is_sensitive(change: PathChange) -> bool:
             paths = filter(None, (change.path, change.was))
             return any(secret_pattern(path, patterns) is not None for path in paths)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from agentnb.changes.apply import followed_by
-from agentnb.changes.model import FOLDER, FileChange, folders_above, path_to_json
+from agentnb.changes.model import FOLDER, PathChange, folders_above, path_to_json
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
 from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.changes.hunks import HunkDecisions
@@ -259,7 +259,7 @@ class Undo:
         groups: Iterable[Sequence[Step]],
         choices: Mapping[str, Choice],
         absent: frozenset[str],
-    ) -> tuple[FileChange, ...]:
+    ) -> tuple[PathChange, ...]:
         """Apply groups of steps that belong together, one group after another."""
         store, batches = self._tracker.store, _batches(groups)
         if store is None or not batches:
@@ -276,7 +276,7 @@ class Undo:
             raise SessionError(message, hint="Wait until it ends, or cancel it.")
 
 
-def _diff_if_stored(store: ChangeStore, change: FileChange | None) -> str:
+def _diff_if_stored(store: ChangeStore, change: PathChange | None) -> str:
     try:
         return "" if change is None else store.diff(change)
     except ChangesError:
@@ -365,7 +365,7 @@ def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[
     return [_settled((step for file in of_turn for step in file.forward), folders) for of_turn in files]
 
 
-def _apart(done: Sequence[Selected], changed: Sequence[FileChange], time: int) -> list[Undone]:
+def _apart(done: Sequence[Selected], changed: Sequence[PathChange], time: int) -> list[Undone]:
     """Returns what one undo did, apart for changes that share no path: so each can be taken back by itself.
 
     A folder that came or went on the way belongs to all changes in it.
@@ -388,7 +388,7 @@ def _apart(done: Sequence[Selected], changed: Sequence[FileChange], time: int) -
     ]
 
 
-def _is_bare(change: FileChange) -> bool:
+def _is_bare(change: PathChange) -> bool:
     return {change.before, change.after} <= {None, FOLDER}
 
 
@@ -431,9 +431,9 @@ def _applied(
     batches: Sequence[Sequence[Step]],
     choices: Mapping[str, Choice],
     absent: frozenset[str],
-) -> tuple[FileChange, ...]:
+) -> tuple[PathChange, ...]:
     """Apply the batches one after another; where one fails, those before it are taken back."""
-    done: list[tuple[FileChange, ...]] = []
+    done: list[tuple[PathChange, ...]] = []
     try:
         for batch in batches:
             changes = store.apply(batch, choices, absent=absent)
@@ -445,7 +445,7 @@ def _applied(
     return tuple(change for changes in done for change in changes)
 
 
-def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterable[FileChange]) -> bool:
+def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterable[PathChange]) -> bool:
     """True if the user chose ``"mine"`` for the file, and it was indeed not written."""
     change = selected.item.file
     paths = () if change is None else (change.path, change.was)
@@ -505,12 +505,12 @@ def _merged_chain(chain: Sequence[Item]) -> Item | None:
     )
 
 
-def _merged_file(first: FileChange | None, last: FileChange | None) -> FileChange | None:
+def _merged_file(first: PathChange | None, last: PathChange | None) -> PathChange | None:
     if first is None or last is None:
         return last
     origin = first.was if first.was is not None else first.path
     is_moved = first.before is not None and last.after is not None and origin != last.path
-    return FileChange(path=last.path, was=origin if is_moved else None, before=first.before, after=last.after)
+    return PathChange(path=last.path, was=origin if is_moved else None, before=first.before, after=last.after)
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

@@ -99,7 +99,7 @@ def read_file_times(
     return FileTimes(entries, at, clock_ns)
 
 
-class RunningTurn(NamedTuple):
+class WorkspaceTurn(NamedTuple):
     """A turn that runs in a workspace."""
 
     title: str
@@ -129,7 +129,7 @@ class WorkspaceStore:
     ) -> None:
         self.folder = folder
         self.workspace = workspace
-        self.running: dict[str, RunningTurn] = {}
+        self.running: dict[str, WorkspaceTurn] = {}
         self.ended: deque[EndedTurn] = deque(maxlen=MOST_ENDED)
         self.users: set[str] = set()
         self.patterns: Patterns = SENSITIVE

@@ -14,7 +14,7 @@ from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.changes.model import FileChange
+    from agentnb.changes.model import PathChange
     from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.open_notebook import FileCell
     from agentnb.host.changes.workspace_store import WorkspaceStore
@@ -28,7 +28,7 @@ _OLD_OUTPUTS = "It is open in a page that still has the old outputs and metadata
 class WrittenNotebook(NamedTuple):
     """The open notebook whose file the agent wrote."""
 
-    change: FileChange
+    change: PathChange
     detail: str
     notice: str
 
@@ -41,7 +41,7 @@ class _NotebookCells(NamedTuple):
     hashes: tuple[str, str] | None
 
     @classmethod
-    def of(cls, store: ChangeStore, change: FileChange) -> _NotebookCells:
+    def of(cls, store: ChangeStore, change: PathChange) -> _NotebookCells:
         """Read what is stored; on the store's thread."""
         before, after = stored_content(store, change.before), stored_content(store, change.after)
         if before is None or after is None:
@@ -59,7 +59,7 @@ async def written_notebook(
     kernel: KernelChanges | None,
     turn_id: str,
     store: WorkspaceStore,
-    changes: Sequence[FileChange],
+    changes: Sequence[PathChange],
 ) -> WrittenNotebook | None:
     """The notebook that a page has open, if the agent wrote its file: its cells are offered to the page."""
     notebooks = [each for each in changes if each.after is not None and each.path.endswith(".ipynb")]

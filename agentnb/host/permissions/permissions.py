@@ -54,7 +54,7 @@ _LOOKS = frozenset({"read", "search", "fetch", "think"})
 """ACP's kinds of tools that change nothing."""
 
 
-class Limit(Protocol):
+class UnattendedPermissions(Protocol):
     """The permissions of a conversation that nobody looks at."""
 
     def opens(self, path: str, tool: str) -> bool:
@@ -91,7 +91,7 @@ class Permissions:
         ] = {}  # who waits for the answer; the state says which questions are open
         self.callback: PermissionCallback | None = None
         self.ran_unasked: Callable[[str], object] = lambda _turn_id: None
-        self.limit: Limit | None = None
+        self.limit: UnattendedPermissions | None = None
         self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
         self._grants = SessionGrants(policy.keeps)
         self._warned: set[str] = set()

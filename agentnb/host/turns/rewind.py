@@ -33,7 +33,7 @@ FLUSH_SECONDS = 5.0
 NOTHING_UNDONE = Outcome((), "")
 
 
-class Place(NamedTuple):
+class RewindPoint(NamedTuple):
     """A place in a transcript: the last turn that stays, if any, and those that go."""
 
     last: str | None
@@ -105,17 +105,17 @@ def _refuse_while_busy(conversation: Conversation) -> None:
         )
 
 
-def _place(conversation: Conversation, turn_id: str | None) -> Place:
+def _place(conversation: Conversation, turn_id: str | None) -> RewindPoint:
     turns = conversation.chat.state.turns
     if turn_id is None:
-        return Place(None, turns)
+        return RewindPoint(None, turns)
     at = next((at for at, turn in enumerate(turns) if turn.id == turn_id), None)
     if at is None:
         raise UsageError(f"This conversation has no turn {turn_id!r}.", hint="It may have been cut already.")
-    return Place(turns[at - 1].id if at else None, turns[at:])
+    return RewindPoint(turns[at - 1].id if at else None, turns[at:])
 
 
-async def _keep_copy(conversation: Conversation, place: Place) -> tuple[LogStore, str] | None:
+async def _keep_copy(conversation: Conversation, place: RewindPoint) -> tuple[LogStore, str] | None:
     """Put a copy of the whole conversation into the log, with the agent's session; None where nothing is logged."""
     if (recorder := conversation.host.recorder) is None:
         return None
@@ -134,7 +134,9 @@ async def _keep_copy(conversation: Conversation, place: Place) -> tuple[LogStore
     return recorder.store, copy
 
 
-async def _undo(conversation: Conversation, place: Place, choices: Mapping[str, Choice] | None, by: str) -> Outcome:
+async def _undo(
+    conversation: Conversation, place: RewindPoint, choices: Mapping[str, Choice] | None, by: str
+) -> Outcome:
     tracker = conversation.changes
     await tracker.compared()
     cut = {turn.id for turn in place.cut}
@@ -148,7 +150,7 @@ async def _undo(conversation: Conversation, place: Place, choices: Mapping[str, 
         raise
 
 
-async def _cut(conversation: Conversation, place: Place, origin: ActionOrigin | None) -> None:
+async def _cut(conversation: Conversation, place: RewindPoint, origin: ActionOrigin | None) -> None:
     conversation.dispatch(ChatTruncated(turn_id=place.last, time=now_ms()), origin)
     if place.last is None:
         conversation.unname()

@@ -27,7 +27,7 @@ _SAMPLES = 20_000
 _CHUNK = 16_000_000
 
 
-class Room:
+class CopyMemory:
     """How much memory may be taken for copies."""
 
     def __init__(self, bytes_left: int) -> None:

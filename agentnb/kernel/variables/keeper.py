@@ -15,7 +15,7 @@ from agentnb.kernel.variables import kinds
 from agentnb.kernel.variables.arrays import (
     ArrayMark,
     ArrayState,
-    Room,
+    CopyMemory,
     SubclassAttributes,
     SubclassState,
     TensorState,
@@ -32,7 +32,7 @@ from agentnb.kernel.variables.frames import (
     extension_state,
     pandas_size,
 )
-from agentnb.kernel.variables.snapshot import KeptObject, Snapshot, parents_of
+from agentnb.kernel.variables.snapshot import KeptObject, VariableSnapshot, parents_of
 from agentnb.kernel.variables.states import (
     AttributesState,
     BytesState,
@@ -91,7 +91,7 @@ class Keeper:
         self._variables = variables
         self._mode = mode
         self._skip = skip
-        self._snapshot = Snapshot()
+        self._snapshot = VariableSnapshot()
         self._limit = limit
         self._families: dict[int, tuple[type[Any], Any]] = {}
         self._failed: dict[int, str] = {}
@@ -107,14 +107,14 @@ class Keeper:
         return None if memory is None else max(0, memory - RESERVE) // 2
 
     @cached_property
-    def _room(self) -> Room:
-        return Room(self._limit if self._largest is None else min(self._limit, self._largest))
+    def _room(self) -> CopyMemory:
+        return CopyMemory(self._limit if self._largest is None else min(self._limit, self._largest))
 
     @property
     def _no_room(self) -> str:
         return _SIZE if self._largest is None or self._limit <= self._largest else _FULL
 
-    def keep(self, names: Iterable[str]) -> Snapshot:
+    def keep(self, names: Iterable[str]) -> VariableSnapshot:
         """Keep what *names* lead to, the most important first; also what functions among it use by name."""
         waiting = deque(dict.fromkeys(names))
         while waiting:

@@ -31,7 +31,7 @@ class KeptObject(NamedTuple):
             return True
 
 
-class Snapshot:
+class VariableSnapshot:
     """What names refer to, as far as that can be kept.
 
     Attributes:

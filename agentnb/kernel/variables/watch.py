@@ -16,7 +16,7 @@ from agentnb.kernel.variables.changes import ChangeSet, NameChange
 from agentnb.kernel.variables.keeper import Keeper
 from agentnb.kernel.variables.kinds import ARRAYS, FRAMES, is_same, library_class
 from agentnb.kernel.variables.references import LIMIT, Binding, ObjectChange
-from agentnb.kernel.variables.snapshot import Snapshot
+from agentnb.kernel.variables.snapshot import VariableSnapshot
 from agentnb.kernel.variables.summary import estimated_size
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ class VariableWatch:
         self._watches = watches
         self._ended = ended
         self._before: dict[str, Any] | None = None
-        self._snapshot = Snapshot()
+        self._snapshot = VariableSnapshot()
         self._bindings: dict[str, Binding] = {}
         self._changes = ChangeSet()
         self._foreign_cells = 0
         self._is_stale = False
         self._finished = False
         self.begins: Callable[[], object] = lambda: None
-        self.kept: Callable[[Snapshot], object] = lambda _snapshot: None
+        self.kept: Callable[[VariableSnapshot], object] = lambda _snapshot: None
         self.limit = LIMIT
         self.lost: dict[str, str] = {}
 
@@ -88,7 +88,7 @@ class VariableWatch:
             _carefully(self._mark)
         finally:
             changes, self._changes = self._changes, ChangeSet()
-            self._snapshot, self._bindings, self._before = Snapshot(), {}, None
+            self._snapshot, self._bindings, self._before = VariableSnapshot(), {}, None
             self._ended([*changes.names.values()])
 
     def _mark(self) -> None:
@@ -122,7 +122,7 @@ class VariableWatch:
             self._bindings[name] = held if type(held) is Binding else Binding(name, held)
 
     def _forget(self) -> None:
-        self._snapshot, self._bindings = Snapshot(), {}
+        self._snapshot, self._bindings = VariableSnapshot(), {}
 
     def end_step(self) -> None:
         """The code has stopped or waits: what has become of the names is its doing."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CellStep
     from agentnb.plugins.branches.at_fork import AtFork
     from agentnb.plugins.branches.kernel_copy import KernelCopy
-    from agentnb.plugins.branches.link import Answer
+    from agentnb.plugins.branches.link import CopyAnswer
     from agentnb.plugins.branches.notebook_copy import NotebookCopy
     from agentnb.plugins.branches.runner import BranchThread
     from agentnb.plugins.map.workspaces import IsolatedWorkspace, WorkspaceChange
@@ -66,7 +66,7 @@ class BranchChanges(Protocol):
         """Its copy of the notebook."""
         ...
 
-    def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, Answer]:
+    def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, CopyAnswer]:
         """Write the variables that it changed, or those *names*, to a file."""
         ...
 
@@ -142,7 +142,7 @@ class Branch:
         """Its copy of the notebook; None where none is known."""
         return self.parts.notebook
 
-    def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, Answer]:
+    def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, CopyAnswer]:
         """Have its kernel write the variables that it changed, or those *names*; returns the file, and which they are.
 
         Raises:

@@ -17,7 +17,7 @@ from agentnb.host import current_host
 from agentnb.ids import new_id
 from agentnb.plugins.branches.branch import Branch
 from agentnb.plugins.branches.display import show
-from agentnb.plugins.branches.keep import Keeper, Parts
+from agentnb.plugins.branches.keep import BranchKeeper, WantedParts
 from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS
 from agentnb.plugins.branches.preparing import LONGEST_TITLE, PreparedBranch, copied_kernels, moved, notebook_of
 from agentnb.plugins.branches.tables import html_of, lines_of
@@ -125,8 +125,8 @@ class Branches(Sequence[Branch]):
             raise UsageError(f"Try {number} still runs.", hint="Wait for it, or cancel() it first.")
         branch.look()
         title = f"Keep try {number}: {self.prompt}"[:LONGEST_TITLE].splitlines()[0]
-        parts = Parts(branch, only)
-        turn = Keeper(self._host, branch, parts, self._folder, self._originals).keep(title)
+        parts = WantedParts(branch, only)
+        turn = BranchKeeper(self._host, branch, parts, self._folder, self._originals).keep(title)
         branch.kept_turn = turn
         if only is None:
             branch.close("kept")

@@ -17,7 +17,7 @@ from agentnb.kernel.job_queue import JobQueue
 from agentnb.kernel.variables.changes import ChangeSet
 from agentnb.plugins.branches import variables
 from agentnb.plugins.branches.at_fork import AtFork
-from agentnb.plugins.branches.link import Answer, Link, Request
+from agentnb.plugins.branches.link import CopyAnswer, CopyLink, CopyRequest
 
 if TYPE_CHECKING:
     import socket
@@ -34,26 +34,26 @@ class CopyServer:
     """One copy."""
 
     def __init__(
-        self, shell: Any, link: Link, at_fork: AtFork | None, evaluate: Callable[[str], tuple[Any, str]] | None
+        self, shell: Any, link: CopyLink, at_fork: AtFork | None, evaluate: Callable[[str], tuple[Any, str]] | None
     ) -> None:
         self._at_fork = at_fork
         self._evaluate = evaluate or self._expression
         self._shell = shell
         self._link = link
         self._runner = ShellCodeRunner(shell, JobQueue())
-        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[CopyRequest | None] = queue.SimpleQueue()
         self._running: MainThreadWork[Any] | None = None
         self._changes = ChangeSet()
         self._checks: DataChecks = DataChecks()
         self._comparison = current_environment().step_comparison(is_fork=True)
-        self._answers: dict[str, Callable[[Request], Answer]] = {
+        self._answers: dict[str, Callable[[CopyRequest], CopyAnswer]] = {
             "run": self._run,
-            "variables": lambda asked: Answer(number=asked.number, variables=(*self._runner.variables(),)),
-            "inspect": lambda asked: Answer(number=asked.number, text=self._runner.inspect(asked.text)),
-            "executed": lambda asked: Answer(number=asked.number, cells=(*self._runner.executed_cells(),)),
+            "variables": lambda asked: CopyAnswer(number=asked.number, variables=(*self._runner.variables(),)),
+            "inspect": lambda asked: CopyAnswer(number=asked.number, text=self._runner.inspect(asked.text)),
+            "executed": lambda asked: CopyAnswer(number=asked.number, cells=(*self._runner.executed_cells(),)),
             "measure": self._measure,
             "save": self._save,
-            "changed": lambda asked: Answer(number=asked.number, changed=self._changed, checks=self._checks.lines),
+            "changed": lambda asked: CopyAnswer(number=asked.number, changed=self._changed, checks=self._checks.lines),
         }
 
     def serve(self) -> None:
@@ -65,12 +65,12 @@ class CopyServer:
                 self._answer(asked)
             except KeyboardInterrupt:  # it came before the code began, or when it had ended
                 with suppress(OSError):
-                    self._link.send(Answer(number=asked.number, error="It was interrupted."))
+                    self._link.send(CopyAnswer(number=asked.number, error="It was interrupted."))
 
     def _read(self) -> None:
         with suppress(EOFError):
             while True:
-                asked: Request = self._link.receive(Request)
+                asked: CopyRequest = self._link.receive(CopyRequest)
                 if asked.kind != "stop":
                     self._requests.put(asked)
                 elif (running := self._running) is not None:
@@ -85,20 +85,20 @@ class CopyServer:
             text = getattr(running, "printed", "")
             if text != before:
                 with suppress(OSError):
-                    self._link.send(Answer(number=0, text=text))
+                    self._link.send(CopyAnswer(number=0, text=text))
             before = text
 
-    def _answer(self, asked: Request) -> None:
+    def _answer(self, asked: CopyRequest) -> None:
         try:
             answer = self._answers[asked.kind](asked)
         except AgentnbError as error:
-            answer = Answer(number=asked.number, error=str(error))
+            answer = CopyAnswer(number=asked.number, error=str(error))
         except Exception as error:  # noqa: BLE001 - a user's object may raise anything when looked at
-            answer = Answer(number=asked.number, error=f"{type(error).__name__}: {error}"[:2000])
+            answer = CopyAnswer(number=asked.number, error=f"{type(error).__name__}: {error}"[:2000])
         with suppress(OSError):
             self._link.send(answer)
 
-    def _run(self, asked: Request) -> Answer:
+    def _run(self, asked: CopyRequest) -> CopyAnswer:
         namespace = self._runner.namespace
         if asked.watch and self._at_fork is None:  # the notebook's cells have run
             self._at_fork = AtFork(namespace.variables(), is_fork=False)
@@ -106,7 +106,7 @@ class CopyServer:
         if watch is not None:
             compare_watched(watch, self._comparison, namespace.variables)
         ran: Ran = self._done(self._runner.work(asked.text, watch))
-        return Answer(number=asked.number, ran=ran)
+        return CopyAnswer(number=asked.number, ran=ran)
 
     def _done(self, work: MainThreadWork[Any]) -> Any:
         """The outcome of *work*, which can be stopped meanwhile."""
@@ -129,7 +129,7 @@ class CopyServer:
     def _changed(self) -> dict[str, str]:
         return {name: change.status for name, change in self._changes.names.items()}
 
-    def _measure(self, asked: Request) -> Answer:
+    def _measure(self, asked: CopyRequest) -> CopyAnswer:
         """A number that an expression gives; what its evaluation changes is not the branch's doing."""
 
         def evaluate() -> Any:
@@ -147,17 +147,17 @@ class CopyServer:
             raise TypeError(f"the measure is {type(value).__name__}, not a number")
         if not math.isfinite(number):
             raise ValueError("the measure is NaN" if math.isnan(number) else "the measure is infinite")
-        return Answer(number=asked.number, value=float(number), text=text)
+        return CopyAnswer(number=asked.number, value=float(number), text=text)
 
     def _expression(self, text: str) -> tuple[Any, str]:
         return eval(text, self._shell.user_ns), ""  # noqa: S307 - the user's own expression
 
-    def _save(self, asked: Request) -> Answer:
+    def _save(self, asked: CopyRequest) -> CopyAnswer:
         at_fork, changed = self._at_fork or AtFork({}), self._changed
         saved = variables.save(Path(asked.text), self._shell.user_ns, at_fork, changed, asked.names)
         kept = {name: status for name, status in changed.items() if name not in saved.lost}
         lost = "\n".join(f"{name}: {why}" for name, why in saved.lost.items())
-        return Answer(number=asked.number, changed=kept, objects=(*saved.objects,), text=lost)
+        return CopyAnswer(number=asked.number, changed=kept, objects=(*saved.objects,), text=lost)
 
 
 def serve(
@@ -167,4 +167,4 @@ def serve(
     evaluate: Callable[[str], tuple[Any, str]] | None = None,
 ) -> None:
     """Serve requests that come from *end* with what *shell* has, on this thread; *evaluate* gives what is measured."""
-    CopyServer(shell, Link(end), at_fork, evaluate).serve()
+    CopyServer(shell, CopyLink(end), at_fork, evaluate).serve()

@@ -43,7 +43,7 @@ _BRING = (
 )
 
 
-class Parts:
+class WantedParts:
     """The parts of a branch that are wanted.
 
     Raises:
@@ -66,11 +66,11 @@ class Parts:
             )
 
 
-class Keeper:
+class BranchKeeper:
     """Brings the wanted parts of one branch; *originals* is added to: hashes of the files that are overwritten."""
 
     def __init__(
-        self, host: Host, branch: BranchChanges, parts: Parts, folder: Path, originals: dict[str, str]
+        self, host: Host, branch: BranchChanges, parts: WantedParts, folder: Path, originals: dict[str, str]
     ) -> None:
         self._host = host
         self._originals = originals

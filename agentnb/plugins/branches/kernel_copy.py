@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentnb.errors import KernelBusy, UsageError
-from agentnb.plugins.branches.link import Answer, Link, Request
+from agentnb.plugins.branches.link import CopyAnswer, CopyLink, CopyRequest
 from agentnb.plugins.rehearsal.code import begin_code
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.rehearsal.kernel_code import cut_off, new_shell
@@ -56,10 +56,10 @@ class KernelCopy:
         self.at_fork: AtFork | None = None
         self.printed: str = ""
         self.pictures: deque[str] = deque(maxlen=MOST_PICTURES)
-        self._link = Link(end)
+        self._link = CopyLink(end)
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
-        self._waiting: dict[int, Future[Answer]] = {}
+        self._waiting: dict[int, Future[CopyAnswer]] = {}
         self._ended: Future[Rehearsal] = Future()
         threading.Thread(target=self._wait, args=(wait,), name="agentnb branch end", daemon=True).start()
         threading.Thread(target=self._read, name="agentnb branch answers", daemon=True).start()
@@ -77,7 +77,7 @@ class KernelCopy:
         watch: bool = True,
         names: tuple[str, ...] | None = None,
         seconds: float | None = None,
-    ) -> Answer:
+    ) -> CopyAnswer:
         """The answer to a request; waits for it, but not on the thread of a host.
 
         Raises:
@@ -86,11 +86,11 @@ class KernelCopy:
             CopyEnded: If the copy has ended.
         """
         number = next(self._numbers)
-        answer: Future[Answer] = Future()
+        answer: Future[CopyAnswer] = Future()
         with self._lock:
             self._waiting[number] = answer
         try:
-            self._send(Request(number=number, kind=kind, text=text, watch=watch, names=names))
+            self._send(CopyRequest(number=number, kind=kind, text=text, watch=watch, names=names))
             answered = self._in_time(answer, seconds)
         finally:
             with self._lock:
@@ -102,7 +102,7 @@ class KernelCopy:
     def stop(self, *, is_late: bool = False) -> None:
         """Interrupt what runs."""
         if self.is_alive:
-            self._send(Request(number=0, kind="stop", text="timeout" if is_late else ""))
+            self._send(CopyRequest(number=0, kind="stop", text="timeout" if is_late else ""))
 
     def close(self) -> Rehearsal | None:
         """End it, and everything that it started; returns what it did elsewhere, None where it does not end."""
@@ -121,7 +121,7 @@ class KernelCopy:
         rehearsal = self._ended.result()
         return rehearsal.reason if not rehearsal.available else rehearsal.error or "It ended."
 
-    def _send(self, request: Request) -> None:
+    def _send(self, request: CopyRequest) -> None:
         try:
             self._link.send(request)
         except OSError as error:
@@ -134,7 +134,7 @@ class KernelCopy:
             return CopyEnded("The copy of the kernel does not answer.")
         return CopyEnded(f"The copy of the kernel has ended. {self.why}".strip())
 
-    def _in_time(self, answer: Future[Answer], seconds: float | None) -> Answer:
+    def _in_time(self, answer: Future[CopyAnswer], seconds: float | None) -> CopyAnswer:
         try:
             return answer.result(seconds)
         except TooLong:
@@ -144,7 +144,7 @@ class KernelCopy:
     def _read(self) -> None:
         try:
             while True:
-                answer: Answer = self._link.receive(Answer)
+                answer: CopyAnswer = self._link.receive(CopyAnswer)
                 if not answer.number:
                     self.printed = answer.text
                     continue

@@ -20,7 +20,7 @@ LARGEST = 256 * 1024 * 1024
 _HEAD = struct.Struct("!Q")
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CopyRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A request to a copy.
 
     Attributes:
@@ -39,7 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     names: tuple[str, ...] | None = None
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CopyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The answer of a copy; with number 0, how far it is.
 
     Attributes:
@@ -67,14 +67,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     objects: tuple[int | str, ...] = ()
 
 
-class Link:
+class CopyLink:
     """One end of the socket; sends from any thread, receives on one."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self._lock = threading.Lock()
 
-    def send(self, message: Request | Answer) -> None:
+    def send(self, message: CopyRequest | CopyAnswer) -> None:
         """Send *message*.
 
         Raises:

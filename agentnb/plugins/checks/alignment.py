@@ -9,7 +9,7 @@ from agentnb.plugins.checks.tables import SAMPLE, combined, distinct_count, ever
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.plugins.checks.tables import Array, Column, Rows, Table
+    from agentnb.plugins.checks.tables import Array, Column, ReadTable, Rows
 
 _EQUAL = 0.5
 """How much of another column must be the same for two tables to be of the same rows."""
@@ -54,7 +54,7 @@ class Pair(NamedTuple):
         return before[step], after[step]
 
 
-def align(before: Table, after: Table) -> Alignment | None:
+def align(before: ReadTable, after: ReadTable) -> Alignment | None:
     """The rows that both tables have; None where that is not known."""
     import numpy as np
 
@@ -72,14 +72,14 @@ def align(before: Table, after: Table) -> Alignment | None:
     return _by_place(before, after)
 
 
-def _has_same_index(before: Table, after: Table) -> bool:
+def _has_same_index(before: ReadTable, after: ReadTable) -> bool:
     one, other = before.pandas_index(), after.pandas_index()
     if one is None or other is None:
         return one is None and other is None and not _was_sorted(before, after)
     return bool(one is other or one.equals(other))
 
 
-def _was_sorted(before: Table, after: Table) -> bool:
+def _was_sorted(before: ReadTable, after: ReadTable) -> bool:
     """True if no column that both have begins the same: the rows stand in another order."""
     rows = slice(0, min(100, before.rows))
     return not any(
@@ -87,14 +87,14 @@ def _was_sorted(before: Table, after: Table) -> bool:
     )
 
 
-def _stands_the_same(before: Table, after: Table) -> bool:
+def _stands_the_same(before: ReadTable, after: ReadTable) -> bool:
     """True if most columns that both have are the same from the first row on, whatever the labels of the rows."""
     rows = slice(0, before.rows, max(1, before.rows // 1_000))
     shares = [_share(before.columns[each], after.columns[each], rows, rows) for each in _common(before, after)]
     return bool(shares) and sum(each > 0.95 for each in shares) * 2 > len(shares)  # noqa: PLR2004 - but for some
 
 
-def _common(before: Table, after: Table) -> list[str]:
+def _common(before: ReadTable, after: ReadTable) -> list[str]:
     return [each for each in before.columns if each in after.columns]
 
 
@@ -104,7 +104,7 @@ def _share(one: Column, other: Column, rows: Rows, others: Rows) -> float:
     return 0.0 if first is None or second is None or len(first) != len(second) else float((first == second).mean())
 
 
-def _by_pandas_index(before: Table, after: Table) -> Alignment | None:
+def _by_pandas_index(before: ReadTable, after: ReadTable) -> Alignment | None:
     """By the labels of rows, which a filter, a sort or an added row leaves as they are."""
     one, other = before.pandas_index(), after.pandas_index()
     if one is None or other is None or one.nlevels > 1 or other.nlevels > 1 or one.dtype != other.dtype:
@@ -165,7 +165,7 @@ def _some(before: Array, after: Array) -> tuple[Array, Array]:
     return before[step], after[step]
 
 
-def _is_same(before: Table, after: Table, alignment: Alignment, but: str = "") -> bool:
+def _is_same(before: ReadTable, after: ReadTable, alignment: Alignment, but: str = "") -> bool:
     """True if rows that are taken for the same have the same in some column, or there is none to tell by."""
     step = slice(0, None, max(1, alignment.total // 1_000))
     rows = alignment.before[step] if not isinstance(alignment.before, slice) else alignment.before
@@ -176,7 +176,7 @@ def _is_same(before: Table, after: Table, alignment: Alignment, but: str = "") -
     )
 
 
-def _by_key(before: Table, after: Table) -> Alignment | None:
+def _by_key(before: ReadTable, after: ReadTable) -> Alignment | None:
     """By a column that names each row."""
     import numpy as np
 
@@ -207,7 +207,7 @@ def _by_key(before: Table, after: Table) -> Alignment | None:
     return None
 
 
-def _by_place(before: Table, after: Table) -> Alignment | None:
+def _by_place(before: ReadTable, after: ReadTable) -> Alignment | None:
     """The same rows at the beginning, or at the end, and others appended."""
     import numpy as np
 
@@ -226,7 +226,7 @@ def _by_place(before: Table, after: Table) -> Alignment | None:
     return None
 
 
-def _by_contents(before: Table, after: Table) -> Alignment | None:
+def _by_contents(before: ReadTable, after: ReadTable) -> Alignment | None:
     """Some rows of the table before."""
     import numpy as np
 
@@ -242,7 +242,7 @@ def _by_contents(before: Table, after: Table) -> Alignment | None:
     return Alignment(at, np.arange(after.rows), after.rows, np.array([], dtype="int64"), removed)
 
 
-def row_keys(table: Table, names: Sequence[str], rows: Rows) -> Array | None:
+def row_keys(table: ReadTable, names: Sequence[str], rows: Rows) -> Array | None:
     """A number for each row, the same for rows with the same values in *names*; None where that cannot be known."""
     parts = []
     for each in names:

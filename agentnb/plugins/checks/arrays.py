@@ -11,7 +11,7 @@ from agentnb.plugins.checks.tables import (
     SAMPLE,
     TEXT_SAMPLE,
     Column,
-    Table,
+    ReadTable,
     every,
     is_missing,
     kind_of_objects,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.checks.tables import Array, Kind, Rows
 
 
-def of_array(value: Any, name: str) -> Table:
+def of_array(value: Any, name: str) -> ReadTable:
     import numpy as np
 
     rows = len(value)
@@ -41,7 +41,7 @@ def of_array(value: Any, name: str) -> Table:
             plain = np.where(mask if mask.ndim == 1 else mask[:, number], np.nan, plain.astype(float))
         columns[each] = ArrayColumn(each, plain)
     width = len(value.dtype.names) if value.dtype.names else 1 if value.ndim == 1 else value.shape[1]
-    return Table(name, rows, columns, width, native=value, library="numpy")
+    return ReadTable(name, rows, columns, width, native=value, library="numpy")
 
 
 class ArrayColumn(Column):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.checks.alignment import Alignment
     from agentnb.plugins.checks.findings import Findings
-    from agentnb.plugins.checks.snippets import Snippet
-    from agentnb.plugins.checks.tables import Array, Rows, Table
+    from agentnb.plugins.checks.snippets import CheckSnippet
+    from agentnb.plugins.checks.tables import Array, ReadTable, Rows
 
 _NUMERIC = {"integer", "number"}
 _NO_VALUES = {"", "-", "--", "?", ".", "na", "n/a", "#n/a", "nan", "nat", "null", "none", "missing", "<na>"}
@@ -33,7 +33,7 @@ class Add(Protocol):
 
 
 def check_columns(
-    findings: Findings, before: Table, after: Table, rows: Alignment, tables: Sequence[Table] = ()
+    findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment, tables: Sequence[ReadTable] = ()
 ) -> None:
     """The columns that both tables have, row by row."""
     for name, column in after.everything.items():
@@ -49,7 +49,7 @@ def check_columns(
             check_numbers(findings, after, pair)
 
 
-def _check_nulls(findings: Findings, before: Table, after: Table, pair: Pair) -> None:
+def _check_nulls(findings: Findings, before: ReadTable, after: ReadTable, pair: Pair) -> None:
     """Values that are gone; not those that were marked as missing, or that lay outside of all others."""
     if pair.after.null_count == 0:
         return
@@ -109,7 +109,7 @@ def _is_computed_anew(pair: Pair, gone: Array) -> bool:
     return bool(left.any()) and float((was[left] != now[left]).mean()) > _MOST
 
 
-def _check_type(findings: Findings, tables: Sequence[Table], pair: Pair) -> None:
+def _check_type(findings: Findings, tables: Sequence[ReadTable], pair: Pair) -> None:
     was, now = pair.before.kind, pair.after.kind
     add = _adder(findings, pair, of_type(findings.after, pair.name, pair.before.dtype))
     types = f"({pair.before.dtype} → {pair.after.dtype})"
@@ -140,7 +140,7 @@ def _check_text(findings: Findings, pair: Pair, add: Add) -> None:
         _check_truth(pair, add)
 
 
-def _adder(findings: Findings, pair: Pair, code: Snippet) -> Add:
+def _adder(findings: Findings, pair: Pair, code: CheckSnippet) -> Add:
     def add(text: str, count: int = 0) -> None:
         findings.add(
             "type", text, count=count, columns=(pair.name,), code=code, is_sampled=pair.after.rows > TEXT_SAMPLE
@@ -149,7 +149,7 @@ def _adder(findings: Findings, pair: Pair, code: Snippet) -> Add:
     return add
 
 
-def _names_rows(tables: Sequence[Table], pair: Pair) -> bool:
+def _names_rows(tables: Sequence[ReadTable], pair: Pair) -> bool:
     """True if whole numbers that name rows of some table became their digits: nobody calculates with those."""
     _, second = pair.parts(1_000)
     digits = all(each is None or each.lstrip("-").isdigit() for each in pair.after.texts(second))
@@ -285,7 +285,7 @@ def _size(dtype: str) -> int:
     return int(digits) if digits else 64
 
 
-def check_new_columns(findings: Findings, before: Table, after: Table) -> None:
+def check_new_columns(findings: Findings, before: ReadTable, after: ReadTable) -> None:
     """Columns that were added: one without values, or one that a lookup has left empty for some keys."""
     import numpy as np
 
@@ -308,7 +308,7 @@ def check_new_columns(findings: Findings, before: Table, after: Table) -> None:
             findings.add("nulls", text, count=count, columns=(name, key), code=missing(after, name))
 
 
-def _decides(table: Table, key: str, rows: Rows, gone: Array) -> bool:
+def _decides(table: ReadTable, key: str, rows: Rows, gone: Array) -> bool:
     """True if, for each value of *key*, either all rows are empty or none, and several rows show that."""
     import numpy as np
 

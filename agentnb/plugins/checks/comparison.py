@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from logging import Logger
 
-    from agentnb.plugins.checks.tables import Table
+    from agentnb.plugins.checks.tables import ReadTable
     from agentnb.state import DataCheck
 
 log: Logger = logging.getLogger("agentnb.checks")
@@ -39,7 +39,7 @@ MOST_TABLES = 50
 
 
 def compare_tables(
-    before: Mapping[str, Table], after: Mapping[str, Table], changed: Collection[str]
+    before: Mapping[str, ReadTable], after: Mapping[str, ReadTable], changed: Collection[str]
 ) -> tuple[DataCheck, ...]:
     """What may be wrong with the tables of *after* that are named in *changed*."""
     checks: list[DataCheck] = []
@@ -62,7 +62,7 @@ def without_repeats(checks: Sequence[DataCheck]) -> tuple[DataCheck, ...]:
 
 
 def _checked(
-    before: Mapping[str, Table], after: Mapping[str, Table], table: Table, changed: Collection[str]
+    before: Mapping[str, ReadTable], after: Mapping[str, ReadTable], table: ReadTable, changed: Collection[str]
 ) -> list[DataCheck]:
     same = before.get(table.name)
     sources = [*before.values(), *(each for name, each in after.items() if name not in before and each is not table)]
@@ -112,15 +112,15 @@ class _Run:
             return None
 
 
-def _different(tables: Sequence[Table]) -> list[Table]:
+def _different(tables: Sequence[ReadTable]) -> list[ReadTable]:
     """Each object once."""
-    seen: dict[int, Table] = {}
+    seen: dict[int, ReadTable] = {}
     for each in tables:
         seen.setdefault(id(each.native), each)
     return [*seen.values()][-MOST_TABLES:]
 
 
-def _origin(same: Table | None, sources: Sequence[Table], table: Table) -> tuple[Table | None, Any]:
+def _origin(same: ReadTable | None, sources: Sequence[ReadTable], table: ReadTable) -> tuple[ReadTable | None, Any]:
     """The table that *table* was made from, and which of its rows are which; None where that is not known."""
     candidates = [] if same is None else [same]
     shared = {id(each): len(set(each.columns) & set(table.columns)) for each in sources}

@@ -12,8 +12,8 @@ from agentnb.plugins.checks.tables import SAMPLE, TEXT_SAMPLE, every
 if TYPE_CHECKING:
     from agentnb.plugins.checks.alignment import Alignment
     from agentnb.plugins.checks.findings import Findings
-    from agentnb.plugins.checks.snippets import Snippet
-    from agentnb.plugins.checks.tables import Array, Table
+    from agentnb.plugins.checks.snippets import CheckSnippet
+    from agentnb.plugins.checks.tables import Array, ReadTable
 
 _NO_TIME = -(2**63)
 _DAY = 86_400_000_000
@@ -23,7 +23,7 @@ _FEW = 3
 _MONTHS = 12
 
 
-def check_dates(findings: Findings, before: Table, after: Table, rows: Alignment) -> None:
+def check_dates(findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment) -> None:
     """Dates of the same rows."""
     for name, column in after.everything.items():
         if name not in before.everything:
@@ -44,7 +44,7 @@ def check_dates(findings: Findings, before: Table, after: Table, rows: Alignment
     _check_moved_rows(findings, before, after, rows)
 
 
-def check_period(findings: Findings, before: Table, after: Table, rows: Alignment) -> None:
+def check_period(findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment) -> None:
     """Rows that a filter took away: the last day of a month, or of all."""
     removed = rows.removed
     if removed is None or not len(removed) or rows.appended is None or len(rows.appended):
@@ -90,7 +90,7 @@ def _check_midnight(findings: Findings, name: str, gone: Array, left: Array) -> 
         findings.add("dates", text, count=count, columns=(name,))
 
 
-def check_derived_dates(findings: Findings, before: Table | None, after: Table) -> None:
+def check_derived_dates(findings: Findings, before: ReadTable | None, after: ReadTable) -> None:
     """New columns: days that are beside those of the time that they were made from, numbers of months off by one."""
     known = () if before is None else (*before.columns,)
     times = {each: column for each, column in after.columns.items() if column.kind == "time"}
@@ -117,7 +117,7 @@ def _known(was: Array, now: Array) -> tuple[Array, Array]:
     return was[both], now[both]
 
 
-def _ends(findings: Findings, name: str) -> Snippet:
+def _ends(findings: Findings, name: str) -> CheckSnippet:
     import numpy as np
 
     before = findings.before
@@ -348,7 +348,7 @@ def _check_part_of(findings: Findings, name: str, other: str, source: Array, mad
             findings.add("dates", f"`{name}` is 1 {word} than the {part} of `{other}`", columns=(name, other))
 
 
-def _check_moved_rows(findings: Findings, before: Table, after: Table, rows: Alignment) -> None:
+def _check_moved_rows(findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment) -> None:
     """Columns whose values moved to the next row."""
     import numpy as np
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.plugins.checks.snippets import NONE, Snippet
+from agentnb.plugins.checks.snippets import NONE, CheckSnippet
 from agentnb.state import DataCheck
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.plugins.checks.tables import Table
+    from agentnb.plugins.checks.tables import ReadTable
 
 
 _TASKS = {
@@ -35,7 +35,7 @@ class Findings:
         after: The table as it is.
     """
 
-    def __init__(self, before: Table | None, after: Table) -> None:
+    def __init__(self, before: ReadTable | None, after: ReadTable) -> None:
         self.before = before
         self.after = after
         self.checks: list[DataCheck] = []
@@ -48,7 +48,7 @@ class Findings:
         count: int = 0,
         columns: Sequence[str] = (),
         others: Sequence[str] = (),
-        code: Snippet = NONE,
+        code: CheckSnippet = NONE,
         is_sampled: bool = False,
     ) -> None:
         """Add a finding; a second one of the same cause about the same columns is left out."""

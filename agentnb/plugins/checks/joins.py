@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agentnb.plugins.checks.findings import Findings
-    from agentnb.plugins.checks.tables import Array, Rows, Table
+    from agentnb.plugins.checks.tables import Array, ReadTable, Rows
 
 _SUFFIXES = ("_x", "_y", "_left", "_right")
 _MOST_KEYS = 1_000_000
@@ -35,9 +35,9 @@ class Join:
         share: The part of the left table's rows that was read.
     """
 
-    result: Table
-    left: Table
-    right: Table
+    result: ReadTable
+    left: ReadTable
+    right: ReadTable
     left_on: tuple[str, ...]
     right_on: tuple[str, ...]
     left_keys: Array
@@ -71,7 +71,7 @@ class Join:
         return abs(self.result.rows - rows) <= (0 if self.share == 1 else 0.02 * rows)
 
 
-def find_joins(result: Table, tables: Sequence[Table], first: Table | None) -> list[Join]:
+def find_joins(result: ReadTable, tables: Sequence[ReadTable], first: ReadTable | None) -> list[Join]:
     """The joins that *result* is: of *first* with others where that fits, else of another; none where it is none."""
     near = [each for each in tables if _from(result, each)]
     near.sort(key=lambda each: (each is not first, -_share_in(result, each), -each.rows))
@@ -82,7 +82,7 @@ def find_joins(result: Table, tables: Sequence[Table], first: Table | None) -> l
     return []
 
 
-def _joined(result: Table, left: Table, right: Table) -> Join | None:
+def _joined(result: ReadTable, left: ReadTable, right: ReadTable) -> Join | None:
     """The join of two tables, or of one with a part of itself; None where *result* is not of both."""
     if left is right and not any(each.endswith(_SUFFIXES) for each in result.columns):
         return None
@@ -103,12 +103,12 @@ def _joined(result: Table, left: Table, right: Table) -> Join | None:
     return None
 
 
-def _from(result: Table, table: Table) -> set[str]:
+def _from(result: ReadTable, table: ReadTable) -> set[str]:
     """The columns of *result* that *table* has, too, maybe without the suffix that a join gives."""
     return {each for each in result.columns if each in table.everything or _base(each) in table.columns}
 
 
-def _share_in(result: Table, table: Table) -> float:
+def _share_in(result: ReadTable, table: ReadTable) -> float:
     """How much of a table's columns *result* has."""
     bases = {*result.columns, *map(_base, result.columns)}
     return round(len(bases & {*table.columns}) / max(1, len(table.columns)), 1)
@@ -119,7 +119,7 @@ def _base(name: str) -> str:
 
 
 def _possible_keys(
-    result: Table, left: Table, right: Table, shared: tuple[str, ...]
+    result: ReadTable, left: ReadTable, right: ReadTable, shared: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """The columns that all three have, else each of them, since a key can be forgotten; else two of one type."""
     own = [each for each in right.columns if each in result.columns and each not in left.columns]
@@ -140,7 +140,9 @@ def _possible_keys(
                 yield (name,), (other,)
 
 
-def _is_join(result: Table, left: Table, right: Table, left_on: tuple[str, ...], right_on: tuple[str, ...]) -> bool:
+def _is_join(
+    result: ReadTable, left: ReadTable, right: ReadTable, left_on: tuple[str, ...], right_on: tuple[str, ...]
+) -> bool:
     """True if rows of *result* have, for their keys, what the right table has for them."""
     import numpy as np
 
@@ -165,12 +167,12 @@ def _is_join(result: Table, left: Table, right: Table, left_on: tuple[str, ...],
     return bool(np.isin(pairs[has_key], known).mean() > 0.9)  # noqa: PLR2004 - a later step may have filled some
 
 
-def _keys_of(table: Table, names: Sequence[str], rows: Rows) -> Array | None:
+def _keys_of(table: ReadTable, names: Sequence[str], rows: Rows) -> Array | None:
     parts = [table.everything[each].keys(rows) for each in names]
     return None if any(each is None for each in parts) else combined([each for each in parts if each is not None])
 
 
-def _keys(table: Table, names: Sequence[str]) -> Array | None:
+def _keys(table: ReadTable, names: Sequence[str]) -> Array | None:
     """The keys of all rows; None where they are too many to be read."""
     if table.rows > SAMPLE and any(table.everything[each].kind == "text" for each in names):
         return None
@@ -178,7 +180,7 @@ def _keys(table: Table, names: Sequence[str]) -> Array | None:
 
 
 def _counted(
-    result: Table, left: Table, right: Table, left_on: tuple[str, ...], right_on: tuple[str, ...]
+    result: ReadTable, left: ReadTable, right: ReadTable, left_on: tuple[str, ...], right_on: tuple[str, ...]
 ) -> Join | None:
     import numpy as np
 
@@ -211,7 +213,7 @@ def _counted(
     )
 
 
-def check_total(findings: Findings, tables: Sequence[Table]) -> None:
+def check_total(findings: Findings, tables: Sequence[ReadTable]) -> None:
     """A sum by groups, of rows that a join has repeated or lost before: it is that of the rows, each as often."""
     import numpy as np
 
@@ -234,7 +236,9 @@ def check_total(findings: Findings, tables: Sequence[Table]) -> None:
                     return
 
 
-def _joins_before(after: Table, table: Table, tables: Sequence[Table], keys: set[str], summed: str) -> Iterator[Join]:
+def _joins_before(
+    after: ReadTable, table: ReadTable, tables: Sequence[ReadTable], keys: set[str], summed: str
+) -> Iterator[Join]:
     """The joins with another table that can have the groups *keys*."""
     for other in tables:
         both = tuple(each for each in table.columns if each in other.columns and each != summed)
@@ -336,7 +340,7 @@ def _is_own_key(join: Join) -> bool:
     return join.share == 1 and distinct_count(join.left_keys) == len(join.left_keys)
 
 
-def _has_same_rows(table: Table) -> bool:
+def _has_same_rows(table: ReadTable) -> bool:
     """True if many rows are there twice, in all columns."""
     names = [each for each, column in table.columns.items() if column.kind not in {"other", "mixed"}]
     keys = _keys(table, names) if table.rows <= SAMPLE and names else None

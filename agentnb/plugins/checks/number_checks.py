@@ -11,7 +11,7 @@ from agentnb.plugins.checks.snippets import within
 if TYPE_CHECKING:
     from agentnb.plugins.checks.alignment import Pair
     from agentnb.plugins.checks.findings import Findings
-    from agentnb.plugins.checks.tables import Array, Table
+    from agentnb.plugins.checks.tables import Array, ReadTable
 
 _FACTORS = (
     *(10.0**power for power in range(1, 10)),
@@ -27,7 +27,7 @@ _FEW = 5
 """So few rows show no unit."""
 
 
-def check_numbers(findings: Findings, after: Table, pair: Pair) -> None:
+def check_numbers(findings: Findings, after: ReadTable, pair: Pair) -> None:
     """A unit that is another: in all rows, in some, or in those that were added."""
     import numpy as np
 
@@ -63,7 +63,7 @@ def _conversion(was: Array, now: Array) -> str:
     return scales and f"were converted {scales}"
 
 
-def _check_added(findings: Findings, after: Table, pair: Pair, known: Array) -> None:
+def _check_added(findings: Findings, after: ReadTable, pair: Pair, known: Array) -> None:
     """Rows that were added: their values lie a unit's factor beside all others."""
     import numpy as np
 

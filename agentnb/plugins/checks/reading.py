@@ -13,7 +13,7 @@ from typing import Any
 
 from agentnb.kernel.variables.kinds import library_class
 from agentnb.plugins.checks.arrays import of_array
-from agentnb.plugins.checks.tables import MOST_COLUMNS, MOST_LEVELS, Column, Table
+from agentnb.plugins.checks.tables import MOST_COLUMNS, MOST_LEVELS, Column, ReadTable
 
 _FRAMES = (
     *("pandas.DataFrame", "pandas.Series", "polars.DataFrame", "polars.Series", "pyarrow.Table"),
@@ -37,7 +37,7 @@ def is_lazy(value: Any) -> bool:
     return library_class(type(value), _LAZY) is not None
 
 
-def table_of(value: Any, name: str, *, is_fork: bool = False) -> Table | None:
+def table_of(value: Any, name: str, *, is_fork: bool = False) -> ReadTable | None:
     """The table that *value* is; None where it is none, or cannot be read."""
     if not is_table(value):
         return None
@@ -59,7 +59,7 @@ def library_of(value: Any) -> str:
     return known
 
 
-def _of_frame(value: Any, name: str, library: str, *, is_fork: bool) -> Table | None:
+def _of_frame(value: Any, name: str, library: str, *, is_fork: bool) -> ReadTable | None:
     import narwhals.stable.v2 as nw
 
     native = value
@@ -74,7 +74,7 @@ def _of_frame(value: Any, name: str, library: str, *, is_fork: bool) -> Table | 
     wanted = list(islice(read.columns, 0, None, max(1, -(-width // MOST_COLUMNS))))
     columns = {each: Column(each, read[each], rows) for each in wanted}
     index = _index_of(value, rows) if library == "pandas" else {}
-    return Table(name, rows, columns, width, native=value, library=library, index=index)
+    return ReadTable(name, rows, columns, width, native=value, library=library, index=index)
 
 
 def _arrow_table(value: Any, name: str) -> Any:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.checks.alignment import Alignment
     from agentnb.plugins.checks.findings import Findings
-    from agentnb.plugins.checks.tables import Array, Table
+    from agentnb.plugins.checks.tables import Array, ReadTable
 
 _MOST_GROUPS = 1_000
 _FEW = 3
 _UNLIKELY = 1e-3
 
 
-def check_repeated(findings: Findings, sources: Sequence[Table], after: Table) -> None:
+def check_repeated(findings: Findings, sources: Sequence[ReadTable], after: ReadTable) -> None:
     """Rows that are there twice and were not before, and names of rows that are no longer unique."""
     names = _hashable(after)
     if not names or findings.has("fan-out") or (len(names) == 1 and not sources):
@@ -46,14 +46,14 @@ def _rounded(estimate: int) -> int:
     return round(estimate / unit) * unit
 
 
-def _hashable(table: Table) -> list[str]:
+def _hashable(table: ReadTable) -> list[str]:
     names = [each for each, column in table.everything.items() if column.kind not in {"other", "mixed"}]
     if table.rows > TEXT_SAMPLE * 3:
         names = [each for each in names if table.everything[each].kind != "text"]
     return names
 
 
-def _repeats(table: Table, names: Sequence[str]) -> int:
+def _repeats(table: ReadTable, names: Sequence[str]) -> int:
     """How many rows are the same as an earlier one; of a large table those whose hash ends in zeros, times as many."""
     import numpy as np
 
@@ -74,7 +74,7 @@ def _repeats(table: Table, names: Sequence[str]) -> int:
     return 0 if keys is None else (len(keys) - distinct_count(keys)) << bits
 
 
-def _most_different(table: Table, names: Sequence[str]) -> str:
+def _most_different(table: ReadTable, names: Sequence[str]) -> str:
     """The column of numbers or times with the most values in its first rows."""
     rows = slice(0, min(table.rows, 2_000))
     usable = [each for each in names if table.everything[each].kind in {"integer", "number", "time"}] or [*names]
@@ -82,13 +82,13 @@ def _most_different(table: Table, names: Sequence[str]) -> str:
     return max(sizes, key=lambda each: 0 if (keys := sizes[each]) is None else distinct_count(keys))
 
 
-def _expected(repeats: Mapping[int, int], after: Table) -> int:
+def _expected(repeats: Mapping[int, int], after: ReadTable) -> int:
     """How many rows are the same by chance: as large a part as before, and as many more as there are rows."""
     share = max((count / rows for rows, count in repeats.items() if rows), default=0.0)
     return round(3 * share * max(0, after.rows - max(repeats, default=after.rows)))
 
 
-def _names_rows(table: Table, names: Sequence[str], share: float) -> bool:
+def _names_rows(table: ReadTable, names: Sequence[str], share: float) -> bool:
     """True if equal rows are no chance: some column has nearly as many values as there are different rows."""
     rows = slice(0, min(table.rows, TEXT_SAMPLE))
     keys = row_keys(table, names, rows)
@@ -104,7 +104,7 @@ def _names_rows(table: Table, names: Sequence[str], share: float) -> bool:
     return False
 
 
-def _check_unique(findings: Findings, before: Table, after: Table) -> None:
+def _check_unique(findings: Findings, before: ReadTable, after: ReadTable) -> None:
     """A column that named each row and does no longer, where rows were added."""
     import numpy as np
 
@@ -126,7 +126,7 @@ def _check_unique(findings: Findings, before: Table, after: Table) -> None:
             return
 
 
-def _is_unfolded(before: Table, after: Table, key: str) -> bool:
+def _is_unfolded(before: ReadTable, after: ReadTable, key: str) -> bool:
     """True if a text of each row became its parts, in a row each."""
     texts = [each for each, column in before.columns.items() if each != key and column.kind == "text"]
     rows, others = (every(each.rows, TEXT_SAMPLE * 3) for each in (before, after))
@@ -141,7 +141,7 @@ def _is_unfolded(before: Table, after: Table, key: str) -> bool:
     return False
 
 
-def check_index(findings: Findings, before: Table, after: Table) -> None:
+def check_index(findings: Findings, before: ReadTable, after: ReadTable) -> None:
     """An index that named each row and does no longer."""
     one, other = before.pandas_index(), after.pandas_index()
     if one is None or other is None or not before.index or [*before.index] != [*after.index]:
@@ -152,7 +152,7 @@ def check_index(findings: Findings, before: Table, after: Table) -> None:
         findings.add("index", text, count=twice, columns=[*after.index], code=repeated(after, [*after.index]))
 
 
-def check_order(findings: Findings, before: Table, after: Table) -> None:
+def check_order(findings: Findings, before: ReadTable, after: ReadTable) -> None:
     """Rows that stood in the order of a time and do no longer, though they are in no other order."""
     if before.rows < _FEW or after.rows < before.rows:
         return
@@ -167,7 +167,7 @@ def check_order(findings: Findings, before: Table, after: Table) -> None:
         return
 
 
-def _rises(table: Table, name: str, *, down: bool = False) -> bool:
+def _rises(table: ReadTable, name: str, *, down: bool = False) -> bool:
     import numpy as np
 
     column = table.everything[name]
@@ -186,7 +186,7 @@ def _rises(table: Table, name: str, *, down: bool = False) -> bool:
     return bool((steps <= 0).all() if down else (steps >= 0).all()) and bool((steps != 0).any())
 
 
-def check_groups_of_rows(findings: Findings, before: Table, after: Table, rows: Alignment) -> None:
+def check_groups_of_rows(findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment) -> None:
     """Groups whose rows are all gone, though the step did not choose by group."""
     removed = rows.removed
     if removed is None or not len(removed) or (rows.appended is not None and len(rows.appended)):
@@ -223,7 +223,7 @@ def check_groups_of_rows(findings: Findings, before: Table, after: Table, rows: 
             findings.add("groups", text, count=count, columns=(name,))
 
 
-def _is_by_nulls(table: Table, gone: Array, rows: slice) -> bool:
+def _is_by_nulls(table: ReadTable, gone: Array, rows: slice) -> bool:
     """True if exactly rows with a missing value were taken away."""
     import numpy as np
 
@@ -251,7 +251,7 @@ def _is_no_chance(sizes: Array, vanished: Array, share: float) -> bool:
     return bool(np.all(chance * len(sizes) < _UNLIKELY))
 
 
-def check_summary(findings: Findings, tables: Sequence[Table], after: Table) -> None:
+def check_summary(findings: Findings, tables: Sequence[ReadTable], after: ReadTable) -> None:
     """A table with a row for each group: groups of the rows that it was made from and that it lacks."""
     import numpy as np
 
@@ -278,7 +278,7 @@ def check_summary(findings: Findings, tables: Sequence[Table], after: Table) -> 
             _tell_lost(findings, table, name, keys, groups)
 
 
-def _keys_of_rows(table: Table) -> list[str]:
+def _keys_of_rows(table: ReadTable) -> list[str]:
     """The first columns that together are another in each row, at most three; none where there are none."""
     names = [*table.columns][: min(3, len(table.columns) - 1)]
     for count in range(1, len(names) + 1):
@@ -288,7 +288,7 @@ def _keys_of_rows(table: Table) -> list[str]:
     return []
 
 
-def _is_summary(table: Table, after: Table, name: str) -> bool:
+def _is_summary(table: ReadTable, after: ReadTable, name: str) -> bool:
     """True if *after* has other values than rows of *table*: no filter, and nothing from another table."""
     if table.is_unique(name):
         return False
@@ -309,7 +309,7 @@ def _is_summary(table: Table, after: Table, name: str) -> bool:
     return bool(after.index) and not table.index and table.rows > 2 * after.rows
 
 
-def _tell_lost(findings: Findings, table: Table, name: str, keys: Array, groups: Array) -> None:
+def _tell_lost(findings: Findings, table: ReadTable, name: str, keys: Array, groups: Array) -> None:
     import numpy as np
 
     lost = np.setdiff1d(keys, groups)

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.plugins.checks.tables import Table
+    from agentnb.plugins.checks.tables import ReadTable
 
 
-class Snippet(NamedTuple):
+class CheckSnippet(NamedTuple):
     """Code that shows rows, and code that fails; empty where there is none."""
 
     show: str = ""
     assertion: str = ""
 
 
-NONE = Snippet()
+NONE = CheckSnippet()
 
 
-def code_name(table: Table) -> str:
+def code_name(table: ReadTable) -> str:
     """The name of *table* in code; empty where it has none that code could use."""
     return table.name if table.name.isidentifier() and table.library in {"pandas", "polars", "numpy"} else ""
 
 
-def _column(table: Table, name: str) -> str:
+def _column(table: ReadTable, name: str) -> str:
     """The expression for one column or level of the index; empty where there is none."""
     own = code_name(table)
     if not own:
@@ -40,56 +40,58 @@ def _column(table: Table, name: str) -> str:
     return f"{own}[{name!r}]" if name in {*table.native.columns} else ""
 
 
-def repeated(table: Table, names: Sequence[str]) -> Snippet:
+def repeated(table: ReadTable, names: Sequence[str]) -> CheckSnippet:
     """Rows with the same values in *names* as another row; in all columns where it is empty."""
     own = code_name(table)
     if not own:
         return NONE
     if table.library == "numpy":
         if table.native.ndim == 1:
-            return Snippet(assertion=f"assert len(set({own}.tolist())) == len({own})")
-        return Snippet(assertion=f"assert len(set(map(tuple, {own}.tolist()))) == len({own})")
+            return CheckSnippet(assertion=f"assert len(set({own}.tolist())) == len({own})")
+        return CheckSnippet(assertion=f"assert len(set(map(tuple, {own}.tolist()))) == len({own})")
     if names and all(each in table.index for each in names):
-        return Snippet(f"{own}[{own}.index.duplicated(keep=False)]", f"assert {own}.index.is_unique")
+        return CheckSnippet(f"{own}[{own}.index.duplicated(keep=False)]", f"assert {own}.index.is_unique")
     if not hasattr(table.native, "columns"):
         return NONE
     chosen = [*names]
     if table.library == "polars":
         some = f"{own}.select({chosen!r})" if chosen else own
         order = f".sort({chosen!r})" if chosen else ""
-        return Snippet(f"{own}.filter({some}.is_duplicated()){order}", f"assert not {some}.is_duplicated().any()")
+        return CheckSnippet(f"{own}.filter({some}.is_duplicated()){order}", f"assert not {some}.is_duplicated().any()")
     some = repr(chosen) if chosen else ""
     order = f".sort_values({chosen!r})" if chosen else ""
     more = f"{some}, " if some else ""
-    return Snippet(f"{own}[{own}.duplicated({more}keep=False)]{order}", f"assert not {own}.duplicated({some}).any()")
+    return CheckSnippet(
+        f"{own}[{own}.duplicated({more}keep=False)]{order}", f"assert not {own}.duplicated({some}).any()"
+    )
 
 
-def missing(table: Table, name: str, before: int = 0) -> Snippet:
+def missing(table: ReadTable, name: str, before: int = 0) -> CheckSnippet:
     """Rows without a value in *name*; *before* so many are allowed."""
     column = _column(table, name)
     if not column or table.library == "numpy":
-        return Snippet(assertion=f"assert not any(each != each for each in {column}.tolist())") if column else NONE
+        return CheckSnippet(assertion=f"assert not any(each != each for each in {column}.tolist())") if column else NONE
     if table.library == "polars":
         most = f"{column}.null_count() <= {before}" if before else f"{column}.null_count() == 0"
-        return Snippet(f"{code_name(table)}.filter({column}.is_null())", f"assert {most}")
+        return CheckSnippet(f"{code_name(table)}.filter({column}.is_null())", f"assert {most}")
     test = f"{column}.isna()"
     most = f"{test}.sum() <= {before}" if before else f"not {test}.any()"
-    return Snippet(f"{code_name(table)}[{test}]", f"assert {most}")
+    return CheckSnippet(f"{code_name(table)}[{test}]", f"assert {most}")
 
 
-def unmatched(table: Table, name: str, other: Table, other_name: str) -> Snippet:
+def unmatched(table: ReadTable, name: str, other: ReadTable, other_name: str) -> CheckSnippet:
     """Rows whose value in *name* is none of *other*'s."""
     column, values = _column(table, name), _column(other, other_name)
     if not column or not values or table.library != other.library or table.library == "numpy":
         return NONE
     if table.library == "polars":
         test = f"{column}.is_in({values}.implode())"
-        return Snippet(f"{code_name(table)}.filter(~{test})", f"assert {test}.all()")
+        return CheckSnippet(f"{code_name(table)}.filter(~{test})", f"assert {test}.all()")
     test = f"{column}.isin({values})"
-    return Snippet(f"{code_name(table)}[~{test}]", f"assert {test}.all()")
+    return CheckSnippet(f"{code_name(table)}[~{test}]", f"assert {test}.all()")
 
 
-def shared(table: Table, other: Table, names: Sequence[str]) -> Snippet:
+def shared(table: ReadTable, other: ReadTable, names: Sequence[str]) -> CheckSnippet:
     """Rows of *table* that *other* has, too."""
     own, its = code_name(table), code_name(other)
     if not own or not its or table.library != other.library:
@@ -97,51 +99,51 @@ def shared(table: Table, other: Table, names: Sequence[str]) -> Snippet:
     if table.library == "numpy":
         flat = table.native.ndim == 1
         sets = [f"set({each}.tolist())" if flat else f"set(map(tuple, {each}.tolist()))" for each in (own, its)]
-        return Snippet(f"{sets[0]} & {sets[1]}", f"assert not {sets[0]} & {sets[1]}")
+        return CheckSnippet(f"{sets[0]} & {sets[1]}", f"assert not {sets[0]} & {sets[1]}")
     if not all(hasattr(each.native, "columns") for each in (table, other)):
         return NONE
     chosen = [*names]
     if table.library == "polars":
         rows = f"{own}.join({its}, on={chosen!r}, how='semi')"
-        return Snippet(rows, f"assert {rows}.is_empty()")
+        return CheckSnippet(rows, f"assert {rows}.is_empty()")
     rows = f"{own}.merge({its}[{chosen!r}].drop_duplicates(), on={chosen!r})"
-    return Snippet(rows, f"assert {rows}.empty")
+    return CheckSnippet(rows, f"assert {rows}.empty")
 
 
-def of_type(table: Table, name: str, dtype: str) -> Snippet:
+def of_type(table: ReadTable, name: str, dtype: str) -> CheckSnippet:
     """The column *name*, which had the type *dtype*."""
     column = _column(table, name)
     if not column:
         return NONE
     head = f"{column}[:20]" if table.library == "numpy" or name in table.index else f"{column}.head(20)"
     own = column if table.library != "numpy" or table.native.dtype.names else code_name(table)
-    return Snippet(head, f"assert str({own}.dtype) == {dtype!r}")
+    return CheckSnippet(head, f"assert str({own}.dtype) == {dtype!r}")
 
 
-def within(table: Table, name: str, most: float) -> Snippet:
+def within(table: ReadTable, name: str, most: float) -> CheckSnippet:
     """The column *name*, whose values have a median below *most*."""
     column = _column(table, name)
     if not column:
         return NONE
     if table.library == "numpy":
-        return Snippet(f"{column}[:20]", f"assert sorted(abs({column}))[len({column}) // 2] < {most:.6g}")
+        return CheckSnippet(f"{column}[:20]", f"assert sorted(abs({column}))[len({column}) // 2] < {most:.6g}")
     values = f"{column}.to_series()" if name in table.index else column
-    return Snippet(f"{values}.describe()", f"assert {values}.abs().median() < {most:.6g}")
+    return CheckSnippet(f"{values}.describe()", f"assert {values}.abs().median() < {most:.6g}")
 
 
-def first_and_last(table: Table, name: str, first: str, last: str) -> Snippet:
+def first_and_last(table: ReadTable, name: str, first: str, last: str) -> CheckSnippet:
     """The column *name*, whose values begin and end at *first* and *last*."""
     column = _column(table, name)
     if not column or table.library == "numpy":
         return NONE
     expected = f"assert ({first!r}, {last!r}) == (str({column}.min()), str({column}.max()))"
-    return Snippet(f"{column}.min(), {column}.max()", expected)
+    return CheckSnippet(f"{column}.min(), {column}.max()", expected)
 
 
-def in_order(table: Table, name: str) -> Snippet:
+def in_order(table: ReadTable, name: str) -> CheckSnippet:
     """The column *name*, whose values rose."""
     column = _column(table, name)
     if not column or table.library == "numpy":
         return NONE
     test = f"{column}.is_sorted()" if table.library == "polars" else f"{column}.is_monotonic_increasing"
-    return Snippet(column if name in table.index else f"{column}.head(20)", f"assert {test}")
+    return CheckSnippet(column if name in table.index else f"{column}.head(20)", f"assert {test}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentnb.plugins.checks.findings import Findings
-    from agentnb.plugins.checks.tables import Array, Column, Rows, Table
+    from agentnb.plugins.checks.tables import Array, Column, ReadTable, Rows
 
 _PARTS = {
     **dict.fromkeys(("train", "training", "fit", "tr", "trn", "learn"), "train"),
@@ -42,7 +42,7 @@ def part_of(name: str) -> tuple[str, str, str] | None:
     return None
 
 
-def pairs_of(after: Table, tables: Mapping[str, Table]) -> list[tuple[Table, Table]]:
+def pairs_of(after: ReadTable, tables: Mapping[str, ReadTable]) -> list[tuple[ReadTable, ReadTable]]:
     """The pairs of parts that *after* belongs to: what is trained with first."""
     own = part_of(after.name)
     if own is None:
@@ -57,7 +57,7 @@ def pairs_of(after: Table, tables: Mapping[str, Table]) -> list[tuple[Table, Tab
     return pairs
 
 
-def check_split(findings: Findings, train: Table, test: Table, earlier: Mapping[str, Table]) -> None:
+def check_split(findings: Findings, train: ReadTable, test: ReadTable, earlier: Mapping[str, ReadTable]) -> None:
     """Rows that are in both parts, the same rows of the table that they come from, and time that goes back."""
     names = [
         each for each, column in test.columns.items() if each in train.columns and column.kind not in {"other", "mixed"}
@@ -75,13 +75,13 @@ def check_split(findings: Findings, train: Table, test: Table, earlier: Mapping[
         findings.add("leakage", text, count=count, others=(train.name, test.name), code=code, is_sampled=sampled)
 
 
-def _were_there(train: Table, test: Table, names: list[str], earlier: Mapping[str, Table]) -> bool:
+def _were_there(train: ReadTable, test: ReadTable, names: list[str], earlier: Mapping[str, ReadTable]) -> bool:
     return all(
         each.name in earlier and all(one in earlier[each.name].columns for one in names) for each in (train, test)
     )
 
 
-def _shared(train: Table, test: Table, names: list[str]) -> int:
+def _shared(train: ReadTable, test: ReadTable, names: list[str]) -> int:
     """How many rows of *test* are in *train*, too, where that is no chance."""
     import numpy as np
 
@@ -107,7 +107,7 @@ def _shared(train: Table, test: Table, names: list[str]) -> int:
     return 0
 
 
-def _same_labels(train: Table, test: Table) -> int:
+def _same_labels(train: ReadTable, test: ReadTable) -> int:
     """How many rows have the same label of an index in both parts, where both come from one table."""
     one, other = train.pandas_index(), test.pandas_index()
     if one is None or other is None or one.dtype != other.dtype or max(train.rows, test.rows) > SAMPLE:
@@ -118,7 +118,7 @@ def _same_labels(train: Table, test: Table) -> int:
     return int(other.isin(one).sum())
 
 
-def _has_identity(table: Table, names: list[str]) -> bool:
+def _has_identity(table: ReadTable, names: list[str]) -> bool:
     """True if one column has another value in each different row."""
     rows = every(table.rows)
     keys = row_keys(table, names, rows)
@@ -142,7 +142,7 @@ def _by_chance(keys: Array) -> float:
     return float(counts[counts > 1].sum() / max(1, len(keys)))
 
 
-def _check_scaled(findings: Findings, train: Table, test: Table, names: list[str]) -> None:
+def _check_scaled(findings: Findings, train: ReadTable, test: ReadTable, names: list[str]) -> None:
     """Values that were scaled with those of both parts: only together they have the mean 0 and the deviation 1."""
     import numpy as np
 
@@ -164,7 +164,7 @@ def _check_scaled(findings: Findings, train: Table, test: Table, names: list[str
             return
 
 
-def check_target(findings: Findings, after: Table, tables: Mapping[str, Table]) -> None:
+def check_target(findings: Findings, after: ReadTable, tables: Mapping[str, ReadTable]) -> None:
     """A column of the features that is the target."""
     head = _FEATURES.match(after.name)
     if head is None:

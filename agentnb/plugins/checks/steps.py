@@ -12,7 +12,7 @@ from agentnb.plugins.checks.unread import NO_ROOM, compare_lazy, unread, why_unr
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from agentnb.plugins.checks.tables import Table
+    from agentnb.plugins.checks.tables import ReadTable
     from agentnb.state import DataCheck
 
 _NOT_KEPT = object()
@@ -66,7 +66,7 @@ class TurnTables:
             yield from compare_lazy(name, before, after)
 
     def _unread(
-        self, variables: Mapping[str, Any], named: Collection[str], after: Mapping[str, Table]
+        self, variables: Mapping[str, Any], named: Collection[str], after: Mapping[str, ReadTable]
     ) -> Iterator[DataCheck]:
         for name in named:
             before = self._first[name]
@@ -74,6 +74,6 @@ class TurnTables:
             if why or before is _NOT_KEPT:
                 yield unread(name, why or NO_ROOM)
 
-    def _tables(self, values: Mapping[str, Any]) -> dict[str, Table]:
+    def _tables(self, values: Mapping[str, Any]) -> dict[str, ReadTable]:
         read = {name: table_of(value, name, is_fork=self._is_fork) for name, value in values.items()}
         return {name: table for name, table in read.items() if table is not None}

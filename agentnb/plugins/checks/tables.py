@@ -191,7 +191,7 @@ class Column:
         return found
 
 
-class Table:
+class ReadTable:
     """One table as it is read.
 
     Attributes:
@@ -258,7 +258,7 @@ def every(rows: int, most: int = SAMPLE) -> slice:
     return slice(0, rows, 1 if rows <= most else -(-2 * rows // most))
 
 
-def rows_for(table: Table, names: Iterable[str], most: int | None = None) -> slice:
+def rows_for(table: ReadTable, names: Iterable[str], most: int | None = None) -> slice:
     """Rows of *table*, evenly spaced, as many as can be read of these columns."""
     is_text = any(table.everything[each].kind == "text" for each in names)
     return every(table.rows, most or (TEXT_SAMPLE if is_text else SAMPLE))

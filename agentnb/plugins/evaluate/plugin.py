@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentnb.plugins.evaluate.recordings import Recordings
-    from agentnb.plugins.evaluate.results import Comparison, Evaluation
+    from agentnb.plugins.evaluate.results import Evaluation, ResultComparison
     from agentnb.plugins.evaluate.runner import Finished
 
 JOBS = 2
@@ -134,7 +134,7 @@ def _number(given: int | None, usual: int, most: int, flag: str) -> int:
     return usual if given is None else given
 
 
-def _exit_code(evaluation: Evaluation, comparison: Comparison | None) -> int:
+def _exit_code(evaluation: Evaluation, comparison: ResultComparison | None) -> int:
     outcomes = {each.outcome for each in evaluation.results}
     if "broken" in outcomes:
         return MISUSED

@@ -15,7 +15,7 @@ from agentnb.plugins.export.page import entry_html, page_of, text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from agentnb.plugins.evaluate.results import Comparison, Evaluation, RunResult
+    from agentnb.plugins.evaluate.results import Evaluation, ResultComparison, RunResult
     from agentnb.plugins.evaluate.runner import Finished
 
 TITLE = "Evaluation"
@@ -23,7 +23,7 @@ LONGEST_TRANSCRIPT = 200_000
 LONGEST_DIFF = 20_000
 
 
-def report(evaluation: Evaluation, finished: Sequence[Finished], comparison: Comparison | None = None) -> str:
+def report(evaluation: Evaluation, finished: Sequence[Finished], comparison: ResultComparison | None = None) -> str:
     """The whole page: the sums, a table of tasks, and each run with its transcript."""
     body = "\n".join(
         [
@@ -45,7 +45,7 @@ def _sums(evaluation: Evaluation) -> str:
     return f"<p>{count}</p>{_table(('agent', *SUMS_HEAD), rows)}"
 
 
-def _compared(comparison: Comparison) -> Iterable[str]:
+def _compared(comparison: ResultComparison) -> Iterable[str]:
     yield "<h2>Compared with the baseline</h2>"
     rows = [("Worse", each) for each in comparison.worse] + [("Better", each) for each in comparison.better]
     words = [f"<strong>{name}:</strong> {text(line)}" for name, line in rows] + [

@@ -153,7 +153,7 @@ def read_evaluation(path: Path, what: str) -> Evaluation:
     return found
 
 
-class Comparison(NamedTuple):
+class ResultComparison(NamedTuple):
     """An evaluation beside an earlier one: sentences on what is worse, what is better, and what else to know."""
 
     worse: tuple[str, ...]
@@ -179,7 +179,7 @@ def check_baseline(before: Evaluation, tasks: Sequence[str], agents: Sequence[st
         )
 
 
-def compared(now: Evaluation, before: Evaluation) -> Comparison:
+def compared(now: Evaluation, before: Evaluation) -> ResultComparison:
     """Compare each agent's right answers to each task with those of an earlier evaluation."""
     agents = [each for each in now.agents if each in before.agents]
     common = [each for each in now.tasks if each in before.tasks]
@@ -197,7 +197,7 @@ def compared(now: Evaluation, before: Evaluation) -> Comparison:
     notes = [f"Changed since the baseline: {', '.join(changed)}."] if changed else []
     new = [each for each in now.tasks if each not in before.tasks] + [each for each in now.agents if each not in agents]
     notes += [f"Not in the baseline: {', '.join(new)}."] if new else []
-    return Comparison(tuple(worse), tuple(better), tuple(notes))
+    return ResultComparison(tuple(worse), tuple(better), tuple(notes))
 
 
 class Rate(NamedTuple):

@@ -85,7 +85,7 @@ class Report(Figures, frozen=True, kw_only=True):
     transcript: tuple[DocumentEntry, ...] = ()
 
 
-class Permissions:
+class PermissionAnswers:
     """Answers the agent's permission requests, since nobody is there: what stays in the copy is allowed."""
 
     def __init__(self, *, is_confined: bool, is_kernel_closed_in: bool) -> None:
@@ -106,7 +106,7 @@ def run(order: Order) -> Report:
     workspace = Path(order.workspace)
     kernel = _kernel(order, workspace) if order.notebook else None
     try:
-        permissions = Permissions(
+        permissions = PermissionAnswers(
             is_confined=is_confined, is_kernel_closed_in=kernel is not None and kernel.is_closed_in
         )
         session = _opened(order, kernel, permissions, is_confined=is_confined)
@@ -131,7 +131,7 @@ def _kernel(order: Order, workspace: Path) -> TaskKernel:
     return TaskKernel(workspace, order.notebook, order.hidden, order.title)
 
 
-def _opened(order: Order, kernel: TaskKernel | None, permissions: Permissions, *, is_confined: bool) -> Session:
+def _opened(order: Order, kernel: TaskKernel | None, permissions: PermissionAnswers, *, is_confined: bool) -> Session:
     host = current_host()
     options = configured(
         order.agent,
@@ -152,7 +152,7 @@ def _opened(order: Order, kernel: TaskKernel | None, permissions: Permissions, *
     return session_of(host.loop.call(opened), permissions.answer, CALLBACK_SECONDS)
 
 
-def _prompted(order: Order, session: Session, permissions: Permissions) -> Report:
+def _prompted(order: Order, session: Session, permissions: PermissionAnswers) -> Report:
     began = time.monotonic()
     turn: Turn | None = None
     error, is_mismatch, is_over_day = "", False, False

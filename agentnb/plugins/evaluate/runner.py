@@ -22,7 +22,7 @@ from agentnb.plugins.evaluate.results import FORM, NOTHING_TO_CHECK, Evaluation,
 from agentnb.plugins.evaluate.run_program import Order, Report
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 from agentnb.plugins.verify.notebook_text import read_file
-from agentnb.plugins.verify.run import Run, RunOptions, end_all
+from agentnb.plugins.verify.run import RunOptions, VerifiedRun, end_all
 from agentnb.plugins.verify.verifying import check_notebook
 from agentnb.safe_json import read_json, read_record
 
@@ -252,11 +252,11 @@ def _verified(
         text = read_file(path)
     except AgentnbError as error:
         return None, False, (_shortened(error.message, workspace),)
-    runs: list[Run] = []
+    runs: list[VerifiedRun] = []
     options = RunOptions(min(task.seconds, VERIFY_SECONDS), ran=runs.append)
     verification = check_notebook(text, path.parent, path=path, options=options)
     findings = tuple(_shortened(each.cause, workspace) for each in verification.findings)
-    return _executed(text, runs[0] if runs else Run()), verification.ok, findings
+    return _executed(text, runs[0] if runs else VerifiedRun()), verification.ok, findings
 
 
 def _notebook(task: Task, workspace: Path, changes: Sequence[WorkspaceChange]) -> Path | None:
@@ -266,7 +266,7 @@ def _notebook(task: Task, workspace: Path, changes: Sequence[WorkspaceChange]) -
     return workspace / written[0] if len(written) == 1 else None
 
 
-def _executed(text: str, run: Run) -> dict[str, Any] | None:
+def _executed(text: str, run: VerifiedRun) -> dict[str, Any] | None:
     """The notebook with the outputs of *run*; None where it is no notebook."""
     with suppress(ValueError, AttributeError, TypeError):
         notebook = read_json(text)

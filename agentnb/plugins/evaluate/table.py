@@ -8,7 +8,7 @@ from agentnb.api.columns import lines, on_one_line, shortened
 from agentnb.plugins.evaluate.results import SUMS_HEAD, rate_of, sums_of
 
 if TYPE_CHECKING:
-    from agentnb.plugins.evaluate.results import Comparison, Evaluation, RunResult
+    from agentnb.plugins.evaluate.results import Evaluation, ResultComparison, RunResult
 
 LONGEST_REASON = 160
 
@@ -34,7 +34,7 @@ def table(evaluation: Evaluation) -> str:
     return "\n\n".join("\n".join(each) for each in parts if each)
 
 
-def comparison_lines(comparison: Comparison) -> list[str]:
+def comparison_lines(comparison: ResultComparison) -> list[str]:
     """What is worse and better than the baseline."""
     return [
         *(f"Worse: {each}" for each in comparison.worse),

@@ -18,7 +18,7 @@ from agentnb.log.store import LogStore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.changes.model import FileChange
+    from agentnb.changes.model import PathChange
     from agentnb.host.changes.records import ConversationRecord
 
 _HEAD = ("session", "agent", "turns", "files", "cells", "variables", "folder")
@@ -57,11 +57,11 @@ def _row(record: ConversationRecord) -> tuple[str, ...]:
     return (tab_id[:ID_CHARACTERS], agent, str(len(record.turns)), *map(str, counts.values()), record.workspace)
 
 
-def _differ(path: Path, record: ConversationRecord) -> Callable[[str, FileChange], str]:
+def _differ(path: Path, record: ConversationRecord) -> Callable[[str, PathChange], str]:
     """Gives the difference of a file, or why there is none; the store is opened once, for the first file."""
     opened: list[ChangeStore] = []
 
-    def diff(name: str, change: FileChange) -> str:
+    def diff(name: str, change: PathChange) -> str:
         try:
             if not opened:
                 opened.append(ChangeStore(path.parents[1], Path(record.workspace), is_sensitive=lambda _: True))

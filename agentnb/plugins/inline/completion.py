@@ -46,7 +46,7 @@ class CompleteParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     path: Annotated[str, msgspec.Meta(max_length=4_096)] = ""
 
 
-class CompleteResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class CompletionResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What comes at the cursor.
 
     Attributes:
@@ -97,27 +97,27 @@ class _Running:
 _running = _Running()
 
 
-async def complete(params: CompleteParams) -> CompleteResult:
+async def complete(params: CompleteParams) -> CompletionResult:
     """Ask the model, or the agent, that the settings name."""
     from agentnb.errors import AgentnbError
 
     ask = _source()
     if ask is None or _is_kernel_busy():
-        return CompleteResult()
+        return CompletionResult()
     task = _running.begin(params.id, ask(params))
     try:
         text, took = await asyncio.wait_for(asyncio.shield(task), LONGEST_WAIT)
     except asyncio.TimeoutError:
         task.cancel()
-        return CompleteResult(error=f"The completion took more than {LONGEST_WAIT:g} s.")
+        return CompletionResult(error=f"The completion took more than {LONGEST_WAIT:g} s.")
     except asyncio.CancelledError:
         if task.cancelled():
-            return CompleteResult()
+            return CompletionResult()
         task.cancel()
         raise
     except AgentnbError as error:
-        return CompleteResult(error=str(error))
-    return CompleteResult(text=fitting(text, params.suffix), took=took * 1000)
+        return CompletionResult(error=str(error))
+    return CompletionResult(text=fitting(text, params.suffix), took=took * 1000)
 
 
 def _source() -> Callable[[CompleteParams], Coroutine[Any, Any, tuple[str, float]]] | None:
@@ -186,6 +186,6 @@ class Stopwatch:
 
 
 REQUESTS = (
-    Request("inline/complete", CompleteParams, CompleteResult, complete),
+    Request("inline/complete", CompleteParams, CompletionResult, complete),
     Request("inline/cancel", CancelParams, CancelResult, cancel),
 )

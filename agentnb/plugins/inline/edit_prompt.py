@@ -8,13 +8,13 @@ from agentnb.kernel.bounded_text import fenced
 from agentnb.state import Message, MessageOrigin
 
 if TYPE_CHECKING:
-    from agentnb.plugins.inline.edit_requests import EditParams
+    from agentnb.plugins.inline.edit_requests import CellEditParams
 
 LONGEST_SHOWN = 20_000
 """Characters of a cell's text in the message; the agent reads a longer one with its tool."""
 
 
-def edit_message(params: EditParams) -> Message:
+def edit_message(params: CellEditParams) -> Message:
     """The message: the user's words, and behind an empty line what the chat folds away."""
     name = f"[{params.count}]" if params.count else ""
     words = f"{name} {params.prompt.strip()}".strip()
@@ -22,7 +22,7 @@ def edit_message(params: EditParams) -> Message:
     return Message(text=text, origin=MessageOrigin(kind="user"), meta={"agentnb": {"words": len(words)}})
 
 
-def _instructions(params: EditParams, name: str) -> str:
+def _instructions(params: CellEditParams, name: str) -> str:
     number = f", In {name}" if name else ""
     where = f"This is about one {params.kind} cell of the notebook {params.path}: cell id {params.cell_id}{number}."
     if not params.source.strip():

@@ -25,7 +25,7 @@ State = Literal["waiting", "working", "complete", "cancelled", "error"]
 _Id = Annotated[str, msgspec.Meta(max_length=256)]
 
 
-class EditParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class CellEditParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Asks an agent to edit one cell, in the notebook's conversation, or in a new one with the default agent.
 
     Attributes:
@@ -59,7 +59,7 @@ class EditStarted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     agent: str
 
 
-class EditedParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class CellEditedParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Waits until a turn that edits a cell has another state than the page knows; 25 s at most.
 
     Attributes:
@@ -93,7 +93,7 @@ class EditedResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     saved: str | None = None
 
 
-class StopParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class StopCellEditParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Stops a turn that edits a cell.
 
     Attributes:
@@ -115,7 +115,7 @@ class StopResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     is_stopped: bool
 
 
-async def edit(params: EditParams) -> EditStarted:
+async def edit(params: CellEditParams) -> EditStarted:
     """Begin a turn that edits the cell."""
     from agentnb.host import current_host
     from agentnb.ids import new_id
@@ -159,7 +159,7 @@ async def _begin(host: Host) -> Conversation:
     return host.open_session(msgspec.structs.replace(options, mode=environment.default_mode()))
 
 
-async def edited(params: EditedParams) -> EditedResult:
+async def edited(params: CellEditedParams) -> EditedResult:
     """Wait until the turn goes on or has ended."""
     from agentnb.host import current_host
 
@@ -174,14 +174,14 @@ async def edited(params: EditedParams) -> EditedResult:
         end()
 
 
-async def _another(conversation: Conversation, params: EditedParams, changed: asyncio.Event) -> EditedResult:
+async def _another(conversation: Conversation, params: CellEditedParams, changed: asyncio.Event) -> EditedResult:
     while (outcome := _outcome(conversation, params)).state == params.known:
         changed.clear()
         await changed.wait()
     return outcome
 
 
-def _outcome(conversation: Conversation, params: EditedParams) -> EditedResult:
+def _outcome(conversation: Conversation, params: CellEditedParams) -> EditedResult:
     from agentnb.plugins.inline.edit_outcome import code_of, error_of, is_decided, saved_prompt
 
     chat = conversation.chat.state
@@ -202,7 +202,7 @@ def _outcome(conversation: Conversation, params: EditedParams) -> EditedResult:
     )
 
 
-def stop(params: StopParams) -> StopResult:
+def stop(params: StopCellEditParams) -> StopResult:
     """Stop the turn."""
     from agentnb.host import current_host
 
@@ -211,7 +211,7 @@ def stop(params: StopParams) -> StopResult:
 
 
 REQUESTS = (
-    Request("inline/edit", EditParams, EditStarted, edit),
-    Request("inline/edited", EditedParams, EditedResult, edited),
-    Request("inline/stop", StopParams, StopResult, stop),
+    Request("inline/edit", CellEditParams, EditStarted, edit),
+    Request("inline/edited", CellEditedParams, EditedResult, edited),
+    Request("inline/stop", StopCellEditParams, StopResult, stop),
 )

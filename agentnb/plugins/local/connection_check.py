@@ -19,31 +19,31 @@ SMALL_CONTEXT = 8192
 MOST_LISTED = 20
 
 
-class Checked(NamedTuple):
+class ConnectionResult(NamedTuple):
     """The result of a test."""
 
     lines: list[str]
     works: bool
 
 
-async def check_connection(settings: LocalSettings) -> Checked:
+async def check_connection(settings: LocalSettings) -> ConnectionResult:
     """Look for servers, and ask the model that would be used for a word."""
     servers: dict[str, ModelServer] = {}
     try:
         models = await find_servers(settings, servers)
         lines = describe(models, settings)
         if models.problem() is not None:
-            return Checked(lines, works=False)
+            return ConnectionResult(lines, works=False)
         wanted = settings.model
         named = [each for each in models.models if wanted is None or each.model_id in {wanted, f"{wanted}:latest"}]
         if not named:
-            return Checked(
+            return ConnectionResult(
                 [*lines, f"There is no model {wanted}. Set AGENTNB_LOCAL_MODEL to one of these."], works=False
             )
         try:
-            return Checked([*lines, *await _try(named[0])], works=True)
+            return ConnectionResult([*lines, *await _try(named[0])], works=True)
         except ServerTrouble as trouble:
-            return Checked([*lines, f"{named[0].model_id} does not answer: {trouble}"], works=False)
+            return ConnectionResult([*lines, f"{named[0].model_id} does not answer: {trouble}"], works=False)
     finally:
         for server in servers.values():
             await server.close()

@@ -18,9 +18,9 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.host.loop import HostLoop
 from agentnb.ids import new_id
 from agentnb.plugins.branches.at_fork import AtFork
-from agentnb.plugins.branches.keep import Keeper, Parts
+from agentnb.plugins.branches.keep import BranchKeeper, WantedParts
 from agentnb.plugins.branches.kernel_copy import fork_kernel
-from agentnb.plugins.branches.link import Answer
+from agentnb.plugins.branches.link import CopyAnswer
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
 from agentnb.plugins.branches.preparing import LONGEST_TITLE, moved, notebook_of, on_main_thread
 from agentnb.plugins.loop.sent_try import TryOrder, TryReport, check_size, workspace_files, write_files
@@ -164,7 +164,7 @@ class ClusterTry:
         """Bring what it changed into the notebook."""
         cluster, branch = self._cluster, self.branch
         title = f"Keep try {branch.number}: {self._prompt}"[:LONGEST_TITLE].splitlines()[0]
-        return Keeper(cluster.host, branch, Parts(branch, None), cluster.folder, {}).keep(title)
+        return BranchKeeper(cluster.host, branch, WantedParts(branch, None), cluster.folder, {}).keep(title)
 
     def discard(self) -> None:
         """End it, and let it go where it was not kept."""
@@ -295,11 +295,11 @@ class ClusterBranch:
         """It does not end: let it go."""
         self.state = state
 
-    def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, Answer]:  # noqa: ARG002 - they came with the report
+    def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, CopyAnswer]:  # noqa: ARG002 - they came with the report
         """Write the variables that came back."""
         report, box = self._report, self.folder.parent / "variables"
         box.write_bytes(report.saved)
-        return box, Answer(number=0, changed=report.changed, objects=report.objects, text=report.lost)
+        return box, CopyAnswer(number=0, changed=report.changed, objects=report.objects, text=report.lost)
 
     def note(self, body: Body) -> None:
         """What it has used by now; on the cluster's thread."""

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from agentnb.plugins.phone.pairing import PhonePairing
 
 
-class LookParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PhoneStatusParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Returns whether phones may connect, and where they could."""
 
 
-class LookResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PhoneStatusResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How it stands.
 
     Attributes:
@@ -77,11 +77,11 @@ def _current() -> PhonePairing | None:
     return current_pairing()
 
 
-async def look(_params: LookParams) -> LookResult:
+async def look(_params: PhoneStatusParams) -> PhoneStatusResult:
     """How it stands."""
     pairing = _current()
     phones = () if pairing is None else pairing.phones
-    return LookResult(is_on=pairing is not None, phones=phones, addresses=(*network_addresses(), LOOPBACK))
+    return PhoneStatusResult(is_on=pairing is not None, phones=phones, addresses=(*network_addresses(), LOOPBACK))
 
 
 async def pair(params: PairParams) -> PairResult:
@@ -104,7 +104,7 @@ async def unpair(_params: UnpairParams) -> UnpairResult:
 
 
 REQUESTS = (
-    Request("phone/look", LookParams, LookResult, look),
+    Request("phone/look", PhoneStatusParams, PhoneStatusResult, look),
     Request("phone/pair", PairParams, PairResult, pair),
     Request("phone/unpair", UnpairParams, UnpairResult, unpair),
 )

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentnb.plugins.provenance.line_ledger import Author, LineLedger
-    from agentnb.plugins.provenance.notebook_cells import Cell
+    from agentnb.plugins.provenance.notebook_cells import SavedCell
     from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnSteps
 
 
 def attributed(
-    cells: Sequence[Cell], kept: Sequence[TurnSteps]
+    cells: Sequence[SavedCell], kept: Sequence[TurnSteps]
 ) -> tuple[tuple[CellProvenance, ...], tuple[ProvenanceTurn, ...]]:
     """The cells in which lines of agents stand, and the turns that wrote them."""
     ledger = ledger_of(kept)
@@ -62,7 +62,7 @@ class _Turns:
         return self._numbers[key]
 
 
-def _from_notebook(index: int, cell: Cell, lines: Sequence[bytes], turns: _Turns) -> CellProvenance | None:
+def _from_notebook(index: int, cell: SavedCell, lines: Sequence[bytes], turns: _Turns) -> CellProvenance | None:
     authors: list[Author] = [None] * len(lines)
     numbers, is_edited = [], False
     for saved in from_metadata(cell.saved, cell.source):
@@ -81,7 +81,7 @@ def _from_notebook(index: int, cell: Cell, lines: Sequence[bytes], turns: _Turns
 
 def _cell(
     index: int,
-    cell: Cell,
+    cell: SavedCell,
     lines: Sequence[bytes],
     authors: Sequence[Author],
     *,

@@ -18,7 +18,7 @@ from agentnb.plugins.provenance.line_ledger import CellChange
 from agentnb.plugins.provenance.notebook_cells import cells_of
 from agentnb.plugins.provenance.turns import (
     ProvenanceTurn,
-    Step,
+    TurnStep,
     TurnSteps,
     cell_id_of,
     steps_of_calls,
@@ -41,7 +41,7 @@ MOST_REMEMBERED = 500
 _NOT_THE_AGENTS = {"user", "otherTab"}
 
 
-class Wanted(NamedTuple):
+class WantedNotebook(NamedTuple):
     """The notebook whose turns are wanted.
 
     Attributes:
@@ -62,7 +62,7 @@ class KeptTurns:
         self._sessions: dict[str, tuple[int, StoredSession]] = {}
 
     def about(
-        self, wanted: Wanted, log: LogStore | None, open_here: Iterable[ConversationRecord] = ()
+        self, wanted: WantedNotebook, log: LogStore | None, open_here: Iterable[ConversationRecord] = ()
     ) -> list[TurnSteps]:
         """The turns of all conversations that changed cells of a notebook, the earliest first.
 
@@ -71,7 +71,9 @@ class KeptTurns:
         with self._lock:
             return self._about(wanted, log, open_here)
 
-    def _about(self, wanted: Wanted, log: LogStore | None, open_here: Iterable[ConversationRecord]) -> list[TurnSteps]:
+    def _about(
+        self, wanted: WantedNotebook, log: LogStore | None, open_here: Iterable[ConversationRecord]
+    ) -> list[TurnSteps]:
         records: dict[str, tuple[Path | None, ConversationRecord]] = {each.session: (None, each) for each in open_here}
         for folder, record in self._files():
             records[record.session] = (folder, records[record.session][1] if record.session in records else record)
@@ -100,7 +102,7 @@ class KeptTurns:
             del self._records[next(iter(self._records))]
 
     def _turns(
-        self, record: ConversationRecord, folder: Path | None, wanted: Wanted, log: LogStore | None
+        self, record: ConversationRecord, folder: Path | None, wanted: WantedNotebook, log: LogStore | None
     ) -> Iterator[tuple[tuple[int, int], TurnSteps]]:
         """The turns of a conversation, each with when it ended and when the conversation began."""
         stored = self._stored(record.session, log)
@@ -154,12 +156,12 @@ def _turns_without_changes(record: ConversationRecord) -> Iterator[TurnChangeRec
     return (TurnChangeRecord(turn_id=each) for each in turns if record.turn(each) is None)
 
 
-def _is_about(record: ConversationRecord, wanted: Wanted) -> bool:
+def _is_about(record: ConversationRecord, wanted: WantedNotebook) -> bool:
     changed = any(_concerns(item, record, wanted) for turn in record.turns for item in turn.items)
     return changed or any(each.cell_id in wanted.ids or _is_path(each.notebook, wanted.path) for each in record.placed)
 
 
-def _concerns(item: Item, record: ConversationRecord, wanted: Wanted) -> bool:
+def _concerns(item: Item, record: ConversationRecord, wanted: WantedNotebook) -> bool:
     if item.kind == "cell":
         notebook = item.notebook or (item.place.notebook if item.place is not None else None)
         return cell_id_of(item) in wanted.ids or _is_path(notebook, wanted.path)
@@ -174,7 +176,7 @@ def _is_path(notebook: str | None, path: Path | None) -> bool:
     return path.parts[-len(ends) :] == ends
 
 
-def _is_file(item: Item, record: ConversationRecord, wanted: Wanted) -> bool:
+def _is_file(item: Item, record: ConversationRecord, wanted: WantedNotebook) -> bool:
     """True if the agent wrote the notebook's file itself."""
     if item.kind != "file" or item.file is None or wanted.path is None or _NOT_THE_AGENTS & {*item.by}:
         return False
@@ -182,8 +184,8 @@ def _is_file(item: Item, record: ConversationRecord, wanted: Wanted) -> bool:
 
 
 def _steps_of_file(
-    record: ConversationRecord, change: TurnChangeRecord, folder: Path | None, wanted: Wanted
-) -> Iterator[Step]:
+    record: ConversationRecord, change: TurnChangeRecord, folder: Path | None, wanted: WantedNotebook
+) -> Iterator[TurnStep]:
     """What the agent did to the cells in the notebook's file."""
     for item in change.items:
         if folder is None or item.file is None or not _is_file(item, record, wanted):
@@ -200,7 +202,7 @@ def _steps_of_file(
             if before.get(cell) != after.get(cell)
         ]
         if changes:
-            yield Step(tuple(changes), undone=item.state == "undone")
+            yield TurnStep(tuple(changes), undone=item.state == "undone")
 
 
 def _texts(content: bytes) -> Mapping[str, str]:

@@ -19,7 +19,7 @@ MOST_CELLS = 20_000
 _ADVICE = "Restore it from a backup or a checkpoint."
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SavedCell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A cell.
 
     Attributes:
@@ -53,7 +53,7 @@ def read_file(path: Path) -> str:
         raise UsageError(f"{path} is not text in UTF-8.", hint="Open it in Jupyter, and save it again.") from None
 
 
-def cells_of(text: str, named: str = "The notebook") -> tuple[Cell, ...]:
+def cells_of(text: str, named: str = "The notebook") -> tuple[SavedCell, ...]:
     """The cells of a notebook.
 
     Raises:
@@ -74,11 +74,11 @@ def cells_of(text: str, named: str = "The notebook") -> tuple[Cell, ...]:
     return tuple(map(_cell, cells))
 
 
-def _cell(cell: dict[str, Any]) -> Cell:
+def _cell(cell: dict[str, Any]) -> SavedCell:
     source = cell.get("source", cell.get("input", ""))
     metadata, count = cell.get("metadata"), cell.get("execution_count", cell.get("prompt_number"))
     saved = metadata.get(KEY) if isinstance(metadata, dict) else None
-    return Cell(
+    return SavedCell(
         id=str(cell.get("id") or ""),
         kind=str(cell.get("cell_type", "raw")),
         source="".join(map(str, source)) if isinstance(source, list) else str(source or ""),

@@ -10,7 +10,7 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.host.changes.location import are_off
 from agentnb.host.environment import current_environment
 from agentnb.plugins.provenance.attribution import attributed
-from agentnb.plugins.provenance.kept_turns import KeptTurns, Wanted
+from agentnb.plugins.provenance.kept_turns import KeptTurns, WantedNotebook
 from agentnb.plugins.provenance.line_ledger import is_blank, split_lines
 from agentnb.plugins.provenance.notebook_cells import cells_of, read_file
 from agentnb.plugins.provenance.result import Provenance
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from agentnb.api.this_log import ThisLog
     from agentnb.host.changes.records import ConversationRecord
-    from agentnb.plugins.provenance.notebook_cells import Cell
+    from agentnb.plugins.provenance.notebook_cells import SavedCell
 
 _CHANGES_OFF = "Changes by agents are not tracked here (AGENTNB_CHANGES=off)."
 _LOG_OFF = "The session log is off (AGENTNB_LOG=off): prompts are not known."
@@ -57,7 +57,7 @@ def provenance(notebook: str | os.PathLike[str] | None = None) -> Provenance:
     return provenance_of(cells, path, kernel_log() if is_kernel else shell_log(), verified=verified_at(path))
 
 
-def current_cells(path: Path) -> tuple[Cell, ...]:
+def current_cells(path: Path) -> tuple[SavedCell, ...]:
     """The cells of the notebook *path*: what its page has not saved is in them."""
     saved = read_file(path)
     unsaved = current_environment().unsaved(str(path))
@@ -65,10 +65,10 @@ def current_cells(path: Path) -> tuple[Cell, ...]:
 
 
 def provenance_of(
-    cells: Sequence[Cell], path: Path | None, log: ThisLog | None, *, verified: int | None = None
+    cells: Sequence[SavedCell], path: Path | None, log: ThisLog | None, *, verified: int | None = None
 ) -> Provenance:
     """Who wrote *cells*, of the notebook *path*, by what *log* and the records of changes say."""
-    wanted = Wanted(frozenset(each.id for each in cells if each.id), path)
+    wanted = WantedNotebook(frozenset(each.id for each in cells if each.id), path)
     turns = _kept.about(wanted, None if log is None else log.store, _open_here(log))
     found, named = attributed(cells, turns)
     notes = [*([_CHANGES_OFF] if are_off() else []), *([_LOG_OFF] if log is None else [log.note])]

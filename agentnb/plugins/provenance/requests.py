@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec.structs import replace
 
-from agentnb.plugins.provenance.notebook_cells import MOST_CELLS, Cell
+from agentnb.plugins.provenance.notebook_cells import MOST_CELLS, SavedCell
 from agentnb.plugins.provenance.result import CellProvenance
 from agentnb.plugins.provenance.turns import ProvenanceTurn
 from agentnb.ports import Request
@@ -35,7 +35,7 @@ class CellsParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     path: str = ""
-    cells: Annotated[tuple[Cell, ...], msgspec.Meta(max_length=MOST_CELLS)] = ()
+    cells: Annotated[tuple[SavedCell, ...], msgspec.Meta(max_length=MOST_CELLS)] = ()
 
 
 class MarkedCell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

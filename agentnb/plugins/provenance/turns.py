@@ -43,7 +43,7 @@ class ProvenanceTurn(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     from_notebook: bool = False
 
 
-class Step(NamedTuple):
+class TurnStep(NamedTuple):
     """Changes that a turn made at once.
 
     Attributes:
@@ -61,24 +61,24 @@ class TurnSteps(NamedTuple):
     """A turn with what it did to cells, in order."""
 
     turn: ProvenanceTurn
-    steps: tuple[Step, ...]
+    steps: tuple[TurnStep, ...]
 
     def with_placed(self, other: TurnSteps) -> TurnSteps:
         """The same with code of its answer that the user put into cells from a copy of the conversation."""
         return self._replace(steps=(*self.steps, *(each for each in other.steps if each.time is not None)))
 
 
-def steps_of_calls(calls: Iterable[ToolCallCell]) -> Iterator[Step]:
+def steps_of_calls(calls: Iterable[ToolCallCell]) -> Iterator[TurnStep]:
     """The texts that tool calls wrote: the changes of a turn lack those over which the user typed while it ran."""
     for call in calls:
         if call.action == "insert" and call.new_text is not None:
-            yield Step((CellChange("", None, call.new_text),))
+            yield TurnStep((CellChange("", None, call.new_text),))
         elif call.action in {"replace", "split"} and None not in {call.cell_id, call.old_text, call.new_text}:
             made = () if call.more_text is None else (CellChange("", None, call.more_text),)
-            yield Step((CellChange(call.cell_id or "", call.old_text, call.new_text), *made))
+            yield TurnStep((CellChange(call.cell_id or "", call.old_text, call.new_text), *made))
 
 
-def steps_of_items(items: Iterable[Item]) -> Iterator[Step]:
+def steps_of_items(items: Iterable[Item]) -> Iterator[TurnStep]:
     """The steps of a turn's changes of cells."""
     cells = [each for each in items if each.kind == "cell"]
     for is_undone in (False, True):
@@ -88,12 +88,12 @@ def steps_of_items(items: Iterable[Item]) -> Iterator[Step]:
             if (each.state in {"undone", "offered"}) is is_undone
         )
         if changes:
-            yield Step(changes, undone=is_undone)
+            yield TurnStep(changes, undone=is_undone)
 
 
-def steps_of_placed(placed: Iterable[PlacedCode]) -> Iterator[Step]:
+def steps_of_placed(placed: Iterable[PlacedCode]) -> Iterator[TurnStep]:
     """What the user put into cells from the answer of a turn: they only clicked, the agent wrote it."""
-    return (Step((CellChange(each.cell_id, each.before, each.after),), time=each.time) for each in placed)
+    return (TurnStep((CellChange(each.cell_id, each.before, each.after),), time=each.time) for each in placed)
 
 
 def cell_id_of(item: Item) -> str:

@@ -25,7 +25,7 @@ _CAPTURE = re.compile(r"%%capture[ \t]+(?:--\S+[ \t]+)*(?P<name>[^\W\d]\w*)")
 _OUT_OF_SHELL = re.compile(r"--(?:out|err|proc)[ \t]+(?P<name>[^\W\d]\w*)")
 
 
-class Event(NamedTuple):
+class NameEvent(NamedTuple):
     """One thing that a cell does with a name.
 
     Attributes:
@@ -51,7 +51,7 @@ class CellNames(NamedTuple):
         error_line: The line of the error.
     """
 
-    events: tuple[Event, ...] = ()
+    events: tuple[NameEvent, ...] = ()
     functions: dict[str, FunctionNames] = {}  # noqa: RUF012 - a default that nobody changes
     error: str | None = None
     error_line: int = 1
@@ -119,23 +119,23 @@ def magics_of(source: str) -> list[tuple[str, str, str]]:
     return pieces
 
 
-def _magic_events(source: str) -> Iterable[Event]:
+def _magic_events(source: str) -> Iterable[NameEvent]:
     for sign, name, rest in magics_of(source):
         if name == "load_ext" and rest.strip().partition(".")[0] in _HARMLESS_EXTENSIONS:
             continue
         if sign != "!" and name in _DEFINING_MAGICS:
-            yield Event(UNKNOWN, f"{sign}{name} may define any name")
+            yield NameEvent(UNKNOWN, f"{sign}{name} may define any name")
         if sign == "%%" and (match := _OUT_OF_SHELL.search(rest)) is not None:
-            yield Event(BIND, match["name"])
+            yield NameEvent(BIND, match["name"])
     if (match := _CAPTURE.match(source.lstrip())) is not None:
-        yield Event(BIND, match["name"])
+        yield NameEvent(BIND, match["name"])
 
 
 class _Reader:
     """Walks through the statements of a cell."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.events: list[NameEvent] = []
         self.functions: dict[str, FunctionNames] = {}
         self._is_sure = True
         self._local: list[set[str]] = []  # of comprehensions and class bodies around
@@ -167,13 +167,13 @@ class _Reader:
     def _add(self, what: str, name: str, node: ast.AST) -> None:
         if self._local and any(name in each for each in self._local):
             return
-        self.events.append(Event(what, name, getattr(node, "lineno", 1), self._is_sure))
+        self.events.append(NameEvent(what, name, getattr(node, "lineno", 1), self._is_sure))
 
     def _bind(self, name: str, node: ast.AST) -> None:
         if self._local and self._in_class:
             self._local[-1].add(name)
         else:
-            self.events.append(Event(BIND, name, getattr(node, "lineno", 1), self._is_sure))
+            self.events.append(NameEvent(BIND, name, getattr(node, "lineno", 1), self._is_sure))
 
     @property
     def _in_class(self) -> bool:
@@ -205,14 +205,14 @@ class _Reader:
         name = node.func.id
         self._add(CALL, name, node)
         if name in _DEFINING_CALLS:
-            self.events.append(Event(UNKNOWN, f"{name}() may define any name", node.lineno, is_sure=False))
+            self.events.append(NameEvent(UNKNOWN, f"{name}() may define any name", node.lineno, is_sure=False))
 
     def _imported(self, node: ast.AST) -> None:
         assert isinstance(node, (ast.Import, ast.ImportFrom))  # noqa: S101 - by the table
         for each in node.names:
             if each.name == "*":
                 module = getattr(node, "module", None) or "."
-                self.events.append(Event(UNKNOWN, f"from {module} import * may define any name", node.lineno))
+                self.events.append(NameEvent(UNKNOWN, f"from {module} import * may define any name", node.lineno))
             else:
                 self._bind(each.asname or each.name.partition(".")[0], node)
 
@@ -241,7 +241,7 @@ class _Reader:
     def _walrus(self, node: ast.AST) -> None:
         assert isinstance(node, ast.NamedExpr)  # noqa: S101 - by the table
         self.node(node.value)
-        self.events.append(Event(BIND, node.target.id, node.lineno, self._is_sure))
+        self.events.append(NameEvent(BIND, node.target.id, node.lineno, self._is_sure))
 
     def _loop(self, node: ast.AST) -> None:
         assert isinstance(node, (ast.For, ast.AsyncFor))  # noqa: S101 - by the table
@@ -285,7 +285,7 @@ class _Reader:
         for each in attempt.handlers:
             self._unsure([each.type])
             if each.name:
-                self.events.append(Event(BIND, each.name, each.lineno, is_sure=False))
+                self.events.append(NameEvent(BIND, each.name, each.lineno, is_sure=False))
             self.statements(each.body, is_sure=False)
         self.statements(attempt.orelse, is_sure=not catches)
         self.statements(attempt.finalbody)
@@ -295,7 +295,7 @@ class _Reader:
         self.node(node.subject)
         for case in node.cases:
             for name in pattern_names(case.pattern):
-                self.events.append(Event(BIND, name, case.pattern.lineno, is_sure=False))
+                self.events.append(NameEvent(BIND, name, case.pattern.lineno, is_sure=False))
             self._unsure([case.guard, *case.body])
 
     # --- what runs later ---

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.verify.failures import Failure
     from agentnb.plugins.verify.notebook_text import Cell
     from agentnb.plugins.verify.result import Finding, Kind
-    from agentnb.plugins.verify.run import CellResult, Run
+    from agentnb.plugins.verify.run import CellResult, VerifiedRun
 
 MOST_TRIALS = 4
 """How many runs in another order may look for a cause."""
@@ -50,8 +50,8 @@ class DifferenceCauses:
         self,
         cells: Sequence[Cell],
         facts: NotebookFacts,
-        run: Run,
-        rerun: Callable[[Sequence[Cell]], Run],
+        run: VerifiedRun,
+        rerun: Callable[[Sequence[Cell]], VerifiedRun],
         *,
         folder: Path,
         saved: float | None,
@@ -63,8 +63,8 @@ class DifferenceCauses:
         self._folder = folder
         self._saved = saved
         self._written = {each for one in run.cells.values() for each in one.trace.get("written", ())}
-        self._second: Run | None = None
-        self._trials: list[tuple[Cell | None, Run]] | None = None
+        self._second: VerifiedRun | None = None
+        self._trials: list[tuple[Cell | None, VerifiedRun]] | None = None
 
     def findings(self, changed: Sequence[Changed]) -> list[Finding]:
         """The findings for *changed*, one for each root."""
@@ -306,7 +306,7 @@ class DifferenceCauses:
             )
         return None
 
-    def trials(self, near: Sequence[Cell]) -> list[tuple[Cell | None, Run]]:
+    def trials(self, near: Sequence[Cell]) -> list[tuple[Cell | None, VerifiedRun]]:
         """Runs with a cell run more than once, or (None) in the order of the counts; made once."""
         if self._trials is not None:
             return self._trials

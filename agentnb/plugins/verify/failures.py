@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.verify.notebook_text import Cell
     from agentnb.plugins.verify.result import Finding, Kind
-    from agentnb.plugins.verify.run import CellResult, Run
+    from agentnb.plugins.verify.run import CellResult, VerifiedRun
 
 NETWORK_ADVICE = "Allow the host (`network=`, `--network`), or keep what it downloads in a file beside the notebook."
 NO_COMMAND = 127
@@ -61,7 +61,7 @@ class Failure(NamedTuple):
     text: str
     line: int
     result: CellResult
-    run: Run
+    run: VerifiedRun
 
     @property
     def evidence(self) -> str:
@@ -76,7 +76,7 @@ class Failure(NamedTuple):
         return self.cell.finding(kind, f"would fail: {why}", evidence=self.evidence, advice=advice)
 
 
-def failure_of(cell: Cell, result: CellResult, run: Run) -> Failure:
+def failure_of(cell: Cell, result: CellResult, run: VerifiedRun) -> Failure:
     """The failure of a cell that ended with an error."""
     error: dict[str, Any] = result.error or {}
     return Failure(cell, str(error.get("ename", "")), str(error.get("evalue", "")), error.get("line", 0), result, run)

@@ -33,7 +33,7 @@ START_SECONDS = 60.0
 GRACE_SECONDS = 2.0
 
 
-class Message(NamedTuple):
+class KernelMessage(NamedTuple):
     """One message of a kernel."""
 
     kind: str
@@ -113,7 +113,7 @@ class Kernel:
         self._shell.send_multipart([_DELIMITER, self._sign(parts), *parts])
         return message_id
 
-    def receive(self, seconds: float) -> list[Message]:
+    def receive(self, seconds: float) -> list[KernelMessage]:
         """The messages that come within *seconds*; none where none comes."""
         ready = dict(self._poller.poll(int(max(0.0, seconds) * 1000)))
         messages = []
@@ -129,7 +129,7 @@ class Kernel:
                     break
         return messages
 
-    def _read(self, frames: list[bytes]) -> Message | None:
+    def _read(self, frames: list[bytes]) -> KernelMessage | None:
         try:
             at = frames.index(_DELIMITER)
             signature, *parts = frames[at + 1 : at + 6]
@@ -138,7 +138,7 @@ class Kernel:
             header, parent, _, content = (read_json(each) for each in parts)
         except ValueError:
             return None
-        return Message(header["msg_type"], parent.get("msg_id", ""), content)
+        return KernelMessage(header["msg_type"], parent.get("msg_id", ""), content)
 
     def _sign(self, parts: Sequence[bytes]) -> bytes:
         return hmac.new(self._key, b"".join(parts), hashlib.sha256).hexdigest().encode()

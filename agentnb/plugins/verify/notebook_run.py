@@ -19,7 +19,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path[0] = __file__.rpartition("/agentnb/")[0]
 
-from agentnb.plugins.verify.kernel_client import GRACE_SECONDS, STEP, Kernel, KernelLost, Message
+from agentnb.plugins.verify.kernel_client import GRACE_SECONDS, STEP, Kernel, KernelLost, KernelMessage
 from agentnb.plugins.verify.widget_states import VIEW, Models, add_states, follow_model
 from agentnb.processes import descendants
 from agentnb.safe_json import read_json
@@ -43,7 +43,7 @@ class Cut(Exception):
         self.detail = detail
 
 
-class CellOutputs:
+class ShownOutputs:
     """What one cell shows, as a front end collects it."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class CellOutputs:
         self.is_cut: bool = False
         self.is_updated: bool = False
 
-    def take(self, message: Message) -> None:
+    def take(self, message: KernelMessage) -> None:
         """Take a message of the cell."""
         content = message.content
         if message.kind == "clear_output":
@@ -93,7 +93,7 @@ class NotebookRun:
         self._kernel: Kernel | None = None
         self._until = time.monotonic() + task["seconds"]
         self._looked_at = 0.0
-        self._all: dict[int, CellOutputs] = {}
+        self._all: dict[int, ShownOutputs] = {}
         self._models: Models = {}
         self._without_memory = 0
 
@@ -140,7 +140,7 @@ class NotebookRun:
         self._kernel.wait_until_ready()
         hosts = tuple(task["hosts"]) if task["block_network"] else None
         trace = _TRACE.read_text("utf-8").replace("ALLOWED_HOSTS", repr(hosts))
-        self._execute(f"exec(compile({trace!r}, '<agentnb>', 'exec'), {{}})", CellOutputs(), is_silent=True)
+        self._execute(f"exec(compile({trace!r}, '<agentnb>', 'exec'), {{}})", ShownOutputs(), is_silent=True)
 
     def _tell(self, **event: Any) -> None:
         data = memoryview(json.dumps(event).encode() + b"\n")
@@ -150,14 +150,14 @@ class NotebookRun:
     def _cell(self, cell: dict[str, Any]) -> None:
         index = cell["index"]
         self._tell(event="begin", index=index)
-        stored = self._all[index] = CellOutputs()
+        stored = self._all[index] = ShownOutputs()
         cut: Cut | None = None
         trace: dict[str, Any] = {}
         status = "cut"
         try:
             status, trace = self._execute(cell["source"], stored)
             if status == "error":
-                _, trace = self._execute("", CellOutputs(), is_silent=True)
+                _, trace = self._execute("", ShownOutputs(), is_silent=True)
         except Cut as error:
             cut = error
             status = "ok" if error.why == "exit" else "cut"
@@ -174,7 +174,7 @@ class NotebookRun:
         if status == "error" and not cell["may_fail"]:
             raise Cut("failed")
 
-    def _execute(self, code: str, stored: CellOutputs, *, is_silent: bool = False) -> tuple[str, dict[str, Any]]:
+    def _execute(self, code: str, stored: ShownOutputs, *, is_silent: bool = False) -> tuple[str, dict[str, Any]]:
         assert self._kernel is not None  # noqa: S101 - started before
         content = {
             "code": code,
@@ -202,7 +202,7 @@ class NotebookRun:
             raise Cut("exit")
         return reply["status"], _trace_of(reply)
 
-    def _take(self, message: Message, stored: CellOutputs | None) -> None:
+    def _take(self, message: KernelMessage, stored: ShownOutputs | None) -> None:
         if message.kind == "update_display_data":
             display = message.content.get("transient", {}).get("display_id", "")
             for each in self._all.values():

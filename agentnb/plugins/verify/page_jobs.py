@@ -62,7 +62,7 @@ class VerificationState(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     error: str = ""
 
 
-class Job:
+class VerificationJob:
     """One notebook's verification, on a thread of its own."""
 
     def __init__(self, path: Path) -> None:
@@ -148,12 +148,12 @@ def _wake(news: asyncio.Future[None]) -> None:
         news.get_loop().call_soon_threadsafe(wake)
 
 
-_jobs: dict[Path, Job] = {}
+_jobs: dict[Path, VerificationJob] = {}
 
 
-def job_of(path: Path) -> Job:
+def job_of(path: Path) -> VerificationJob:
     """The verification of the notebook *path*."""
-    return _jobs.setdefault(path, Job(path))
+    return _jobs.setdefault(path, VerificationJob(path))
 
 
 def code_digest(text: str) -> str:

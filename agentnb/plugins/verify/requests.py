@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 16 * 1024 * 1024
 
 
-class BeginParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class BeginVerificationParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Begin to verify a notebook; where it is being verified, that goes on.
 
     Attributes:
@@ -52,7 +52,7 @@ class StateParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     revision: int = -1
 
 
-class StopParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class StopVerificationParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Stop a verification; what was known before holds again.
 
     Attributes:
@@ -62,7 +62,7 @@ class StopParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     path: str = ""
 
 
-def _begin(params: BeginParams) -> VerificationState:
+def _begin(params: BeginVerificationParams) -> VerificationState:
     from agentnb.plugins.verify.own_notebook import current_text, own_notebook
     from agentnb.plugins.verify.run import RunOptions
     from agentnb.plugins.verify.verify import allowed_hosts
@@ -83,7 +83,7 @@ def _begin(params: BeginParams) -> VerificationState:
     return job.state
 
 
-async def begin(params: BeginParams) -> VerificationState:
+async def begin(params: BeginVerificationParams) -> VerificationState:
     """Begin a verification."""
     return await asyncio.to_thread(_begin, params)
 
@@ -107,7 +107,7 @@ async def state(params: StateParams) -> VerificationState:
     return await asyncio.to_thread(_state, path)
 
 
-async def stop(params: StopParams) -> VerificationState:
+async def stop(params: StopVerificationParams) -> VerificationState:
     """Stop a verification."""
     job = job_of(await asyncio.to_thread(path_of_notebook, params.path))
     job.stop()
@@ -115,7 +115,7 @@ async def stop(params: StopParams) -> VerificationState:
 
 
 REQUESTS = (
-    Request("verify/begin", BeginParams, VerificationState, begin),
+    Request("verify/begin", BeginVerificationParams, VerificationState, begin),
     Request("verify/state", StateParams, VerificationState, state),
-    Request("verify/stop", StopParams, VerificationState, stop),
+    Request("verify/stop", StopVerificationParams, VerificationState, stop),
 )

@@ -62,7 +62,7 @@ class CellResult(msgspec.Struct, kw_only=True):
         return next((each for each in self.outputs if each.get("output_type") == "error"), None)
 
 
-class Run(msgspec.Struct, kw_only=True):
+class VerifiedRun(msgspec.Struct, kw_only=True):
     """One run of a notebook."""
 
     cells: dict[int, CellResult] = {}
@@ -132,7 +132,7 @@ class RunOptions(NamedTuple):
     hosts: tuple[str, ...] = ()
     progress: Callable[[int, int], object] = lambda _done, _all: None
     stop: threading.Event | None = None
-    ran: Callable[[Run], object] = lambda _run: None
+    ran: Callable[[VerifiedRun], object] = lambda _run: None
 
 
 DEFAULTS = RunOptions()
@@ -152,7 +152,7 @@ class NotebookRunner:
         self._closed_in = True
         self.runs: int = 0
 
-    def run(self, cells: Sequence[Cell]) -> Run:
+    def run(self, cells: Sequence[Cell]) -> VerifiedRun:
         """Run *cells* in that order, in a fresh kernel."""
         self.runs += 1
         begun = time.monotonic()
@@ -174,7 +174,7 @@ class NotebookRunner:
             self._options.progress(done, count)
 
     @staticmethod
-    def _has_no_sockets(run: Run) -> bool:
+    def _has_no_sockets(run: VerifiedRun) -> bool:
         return not run.way or (run.way != "namespaces" and run.why in {"no-kernel", ""})
 
     def _task(self, cells: Sequence[Cell], folder: str, *, is_copy: bool) -> dict[str, Any]:
@@ -198,9 +198,9 @@ class NotebookRunner:
 
     # --- inside the walls ---
 
-    def _within_walls(self, cells: Sequence[Cell]) -> Run:
+    def _within_walls(self, cells: Sequence[Cell]) -> VerifiedRun:
         folder = str(self._folder)
-        run = Run()
+        run = VerifiedRun()
         task = _Task(self._task(cells, folder, is_copy=False), run, self._progress, self._stop)
         with task:
             rehearsal = rehearse_command(
@@ -216,8 +216,8 @@ class NotebookRunner:
 
     # --- on a copy ---
 
-    def _on_a_copy(self, cells: Sequence[Cell]) -> Run:
-        run = Run(way="copy")
+    def _on_a_copy(self, cells: Sequence[Cell]) -> VerifiedRun:
+        run = VerifiedRun(way="copy")
         with tempfile.TemporaryDirectory(prefix="agentnb-verify-", ignore_cleanup_errors=True) as temporary:
             folder = Path(temporary, self._folder.name or "folder")
             folder_copy.copy(self._folder, folder)
@@ -248,7 +248,7 @@ class _Task:
     """The descriptors of one run: what to do, and what is reported while it runs."""
 
     def __init__(
-        self, task: dict[str, Any], run: Run, progress: Callable[[int, int], object], stop: threading.Event
+        self, task: dict[str, Any], run: VerifiedRun, progress: Callable[[int, int], object], stop: threading.Event
     ) -> None:
         self._count = len(task["cells"])
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
@@ -312,7 +312,7 @@ class _Task:
         self._progress(len(run.cells), self._count)
 
 
-def _take(run: Run, rehearsal: Rehearsal) -> None:
+def _take(run: VerifiedRun, rehearsal: Rehearsal) -> None:
     run.way = rehearsal.way if rehearsal.available else ""
     run.note = rehearsal.reason
     run.files, run.connections = rehearsal.files, rehearsal.connections

@@ -12,10 +12,10 @@ _ENDS = re.compile(r"(?<![\w.])(?P<name>(?:os\.)?_exit|exit|quit|os\.abort|os\.k
 
 if TYPE_CHECKING:
     from agentnb.plugins.verify.notebook_text import Cell
-    from agentnb.plugins.verify.run import Run
+    from agentnb.plugins.verify.run import VerifiedRun
 
 
-def run_end(run: Run, cell: Cell | None, seconds: float) -> Finding | None:
+def run_end(run: VerifiedRun, cell: Cell | None, seconds: float) -> Finding | None:
     """The finding for how *run* ended; None where it ended well, or by a cell's error."""
     place = None if cell is None else cell.place
     name = "The kernel" if cell is None else str(cell.place)
@@ -70,7 +70,7 @@ def _ending_line(cell: Cell | None) -> str:
     return next((each.strip()[:200] for each in lines if _ENDS.search(each)), "")
 
 
-def _how(run: Run, ending: str) -> str:
+def _how(run: VerifiedRun, ending: str) -> str:
     if call := _ENDS.search(ending):
         return f" with {call['name']}()"
     status = run.status or 0

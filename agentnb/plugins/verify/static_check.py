@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.plugins.verify.agent_cells import agent_output, is_agent_cell, without_agents
-from agentnb.plugins.verify.cell_names import BIND, CALL, DELETE, UNKNOWN, USE, CellNames, Event, cell_names
+from agentnb.plugins.verify.cell_names import BIND, CALL, DELETE, UNKNOWN, USE, CellNames, NameEvent, cell_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -182,7 +182,7 @@ class _Check(NameFinder):
         self._findings.sort(key=lambda each: each.cell.index if each.cell else -1)
         return StaticAnswer(self._findings, [*self._unknown], self)
 
-    def _take(self, cell: Cell, event: Event) -> None:
+    def _take(self, cell: Cell, event: NameEvent) -> None:
         if event.what == BIND:
             self._defined.add(event.name)
             self._deleted.pop(event.name, None)
@@ -196,7 +196,7 @@ class _Check(NameFinder):
             elif event.what == CALL:
                 self._called(cell, event)
 
-    def _called(self, cell: Cell, event: Event) -> None:
+    def _called(self, cell: Cell, event: NameEvent) -> None:
         own = self.names[cell.index].functions
         named = own.get(event.name)
         used, bound = (

@@ -27,7 +27,7 @@ from agentnb.plugins.verify.notebook_text import (
     read_notebook,
 )
 from agentnb.plugins.verify.result import Finding, Verification
-from agentnb.plugins.verify.run import DEFAULTS, NotebookRunner, Run, RunOptions, kernel_command
+from agentnb.plugins.verify.run import DEFAULTS, NotebookRunner, RunOptions, VerifiedRun, kernel_command
 from agentnb.plugins.verify.run_end import run_end
 from agentnb.plugins.verify.static_check import LiveKernel, check_names
 from agentnb.plugins.verify.written_files import written_files
@@ -200,7 +200,7 @@ class _Verifying:
 
     # --- the findings ---
 
-    def _findings(self, cells: Sequence[Cell], run: Run, runner: NotebookRunner) -> list[Finding]:
+    def _findings(self, cells: Sequence[Cell], run: VerifiedRun, runner: NotebookRunner) -> list[Finding]:
         by_index = {each.index: each for each in cells}
         facts = NotebookFacts(cells)
         causes = DifferenceCauses(cells, facts, run, runner.run, folder=self._folder, saved=self._saved())
@@ -218,7 +218,7 @@ class _Verifying:
             )
             findings += [] if self._is_for_lack_of_agents(last, finding) else [finding]
         elif "processes" in run.error:
-            too_many = run_end(Run(why="processes", detail=run.error), last, self._options.seconds)
+            too_many = run_end(VerifiedRun(why="processes", detail=run.error), last, self._options.seconds)
             findings += [too_many] if too_many is not None else []
         if run.why != "done" and last is not None:
             behind = sum(each.index > last.index for each in cells)
@@ -243,12 +243,14 @@ class _Verifying:
         return path.stat().st_mtime if path is not None and path.is_file() else None
 
     @staticmethod
-    def _of_shell(cells: Sequence[Cell], run: Run) -> list[Finding]:
+    def _of_shell(cells: Sequence[Cell], run: VerifiedRun) -> list[Finding]:
         ran = [(each, run.cells[each.index]) for each in cells if each.index in run.cells]
         missing = [missing_command(*each) or missing_network(*each) for each in ran]
         return [each for each in missing if each is not None]
 
-    def _compared(self, cells: Sequence[Cell], run: Run, causes: DifferenceCauses, known: set[int]) -> list[Finding]:
+    def _compared(
+        self, cells: Sequence[Cell], run: VerifiedRun, causes: DifferenceCauses, known: set[int]
+    ) -> list[Finding]:
         if self._notebook.is_cleared:
             self.not_checked.append("The notebook has no saved results, so it was run but nothing was compared.")
             return []

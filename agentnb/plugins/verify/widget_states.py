@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agentnb.plugins.verify.kernel_client import Message
+    from agentnb.plugins.verify.kernel_client import KernelMessage
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 SAVED = "application/vnd.jupyter.widget-state+json"
@@ -28,7 +28,7 @@ def saved_models(metadata: Mapping[str, Any]) -> Models:
     return {key: each["state"] for key, each in states.items() if isinstance(each, dict) and "state" in each}
 
 
-def follow_model(models: Models, message: Message) -> None:
+def follow_model(models: Models, message: KernelMessage) -> None:
     """Take what a kernel's message says of a widget's model."""
     content = message.content
     data = content.get("data", {})

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.verify.notebook_text import Cell
     from agentnb.plugins.verify.result import Finding
-    from agentnb.plugins.verify.run import Run
+    from agentnb.plugins.verify.run import VerifiedRun
     from agentnb.state import RehearsalFile
 
 _COMPARED = frozenset(
@@ -20,7 +20,7 @@ _COMPARED = frozenset(
 )
 
 
-def written_files(run: Run, cells: Mapping[int, Cell]) -> list[Finding]:
+def written_files(run: VerifiedRun, cells: Mapping[int, Cell]) -> list[Finding]:
     """A finding for each file that now gets other content; only where the run came to its end."""
     if run.why != "done":
         return []
@@ -52,7 +52,7 @@ def written_files(run: Run, cells: Mapping[int, Cell]) -> list[Finding]:
     return findings
 
 
-def _writer(run: Run, path: Path, cells: Mapping[int, Cell]) -> tuple[Cell | None, bool]:
+def _writer(run: VerifiedRun, path: Path, cells: Mapping[int, Cell]) -> tuple[Cell | None, bool]:
     """The last cell that wrote the file, and whether it appended to it or read it before."""
     writer: Cell | None = None
     appends = False

@@ -23,7 +23,7 @@ from agentnb.ids import new_id
 from agentnb.rpc_message import notification
 from agentnb.server import lab_messages as m
 from agentnb.server.comm.execution_events import skip_execution_events
-from agentnb.server.comm.notebook import Notebook, Unfollowable, follow
+from agentnb.server.comm.notebook import PageNotebook, Unfollowable, follow
 from agentnb.server.messages import VERSION
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class _Page(NamedTuple):
 
     comm: Any
     context: contextvars.Context  # ipykernel answers where the comm's opening came from, and only from in here
-    notebook: Notebook | None = None
+    notebook: PageNotebook | None = None
     since: float = 0.0  # seconds since 1970
     acted_at: float = 0.0  # when the user did something in it last, by the monotonic clock
     tells_outputs: bool = False
@@ -70,13 +70,13 @@ class Lab:
         """Keeps selected code and gives what to mention, once a shell is connected."""
 
     @property
-    def notebook(self) -> Notebook | None:
+    def notebook(self) -> PageNotebook | None:
         """The notebook of the page where the user was last; None where no page has told of one."""
         with self._lock:
             return next((page.notebook for page in reversed(self._pages.values()) if page.notebook), None)
 
     @property
-    def told(self) -> list[tuple[Notebook, float]]:
+    def told(self) -> list[tuple[PageNotebook, float]]:
         """Returns each page's notebook, where the user was last first, and since when it is so (seconds since 1970)."""
         with self._lock:
             return [(page.notebook, page.since) for page in reversed(self._pages.values()) if page.notebook]
@@ -143,7 +143,7 @@ class Lab:
                 self._pages = dict(sorted(self._pages.items(), key=lambda each: each[1].acted_at))
 
     async def edit(
-        self, edit: m.EditParams, timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
+        self, edit: m.EditParams, timeout: float, *, notebook: Callable[[PageNotebook], int] = lambda _: 1
     ) -> m.EditedParams:
         """Let the page where the user was last change or run a cell of its notebook."""
         request = msgspec.structs.replace(edit, id=new_id())
@@ -166,7 +166,7 @@ class Lab:
             with self._lock:
                 self._asked.pop(request.id, None)
 
-    def _fitting(self, notebook: Callable[[Notebook], int]) -> _Page | None:
+    def _fitting(self, notebook: Callable[[PageNotebook], int]) -> _Page | None:
         """The page whose notebook fits best; of equals, where the user was last."""
         fits = [(notebook(page.notebook), page) for page in reversed(self._pages.values()) if page.notebook]
         fit, page = max(fits, key=lambda each: each[0], default=(0, None))
@@ -179,7 +179,7 @@ class Lab:
             answer.set_result(params)
 
     def outputs(
-        self, cell_ids: Sequence[str], timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
+        self, cell_ids: Sequence[str], timeout: float, *, notebook: Callable[[PageNotebook], int] = lambda _: 1
     ) -> tuple[m.CellOutputsParams, ...]:
         """The outputs of cells, as shown where the user was last; nothing where no page tells them in time.
 
@@ -223,7 +223,7 @@ class Lab:
             self._pages.pop(comm_id, None)
 
 
-def _is_as_it_was(before: Notebook | None, now: Notebook) -> bool:
+def _is_as_it_was(before: PageNotebook | None, now: PageNotebook) -> bool:
     """True if at most the path, the place and the selection have changed."""
     return before is not None and (before.cells, before.unsaved) == (now.cells, now.unsaved)
 
@@ -236,7 +236,7 @@ def lab() -> Lab:
     return _lab
 
 
-def current_notebook() -> Notebook | None:
+def current_notebook() -> PageNotebook | None:
     """The notebook of the page where the user was last; None where no page has the extension's sidebar open."""
     return _lab.notebook
 

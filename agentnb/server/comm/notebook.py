@@ -16,7 +16,7 @@ MOST_PATHS = 20
 """Earlier paths of a notebook that are remembered."""
 
 
-class Notebook(msgspec.Struct, frozen=True, kw_only=True):
+class PageNotebook(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     active: str | None = None
     active_at: int | None = None
@@ -60,7 +60,7 @@ class Unfollowable(Exception):
     """A message leaves out a source that was never heard: one before it was lost."""
 
 
-def follow(before: Notebook | None, params: NotebookParams) -> Notebook:
+def follow(before: PageNotebook | None, params: NotebookParams) -> PageNotebook:
     """The notebook after a page's message."""
     if params.cells is None:
         if before is None:
@@ -69,7 +69,7 @@ def follow(before: Notebook | None, params: NotebookParams) -> Notebook:
     else:
         known = {cell.id: cell.source for cell in before.cells} if before is not None else {}
         cells = tuple(_cell(cell, known) for cell in params.cells)
-    return Notebook(
+    return PageNotebook(
         path=params.path,
         active=params.active,
         active_at=params.active_at,
@@ -83,7 +83,7 @@ def follow(before: Notebook | None, params: NotebookParams) -> Notebook:
     )
 
 
-def _earlier_paths(before: Notebook | None, path: str) -> tuple[str, ...]:
+def _earlier_paths(before: PageNotebook | None, path: str) -> tuple[str, ...]:
     if before is None or before.path == path:
         return before.earlier_paths if before is not None else ()
     return (*(each for each in before.earlier_paths if each != path), before.path)[-MOST_PATHS:]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentnb.server.comm.lab import Lab
-    from agentnb.server.comm.notebook import Notebook
+    from agentnb.server.comm.notebook import PageNotebook
     from agentnb.server.lab_messages import SavedParams
 
 EDITOR = "your browser"
@@ -32,7 +32,7 @@ class UnsavedNotebook:
 
     editor = EDITOR
 
-    def __init__(self, notebook: Notebook, *, overtaken: bool = False) -> None:
+    def __init__(self, notebook: PageNotebook, *, overtaken: bool = False) -> None:
         self._notebook = notebook
         self._overtaken = overtaken
 
@@ -119,15 +119,15 @@ def path_of_notebook(named: str) -> Path:
     return Path(path)
 
 
-def open_notebooks(lab: Lab) -> list[Notebook]:
+def open_notebooks(lab: Lab) -> list[PageNotebook]:
     """The notebooks that pages have open, the one that was used last first; one that two pages have is there once."""
-    notebooks: dict[str, Notebook] = {}
+    notebooks: dict[str, PageNotebook] = {}
     for told, _ in lab.told:
         notebooks.setdefault(told.path, told)
     return [*notebooks.values()]
 
 
-def named_notebook(named: str, notebooks: Sequence[Notebook]) -> Notebook:
+def named_notebook(named: str, notebooks: Sequence[PageNotebook]) -> PageNotebook:
     """The one of *notebooks* that is meant by a path, or by a name that no other has."""
     wanted = PurePosixPath(named.strip().strip("/"))
     matching = [each for each in notebooks if each.path == str(wanted)]
@@ -149,7 +149,7 @@ def _is_called(path: PurePosixPath, wanted: PurePosixPath) -> bool:
     return bool(end) and wanted.parts in {end, (*end[:-1], PurePosixPath(end[-1]).stem)}
 
 
-def file_of(session: str, notebook: Notebook, notebooks: Iterable[Notebook]) -> Path | None:
+def file_of(session: str, notebook: PageNotebook, notebooks: Iterable[PageNotebook]) -> Path | None:
     """Returns where an open notebook is; None where that is not known."""
     if (file := notebook_file(session, notebook.path)) is not None:
         return file

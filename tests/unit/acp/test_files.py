@@ -17,7 +17,7 @@ from agentnb.open_without_links import open_parent
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
-from agentnb.server.comm.notebook import Notebook
+from agentnb.server.comm.notebook import PageNotebook
 from agentnb.server.comm.open_notebooks import UnsavedNotebook
 from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.recording_listener import RecordingListener, talking
@@ -88,7 +88,7 @@ async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path:
     path, listener = tmp_path / "a.ipynb", RecordingListener()
     path.write_text(json.dumps({"nbformat": 4, "cells": [cell]}), encoding="utf-8")
     page = NotebookCell(id="a", kind="raw", count=None, source="one\ntwo")
-    listener.kept = UnsavedNotebook(Notebook(path="a.ipynb", unsaved=True, cells=(page,)))
+    listener.kept = UnsavedNotebook(PageNotebook(path="a.ipynb", unsaved=True, cells=(page,)))
     files = Files(WorkspaceBoundary(tmp_path), listener)
     whole = (await files.read({"path": str(path)}))["content"]
     assert json.loads(whole)["cells"][0]["source"] == ["one\n", "two"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.changes.coverage import SnapshotLimits
-from agentnb.changes.model import FOLDER, FileChange, FileVersion, Step
+from agentnb.changes.model import FOLDER, FileVersion, PathChange, Step
 from agentnb.changes.store import ChangeStore
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored, FilesConflict, OutsideWorkspace
 from tests.unit.changes.conftest import Opened, is_sensitive
@@ -23,7 +23,7 @@ from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
 NOTEBOOK = '{"cells": [\n1,\n2,\n3,\n4\n]}\n'
 
 
-def turn(store: ChangeStore, workspace: Path, **contents: str | None) -> tuple[FileChange, ...]:
+def turn(store: ChangeStore, workspace: Path, **contents: str | None) -> tuple[PathChange, ...]:
     """A turn that writes files; None deletes."""
     before = store.take()
     for name, content in contents.items():
@@ -32,7 +32,7 @@ def turn(store: ChangeStore, workspace: Path, **contents: str | None) -> tuple[F
     return store.changes(before, store.take())
 
 
-def backward(changes: tuple[FileChange, ...]) -> list[Step]:
+def backward(changes: tuple[PathChange, ...]) -> list[Step]:
     return [step for each in changes for step in each.backward]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes.model import FileChange
+from agentnb.changes.model import PathChange
 from agentnb.changes.store import ChangeStore
 from tests.unit.changes.conftest import Opened
 
@@ -27,7 +27,7 @@ def store(tmp_path: Path, workspace: Path) -> ChangeStore:
     return ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda path: path.endswith(".env"))
 
 
-def undo(store: ChangeStore, changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+def undo(store: ChangeStore, changes: tuple[PathChange, ...]) -> tuple[PathChange, ...]:
     return store.apply([step for change in changes for step in change.backward])
 
 

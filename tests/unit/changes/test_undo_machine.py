@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from agentnb.changes.model import FileChange, FileVersion, folders_above
+from agentnb.changes.model import FileVersion, PathChange, folders_above
 from agentnb.changes.store import ChangeStore
 from agentnb.changes.store_folder import EngineName
 from agentnb.errors import ChangesError, FilesConflict
@@ -85,7 +85,7 @@ def edits(number: int, near: tuple[str, ...] = ()) -> list[Edit]:
 class Turn(NamedTuple):
     """What an agent changed, as the store and as the model say it."""
 
-    changes: tuple[FileChange, ...]
+    changes: tuple[PathChange, ...]
     before: Tree
     after: Tree
     ids: tuple[str, ...]
@@ -106,7 +106,7 @@ class Undos(RuleBasedStateMachine):
         self.store = self._opened()
         self.model: Tree = {}
         self.turns: list[Turn] = []
-        self.undone: list[tuple[FileChange, ...]] = []
+        self.undone: list[tuple[PathChange, ...]] = []
         self._edit(edits(number))
         self.agent_edits(number + 1)
 
@@ -200,7 +200,7 @@ class Undos(RuleBasedStateMachine):
         self.undone.clear()
         self.store.prune(name for turn in self.turns for name in turn.ids)
 
-    def _apply(self, changes: Iterable[FileChange]) -> None:
+    def _apply(self, changes: Iterable[PathChange]) -> None:
         changes, before = list(changes), with_folders(self.model)
         steps = [step for each in changes for step in each.backward]
         wishes = self._wishes(changes)
@@ -229,7 +229,7 @@ class Undos(RuleBasedStateMachine):
         self.undone.append(done)
         self.model = now
 
-    def _wishes(self, changes: Iterable[FileChange]) -> dict[str, tuple[Leaf | None, Leaf | None]]:
+    def _wishes(self, changes: Iterable[PathChange]) -> dict[str, tuple[Leaf | None, Leaf | None]]:
         wishes: dict[str, tuple[Leaf | None, Leaf | None]] = {}
         for step in [step for each in changes for step in each.backward]:
             base = wishes[step.path][0] if step.path in wishes else self._leaf(step.base)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import custom
 from agentnb.changes.model import FOLDER as FOLDER_VERSION
-from agentnb.changes.model import Choice, FileChange, folders_above
+from agentnb.changes.model import Choice, PathChange, folders_above
 from agentnb.errors import ChangesError, FilesConflict
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
@@ -353,7 +353,7 @@ def test_a_turn_recorded_by_0_2_when_it_is_undone_takes_its_folder_with_it_and_e
     tracker = conversation.changes
     loop.submit(tracker.compared("turn")).result(PATIENCE)
     turn = tracker.record.turns[0]
-    filled = FileChange(path="empty", before=FOLDER_VERSION)
+    filled = PathChange(path="empty", before=FOLDER_VERSION)
     item = replace(turn.items[0], id="file:empty", name="empty", file=filled)
     old = replace(turn, items=(*turn.items, item), made_folders=None)
     loop.submit(tracker.save(tracker.record.with_turn(old))).result(PATIENCE)

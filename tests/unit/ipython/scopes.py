@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from agentnb.ipython.mentions import Scope, scope_of
-from agentnb.server.comm.notebook import Notebook
+from agentnb.server.comm.notebook import PageNotebook
 
 
 def scope_with(
@@ -17,7 +17,7 @@ def scope_with(
     variables: Mapping[str, Any],
     cells: Sequence[str] = (),
     outputs: Mapping[int, str] | None = None,
-    notebook: Notebook | None = None,
+    notebook: PageNotebook | None = None,
 ) -> Scope:
     """The scope of a shell with these variables and cells, the first of them unused, and their values as texts."""
     history = SimpleNamespace(input_hist_raw=[*cells], output_hist_reprs=outputs or {})

@@ -11,7 +11,7 @@ from agentnb.errors import UnknownMention
 from agentnb.ipython.cells import LONGEST
 from agentnb.ipython.mentions import MOST_SELECTED, attachments
 from agentnb.kernel.code_runner import NotebookCell
-from agentnb.server.comm.notebook import Notebook
+from agentnb.server.comm.notebook import PageNotebook
 from agentnb.state import SimpleMessageAttachment
 from tests.unit.ipython.scopes import scope_with
 
@@ -20,10 +20,10 @@ CELLS = (
     NotebookCell(id="b", kind="code", count=3, source="x = 2  # edited"),
     NotebookCell(id="c", kind="code", count=None, source="never_run()"),
 )
-NOTEBOOK = Notebook(path="n.ipynb", active="c", selection="never", cells=CELLS)
+NOTEBOOK = PageNotebook(path="n.ipynb", active="c", selection="never", cells=CELLS)
 
 
-def attached(mention: str, tmp_path: Path, notebook: Notebook | None = NOTEBOOK, **variables: object) -> str:
+def attached(mention: str, tmp_path: Path, notebook: PageNotebook | None = NOTEBOOK, **variables: object) -> str:
     """The text that a mention attaches."""
     cells, outputs = ("", "old", "old", "x = 2"), {3: "two"}
     scope = scope_with(tmp_path, variables, cells, outputs, notebook)
@@ -52,7 +52,7 @@ def test_cells_are_all_of_them_in_their_order(tmp_path: Path) -> None:
 
 def test_of_a_long_notebook_the_cells_round_the_active_one_are_kept(tmp_path: Path) -> None:
     long = [NotebookCell(id=str(n), kind="code", count=None, source=f"cell{n} " + "y" * 3_000) for n in range(20)]
-    text = attached("@cells", tmp_path, Notebook(path="n", active="10", cells=tuple(long)))
+    text = attached("@cells", tmp_path, PageNotebook(path="n", active="10", cells=tuple(long)))
     assert "cell10" in text
     assert "cell0 " not in text
     assert "cells left out" in text
@@ -88,14 +88,14 @@ def test_many_selected_cells_are_cut_and_the_rest_is_named(tmp_path: Path) -> No
         NotebookCell(id=f"c{n}", kind="markdown", count=None, source=str(n)) for n in range(MOST_SELECTED + 5)
     )
     selected = tuple(each.id for each in cells)
-    scope = scope_with(tmp_path, {}, notebook=Notebook(path="n", selected=selected, cells=cells))
+    scope = scope_with(tmp_path, {}, notebook=PageNotebook(path="n", selected=selected, cells=cells))
     *_, last = attachments("@selection", [], scope)
     assert getattr(last, "model_representation", "") == "5 more cells are selected; left out."
 
 
 def test_a_cell_that_was_not_run_is_named_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     cells = tuple(NotebookCell(id=f"{n}234-abcd", kind="code", count=None, source=f"x{n}") for n in "56")
-    notebook = Notebook(path="n", cells=cells)
+    notebook = PageNotebook(path="n", cells=cells)
     assert attached("@cell:5234-ab", tmp_path, notebook) == "Code cell, not run:\nx5"
     assert attached("@cell:6234", tmp_path, notebook) == "Code cell, not run:\nx6"
     with pytest.raises(UnknownMention):
@@ -105,6 +105,6 @@ def test_a_cell_that_was_not_run_is_named_by_the_beginning_of_its_id(tmp_path: P
 def test_of_two_cells_with_one_id_each_is_itself(tmp_path: Path) -> None:
     """``@cells`` has both, and ``@cell`` is the one that the user is in."""
     cells = tuple(NotebookCell(id="same", kind="code", count=None, source=source) for source in ("one()", "two()"))
-    notebook = Notebook(path="n", active="same", active_at=1, cells=cells)
+    notebook = PageNotebook(path="n", active="same", active_at=1, cells=cells)
     assert attached("@cell", tmp_path, notebook) == "Code cell, not run:\ntwo()"
     assert attached("@cells", tmp_path, notebook) == "Code cell, not run:\none()\n\nCode cell, not run:\ntwo()"

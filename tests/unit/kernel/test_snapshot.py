@@ -11,7 +11,7 @@ import pytest
 from agentnb.kernel.variables.keeper import Keeper
 from agentnb.kernel.variables.reach import Reach, lost_words
 from agentnb.kernel.variables.references import LIMIT
-from agentnb.kernel.variables.snapshot import Snapshot
+from agentnb.kernel.variables.snapshot import VariableSnapshot
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.kernel.test_variable_changes import redo, turn, undo
 from tests.unit.kernel.values import value_of
@@ -38,7 +38,7 @@ x = {'lying': Lying(k=1), 'hanging': c, a: [b], 'set': {a}}
 """
 
 
-def keep(*values: Any, limit: int = LIMIT) -> Snapshot:
+def keep(*values: Any, limit: int = LIMIT) -> VariableSnapshot:
     names = {f"x{number}": value for number, value in enumerate(values)}
     return Keeper(names, limit, seconds=60).keep(names)
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentnb.kernel.variables.keeper import Keeper
 from agentnb.kernel.variables.references import LIMIT
-from agentnb.kernel.variables.snapshot import Snapshot
+from agentnb.kernel.variables.snapshot import VariableSnapshot
 from agentnb.kernel.variables.summary import estimated_size, summarize_value
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here (pip install torch)")
@@ -81,7 +81,7 @@ CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 }
 
 
-def kept(value: Any) -> Snapshot:
+def kept(value: Any) -> VariableSnapshot:
     return Keeper({"x": value}, LIMIT).keep(["x"])
 
 

@@ -13,7 +13,7 @@ from agentnb.host.environment import current_environment
 from agentnb.plugins.inline.completion import (
     CancelParams,
     CompleteParams,
-    CompleteResult,
+    CompletionResult,
     cancel,
     complete,
     fitting,
@@ -80,11 +80,13 @@ def test_secrets_are_masked_and_a_masked_text_is_not_suggested(
 
 def test_completion_is_off_by_default_and_what_is_wrong_is_said(ask: Complete, by: By, models: Models) -> None:
     """No server, and a model that is not there."""
-    assert ask("# fills: x\n") == CompleteResult()
+    assert ask("# fills: x\n") == CompletionResult()
     by("local", "http://127.0.0.1:9/v1")
     assert ask("# fills: x\n").error == "No server answers at 127.0.0.1:9. Start it, or check the base URL."
     by("local", models.url("vllm"), "nothing-of-the-kind")
-    assert ask("# fills: x\n").error == "The model nothing-of-the-kind is not there. Choose another in the settings."
+    assert (
+        ask("# fills: x\n").error == "The model nothing-of-the-kind is not available. Choose another in the settings."
+    )
     by("local", models.url("ollama"), "broken")
     assert "CUDA out of memory" in ask("# fills: x\n").error
 
@@ -93,16 +95,16 @@ def test_typing_on_ends_the_request_to_the_model(by: By, models: Models) -> None
     """The next completion takes its place; a cancelled one leaves, too."""
     by("local", models.url("ollama"))
 
-    def begin(completion_id: str, text: str) -> Future[CompleteResult]:
+    def begin(completion_id: str, text: str) -> Future[CompletionResult]:
         return current_host().loop.submit(complete(CompleteParams(id=completion_id, prefix=f"# fills: {text}\n")))
 
     first, second = begin("one", "..."), begin("two", "...")
-    assert first.result(SECONDS) == CompleteResult()
+    assert first.result(SECONDS) == CompletionResult()
     current_host().loop.call(cancel, CancelParams(id="one"))  # it is over
     third = begin("three", "...")
-    assert second.result(SECONDS) == CompleteResult()
+    assert second.result(SECONDS) == CompletionResult()
     current_host().loop.call(cancel, CancelParams(id="three"))
-    assert third.result(SECONDS) == CompleteResult()
+    assert third.result(SECONDS) == CompletionResult()
     assert begin("four", "z").result(SECONDS).text == "z"
 
 

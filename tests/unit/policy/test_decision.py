@@ -10,7 +10,7 @@ from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation, Verdict, choose_option
-from agentnb.server.comm.notebook import Notebook
+from agentnb.server.comm.notebook import PageNotebook
 from agentnb.server.comm.open_notebooks import UnsavedNotebook
 from agentnb.state import (
     ChatToolCallReady,
@@ -131,6 +131,6 @@ def test_a_write_to_an_unsaved_notebook_is_warned_of_and_a_change_of_its_cells_i
     """The write would take the place of what is typed; a cell is changed where it is typed."""
     verdict = Verdict(outcome="ask", reason="Asks.", risk="Changes it.")
     written, changed = (PolicyRequest(kind=kind, title="x", path="/w/fit.ipynb") for kind in ("write", "cell"))
-    held = UnsavedNotebook(Notebook(path="fit.ipynb", unsaved=True, cells=()))
+    held = UnsavedNotebook(PageNotebook(path="fit.ipynb", unsaved=True, cells=()))
     assert warned(verdict, written, lambda _: held).risk == "Changes it. fit.ipynb has unsaved changes in your browser."
     assert warned(verdict, changed, lambda _: held) == verdict

@@ -77,10 +77,10 @@ class ServerAnswers:
         """The problems that a server finds; None where it does not answer."""
         return self._asked(lambda ask: ask.diagnostics(*document, variables()), module, uses=False)
 
-    def offered(self, question: Question, ask: Callable[[Asking], list[T]], module: NotebookModule) -> list[T]:
+    def offered(self, question: Question, ask: Callable[[ServerQuestion], list[T]], module: NotebookModule) -> list[T]:
         """The answer to a question that only a server can answer."""
 
-        def demanded(asking: Asking) -> list[T]:
+        def demanded(asking: ServerQuestion) -> list[T]:
             asking.demand(question)
             return ask(asking)
 
@@ -90,7 +90,7 @@ class ServerAnswers:
             raise UsageError(message, hint="" if self.failure else CHOOSE)
         return answers
 
-    def _asked(self, ask: Callable[[Asking], list[T]], module: NotebookModule, *, uses: bool) -> list[T] | None:
+    def _asked(self, ask: Callable[[ServerQuestion], list[T]], module: NotebookModule, *, uses: bool) -> list[T] | None:
         self.failure = ""
         deadline = time.monotonic() + self._seconds
         try:
@@ -100,7 +100,7 @@ class ServerAnswers:
             if not server.lock.acquire(timeout=self._seconds):
                 raise ServerFailure(f"{program.name} is busy with other questions.")
             try:
-                asking = Asking(server, self._module_path, module, deadline)
+                asking = ServerQuestion(server, self._module_path, module, deadline)
                 asking.tell_changes()
                 return ask(asking)
             finally:
@@ -110,7 +110,7 @@ class ServerAnswers:
             return None
 
 
-class Asking:
+class ServerQuestion:
     """One question to a server that runs."""
 
     def __init__(self, server: LanguageServer, module_path: Path, module: NotebookModule, deadline: float) -> None:

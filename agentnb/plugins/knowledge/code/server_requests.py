@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.code.language_server_answers import MOST_FOUND, Asking, file_path
+from agentnb.plugins.knowledge.code.language_server_answers import MOST_FOUND, ServerQuestion, file_path
 from agentnb.plugins.knowledge.code.magics import is_readable, lines_of, python_of, read_source
 from agentnb.plugins.knowledge.code.notebook_module import in_order, no_cell
 from agentnb.plugins.knowledge.code.questions import QUESTIONS, SYMBOL_KINDS
@@ -29,7 +29,7 @@ Span = tuple[tuple[int, int], tuple[int, int]]
 """The first and the last place of a range: lines from 1, columns from 0, in characters."""
 
 
-def server_request(service: CodeService, question: str, place: CodePlace) -> Callable[[Asking], list[Any]]:
+def server_request(service: CodeService, question: str, place: CodePlace) -> Callable[[ServerQuestion], list[Any]]:
     """What asks the server the *question* about *place*."""
     module = service.module()
     if question == "workspace_symbols":
@@ -69,14 +69,14 @@ def _span(service: CodeService, place: CodePlace, text: str) -> Span:
     return (line, 0), (line, len(own))
 
 
-def symbols(asking: Asking, path: Path, text: str) -> list[CodeLocation]:
+def symbols(asking: ServerQuestion, path: Path, text: str) -> list[CodeLocation]:
     """What a document defines, in its order."""
     asking.show(path, text)
     answer = asking.request(QUESTIONS["symbols"].method, {"textDocument": {"uri": path.as_uri()}})
     return [*_symbols(asking, answer, path)][:MOST_FOUND]
 
 
-def workspace_symbols(asking: Asking, query: str) -> list[CodeLocation]:
+def workspace_symbols(asking: ServerQuestion, query: str) -> list[CodeLocation]:
     """What the notebook and the workspace define with names like *query*."""
     asking.show_notebook()
     asking.show_files_with(query)
@@ -84,7 +84,9 @@ def workspace_symbols(asking: Asking, query: str) -> list[CodeLocation]:
     return list(dict.fromkeys([*_symbols(asking, answer, asking.root)][:MOST_FOUND]))
 
 
-def _symbols(asking: Asking, answer: Any, path: Path, above: str = "", depth: int = 0) -> Iterator[CodeLocation]:
+def _symbols(
+    asking: ServerQuestion, answer: Any, path: Path, above: str = "", depth: int = 0
+) -> Iterator[CodeLocation]:
     for each in answer if isinstance(answer, list) and depth < MOST_DEPTH else ():
         if not isinstance(each, dict) or not isinstance(name := each.get("name"), str):
             continue
@@ -98,7 +100,7 @@ def _symbols(asking: Asking, answer: Any, path: Path, above: str = "", depth: in
         yield from _symbols(asking, each.get("children"), path, full_name, depth + 1)
 
 
-def actions(asking: Asking, path: Path, text: str, span: Span) -> list[CodeAction]:
+def actions(asking: ServerQuestion, path: Path, text: str, span: Span) -> list[CodeAction]:
     """The changes that the server offers for a range; left out are those that are more than changes of texts."""
     asking.show_notebook()
     raw = asking.problems(path, text)
@@ -117,7 +119,7 @@ def actions(asking: Asking, path: Path, text: str, span: Span) -> list[CodeActio
     return [each for each in made if each is not None and each.changes]
 
 
-def _action(asking: Asking, offered: dict[str, Any]) -> CodeAction | None:
+def _action(asking: ServerQuestion, offered: dict[str, Any]) -> CodeAction | None:
     title = offered.get("title")
     if not isinstance(title, str) or offered.get("disabled") or isinstance(offered.get("command"), str):
         return None  # a bare command, which runs something in the server
@@ -132,7 +134,7 @@ def _action(asking: Asking, offered: dict[str, Any]) -> CodeAction | None:
     return CodeAction(title=" ".join(title.split())[:300], kind=kind if isinstance(kind, str) else "", changes=changes)
 
 
-def _changes(asking: Asking, edit: Any) -> Iterator[TextChange]:
+def _changes(asking: ServerQuestion, edit: Any) -> Iterator[TextChange]:
     """The texts that a ``WorkspaceEdit`` changes."""
     if not isinstance(edit, dict):
         return
@@ -157,7 +159,7 @@ def _changes(asking: Asking, edit: Any) -> Iterator[TextChange]:
             yield TextChange(before=before, after=after, count=len(made), path=str(path))
 
 
-def formatting(asking: Asking, place: Path | Sequence[CodeCell]) -> list[CodeAction]:
+def formatting(asking: ServerQuestion, place: Path | Sequence[CodeCell]) -> list[CodeAction]:
     """A file or cells as the server formats them; each cell for itself, since a file has other rules between them."""
     notes: list[str] = []
     if isinstance(place, Path):
@@ -183,14 +185,14 @@ def formatting(asking: Asking, place: Path | Sequence[CodeCell]) -> list[CodeAct
     return [CodeAction(title="Format", kind="format", changes=changed, notes=tuple(notes))] if changed else []
 
 
-def _cell_formatted(asking: Asking, path: Path, source: str) -> str:
+def _cell_formatted(asking: ServerQuestion, path: Path, source: str) -> str:
     """A cell's text; a semicolon at its end stays, because it hides the value."""
     after = same_end(source, _formatted(asking, path, source))
     hides = source.rstrip().endswith(";") and not after.rstrip().endswith(";")
     return f"{after.rstrip()};" if hides else after
 
 
-def _formatted(asking: Asking, path: Path, text: str) -> str:
+def _formatted(asking: ServerQuestion, path: Path, text: str) -> str:
     asking.show(path, text)
     options = {"tabSize": 4, "insertSpaces": True}
     answer = asking.request(QUESTIONS["format"].method, {"textDocument": {"uri": path.as_uri()}, "options": options})

@@ -8,10 +8,10 @@ import pytest
 
 import agentnb
 from agentnb.host import current_host
-from agentnb.plugins.inline.completion import CompleteParams, CompleteResult, complete
+from agentnb.plugins.inline.completion import CompleteParams, CompletionResult, complete
 from agentnb.plugins.inline.model_completion import close_servers
 
-Complete = Callable[..., CompleteResult]
+Complete = Callable[..., CompletionResult]
 SECONDS = 60
 
 
@@ -19,7 +19,7 @@ SECONDS = 60
 def ask() -> Complete:
     """A completion, asked for on the host's thread."""
 
-    def completion(prefix: str, **fields: object) -> CompleteResult:
+    def completion(prefix: str, **fields: object) -> CompletionResult:
         params = CompleteParams(**{"id": "one", "prefix": prefix, **fields})  # type: ignore[arg-type]
         return current_host().loop.submit(complete(params)).result(SECONDS)
 

@@ -10,7 +10,7 @@ import pytest
 
 from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import find
-from agentnb.plugins.local.connection_check import Checked, check_connection
+from agentnb.plugins.local.connection_check import ConnectionResult, check_connection
 from agentnb.plugins.local.model_download import find_and_pull
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.settings import read_settings
@@ -18,7 +18,7 @@ from tests.unit.plugins.local.conftest import KEY, Models
 from tests.unit.running import run
 
 
-def check(models: Models, settings: dict[str, str]) -> Checked:
+def check(models: Models, settings: dict[str, str]) -> ConnectionResult:
     """Check the connection with *settings*, in which a URL may be the kind of a server and a path behind it."""
     given = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
     for name, value in settings.items():

@@ -10,10 +10,10 @@ import pytest
 
 from agentnb.host import current_host
 from agentnb.plugins.phone.requests import (
-    LookParams,
-    LookResult,
     PairParams,
     PairResult,
+    PhoneStatusParams,
+    PhoneStatusResult,
     UnpairParams,
     look,
     pair,
@@ -53,9 +53,9 @@ class Phones:
         """One more code; all have the same right."""
         return run(pair(self.way)).token
 
-    def look(self) -> LookResult:
+    def look(self) -> PhoneStatusResult:
         """How it stands."""
-        return run(look(LookParams()))
+        return run(look(PhoneStatusParams()))
 
     def unpair(self) -> None:
         """The end of it."""

@@ -175,11 +175,11 @@ def test_page_is_the_only_one_and_under_its_own_name_only(
 def test_way_that_is_none_is_refused(params: dict[str, str]) -> None:
     """Before anything listens."""
     from agentnb import UsageError
-    from agentnb.plugins.phone.requests import LookParams, PairParams, look, pair
+    from agentnb.plugins.phone.requests import PairParams, PhoneStatusParams, look, pair
 
     with pytest.raises(UsageError):
         run(pair(PairParams(**params)))
-    assert run(look(LookParams())).is_on is False
+    assert run(look(PhoneStatusParams())).is_on is False
 
 
 def test_jupyter_server_in_between_is_let_in_under_its_name(server: Phones) -> None:

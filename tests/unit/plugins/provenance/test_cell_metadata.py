@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from agentnb.plugins.provenance.attribution import attributed
 from agentnb.plugins.provenance.cell_metadata import from_metadata, to_metadata
 from agentnb.plugins.provenance.line_ledger import CellChange
-from agentnb.plugins.provenance.notebook_cells import Cell
+from agentnb.plugins.provenance.notebook_cells import SavedCell
 from agentnb.plugins.provenance.result import LineRange
-from agentnb.plugins.provenance.turns import ProvenanceTurn, Step, TurnSteps
+from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnStep, TurnSteps
 
 TURN = ProvenanceTurn(
     session="claude:/0f3a91c2-9a5c-4b6d-8c1e-5d2a7f3e9b10",
@@ -45,24 +45,24 @@ def test_value_is_one_short_line_without_prompt_title_path_or_whole_ids_and_is_r
         "sonnet-5.gguf",
         False,
     )
-    (cell,), turns = attributed([Cell(id="a", source=SOURCE, saved=saved)], [])
+    (cell,), turns = attributed([SavedCell(id="a", source=SOURCE, saved=saved)], [])
     assert (cell.lines, cell.is_edited, turns[0].from_notebook) == (LINES, False, True)
 
 
 def test_lines_that_are_not_as_they_were_saved_are_not_claimed() -> None:
     """The cell is still said to be the agent's, and edited."""
     saved = to_metadata(SOURCE, LINES, [TURN])
-    (cell,), _ = attributed([Cell(id="a", source=SOURCE.replace("y = 2", "y = 20"), saved=saved)], [])
+    (cell,), _ = attributed([SavedCell(id="a", source=SOURCE.replace("y = 2", "y = 20"), saved=saved)], [])
     assert (cell.lines, cell.is_edited, cell.agent_line_count) == ((), True, 0)
-    (cell,), _ = attributed([Cell(id="a", source="x = 1", saved=saved)], [])
+    (cell,), _ = attributed([SavedCell(id="a", source="x = 1", saved=saved)], [])
     assert (cell.lines, cell.is_edited) == ((), True)
 
 
 def test_log_knows_better_than_the_notebook() -> None:
     """The conversation is kept here: what it wrote in the cell is gone, whatever the metadata says."""
     saved = to_metadata(SOURCE, LINES, [TURN])
-    kept = [TurnSteps(TURN, (Step((CellChange("a", None, SOURCE),)),))]
-    assert attributed([Cell(id="a", source="print('mine')", saved=saved)], kept) == ((), ())
+    kept = [TurnSteps(TURN, (TurnStep((CellChange("a", None, SOURCE),)),))]
+    assert attributed([SavedCell(id="a", source="print('mine')", saved=saved)], kept) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_log_knows_better_than_the_notebook() -> None:
 )
 def test_nonsense_claims_no_line(nonsense: str) -> None:
     """Written by hand, cut, or hostile."""
-    cells, _ = attributed([Cell(id="a", source=SOURCE, saved=nonsense)], [])
+    cells, _ = attributed([SavedCell(id="a", source=SOURCE, saved=nonsense)], [])
     assert all(each.lines == () and each.is_edited for each in cells)
 
 

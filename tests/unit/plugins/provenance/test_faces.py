@@ -16,10 +16,10 @@ import agentnb
 from agentnb.errors import UsageError
 from agentnb.plugins.provenance.attribution import attributed
 from agentnb.plugins.provenance.line_ledger import CellChange
-from agentnb.plugins.provenance.notebook_cells import Cell
+from agentnb.plugins.provenance.notebook_cells import SavedCell
 from agentnb.plugins.provenance.plugin import PLUGIN
 from agentnb.plugins.provenance.result import Provenance
-from agentnb.plugins.provenance.turns import ProvenanceTurn, Step, TurnSteps
+from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnStep, TurnSteps
 from tests.conftest import ROOT
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -46,8 +46,8 @@ def code(source: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def result_of(turn: ProvenanceTurn, *cells: Cell, wrote: str) -> Provenance:
-    kept = [TurnSteps(turn, (Step((CellChange("a", "x = 1", wrote),)),))]
+def result_of(turn: ProvenanceTurn, *cells: SavedCell, wrote: str) -> Provenance:
+    kept = [TurnSteps(turn, (TurnStep((CellChange("a", "x = 1", wrote),)),))]
     found, turns = attributed(cells, kept)
     return Provenance(found, turns, notebook="/work/nb.ipynb", cell_count=len(cells), line_count=3)
 
@@ -138,7 +138,7 @@ def test_corrupt_notebook_is_refused_in_a_sentence(tmp_path: Path, text: str) ->
 def test_table_and_html_show_text_of_agents_as_text() -> None:
     """Prompts, names and models are anybody's."""
     turn = ProvenanceTurn(session="a:/1", turn="t", agent="evil", model=HOSTILE, prompt=HOSTILE)
-    html = result_of(turn, Cell(id="a", source="x = 1\ny = 2"), wrote="x = 1\ny = 2")._repr_html_()
+    html = result_of(turn, SavedCell(id="a", source="x = 1\ny = 2"), wrote="x = 1\ny = 2")._repr_html_()
     assert "<img" not in html
     assert "&lt;img" in html
 
@@ -147,9 +147,9 @@ def test_duplicated_ids_and_moved_lines_are_found_in_each_cell_and_a_deleted_con
     """Two cells with one id, and a cell without any."""
     gone = ProvenanceTurn(session="a:/1", turn="t", agent="old", is_kept=False)
     cells = [
-        Cell(id="a", source="x = 1\ny = total(2)"),
-        Cell(id="a", source="x = 1\ny = total(2)"),
-        Cell(source="z = 1"),
+        SavedCell(id="a", source="x = 1\ny = total(2)"),
+        SavedCell(id="a", source="x = 1\ny = total(2)"),
+        SavedCell(source="z = 1"),
     ]
     result = result_of(gone, *cells, wrote="x = 1\ny = total(2)")
     assert [(each.index, each.lines_of(0)) for each in result] == [(0, "2"), (1, "2")]
@@ -159,9 +159,10 @@ def test_duplicated_ids_and_moved_lines_are_found_in_each_cell_and_a_deleted_con
 def test_two_thousand_cells_take_less_than_two_seconds() -> None:
     """The usual: most of them are the user's, and an agent wrote fifty."""
     cells = [
-        Cell(id=f"c{n}", source="\n".join(f"value_{n}_{k} = compute({k})" for k in range(20))) for n in range(2_000)
+        SavedCell(id=f"c{n}", source="\n".join(f"value_{n}_{k} = compute({k})" for k in range(20)))
+        for n in range(2_000)
     ]
-    kept = [TurnSteps(TURN, (Step((CellChange(each.id, None, each.source),)),)) for each in cells[:50]]
+    kept = [TurnSteps(TURN, (TurnStep((CellChange(each.id, None, each.source),)),)) for each in cells[:50]]
     began = time.perf_counter()
     found, _ = attributed(cells, kept)
     assert len(found) == 50
@@ -170,7 +171,7 @@ def test_two_thousand_cells_take_less_than_two_seconds() -> None:
 
 def test_prov_json_names_each_end_of_its_relations(tmp_path: Path) -> None:
     """Every name that a relation has is declared; types are qualified names, as the specification has them."""
-    result = result_of(TURN, Cell(id="a", source="x = 1\ny = 2", count=4), wrote="x = 1\ny = 2")
+    result = result_of(TURN, SavedCell(id="a", source="x = 1\ny = 2", count=4), wrote="x = 1\ny = 2")
     document = result.as_prov()
     declared = {name for kind in ("entity", "activity", "agent") for name in document[kind]}
     relations = [

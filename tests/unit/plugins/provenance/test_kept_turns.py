@@ -15,8 +15,8 @@ from agentnb.host import Host
 from agentnb.host.history.restore import recorder_of
 from agentnb.host.history.storage import forget
 from agentnb.log.store import LogStore
-from agentnb.plugins.provenance.kept_turns import KeptTurns, Wanted
-from agentnb.plugins.provenance.notebook_cells import Cell
+from agentnb.plugins.provenance.kept_turns import KeptTurns, WantedNotebook
+from agentnb.plugins.provenance.notebook_cells import SavedCell
 from agentnb.plugins.provenance.provenance import provenance_of
 from agentnb.plugins.provenance.requests import PlacedParams, note_placed
 from agentnb.plugins.provenance.result import LineRange, Provenance
@@ -50,8 +50,8 @@ def talk_to(host: Host, work: Path) -> Talk:
     return Talk(host, work, "allow", name="analyst", script="calls_kernel", kernel_tools=True)
 
 
-def cells(page: NotebookPage) -> list[Cell]:
-    return [Cell(id=each["id"], source=each["source"]) for each in page.cells]
+def cells(page: NotebookPage) -> list[SavedCell]:
+    return [SavedCell(id=each["id"], source=each["source"]) for each in page.cells]
 
 
 def log_of(host: Host) -> ThisLog:
@@ -147,7 +147,7 @@ def test_code_that_the_user_takes_from_an_answer_is_the_agents_in_that_turn(
     page.type("new", f"{taken}\nprint('mine')")
     found = {each.id: each for each in looked_at(host, page)}
     assert (found["new"].lines[-1], found["new"].is_edited) == (LineRange(3, 3, None), True)
-    again = KeptTurns().about(Wanted({"new"}, None), log_of(host).store)
+    again = KeptTurns().about(WantedNotebook({"new"}, None), log_of(host).store)
     assert [each.turn.number for each in again] == [1, 2]
     with pytest.raises(UsageError, match="has no turn 'gone'"):
         place(host, talk, "gone", "new", None, "x")
@@ -170,7 +170,7 @@ def test_a_shell_reads_the_same_from_the_files_and_a_deleted_conversation_takes_
     assert result.turns[0].prompt != ""
     assert repr(result).splitlines()[1].startswith("code cell 3  1      analyst  1     20")
     assert repr(result).splitlines()[-1] == "Agents wrote 1 of 4 lines, in 1 of 3 cells."
-    wanted = Wanted({each.id for each in cells(page)}, path)
+    wanted = WantedNotebook({each.id for each in cells(page)}, path)
     (other,) = KeptTurns().about(wanted, None)
     assert (other.turn.is_kept, other.turn.agent, other.turn.prompt) == (False, "analyst", "")
     record = next(each for each in store.sessions() if each.uri == talk.conversation.session.uri)
@@ -193,6 +193,6 @@ def test_cells_that_an_agent_wrote_into_the_file_itself_are_its_own(host: Host, 
     code = f"import pathlib\npathlib.Path({str(path)!r}).write_text({after!r})"
     talk.prompt({"start": ["run_code", {"code": code}]}, {"end": 1}).wait(PATIENCE)
     assert "old.ipynb" in repr(talk.session.turns[0].changes)
-    found = [Cell(source=each) for each in ("x = 1", "print(x)", "total = sum(range(100))")]
+    found = [SavedCell(source=each) for each in ("x = 1", "print(x)", "total = sum(range(100))")]
     result = provenance_of(found, path, log_of(host))
     assert [(each.index, each.lines) for each in result] == [(2, (LineRange(1, 1, 0),))]

@@ -122,7 +122,7 @@ def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, exp
             "(setsid sleep 1000 &); (sh -c 'trap \"\" TERM HUP; exec sleep 1000' &) ; nohup sleep 1000 > /dev/null &",
             "Would change nothing",
         ),
-        ("kill -9 $PPID; kill -9 -1", "ended by SIGKILL|Operation not permitted"),
+        ("kill -9 $PPID; kill -9 -1", "stopped by SIGKILL|Operation not permitted"),
         (
             "head -c 10000000000 /dev/zero > large; head -c 10000000000 /dev/zero > /dev/shm/large",
             "File too large|No space left|Permission denied",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agentnb.plugins.verify.compare_outputs import compare_outputs, uncompared
 from agentnb.plugins.verify.compare_pictures import compare_pictures
 from agentnb.plugins.verify.compare_text import compare_texts
-from agentnb.plugins.verify.kernel_client import Message
+from agentnb.plugins.verify.kernel_client import KernelMessage
 from agentnb.plugins.verify.widget_states import SAVED, VIEW, Models, add_states, follow_model, saved_models
 
 NOW = datetime.now()  # noqa: DTZ005 - as notebooks print it
@@ -197,7 +197,7 @@ def test_states_of_widgets_are_put_beside_their_views_with_the_widgets_in_them()
         ("comm_msg", "in", {"method": "echo_update", "state": {"value": 9}}),
         ("comm_msg", "other", {"method": "update", "state": {"value": 9}}),
     ):
-        follow_model(models, Message(kind, "", {"comm_id": model, "target_name": "jupyter.widget", "data": data}))
+        follow_model(models, KernelMessage(kind, "", {"comm_id": model, "target_name": "jupyter.widget", "data": data}))
     outputs = [_result({VIEW: {"model_id": "box"}}), _result({VIEW: {"model_id": "none"}}), {"data": None}]
     add_states(outputs, models)
     assert outputs[0]["data"][VIEW]["state"] == {"children": [{"value": 2}]}

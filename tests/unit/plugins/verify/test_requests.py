@@ -11,7 +11,15 @@ import msgspec
 import pytest
 
 from agentnb.plugins.verify.page_jobs import MOST_FOLLOWERS, VerificationState, job_of
-from agentnb.plugins.verify.requests import REQUESTS, BeginParams, StateParams, StopParams, begin, state, stop
+from agentnb.plugins.verify.requests import (
+    REQUESTS,
+    BeginVerificationParams,
+    StateParams,
+    StopVerificationParams,
+    begin,
+    state,
+    stop,
+)
 from agentnb.plugins.verify.verifying import check_notebook
 from tests.unit.plugins.verify.notebooks import cell, notebook, saved
 
@@ -31,9 +39,9 @@ async def test_verification_of_a_page_is_followed_to_its_end_and_stale_once_the_
 ) -> None:
     """4 of 12, the findings, and that they belong to the text that it began with."""
     path = saved(tmp_path, notebook(cell("x = 1", 1), cell("print(z)", 3)))
-    first = await begin(BeginParams(path=str(path)))
+    first = await begin(BeginVerificationParams(path=str(path)))
     assert first.status == "running"
-    again = await begin(BeginParams(path=str(path)))
+    again = await begin(BeginVerificationParams(path=str(path)))
     assert again.status == "running"
     states = await ended(path)
     assert {(each.done, each.all) for each in states} >= {(1, 2)}
@@ -80,7 +88,7 @@ async def test_text_of_the_page_is_verified_and_not_the_file(tmp_path: Path) -> 
     """It has what is not saved, with its results."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
     shown = notebook(cell("print(1)", 1, "2\n"))
-    await begin(BeginParams(path=str(path), text=json.dumps(shown)))
+    await begin(BeginVerificationParams(path=str(path), text=json.dumps(shown)))
     [finding] = (await ended(path))[-1].findings
     assert (finding.cell and finding.cell.label, "2" in finding.evidence) == ("[1]", True)
 
@@ -88,17 +96,17 @@ async def test_text_of_the_page_is_verified_and_not_the_file(tmp_path: Path) -> 
 async def test_verification_that_is_stopped_ends_at_once_and_leaves_what_was_known(tmp_path: Path) -> None:
     """Its cell would run for minutes; the next verification is a new one."""
     path = saved(tmp_path, notebook(cell("import time; time.sleep(100)", 1)))
-    states = [await begin(BeginParams(path=str(path)))]
+    states = [await begin(BeginVerificationParams(path=str(path)))]
     while not states[-1].all:
         states.append(await state(StateParams(path=str(path), revision=states[-1].revision)))
     begun = time.monotonic()
-    await stop(StopParams(path=str(path)))
+    await stop(StopVerificationParams(path=str(path)))
     while states[-1].status == "running":
         states.append(await state(StateParams(path=str(path), revision=states[-1].revision)))
     assert states[-1].status == "none"
     assert time.monotonic() - begun < 10
     saved(tmp_path, notebook(cell("x = 1", 1)))
-    await begin(BeginParams(path=str(path)))
+    await begin(BeginVerificationParams(path=str(path)))
     assert (await ended(path))[-1].ok
 
 
@@ -114,8 +122,8 @@ async def test_result_of_a_turn_s_check_is_the_page_s_too(tmp_path: Path) -> Non
 async def test_verification_of_a_file_that_is_gone_ends_with_an_error(tmp_path: Path) -> None:
     """The page is not left waiting."""
     path = saved(tmp_path, notebook(cell("x = 1", 1)))
-    await begin(BeginParams(path=str(path), fast=True))
+    await begin(BeginVerificationParams(path=str(path), fast=True))
     assert (await ended(path))[-1].ok
     path.write_text("")
-    await begin(BeginParams(path=str(path), fast=True))
+    await begin(BeginVerificationParams(path=str(path), fast=True))
     assert (await ended(path))[-1].findings[0].kind == "corrupt"
