@@ -113,10 +113,8 @@ export class Presence {
   /** Asks again what the kernel has not answered, though it answers: it was not there then, or the answer was lost. */
   #retry(): void {
     if (this.#pulse.waits) {
-      if (this.#pulse.beat()) {
-        this.ping();
-        notebookOf(this.#manager)?.unanswered?.(this.#pulse.beats, () => this.#connection.peek());
-      }
+      if (this.#pulse.beat()) this.ping();
+      notebookOf(this.#manager)?.unanswered?.(this.#pulse.beats, () => this.#connection.peek());
     } else if (this.#handshake.again() || (this.#views.visible && this.#channels.isUnanswered)) this.ping();
     this.stand();
   }

@@ -13,6 +13,7 @@ import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import type { Connection } from "../view/store";
 
+/** For so long a second connection waits for an answer; then another one is opened. */
 const ANSWER_MS = 20_000;
 /** What the kernel has answered the page may come a little later. */
 const GRACE_MS = 1_000;
