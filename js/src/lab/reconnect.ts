@@ -21,6 +21,8 @@ const GRACE_MS = 1_000;
 /** After so many beats a cell is no longer taken for the reason; then after twice as many, and so on. */
 const LONG = 8;
 const SELDOM_MS = 60_000;
+/** A connection that was just made anew needs a while, and has messages on their way. */
+const FRESH_MS = 15_000;
 /** For so long after a cell ran, as JupyterLab says, the gateway may keep outputs. */
 const LATELY_MS = 180_000;
 
@@ -38,13 +40,22 @@ async function renew(kernel: Kernel, isSilent: () => boolean): Promise<void> {
   const late = after(ANSWER_MS).then(() => false);
   try {
     const answers = await Promise.race([other.info.then(() => after(GRACE_MS)).then(() => true), late]);
-    if (answers && !kernel.isDisposed && isSilent()) await kernel.reconnect();
+    if (answers && !kernel.isDisposed && isSilent()) await makeAnew(kernel);
   } catch (error) {
     console.debug("agentnb:", error); // it is tried again
   } finally {
     other.dispose();
     asking.delete(kernel);
   }
+}
+
+async function makeAnew(kernel: Kernel): Promise<void> {
+  madeAnew.set(kernel, Date.now());
+  await kernel.reconnect();
+}
+
+function wasMadeAnew(kernel: Kernel, since: number): boolean {
+  return Date.now() - (madeAnew.get(kernel) ?? Number.NEGATIVE_INFINITY) < since;
 }
 
 /** Whether a chat's words reach the kernel while a cell runs. */
@@ -54,9 +65,7 @@ function hearsDuringCells(kernel: Kernel): boolean {
 
 /** Resolves once the connection is made anew, at most once in a while; the gateway keeps what it has for the page. */
 async function again(kernel: Kernel): Promise<void> {
-  if (Date.now() - (madeAnew.get(kernel) ?? Number.NEGATIVE_INFINITY) < SELDOM_MS) return;
-  madeAnew.set(kernel, Date.now());
-  await kernel.reconnect().catch(console.debug); // it is tried again
+  if (!wasMadeAnew(kernel, SELDOM_MS)) await makeAnew(kernel).catch(console.debug); // it is tried again
 }
 
 /** For a notebook's kernel, which has not answered the page for some beats of 3 s. */
@@ -66,7 +75,7 @@ export async function renewOf(
   connection: () => Connection,
 ): Promise<void> {
   const kernel = sessionContext.session?.kernel;
-  if (!kernel || !/silent|busy/.test(connection())) return;
+  if (!kernel || !/silent|busy/.test(connection()) || wasMadeAnew(kernel, FRESH_MS)) return;
   if (connection() === "busy") {
     const isLong = beats >= LONG && (beats & (beats - 1)) === 0;
     if (!isLong || !hearsDuringCells(kernel)) return;
