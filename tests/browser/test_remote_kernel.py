@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import create_server
 from urllib.request import Request, urlopen
 
 import nbformat
@@ -94,6 +95,27 @@ def test_gateway_that_drops_in_mid_turn_is_said_and_nothing_is_lost_when_it_is_b
 
 
 @pytest.mark.usefixtures("kernelspecs")
+@pytest.mark.parametrize("tries", [0])
+def test_cell_that_ends_while_the_gateway_is_gone_keeps_the_chat_from_nothing(
+    server: Server, lab_on: Callable[[Server], Lab], relay: Relay
+) -> None:
+    """JupyterLab never hears that the cell has ended, and may call the kernel busy for ever."""
+    lab = lab_on(server)
+    with create_server(("127.0.0.1", 0)) as listening:
+        waiting = f"import socket\nsocket.create_connection({listening.getsockname()!r}).recv(1)"
+        chat = chat_of_a_started_kernel(lab, "ended.ipynb", waiting)
+        lab.cell(1).run()
+        cell, _ = listening.accept()
+    relay.cut()
+    cell.close()
+    chat.say("/say still there")
+    chat.expect_banner(UNANSWERED)
+    relay.mend()
+    assert whole_answers(chat, 1) == [["still", "there"]]
+    lab.expect_in_kernel("[turn.message.text for turn in session.chat.turns]", ["/say still there"])
+
+
+@pytest.mark.usefixtures("kernelspecs")
 def test_connection_that_the_kernel_no_longer_reads_is_made_anew(
     server: Server, lab_on: Callable[[Server], Lab], home: Path
 ) -> None:
@@ -107,12 +129,12 @@ def test_connection_that_the_kernel_no_longer_reads_is_made_anew(
         lab.expect_in_kernel("[turn.message.text for turn in session.chat.turns]", ["/say still there"])
 
 
-def chat_of_a_started_kernel(lab: Lab, name: str) -> Chat:
+def chat_of_a_started_kernel(lab: Lab, name: str, *cells: str) -> Chat:
     """The chat of a notebook whose kernel was there before the page.
 
     jupyter_server leaves two connections to a gateway open where a page comes while its kernel starts.
     """
-    document = notebook(BEGIN, kernel="ipykernel7")
+    document = notebook(BEGIN, *cells, kernel="ipykernel7")
     nbformat.write(document, lab.server.folder / name)
     start(lab.server, name)
     lab.open(name, document)
