@@ -34,6 +34,7 @@ const PARTS = [
   "mermaid",
   "new-notebook",
   "provenance",
+  "reconnect",
   "rejoin",
   "review",
   "settings-editor",

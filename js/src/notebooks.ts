@@ -9,6 +9,9 @@ import type { NotebookActions } from "./view/store";
 const page = globalThis as { agentnbNotebooks?: WeakMap<object, NotebookActions> };
 const OFFERED = "agentnb:notebook";
 
+/** The event in the page that a kernel answers again, after messages to it may have been lost. */
+export const AGAIN = "agentnb-again";
+
 /** Calls `listener` whenever a notebook was offered, which may come after its widgets were made; the result ends that. */
 export function onOffer(listener: () => void): () => void {
   globalThis.addEventListener(OFFERED, listener);

@@ -47,7 +47,7 @@ class Chat:
         """See a text."""
         expect(self.root.get_by_text(text).last).to_be_visible(timeout=PATIENCE_MS)
 
-    def expect_banner(self, text: str) -> None:
+    def expect_banner(self, text: str | re.Pattern[str]) -> None:
         """See what it says of the connection."""
         expect(self.banner.get_by_text(text)).to_be_visible(timeout=PATIENCE_MS)
 

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from socket import create_server
+from urllib.request import Request, urlopen
 
+import nbformat
 import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
 from playwright.sync_api import expect
+from websockets.sync.client import connect
 
+from tests.browser.chat import Chat
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
-from tests.browser.server import Server
-from tests.browser.side import Side
+from tests.browser.server import TOKEN, Server
+from tests.browser.side import NOTEBOOK, Side
 from tests.browser.test_cell_review import SETUP, STEPS
-from tests.kernel.test_gateway import relay, server
+from tests.kernel.test_gateway import relay, server, tries
+from tests.unit.server.websocket.relay import Relay
 
-__all__ = ["relay", "server"]
+__all__ = ["relay", "server", "tries"]
 
 BEGIN = """%load_ext agentnb
 import agentnb
 session = agentnb.start("eliza", title="Far")"""
+UNANSWERED = re.compile(r"The kernel (isn't responding|is running a cell)")
+"""Of the network's end JupyterLab knows nothing; what it last heard may be that the kernel is busy."""
 
 
 @pytest.mark.usefixtures("kernelspecs")
@@ -60,3 +72,118 @@ def test_cell_that_an_agent_behind_a_gateway_proposes_is_accepted_in_the_page(
     lab.cell(1).expect_text("11")
     lab.expect_in_kernel("a", 1)
     lab.picture("gateway-cells")
+
+
+@pytest.mark.usefixtures("kernelspecs")
+@pytest.mark.parametrize("tries", [100, 0])
+def test_gateway_that_drops_in_mid_turn_is_said_and_nothing_is_lost_when_it_is_back(
+    server: Server, lab_on: Callable[[Server], Lab], relay: Relay
+) -> None:
+    """The server connects anew, or it gives up at once, as usual after half a minute: then the page has it connect."""
+    lab = lab_on(server)
+    chat = chat_of_a_started_kernel(lab, "dropped.ipynb")
+    expected = chat.count_slowly(1_000)
+    relay.cut()
+    chat.expect_banner(UNANSWERED)
+    lab.picture("gateway-dropped")
+    lab.command("notebook:insert-cell-below")
+    chat.say("/say still there")
+    relay.mend()
+    assert whole_answers(chat, 2) == [expected.split(), ["still", "there"]]
+    lab.expect_in_kernel("[turn.message.text for turn in session.chat.turns]", ["/slow 1000 20", "/say still there"])
+    lab.expect_in_kernel(f"len({NOTEBOOK}.cells)", 2)
+
+
+@pytest.mark.usefixtures("kernelspecs")
+@pytest.mark.parametrize("tries", [0])
+def test_cell_that_ends_while_the_gateway_is_gone_keeps_the_chat_from_nothing(
+    server: Server, lab_on: Callable[[Server], Lab], relay: Relay
+) -> None:
+    """JupyterLab never hears that the cell has ended, and may call the kernel busy for ever."""
+    lab = lab_on(server)
+    with create_server(("127.0.0.1", 0)) as listening:
+        waiting = f"import socket\nsocket.create_connection({listening.getsockname()!r}).recv(1)"
+        chat = chat_of_a_started_kernel(lab, "ended.ipynb", waiting)
+        lab.cell(1).run()
+        cell, _ = listening.accept()
+    relay.cut()
+    cell.close()
+    chat.say("/say still there")
+    chat.expect_banner(UNANSWERED)
+    relay.mend()
+    assert whole_answers(chat, 1) == [["still", "there"]]
+    lab.expect_in_kernel("[turn.message.text for turn in session.chat.turns]", ["/say still there"])
+
+
+@pytest.mark.usefixtures("kernelspecs")
+def test_connection_that_the_kernel_no_longer_reads_is_made_anew(
+    server: Server, lab_on: Callable[[Server], Lab], home: Path
+) -> None:
+    """As where a gateway was left with two connections of a page: the kernel reads one, the page has the other."""
+    lab = lab_on(server)
+    chat = chat_of_a_started_kernel(lab, "unread.ipynb")
+    with another_in_its_place(lab, home):
+        chat.say("/say still there")
+        chat.expect_banner(UNANSWERED)
+        assert whole_answers(chat, 1) == [["still", "there"]]
+        lab.expect_in_kernel("[turn.message.text for turn in session.chat.turns]", ["/say still there"])
+
+
+def chat_of_a_started_kernel(lab: Lab, name: str, *cells: str) -> Chat:
+    """The chat of a notebook whose kernel was there before the page.
+
+    jupyter_server leaves two connections to a gateway open where a page comes while its kernel starts.
+    """
+    document = notebook(BEGIN, *cells, kernel="ipykernel7")
+    nbformat.write(document, lab.server.folder / name)
+    start(lab.server, name)
+    lab.open(name, document)
+    lab.run_cells(1)
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    lab.close_connection_errors()
+    return Chat(side.session)
+
+
+def start(server: Server, name: str) -> None:
+    """Start the kernel of a notebook, and see it answer."""
+    body = {"path": name, "name": name, "type": "notebook", "kernel": {"name": "ipykernel7"}}
+    headers = {"Authorization": f"token {TOKEN}", "Content-Type": "application/json"}
+    request = Request(f"{server.url}/api/sessions", data=json.dumps(body).encode(), headers=headers)  # noqa: S310 - loopback
+    with urlopen(request, timeout=120) as answer:  # noqa: S310 - loopback
+        kernel = json.loads(answer.read())["kernel"]["id"]
+    header = {"msg_id": "hello", "msg_type": "kernel_info_request", "username": "", "session": "s", "version": "5.3"}
+    message = {"header": header, "parent_header": {}, "metadata": {}, "content": {}, "buffers": [], "channel": "shell"}
+    address = f"{server.url.replace('http', 'ws')}/api/kernels/{kernel}/channels?token={TOKEN}"
+    with connect(address, max_size=None, proxy=None) as socket:
+        socket.send(json.dumps(message))
+        while json.loads(socket.recv(timeout=120))["msg_type"] != "kernel_info_reply":
+            pass
+
+
+def whole_answers(chat: Chat, turns: int) -> list[list[str]]:
+    """The words of each answer, once so many turns have ended and the chat says nothing more of the connection."""
+    expect(chat.banner).to_have_count(0, timeout=PATIENCE_MS)
+    expect(chat.copy).to_have_count(turns, timeout=PATIENCE_MS)
+    answers: list[str] = chat.root.locator(".turn .answer").all_text_contents()
+    return [answer.split() for answer in answers]
+
+
+@contextmanager
+def another_in_its_place(lab: Lab, home: Path) -> Iterator[None]:
+    """Another client has the page's identity at the kernel, which no longer reads what the page's sockets send."""
+    kernel, identity = lab.page.evaluate("""() => {
+        const { id, clientId } = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+        return [id, clientId];
+    }""")
+    (ports,) = home.rglob(f"kernel-{kernel}.json")
+    client = BlockingKernelClient(connection_file=str(ports))
+    client.load_connection_file()
+    client.session.session = identity
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=PATIENCE_MS / 1_000)
+        yield
+    finally:
+        client.stop_channels()

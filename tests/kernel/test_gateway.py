@@ -40,14 +40,20 @@ print(model, session.chat.resource, os.environ.get("JPY_SESSION_NAME"))"""
 
 
 @pytest.fixture
-def server(home: Path, kernelspecs: Path, tmp_path: Path, relay: Relay) -> Iterator[Server]:
+def tries() -> int:
+    """How often the server connects anew to a gateway that is gone."""
+    return 100
+
+
+@pytest.fixture
+def server(home: Path, kernelspecs: Path, tmp_path: Path, relay: Relay, tries: int) -> Iterator[Server]:
     """A server whose kernels another one starts, with the network between them."""
     folder = tmp_path / "shared-path"
     folder.mkdir()
     gateway = jupyter.start(home, folder, within=apart(folder))
     relay.lead_to(gateway.url)
     options = {"url": f"http://{relay.place}", "auth_token": TOKEN, "auth_scheme": "token"}
-    options |= {"gateway_retry_interval": "0.1", "gateway_retry_interval_max": "1", "gateway_retry_max": "100"}
+    options |= {"gateway_retry_interval": "0.1", "gateway_retry_interval_max": "1", "gateway_retry_max": str(tries)}
     server = jupyter.start(home, folder, *(f"--GatewayClient.{name}={value}" for name, value in options.items()))
     yield server
     server.stop()

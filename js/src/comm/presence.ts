@@ -1,5 +1,6 @@
 /** How the page stands to its kernel: asks now and then whether it hears, and works out what the reader should know. */
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { AGAIN, notebookOf } from "../notebooks.ts";
 import type { PongParams } from "../state/requests.gen.ts";
 import type { Connection } from "../view/store.ts";
 import type { Channels } from "./channels.ts";
@@ -74,6 +75,7 @@ export class Presence {
     const isForgotten = this.#views.visible && this.#handshake.isForgotten(this.#ahead);
     const again = this.answered() || this.#wasCut || isForgotten;
     if (again || hostId !== this.#handshake.hostId.peek()) this.#handshake.initialize();
+    if (again) window.dispatchEvent(new Event(AGAIN));
     this.#wasCut = false;
     this.caughtUp();
     this.stand();
@@ -81,6 +83,7 @@ export class Presence {
 
   /** Something has come: what was unreadable may have been made good. */
   caughtUp(): void {
+    this.#pulse.heard();
     if (!this.#channels.isBehind(this.#ahead)) this.#channels.readable();
   }
 
@@ -111,6 +114,7 @@ export class Presence {
   #retry(): void {
     if (this.#pulse.waits) {
       if (this.#pulse.beat()) this.ping();
+      notebookOf(this.#manager)?.unanswered?.(this.#pulse.beats, () => this.#connection.peek());
     } else if (this.#handshake.again() || (this.#views.visible && this.#channels.isUnanswered)) this.ping();
     this.stand();
   }

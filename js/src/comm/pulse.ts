@@ -17,6 +17,10 @@ export class Pulse {
     return this.waits && (this.#beats as number) >= SILENT;
   }
 
+  get beats(): number {
+    return this.#beats ?? 0;
+  }
+
   asked(): void {
     this.#beats ??= 0;
   }
@@ -26,6 +30,11 @@ export class Pulse {
     const before = this.silent;
     this.#beats = undefined;
     return before;
+  }
+
+  /** Something came, though nothing was answered: what was asked may be lost, so it is asked again at the next beat. */
+  heard(): void {
+    if (this.silent) this.#beats = SILENT + 1;
   }
 
   /** One beat more without an answer; says whether to ask again: at first soon, later seldom. */

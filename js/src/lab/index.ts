@@ -21,7 +21,7 @@ import type { Comm, Kernel } from "@jupyterlab/services";
 import { ITranslator, type Translator } from "@jupyterlab/translation";
 import { addStyles } from "../element";
 import { offer } from "../notebooks";
-import type { NotebookActions as Actions, Review, SettingsAccess } from "../view/store";
+import type { NotebookActions as Actions, Connection, Review, SettingsAccess } from "../view/store";
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
@@ -136,6 +136,8 @@ export function activate(
         proposals.goTo(id);
       },
       applied: proposals.applied.bind(proposals),
+      unanswered: (...asked: [number, () => Connection]): void =>
+        void part("reconnect").then((made) => made.renewOf(panel, ...asked), console.debug),
       attention: attend,
       showConversation: (resource: string): void =>
         void attention().then((known) => known.showConversation(app, sidebar, panel, reveal, resource)),

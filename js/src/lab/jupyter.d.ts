@@ -97,8 +97,14 @@ declare module "@jupyterlab/services" {
     readonly username: string;
     readonly info: Promise<{ language_info: { name: string } }>;
     readonly isDisposed: boolean;
+    /** Another connection to the same kernel. */
+    clone(): Kernel;
+    /** Closes the connection and opens it again; rejects where that fails. */
+    reconnect(): Promise<void>;
+    dispose(): void;
     /** JupyterLab ≥ 4.4. */
     readonly supportsSubshells?: boolean;
+    readonly commsOverSubshells?: "disabled" | "perComm" | "perCommTarget";
     subshellId?: string | null;
     requestExecute(content: unknown): Future;
     requestCreateSubshell(content: unknown): Future;

@@ -3,6 +3,7 @@
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { Comm, FileChange, Kernel, Message } from "@jupyterlab/services";
 import type { Signal } from "@lumino/widgets";
+import { AGAIN } from "../notebooks";
 import { isObject } from "../state/object";
 import { uuid } from "../view/identity";
 import type { AgentEdit, AgentEdits } from "./agent-edits";
@@ -19,11 +20,12 @@ const LONGEST_MS = 1_500;
 /** After so long a pause the kernel hears at once that the user is in this page. */
 const AWAY_MS = 1_000;
 
-/** What the user does in a page, and whether it is heard wherever it is done; the focus is the window's. */
+/** What happens in a page, and whether it is heard wherever it is done; the focus is the window's. */
 const ACTS = [
   ["focus", false],
   ["pointerdown", true],
   ["keydown", true],
+  [AGAIN, false],
 ] as const;
 
 /** `SavedParams` of agentnb/server/lab_messages.py. */
@@ -96,8 +98,16 @@ export class Link {
     this.flush();
   }
 
+  /** Tells all of the notebook again: what was told may be lost. */
+  #again = (): void => {
+    this.#difference = new Difference();
+    this.#last = "";
+    this.flush();
+  };
+
   /** The user does something in the page: of several with the notebook this is the one that they work in. */
   #act = ({ type }: Event): void => {
+    if (type === AGAIN) this.#again();
     if (!this.#panel.isVisible) return;
     const wasAway = type === "focus" || Date.now() - this.#actedAt > AWAY_MS;
     this.#actedAt = Date.now();
@@ -181,10 +191,7 @@ export class Link {
     if (data.method === "quoted") this.#answered(params, params.mention);
     if (data.method === "outputs") void this.#tell(params);
     if (data.method === "edit") void this.#edit(params as unknown as AgentEdit);
-    if (data.method !== "notebookAgain") return;
-    this.#difference = new Difference();
-    this.#last = "";
-    this.flush();
+    if (data.method === "notebookAgain") this.#again();
   }
 
   #answered({ id }: Record<string, unknown>, answer: unknown): void {

@@ -10,6 +10,7 @@ interface Parts {
   "new-notebook": typeof import("./new-notebook");
   mermaid: typeof import("./mermaid");
   provenance: typeof import("./provenance");
+  reconnect: typeof import("./reconnect");
   rejoin: typeof import("./rejoin");
   review: typeof import("./review");
   "settings-editor": typeof import("./settings-editor");

@@ -117,6 +117,8 @@ export interface NotebookActions {
   verification?(into: HTMLElement, turnId: string): void;
   /** Draws a Mermaid diagram: the address of an image. Absent where the front end can't. */
   drawDiagram?(source: string): Promise<string>;
+  /** The kernel has not answered for so many beats of 3 s. `connection` says how it stands. */
+  unanswered?(beats: number, connection: () => Connection): void;
   /** Scrolls to the cell with this id and marks it, until another is shown. */
   showCell?(id: string): void;
   /** Opens a file of a workspace (a `file:` address) in an editor, at a line. A path that begins with `/` is a whole one. */

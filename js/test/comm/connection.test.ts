@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
 import type { LabKernel, Manager } from "../../src/comm/surroundings.ts";
+import { offer } from "../../src/notebooks.ts";
+import type { NotebookActions } from "../../src/view/store.ts";
 
 const BEAT = 3_000;
 
@@ -127,6 +129,39 @@ describe("a kernel that does not answer", () => {
     widget.answers = false;
     await silence();
     expect(page.connection.value).toBe("silent");
+  });
+
+  test("is asked soon where it says something, though what it was asked is lost", async () => {
+    const { widget, page } = await live();
+    widget.answers = false;
+    await vi.advanceTimersByTimeAsync(10_000 + 10 * BEAT);
+    const pings = widget.count("ping");
+    await vi.advanceTimersByTimeAsync(BEAT);
+    expect(widget.count("ping")).toBe(pings);
+    widget.tell({ method: "x-agentnb/actions", params: { flush: 1, envelopes: [] } });
+    widget.answers = true;
+    await vi.advanceTimersByTimeAsync(BEAT);
+    expect([widget.count("ping"), page.connection.value]).toEqual([pings + 1, "live"]);
+  });
+
+  test.each([
+    ["idle", "silent"],
+    ["busy", "busy"],
+  ])("is reported with the time since it was asked: %s, so %s", async (status, state) => {
+    const kernel = new Kernel();
+    const { widget } = await live(kernel);
+    const reported: [number, string][] = [];
+    const unanswered = (beats: number, connection: () => string) => void reported.push([beats, connection()]);
+    offer(widget.widget_manager, { unanswered } as unknown as NotebookActions);
+    await vi.advanceTimersByTimeAsync(9_999);
+    widget.answers = false;
+    kernel.status = status;
+    await vi.advanceTimersByTimeAsync(1);
+    await vi.advanceTimersByTimeAsync(24 * BEAT);
+    expect(reported.slice(2)).toEqual(Array.from({ length: 22 }, (_, at) => [at + 3, state]));
+    widget.answers = true;
+    await vi.advanceTimersByTimeAsync(20 * BEAT);
+    expect(reported).toHaveLength(32); // by then it was asked again
   });
 
   test("is busy where JupyterLab says that a cell runs", async () => {

@@ -3,6 +3,7 @@ import type { Kernel } from "@jupyterlab/services";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AgentEdits } from "../../src/lab/agent-edits";
 import { Link, savedOf } from "../../src/lab/link";
+import { AGAIN } from "../../src/notebooks";
 
 /** A signal as Lumino's: slots are called in their order. */
 class Signal {
@@ -66,6 +67,15 @@ test("a notebook that is opened with such changes says so at once; asked again i
   comm.onMsg({ content: { data: { method: "notebookAgain" } } });
   expect(told()).toEqual([true, true]);
   expect(sent[1]).toEqual(sent[0]);
+});
+
+test("where messages may have been lost, all is said again; not after the end", async () => {
+  const { link, sent } = notebook();
+  await link.open();
+  window.dispatchEvent(new Event(AGAIN));
+  link.dispose();
+  window.dispatchEvent(new Event(AGAIN));
+  expect(sent).toEqual([sent[0], sent[0]]);
 });
 
 test("the prompt about an error is the kernel's; an answer to another question is passed over", async () => {

@@ -23,6 +23,7 @@ const NOTEBOOK: Required<NotebookActions> = {
   settings: () => undefined,
   drawDiagram: () => Promise.resolve(""),
   showCell: () => undefined,
+  unanswered: () => undefined,
   verification: () => undefined,
   openFile: () => undefined,
 };

@@ -1,0 +1,86 @@
+/**
+ * Connects a page to its kernel again where the kernel answers, but not over the connection that the page has.
+ *
+ * Behind a gateway the page's own WebSocket stays open while what lies behind it is dead: the Jupyter server's end has
+ * given up, or has sockets that the kernel no longer reads (docs/decisions/0445-silent-connections.md). So a second
+ * connection asks whether the kernel answers. It is still open when the first one is made anew: then the gateway keeps
+ * none of the old sockets.
+ *
+ * JupyterLab may say that a cell runs where the word that it ended was lost. If one does run, the gateway may keep its
+ * outputs, and a second connection would have it throw them away. So the first one is made anew without a question.
+ */
+import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { Kernel } from "@jupyterlab/services";
+import type { Connection } from "../view/store";
+
+/** For so long a second connection waits for an answer; then another one is opened. */
+const ANSWER_MS = 20_000;
+/** What the kernel has answered the page may come a little later. */
+const GRACE_MS = 1_000;
+
+/** After so many beats a cell is no longer taken for the reason; then after twice as many, and so on. */
+const LONG = 8;
+const SELDOM_MS = 60_000;
+/** A connection that was just made anew needs a while, and has messages on their way. */
+const FRESH_MS = 15_000;
+/** For so long after a cell ran, as JupyterLab says, the gateway may keep outputs. */
+const LATELY_MS = 180_000;
+
+const madeAnew = new WeakMap<Kernel, number>();
+const wasBusy = new WeakMap<Kernel, number>();
+const asking = new WeakSet<Kernel>();
+
+const after = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Resolves once the connection is made anew, or need not or can't be: the kernel answers nobody. */
+async function renew(kernel: Kernel, isSilent: () => boolean): Promise<void> {
+  if (asking.has(kernel)) return;
+  asking.add(kernel);
+  const other = kernel.clone();
+  const late = after(ANSWER_MS).then(() => false);
+  try {
+    const answers = await Promise.race([other.info.then(() => after(GRACE_MS)).then(() => true), late]);
+    if (answers && !kernel.isDisposed && isSilent()) await makeAnew(kernel);
+  } catch (error) {
+    console.debug("agentnb:", error); // it is tried again
+  } finally {
+    other.dispose();
+    asking.delete(kernel);
+  }
+}
+
+async function makeAnew(kernel: Kernel): Promise<void> {
+  madeAnew.set(kernel, Date.now());
+  await kernel.reconnect();
+}
+
+function wasMadeAnew(kernel: Kernel, since: number): boolean {
+  return Date.now() - (madeAnew.get(kernel) ?? Number.NEGATIVE_INFINITY) < since;
+}
+
+/** Whether a chat's words reach the kernel while a cell runs. */
+function hearsDuringCells(kernel: Kernel): boolean {
+  return kernel.supportsSubshells === true && kernel.commsOverSubshells !== "disabled";
+}
+
+/** Resolves once the connection is made anew, at most once in a while; the gateway keeps what it has for the page. */
+async function again(kernel: Kernel): Promise<void> {
+  if (!wasMadeAnew(kernel, SELDOM_MS)) await makeAnew(kernel).catch(console.debug); // it is tried again
+}
+
+/** For a notebook's kernel, which has not answered the page for some beats of 3 s. */
+export async function renewOf(
+  { sessionContext }: NotebookPanel,
+  beats: number,
+  connection: () => Connection,
+): Promise<void> {
+  const kernel = sessionContext.session?.kernel;
+  if (!kernel || !/silent|busy/.test(connection()) || wasMadeAnew(kernel, FRESH_MS)) return;
+  if (connection() === "busy") {
+    const isLong = beats >= LONG && (beats & (beats - 1)) === 0;
+    if (!isLong || !hearsDuringCells(kernel)) return;
+    wasBusy.set(kernel, Date.now());
+  }
+  const isLately = Date.now() - (wasBusy.get(kernel) ?? Number.NEGATIVE_INFINITY) < LATELY_MS;
+  await (isLately ? again(kernel) : renew(kernel, () => connection() === "silent"));
+}

@@ -1,0 +1,106 @@
+/** A second connection asks whether the kernel answers, unless a cell may run; then the first is made anew. */
+import type { NotebookPanel } from "@jupyterlab/notebook";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { renewOf } from "../../src/lab/reconnect";
+import type { Connection } from "../../src/view/store";
+
+/** A kernel's connection that makes others, and what was done, in its order. */
+class Kernel {
+  isDisposed = false;
+  supportsSubshells = true;
+  commsOverSubshells = "perCommTarget";
+  said: (answer: object) => void = () => {};
+  readonly info = new Promise<object>((resolve) => {
+    this.said = resolve;
+  });
+  others: Kernel[] = [];
+
+  constructor(readonly done: string[] = []) {}
+
+  clone(): Kernel {
+    this.done.push("asked");
+    const other = new Kernel(this.done);
+    this.others.push(other);
+    return other;
+  }
+
+  async reconnect(): Promise<void> {
+    this.done.push("made anew");
+  }
+
+  dispose(): void {
+    this.done.push("closed");
+  }
+}
+
+const panelOf = (kernel: Kernel | null) => ({ sessionContext: { session: { kernel } } }) as unknown as NotebookPanel;
+
+const silent = (): Connection => "silent";
+const busy = (): Connection => "busy";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("a kernel that answers another connection gets a new one, before that one is closed", async () => {
+  const kernel = new Kernel();
+  const renewed = renewOf(panelOf(kernel), 8, silent);
+  void renewOf(panelOf(kernel), 8, silent); // it is being asked
+  kernel.others[0]?.said({});
+  await vi.advanceTimersByTimeAsync(1_000);
+  await renewed;
+  expect(kernel.done.splice(0)).toEqual(["asked", "made anew", "closed"]);
+  await renewOf(panelOf(kernel), 9, silent); // its answer may be on its way
+  await vi.advanceTimersByTimeAsync(15_000);
+  void renewOf(panelOf(kernel), 14, silent);
+  expect(kernel.done).toEqual(["asked"]);
+});
+
+test("a kernel that has answered meanwhile, or answers nobody, keeps its connection, and is asked again later", async () => {
+  const kernel = new Kernel();
+  let connection: Connection = "silent";
+  const answered = renewOf(panelOf(kernel), 8, () => connection);
+  connection = "live";
+  kernel.others[0]?.said({});
+  await vi.advanceTimersByTimeAsync(1_000);
+  await answered;
+  const unanswered = renewOf(panelOf(kernel), 8, silent);
+  await vi.advanceTimersByTimeAsync(20_000);
+  await unanswered;
+  expect(kernel.done).toEqual(["asked", "closed", "asked", "closed"]);
+  await renewOf(panelOf(null), 8, silent);
+});
+
+test("a kernel that should answer, also while a cell runs, gets a new connection without a question, but seldom", async () => {
+  const kernel = new Kernel();
+  const times: number[] = [];
+  kernel.reconnect = async () => void times.push(second);
+  let second = 0;
+  for (; second <= 240; second += 20) {
+    void renewOf(panelOf(kernel), 8, second === 0 ? busy : silent);
+    await vi.advanceTimersByTimeAsync(20_000);
+  }
+  expect(times).toEqual([0, 60, 120]);
+  expect(kernel.done.slice(0, 2)).toEqual(["asked", "closed"]);
+  kernel.reconnect = () => Promise.reject(new Error("the server is gone"));
+  await renewOf(panelOf(kernel), 8, busy);
+});
+
+test.each([
+  ["no subshell", { supportsSubshells: false }],
+  ["none for chats", { commsOverSubshells: "disabled" }],
+])("a kernel that has %s is left alone while a cell runs: that is why it is silent", async (_case, properties) => {
+  const kernel = Object.assign(new Kernel(), properties);
+  await renewOf(panelOf(kernel), 8, busy);
+  expect(kernel.done).toEqual([]);
+});
+
+test("a kernel that is busy is doubted after 24 s, and then after twice as long each time", async () => {
+  const kernel = new Kernel();
+  const doubted: number[] = [];
+  for (const beats of [1, 2, 4, 7, 8, 16, 24, 32, 40, 48, 56, 64]) {
+    await renewOf(panelOf(kernel), beats, busy);
+    if (kernel.done.splice(0).length > 0) doubted.push(beats);
+    await vi.advanceTimersByTimeAsync(60_000);
+  }
+  expect(doubted).toEqual([8, 16, 32, 64]);
+});
