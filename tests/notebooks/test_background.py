@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from agentnb.cassette import file
-from tests.notebooks.recorded import PYTEST, execute_here, notebook, run, run_with, without_agents
+from tests.notebooks.recorded import execute_here, notebook, run, run_with, with_plugin, without_agents
 
 LOAD = "%load_ext agentnb"
 START = "import agentnb\nsession = agentnb.start()"
@@ -57,7 +57,7 @@ def test_background_turn_under_pytest_passes_with_the_recorded_prompt_only(copie
         changed.write_text(as_changed(path), encoding="utf-8")
         shutil.copy(path.with_suffix(".cassette.jsonl"), changed.with_suffix(".cassette.jsonl"))
     names = sorted(path.name for path in copied.glob("*.ipynb"))
-    done = run(*PYTEST, f"--{runner}", *names, cwd=copied, seconds=600)
+    done = run(*with_plugin(f"--{runner}"), *names, cwd=copied, seconds=600)
     failed = {line.removeprefix("FAILED ").split("::")[0] for line in done.stdout.splitlines() if "FAILED " in line}
     assert sorted(failed) == [name for name in names if name.startswith("changed-")], done.stdout
     assert len(failed) == len(NOTEBOOKS)
