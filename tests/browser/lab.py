@@ -1,4 +1,8 @@
-"""JupyterLab in a browser, as its user meets it: a page object. Waits for what can be seen, never for time."""
+"""JupyterLab in a browser, as its user meets it: a page object. Waits for what can be seen, never for time.
+
+What has yet to appear is waited for by ``wait_for``: while ``expect`` waits for it, Playwright describes the whole page
+again and again.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ BECOMES = """async ([expression, wanted, patience]) => {
     const found = value?.status === "ok" ? value.data["text/plain"] : value?.evalue ?? reply.status;
     if (found === wanted) return;
     if (Date.now() > end) throw new Error(`${expression} is ${found}, not ${wanted}`);
-    await new Promise(requestAnimationFrame);
+    await new Promise((later) => setTimeout(later, 50));
   }
 }"""
 """Resolves once a kernel's expression has a value."""
@@ -119,11 +123,11 @@ class Cell:
 
     def expect_text(self, text: str | re.Pattern[str]) -> None:
         """See a text in its output, live view included."""
-        expect(self.output.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
+        self.output.get_by_text(text).first.wait_for(timeout=PATIENCE_MS)
 
     def expect_static(self, text: str | re.Pattern[str]) -> None:
         """See a text in a markdown output, and no live view left."""
-        expect(self.markdown.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
+        self.markdown.get_by_text(text).first.wait_for(timeout=PATIENCE_MS)
         expect(self.output.locator(".jupyter-widgets")).to_have_count(0, timeout=PATIENCE_MS)
 
 
@@ -147,7 +151,7 @@ class Lab:
         else:
             self.workspace = workspace or Path(name).stem
             self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}/tree/{name}?token=browser-tests&reset")
-        expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
+        self.panel.locator(".jp-CodeCell").first.wait_for(timeout=PATIENCE_MS)
         self.page.evaluate(CONNECTED)
         self.expect_idle()
 
@@ -203,7 +207,7 @@ class Lab:
     def reload(self, *, busy: bool = False) -> None:
         """Load the page again, with the layout that it has saved."""
         self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}")
-        expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
+        self.panel.locator(".jp-CodeCell").first.wait_for(timeout=PATIENCE_MS)
         if not busy:
             self.page.evaluate(CONNECTED)
 
@@ -224,7 +228,7 @@ class Lab:
 
     def expect_idle(self) -> None:
         """Wait until the kernel is idle; its indicator may be in the menu of a narrow toolbar."""
-        self.page.wait_for_function(IDLE, timeout=PATIENCE_MS)
+        self.page.wait_for_function(IDLE, timeout=PATIENCE_MS, polling=50)
 
     def cell(self, index: int) -> Cell:
         """The code cell at an index, from 0."""
