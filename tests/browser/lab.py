@@ -55,12 +55,18 @@ CLEARED = """async () => {
     return disposed;
   });
   await Promise.all(gone);
+  let area = [...app.shell.widgets("right")].find(({ id }) => id === "agentnb-sidebar");
+  if (area && localStorage.getItem("agentnb sidebar width")) {
+    app.shell.activateById(area.id);
+    while (!area.parent.setRelativeSizes) area = area.parent;
+    area.parent.setRelativeSizes(area.parent.widgets.map((one) => (one === area ? 1 : one.node.offsetWidth)));
+  }
   app.shell.collapseRight();
   const theme = "JupyterLab Light";
   if (document.body.dataset.jpThemeName !== theme) await app.commands.execute("apputils:change-theme", { theme });
   return true;
 }"""
-"""Closes every notebook; says whether the page shows what it did when it was new."""
+"""Closes every notebook, and makes a wide sidebar narrow; says whether the page shows what it did when it was new."""
 
 FORGOTTEN = "() => (localStorage.clear(), sessionStorage.clear())"
 """Forgets what was kept in the page."""
@@ -180,10 +186,6 @@ class Lab:
         browser = self.page.context.new_cdp_session(self.page)
         browser.send("Storage.clearDataForOrigin", {"origin": self.server.url, "storageTypes": "local_storage"})
         browser.detach()
-
-    def is_wide(self) -> bool:
-        """True if the sidebar was made wide, which it stays."""
-        return bool(self.page.evaluate("localStorage.getItem('agentnb sidebar width')"))
 
     def clear(self) -> bool:
         """Close what is open, for another test; says whether the page is as a new one."""
