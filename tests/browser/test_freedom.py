@@ -51,6 +51,7 @@ def test_a_freedom_is_chosen_in_place_and_counts_for_the_card_that_waits(lab: La
     expect(side.chat.locator(".permission")).to_have_count(0, timeout=PATIENCE_MS)
     side.say("/write b.txt hello")
     expect(side.chat.locator(".tool")).to_have_count(2, timeout=PATIENCE_MS)
+    expect(side.chat.locator(".stop")).to_have_count(0, timeout=PATIENCE_MS)
     assert {each.name for each in lab.server.folder.glob("[ab].txt")} == {"a.txt", "b.txt"}
     side.freedom.press("Enter")
     expect(side.chat.locator("[role=menuitem]:focus")).to_contain_text("Edit")

@@ -62,7 +62,9 @@ def test_a_card_is_answered_once_for_good_and_taken_back_in_two_windows(lab: Lab
     an_answer_for_good_names_what_it_permits_and_is_taken_back(lab, first, second)
     a_form_is_answered_in_one_window_for_both(sides)
     lab.page.bring_to_front()
-    a_grant_is_listed(lab, first)
+    grant(first, "in this folder")
+    lab.picture("permission-grants")
+    assert serious(lab.page) == []
     it_is_revoked_in_the_other_window(lab, first, second)
 
 
@@ -77,19 +79,17 @@ def a_form_is_answered_in_one_window_for_both(sides: tuple[Side, Side]) -> None:
         expect(form).to_have_count(0, timeout=PATIENCE_MS)
 
 
-def a_grant_is_listed(lab: Lab, first: Side) -> None:
-    """*ls* is allowed for good, which *Custom…* lists."""
-    first.say("/run ls")
-    card = armed(first.chat.locator(".permission"))
+def grant(side: Side, scope: str) -> None:
+    """Allow *ls* in a scope, and see it in the list of *Custom…*."""
+    side.say("/run ls")
+    card = armed(side.chat.locator(".permission"))
     card.get_by_role("button", name="More options").click()
-    option = card.get_by_role("menuitem").filter(has_text="in this folder")
+    option = card.get_by_role("menuitem").filter(has_text=scope)
     expect(option).not_to_have_attribute("aria-disabled", "true", timeout=PATIENCE_MS)
     option.click()
     expect(card).to_have_count(0, timeout=PATIENCE_MS)
-    panel = first.custom()
+    panel = side.custom()
     expect(panel.locator(".grant-text").first).to_contain_text("Tour may run ls …", timeout=PATIENCE_MS)
-    lab.picture("permission-grants")
-    assert serious(lab.page) == []
 
 
 def it_is_revoked_in_the_other_window(lab: Lab, first: Side, second: Side) -> None:

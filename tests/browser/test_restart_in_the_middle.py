@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
-from tests.browser.test_freedom import grant
+from tests.browser.test_permission_card import grant
 
 SEND = """async ([text, inNew]) => {
   const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
